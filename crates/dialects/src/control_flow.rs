@@ -1,0 +1,118 @@
+//! Control flow between blocks and regions, read through MLIR's interfaces.
+//!
+//! Constants are honoured: an edge that a constant condition or bound rules out is not reported.
+
+use crate::{
+    ffi,
+    ir::{Op, Value},
+};
+use mlir_sys::MlirValue;
+use std::{ffi::c_void, slice};
+
+/// A transfer of control between the regions of an operation, or to a successor block.
+#[derive(Clone, Debug)]
+pub struct Edge<'c> {
+    /// Where it leads.
+    pub to: EdgeTarget,
+    /// The values handed over and what they are bound to: block arguments, or results.
+    pub bindings: Vec<(Value<'c>, Value<'c>)>,
+}
+
+/// Where an [`Edge`] leads.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EdgeTarget {
+    /// Behind the operation with the regions.
+    Behind,
+    /// To the region (or the successor block) of this index.
+    Index(usize),
+}
+
+/// The edges on which `op` is entered, or `None` if the control flow of its regions is not known.
+#[must_use]
+pub fn entry_edges(op: Op<'_>) -> Option<Vec<Edge<'_>>> {
+    let mut edges = Vec::new();
+    // SAFETY: a live operation, whose interface is checked first; the callback gets the pointer to `edges`.
+    unsafe {
+        if !ffi::asyncOptIsRegionBranch(op.to_raw()) {
+            return None;
+        }
+        ffi::asyncOptForEachEntry(op.to_raw(), Some(collect), (&raw mut edges).cast());
+    }
+    Some(edges)
+}
+
+/// The edges from `terminator`, whose parent has a known control flow, to other regions and behind the parent; `None`
+/// if they are not known.
+#[must_use]
+pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
+    let mut edges = Vec::new();
+    // SAFETY: a live operation; the callback gets the pointer to `edges`.
+    let known =
+        unsafe { ffi::asyncOptForEachRegionExit(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
+    known.then_some(edges)
+}
+
+/// The edges from `terminator` to its successor blocks; `None` if it has successors whose edges are not known.
+#[must_use]
+pub fn branch_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
+    let mut edges = Vec::new();
+    // SAFETY: a live operation; the callback gets the pointer to `edges`.
+    let known = unsafe { ffi::asyncOptForEachBranch(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
+    known.then_some(edges)
+}
+
+/// How often the one region of `op` runs, if `op` is a loop and that is known.
+#[must_use]
+pub fn constant_trip_count(op: Op<'_>) -> Option<u64> {
+    // SAFETY: a live operation.
+    u64::try_from(unsafe { ffi::asyncOptConstantTripCount(op.to_raw()) }).ok()
+}
+
+/// The values that `op` may return, if all it does is to select one of two.
+#[must_use]
+pub fn selected_values(op: Op<'_>) -> Option<Vec<Value<'_>>> {
+    let null = MlirValue {
+        ptr: std::ptr::null_mut(),
+    };
+    let (mut if_true, mut if_false) = (null, null);
+    // SAFETY: a live operation; values that are not null are its operands.
+    unsafe {
+        ffi::asyncOptSelectedValues(op.to_raw(), &raw mut if_true, &raw mut if_false).then(|| {
+            let values = [if_true, if_false].into_iter().filter(|value| !value.ptr.is_null());
+            values.map(|value| Value::from_raw(value)).collect()
+        })
+    }
+}
+
+unsafe extern "C" fn collect(target: isize, n: isize, from: *const MlirValue, to: *const MlirValue, data: *mut c_void) {
+    let n = n.unsigned_abs();
+    // SAFETY: the functions above pass a vector of edges; the arrays hold `n` live values, and may be null if `n` is 0.
+    let (edges, from, to) = unsafe {
+        let values = |values: *const MlirValue| if n == 0 { &[] } else { slice::from_raw_parts(values, n) };
+        (&mut *data.cast::<Vec<Edge>>(), values(from), values(to))
+    };
+    // SAFETY: live values of the operation's context.
+    let value = |raw: &MlirValue| unsafe { Value::from_raw(*raw) };
+    edges.push(Edge {
+        to: usize::try_from(target).map_or(EdgeTarget::Behind, EdgeTarget::Index),
+        bindings: from.iter().map(value).zip(to.iter().map(value)).collect(),
+    });
+}
+
+/// Erases the operand at `index`; where the operation has several variadic operands, the segment is counted down.
+pub fn erase_operand(op: Op<'_>, index: usize) {
+    assert!(index < op.num_operands(), "`{}` has no operand {index}", op.name());
+    // SAFETY: a live operation that has this operand.
+    unsafe { ffi::asyncOptOperationEraseOperand(op.to_raw(), index.cast_signed()) }
+}
+
+/// Replaces `op` by one without the results for which `erase` returns true, which must be unused; the regions move
+/// over. Returns the new operation.
+pub fn erase_results<'c>(op: Op<'c>, erase: impl Fn(Value<'c>) -> bool) -> Op<'c> {
+    let erased: Vec<bool> = op.results().map(erase).collect();
+    for (result, &erased) in op.results().zip(&erased) {
+        assert!(!erased || !result.has_uses(), "a result of `{}` is erased while in use", op.name());
+    }
+    // SAFETY: a live operation, one entry for each result, and erased results are unused.
+    unsafe { Op::from_raw(ffi::asyncOptOperationEraseResults(op.to_raw(), erased.as_ptr())) }
+}

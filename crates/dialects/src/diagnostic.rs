@@ -1,0 +1,116 @@
+//! Diagnostics: errors, warnings and remarks for the author of the IR, with notes.
+
+use crate::{ffi, ir::Op};
+use melior::ir::Location;
+use mlir_sys::{
+    MlirDiagnosticSeverity, MlirDiagnosticSeverity_MlirDiagnosticError,
+    MlirDiagnosticSeverity_MlirDiagnosticRemark, MlirDiagnosticSeverity_MlirDiagnosticWarning, MlirLocation,
+};
+
+/// What a diagnostic is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'c> {
+    /// An operation: it can be printed along with the message.
+    Op(Op<'c>),
+    /// A location alone.
+    Location(Location<'c>),
+}
+
+impl<'c> From<Op<'c>> for Place<'c> {
+    fn from(op: Op<'c>) -> Self {
+        Self::Op(op)
+    }
+}
+
+impl<'c> From<Location<'c>> for Place<'c> {
+    fn from(location: Location<'c>) -> Self {
+        Self::Location(location)
+    }
+}
+
+impl<'c> Place<'c> {
+    fn location(self) -> Location<'c> {
+        match self {
+            Self::Op(op) => op.location(),
+            Self::Location(location) => location,
+        }
+    }
+}
+
+/// A diagnostic that is not emitted yet.
+#[derive(Debug)]
+#[must_use = "a diagnostic is seen only once it is emitted"]
+pub struct Diagnostic<'c> {
+    severity: MlirDiagnosticSeverity,
+    place: Place<'c>,
+    message: String,
+    notes: Vec<(Location<'c>, String)>,
+}
+
+impl<'c> Diagnostic<'c> {
+    fn new(
+        severity: MlirDiagnosticSeverity,
+        place: impl Into<Place<'c>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity,
+            place: place.into(),
+            message: message.into(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// An error. In a pass, return a [`PassError`](crate::pass::PassError) instead, so that the pass fails.
+    pub fn error(place: impl Into<Place<'c>>, message: impl Into<String>) -> Self {
+        Self::new(MlirDiagnosticSeverity_MlirDiagnosticError, place, message)
+    }
+
+    /// A warning.
+    pub fn warning(place: impl Into<Place<'c>>, message: impl Into<String>) -> Self {
+        Self::new(MlirDiagnosticSeverity_MlirDiagnosticWarning, place, message)
+    }
+
+    /// A remark.
+    pub fn remark(place: impl Into<Place<'c>>, message: impl Into<String>) -> Self {
+        Self::new(MlirDiagnosticSeverity_MlirDiagnosticRemark, place, message)
+    }
+
+    /// Attaches a note.
+    pub fn note(mut self, place: impl Into<Place<'c>>, message: impl Into<String>) -> Self {
+        self.notes.push((place.into().location(), message.into()));
+        self
+    }
+
+    /// Emits the diagnostic.
+    pub fn emit(self) {
+        let notes: Vec<_> = self
+            .notes
+            .iter()
+            .map(|(location, message)| ffi::AsyncOptNote {
+                location: MlirLocation {
+                    ptr: location.to_raw().ptr,
+                },
+                message: ffi::string_ref(message),
+            })
+            .collect();
+        let (message, length) = (ffi::string_ref(&self.message), notes.len().cast_signed());
+        // SAFETY: a live operation or location, and strings and notes that live during the call.
+        unsafe {
+            match self.place {
+                Place::Op(op) => {
+                    ffi::asyncOptEmitAtOperation(op.to_raw(), self.severity, message, notes.as_ptr(), length);
+                }
+                Place::Location(location) => {
+                    ffi::asyncOptEmitAtLocation(
+                        location.to_raw(),
+                        self.severity,
+                        message,
+                        notes.as_ptr(),
+                        length,
+                    );
+                }
+            }
+        }
+    }
+}

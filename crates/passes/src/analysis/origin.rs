@@ -1,0 +1,96 @@
+//! Where a token can come from: which queues' operations, and whether from elsewhere.
+//!
+//! A token that can come from elsewhere (another engine, a call, a function argument) must stay in the IR, and so must
+//! every value that control flow binds it to: those that are bound to one another stay or go together.
+
+use super::skeleton::Skeleton;
+use super::vocabulary::HardwareQueue;
+use async_dialects::ir::Value;
+use tokenflow::Token;
+
+/// The origins of a function's tokens.
+pub struct Origins {
+    /// A bit for each queue, and [`FOREIGN`].
+    origins: Vec<u8>,
+    /// True for tokens that stay in the IR.
+    kept: Vec<bool>,
+}
+
+const FOREIGN: u8 = 1 << 7;
+
+fn bit(queue: HardwareQueue) -> u8 {
+    1 << queue as u8
+}
+
+impl Origins {
+    /// Follows all tokens of `skeleton` from where they are defined.
+    pub fn new(skeleton: &Skeleton) -> Self {
+        let n = skeleton.program.tokens as usize;
+        let mut origins = vec![0; n];
+        for &(token, queue) in &skeleton.issued {
+            origins[token.0 as usize] |= bit(queue);
+        }
+        for token in &skeleton.foreign {
+            origins[token.0 as usize] |= FOREIGN;
+        }
+        let mut flows = vec![Vec::new(); n];
+        for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
+            flows[from.0 as usize].push(to.0 as usize);
+        }
+        let mut work: Vec<usize> = (0..n).filter(|&token| origins[token] != 0).collect();
+        while let Some(from) = work.pop() {
+            for &to in &flows[from] {
+                let both = origins[to] | origins[from];
+                if both != origins[to] {
+                    origins[to] = both;
+                    work.push(to);
+                }
+            }
+        }
+        let kept = kept(&origins, &skeleton.bindings, &skeleton.joins);
+        Self { origins, kept }
+    }
+
+    /// Returns true if `token` can come from an operation of `queue`.
+    pub fn may_be(&self, token: Token, queue: HardwareQueue) -> bool {
+        self.origins[token.0 as usize] & bit(queue) != 0
+    }
+
+    /// Returns true if `token` can come from something that this function doesn't define or that is no operation of a
+    /// queue.
+    pub fn may_be_foreign(&self, token: Token) -> bool {
+        self.origins[token.0 as usize] & FOREIGN != 0
+    }
+
+    /// Returns true if `token` stays in the IR.
+    pub fn is_kept(&self, token: Token) -> bool {
+        self.kept[token.0 as usize]
+    }
+
+    /// Returns true if `value` is a token that stays in the IR, or no token at all.
+    pub fn keeps(&self, skeleton: &Skeleton, value: Value) -> bool {
+        skeleton.tokens.get(&value).is_none_or(|&token| self.is_kept(token))
+    }
+}
+
+/// Spreads the need to stay along bindings in both directions, and along joins in theirs.
+fn kept(origins: &[u8], bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
+    let mut kept: Vec<bool> = origins.iter().map(|origin| origin & FOREIGN != 0).collect();
+    let mut next = vec![Vec::new(); origins.len()];
+    for (from, to) in bindings {
+        next[from.0 as usize].push(to.0 as usize);
+        next[to.0 as usize].push(from.0 as usize);
+    }
+    for (from, to) in joins {
+        next[from.0 as usize].push(to.0 as usize);
+    }
+    let mut work: Vec<usize> = (0..kept.len()).filter(|&token| kept[token]).collect();
+    while let Some(token) = work.pop() {
+        for &other in &next[token] {
+            if !std::mem::replace(&mut kept[other], true) {
+                work.push(other);
+            }
+        }
+    }
+    kept
+}

@@ -1,0 +1,211 @@
+//! What operations mean to the counting of groups.
+
+use async_dialects::ir::{Op, Value};
+use async_dialects::melior::Context;
+use async_dialects::melior::ir::{Attribute, Type};
+
+/// A FIFO of the hardware.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, PartialOrd, Ord)]
+pub enum HardwareQueue {
+    /// `cp.async`
+    CpAsync,
+    /// `cp.async.bulk` stores
+    Bulk,
+    /// `wgmma`
+    Wgmma,
+}
+
+impl HardwareQueue {
+    /// All queues.
+    pub const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
+
+    /// The name in `#gpux.queue`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CpAsync => "cp_async",
+            Self::Bulk => "bulk",
+            Self::Wgmma => "wgmma",
+        }
+    }
+
+    /// The attribute `#gpux.queue<…>`.
+    pub fn attribute(self, context: &Context) -> Attribute<'_> {
+        let text = format!("#gpux.queue<{}>", self.name());
+        Attribute::parse(context, &text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+    }
+}
+
+/// What an operation means to the counting of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning<'c> {
+    /// Issues an asynchronous operation, which joins the open group.
+    Issue {
+        /// Its queue.
+        queue: HardwareQueue,
+        /// Its token.
+        token: Option<Value<'c>>,
+    },
+    /// Closes the open group.
+    Commit {
+        /// The queue.
+        queue: HardwareQueue,
+        /// The token of the group.
+        token: Option<Value<'c>>,
+    },
+    /// Waits until at most so many groups are in flight.
+    Wait {
+        /// The queue.
+        queue: HardwareQueue,
+        /// How many.
+        n: u32,
+    },
+    /// Blocks until tokens are complete.
+    Await(Vec<Value<'c>>),
+    /// Defines a token that is complete when others are; of none: a complete one.
+    Join(Value<'c>, Vec<Value<'c>>),
+    /// Nothing that counting knows of.
+    Other,
+}
+
+/// The meaning of operations in one family of dialects.
+pub trait Vocabulary<'c> {
+    /// Returns true if values of type `ty` are the tokens whose awaits are translated.
+    fn is_token(&self, ty: Type<'c>) -> bool;
+
+    /// What `op` means.
+    fn meaning(&self, op: Op<'c>) -> Meaning<'c>;
+
+    /// Returns true if `op` is to be found again in the skeleton: an await of nothing stands for it there, before what
+    /// it means.
+    fn marks(&self, _op: Op<'c>) -> bool {
+        false
+    }
+
+    /// True if commits may be inserted; else they are what the program says.
+    const INSERTS_COMMITS: bool;
+}
+
+/// The `async` and `gpux` dialects; upstream's counted operations take part as given.
+pub struct Gpux<'c> {
+    token: Type<'c>,
+    queues: [Attribute<'c>; 3],
+}
+
+impl<'c> Gpux<'c> {
+    /// The vocabulary in a context that has both dialects loaded.
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            token: Type::parse(context, "!async.token")
+                .unwrap_or_else(|| panic!("`!async.token` is a type of a loaded dialect")),
+            queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
+        }
+    }
+
+    fn queue(&self, op: Op<'c>) -> Option<HardwareQueue> {
+        let attribute = op.attr("queue")?;
+        let index = self.queues.iter().position(|queue| *queue == attribute)?;
+        Some(HardwareQueue::ALL[index])
+    }
+}
+
+impl<'c> Vocabulary<'c> for Gpux<'c> {
+    fn is_token(&self, ty: Type<'c>) -> bool {
+        ty == self.token
+    }
+
+    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+        match op.name() {
+            "gpux.copy" => Meaning::Issue {
+                queue: HardwareQueue::CpAsync,
+                token: op.results().next(),
+            },
+            "gpux.commit_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Commit {
+                queue,
+                token: op.results().next(),
+            }),
+            "gpux.wait_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Wait {
+                queue,
+                n: pending(op, "pending"),
+            }),
+            "async.await" => Meaning::Await(op.operands().collect()),
+            "async.ready" => Meaning::Join(op.result(0), Vec::new()),
+            "async.join" => Meaning::Join(op.result(0), op.operands().collect()),
+            "nvgpu.device_async_wait" => Meaning::Wait {
+                queue: HardwareQueue::CpAsync,
+                n: pending(op, "numGroups"),
+            },
+            _ => counted(op),
+        }
+    }
+
+    const INSERTS_COMMITS: bool = true;
+}
+
+/// Upstream's `nvgpu` dialect, whose commit points are given.
+pub struct Nvgpu<'c> {
+    token: Type<'c>,
+}
+
+impl<'c> Nvgpu<'c> {
+    /// The vocabulary in a context that has the `nvgpu` dialect loaded.
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            token: Type::parse(context, "!nvgpu.device.async.token")
+                .unwrap_or_else(|| panic!("`!nvgpu.device.async.token` is a type of a loaded dialect")),
+        }
+    }
+}
+
+impl<'c> Vocabulary<'c> for Nvgpu<'c> {
+    fn is_token(&self, ty: Type<'c>) -> bool {
+        ty == self.token
+    }
+
+    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+        match op.name() {
+            "nvgpu.device_async_copy" => Meaning::Issue {
+                queue: HardwareQueue::CpAsync,
+                token: Some(op.result(0)),
+            },
+            // The hardware commits all that is open, whatever the operands say.
+            "nvgpu.device_async_create_group" => Meaning::Commit {
+                queue: HardwareQueue::CpAsync,
+                token: Some(op.result(0)),
+            },
+            "nvgpu.device_async_wait" => Meaning::Await(op.operands().collect()),
+            _ => counted(op),
+        }
+    }
+
+    const INSERTS_COMMITS: bool = false;
+}
+
+/// The counted operations that either vocabulary takes as given.
+fn counted<'c>(op: Op<'c>) -> Meaning<'c> {
+    let issue = |queue| Meaning::Issue { queue, token: None };
+    let commit = |queue| Meaning::Commit { queue, token: None };
+    let wait = |queue, name| Meaning::Wait {
+        queue,
+        n: pending(op, name),
+    };
+    match op.name() {
+        "nvgpu.device_async_copy" | "nvvm.cp.async.shared.global" => issue(HardwareQueue::CpAsync),
+        "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => commit(HardwareQueue::CpAsync),
+        "nvvm.cp.async.wait.group" => wait(HardwareQueue::CpAsync, "n"),
+        "nvvm.cp.async.bulk.commit.group" => commit(HardwareQueue::Bulk),
+        // A wait for reads alone does not complete the writes.
+        "nvvm.cp.async.bulk.wait_group" if !op.has_attr("read") => wait(HardwareQueue::Bulk, "group"),
+        "nvvm.wgmma.commit.group.sync.aligned" => commit(HardwareQueue::Wgmma),
+        "nvvm.wgmma.wait.group.sync.aligned" => wait(HardwareQueue::Wgmma, "group"),
+        _ => Meaning::Other,
+    }
+}
+
+/// The count in attribute `name`; a wait without one waits for all.
+fn pending(op: Op<'_>, name: &str) -> u32 {
+    match op.int_attr(name) {
+        None => 0,
+        // Not a count: such a wait is not trusted to complete anything.
+        Some(n) => u32::try_from(n).unwrap_or(u32::MAX),
+    }
+}

@@ -1,0 +1,44 @@
+//! `--expand-vectors`: vector operations that LLVM lacks, by those that it has.
+//!
+//! **Condition.** N-D transfers are scalarised (`--convert-vector-to-scf`).
+//!
+//! **Effect.** Contractions, transposes, n-D slices, reductions over several dimensions, transfers and the like become
+//! operations that every conversion to LLVM knows. The patterns are upstream's; upstream only has them inside of
+//! `--convert-vector-to-llvm`, which stumbles over GPU address spaces.
+
+use async_dialects::ir::Op;
+use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
+use async_dialects::vectors;
+
+/// The pass.
+pub struct ExpandVectors;
+
+impl Pass for ExpandVectors {
+    const INFO: PassInfo = PassInfo {
+        description: "Rewrites vector operations that have no counterpart in LLVM into ones that have, by the patterns of \
+                      upstream's `--convert-vector-to-llvm`, but leaves loads and stores to a conversion that knows GPU \
+                      address spaces.",
+        anchor: Anchor::Any,
+        dependent_dialects: &[
+            Dialect::Arith,
+            Dialect::MemRef,
+            Dialect::Scf,
+            Dialect::Ub,
+            Dialect::Vector,
+        ],
+        ..PassInfo::new(
+            "expand-vectors",
+            "rewrites vector operations that LLVM lacks into ones that it has",
+        )
+    };
+
+    fn run<'c>(op: Op<'c>, _: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        if vectors::expand(op) {
+            return Ok(());
+        }
+        Err(PassError::new(
+            op,
+            "the rewriting of its vector operations did not come to an end",
+        ))
+    }
+}

@@ -1,0 +1,234 @@
+//! The alignment of buffers that copies write.
+//!
+//! `cp.async` wants both addresses aligned to the size of the transfer, but a buffer in workgroup memory has the
+//! alignment of its element type unless something else is said. So each buffer that a copy writes is given 16 bytes, or
+//! keeps what it has if that is more:
+//!
+//! | buffer                       | by                                     |
+//! |------------------------------|----------------------------------------|
+//! | attribution of a `gpu.func`  | `llvm.align`                           |
+//! | `memref.global`              | `alignment`                            |
+//! | `memref.alloc`, `.alloca`    | `alignment`                            |
+//! | `gpu.dynamic_shared_memory`  | nothing: upstream aligns it to 16      |
+//! | argument of the function     | nothing: its caller has the buffer     |
+//!
+//! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
+//! function is aligned: it costs less than 16 bytes each.
+
+use async_dialects::ir::{Block, Definition, Op, Value, Walk, int_attr};
+use async_dialects::melior::Context;
+use async_dialects::melior::ir::attribute::{
+    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
+};
+use async_dialects::melior::ir::r#type::{FunctionType, MemRefType};
+use async_dialects::melior::ir::{Attribute, Identifier};
+use std::collections::{HashMap, HashSet};
+
+/// What the largest transfer needs.
+const ALIGNMENT: i64 = 16;
+
+/// The buffers of a module, and which of them are aligned already.
+pub(super) struct Buffers<'c> {
+    context: &'c Context,
+    /// Values whose buffers are dealt with.
+    seen: HashSet<Value<'c>>,
+    /// Functions all of whose buffers are.
+    swept: HashSet<Op<'c>>,
+    /// The `memref.global`s of a symbol table, by name.
+    globals: HashMap<Op<'c>, HashMap<&'c str, Op<'c>>>,
+    raised: u64,
+}
+
+impl<'c> Buffers<'c> {
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            context,
+            seen: HashSet::new(),
+            swept: HashSet::new(),
+            globals: HashMap::new(),
+            raised: 0,
+        }
+    }
+
+    /// How many buffers have a larger alignment than before.
+    pub fn raised(&self) -> u64 {
+        self.raised
+    }
+
+    /// Aligns every buffer that `copy` may write.
+    pub fn align_destination(&mut self, copy: Op<'c>) {
+        let source = MemRefType::try_from(copy.operand(0).ty()).expect("a verified copy is between memrefs");
+        let rank = async_dialects::melior::ir::ShapedTypeLike::rank(&source);
+        let mut values = vec![copy.operand(1 + rank)];
+        while let Some(value) = values.pop() {
+            if !self.seen.insert(value) {
+                continue;
+            }
+            match value.definition() {
+                Definition::Result(op, _) => match op.name() {
+                    "memref.assume_alignment"
+                    | "memref.cast"
+                    | "memref.collapse_shape"
+                    | "memref.expand_shape"
+                    | "memref.extract_strided_metadata"
+                    | "memref.memory_space_cast"
+                    | "memref.reinterpret_cast"
+                    | "memref.reshape"
+                    | "memref.subview"
+                    | "memref.transpose"
+                    | "memref.view" => values.push(op.operand(0)),
+                    "arith.select" => values.extend([op.operand(1), op.operand(2)]),
+                    "memref.get_global" => self.align_global(op),
+                    "memref.alloc" | "memref.alloca" => self.align_op(op),
+                    "gpu.dynamic_shared_memory" => {}
+                    _ => self.align_all(copy),
+                },
+                Definition::Argument(block, index) => match entered_function(block) {
+                    Some(function) => self.align_attribution(function, index),
+                    None => self.align_all(copy),
+                },
+            }
+        }
+    }
+
+    /// Aligns all workgroup buffers of the function around `copy`.
+    fn align_all(&mut self, copy: Op<'c>) {
+        let Some(function) = copy.ancestors().find(|op| op.is_function()) else {
+            return;
+        };
+        if !self.swept.insert(function) {
+            return;
+        }
+        let first = inputs(function);
+        for index in 0..attributions(function) {
+            self.align_attribution(function, first + index);
+        }
+        function.walk(|op| {
+            if matches!(op.name(), "memref.get_global" | "memref.alloc" | "memref.alloca")
+                && is_workgroup_buffer(op.result(0))
+            {
+                if op.is("memref.get_global") {
+                    self.align_global(op);
+                } else {
+                    self.align_op(op);
+                }
+            }
+            Walk::Advance
+        });
+    }
+
+    /// Aligns the attribution that is the entry block's argument `index`; does nothing if that is an ordinary argument.
+    fn align_attribution(&mut self, function: Op<'c>, index: usize) {
+        let (count, first) = (attributions(function), inputs(function));
+        let Some(attribution) = index
+            .checked_sub(first)
+            .filter(|&attribution| attribution < count)
+        else {
+            return;
+        };
+        let empty: Attribute = DictionaryAttribute::new(self.context, &[]).into();
+        let given = function
+            .attr("workgroup_attrib_attrs")
+            .and_then(|attrs| ArrayAttribute::try_from(attrs).ok());
+        let mut all: Vec<Attribute> = (0..count)
+            .map(|i| given.and_then(|given| given.element(i).ok()).unwrap_or(empty))
+            .collect();
+        let Ok(old) = DictionaryAttribute::try_from(all[attribution]) else {
+            return;
+        };
+        let Some(alignment) = self.raise(old.element_by_name("llvm.align")) else {
+            return;
+        };
+        let mut entries: Vec<_> = (0..old.len()).filter_map(|i| old.element(i).ok()).collect();
+        entries.retain(|(name, _)| name.as_string_ref().as_str() != Ok("llvm.align"));
+        entries.push((Identifier::new(self.context, "llvm.align"), alignment));
+        all[attribution] = DictionaryAttribute::new(self.context, &entries).into();
+        function.set_attr(
+            "workgroup_attrib_attrs",
+            ArrayAttribute::new(self.context, &all).into(),
+        );
+    }
+
+    /// Aligns the `memref.global` that a `memref.get_global` names.
+    fn align_global(&mut self, get: Op<'c>) {
+        let table = get
+            .ancestors()
+            .find(|op| matches!(op.name(), "builtin.module" | "gpu.module"));
+        let name = get
+            .attr("name")
+            .and_then(|name| FlatSymbolRefAttribute::try_from(name).ok());
+        if let (Some(table), Some(name)) = (table, name)
+            && let Some(&global) = self
+                .globals
+                .entry(table)
+                .or_insert_with(|| globals(table))
+                .get(name.value())
+        {
+            self.align_op(global);
+        }
+    }
+
+    /// Aligns what has an attribute `alignment`.
+    fn align_op(&mut self, op: Op<'c>) {
+        if let Some(alignment) = self.raise(op.attr("alignment")) {
+            op.set_attr("alignment", alignment);
+        }
+    }
+
+    /// The alignment to write in the place of `old`, or `None` if that is enough.
+    fn raise(&mut self, old: Option<Attribute<'c>>) -> Option<Attribute<'c>> {
+        let old = old
+            .and_then(|old| IntegerAttribute::try_from(old).ok())
+            .map(|old| old.value());
+        if old.is_some_and(|old| old >= ALIGNMENT) {
+            return None;
+        }
+        self.raised += 1;
+        Some(int_attr(self.context, 64, ALIGNMENT))
+    }
+}
+
+/// The function whose entry block `block` is.
+fn entered_function(block: Block<'_>) -> Option<Op<'_>> {
+    let function = block.parent_op().filter(|op| op.is_function())?;
+    (function.region(0).first() == Some(block)).then_some(function)
+}
+
+/// The number of arguments of a `gpu.func`, behind which its attributions are.
+fn inputs(function: Op<'_>) -> usize {
+    let ty = function
+        .attr("function_type")
+        .and_then(|ty| TypeAttribute::try_from(ty).ok());
+    ty.and_then(|ty| FunctionType::try_from(ty.value()).ok())
+        .map_or(0, |ty| ty.input_count())
+}
+
+/// The number of workgroup buffers that `function` declares.
+fn attributions(function: Op<'_>) -> usize {
+    let count = function
+        .int_attr("workgroup_attributions")
+        .filter(|_| function.is("gpu.func"));
+    count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+}
+
+/// The `memref.global`s directly in `table`.
+fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
+    let blocks = table.regions().flat_map(|region| region.blocks());
+    let globals = blocks
+        .flat_map(|block| block.ops())
+        .filter(|op| op.is("memref.global"));
+    globals
+        .filter_map(|global| Some((global.str_attr("sym_name")?, global)))
+        .collect()
+}
+
+/// Returns true if `value` lies in workgroup memory.
+fn is_workgroup_buffer(value: Value<'_>) -> bool {
+    let space = MemRefType::try_from(value.ty())
+        .ok()
+        .and_then(|ty| ty.memory_space());
+    space.is_some_and(|space| {
+        IntegerAttribute::try_from(space).is_ok_and(|space| space.value() == 3)
+            || space.to_string() == "#gpu.address_space<workgroup>"
+    })
+}

@@ -1,0 +1,34 @@
+//! The passes and pipelines of async-opt.
+//!
+//! To add a pass: a file of its own with a type that implements [`Pass`](async_dialects::pass::Pass), and a line in
+//! [`register_all`].
+#![forbid(unsafe_code)]
+
+pub mod analysis;
+mod expand_vectors;
+mod gpux_to_nvvm;
+mod link_device_code;
+mod lower_to_nvvm;
+mod nvgpu_exact_waits;
+mod tokens_to_groups;
+
+use async_dialects::pass::register_pass;
+use async_dialects::pipeline::register_pipeline;
+pub use expand_vectors::ExpandVectors;
+pub use gpux_to_nvvm::GpuxToNvvm;
+pub use link_device_code::LinkDeviceCode;
+pub use lower_to_nvvm::LowerToNvvm;
+pub use nvgpu_exact_waits::NvgpuExactWaits;
+pub use tokens_to_groups::TokensToGroups;
+
+/// Adds every pass and pipeline of async-opt to MLIR's global registry.
+///
+/// Call it once, from one thread, before passes run.
+pub fn register_all() {
+    register_pass::<TokensToGroups>();
+    register_pass::<NvgpuExactWaits>();
+    register_pass::<GpuxToNvvm>();
+    register_pass::<ExpandVectors>();
+    register_pass::<LinkDeviceCode>();
+    register_pipeline::<LowerToNvvm>();
+}

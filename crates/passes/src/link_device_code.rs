@@ -1,0 +1,112 @@
+//! `--link-device-code`: symbols as the assembler needs them.
+//!
+//! **Condition.** Device code in the `llvm` dialect.
+//!
+//! **Effect.**
+//!
+//! - Dynamic shared memory is an external symbol, `.extern .shared` in PTX. Upstream makes it an internal one of size
+//!   zero, which `ptxas` lays out as one byte among the others: static buffers would lie on top of it.
+//! - Every buffer says its alignment. Of one that does not, LLVM assumes 16 where it merges loads, but writes the
+//!   alignment of the element type into the PTX.
+//! - Calls of CUDA's device library that are a single instruction (`fma`, `sqrt`, …) are that instruction, and need no
+//!   library.
+//!
+//! **Refusals.** With `libdevice=false`, any other call of that library, which nothing would resolve: `ptxas` would find
+//! out, without saying where in the program it comes from.
+
+use async_dialects::ir::{Op, OpBuilder, int_attr};
+use async_dialects::melior::ir::Attribute;
+use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
+use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
+
+/// The most that LLVM's back end assumes of a buffer that does not say its alignment.
+const ASSUMED_ALIGNMENT: i64 = 16;
+
+/// The pass.
+pub struct LinkDeviceCode;
+
+impl Pass for LinkDeviceCode {
+    const INFO: PassInfo = PassInfo {
+        description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligns buffers that do not say \
+                      their alignment to the 16 bytes that LLVM assumes of them, and replaces calls of CUDA's device \
+                      library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
+                      at the operation that they come from.",
+        anchor: Anchor::Ops(&["gpu.module"]),
+        options: &[OptionInfo::bool(
+            "libdevice",
+            true,
+            "CUDA's device library is linked later",
+        )],
+        dependent_dialects: &[Dialect::Llvm],
+        ..PassInfo::new(
+            "link-device-code",
+            "gives the symbols of device code what the assembler needs to know",
+        )
+    };
+
+    fn run<'c>(module: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let external =
+            Attribute::parse(module.context(), "#llvm.linkage<external>").expect("`llvm` is loaded");
+        let alignment = int_attr(module.context(), 64, ASSUMED_ALIGNMENT);
+        for op in module.nested() {
+            if is_dynamic_shared_memory(op) {
+                op.set_attr("linkage", external);
+            }
+            if op.is("llvm.mlir.global") && !op.has_attr("alignment") {
+                op.set_attr("alignment", alignment);
+            }
+            let Some(function) = library_function(op) else {
+                continue;
+            };
+            if let Some(intrinsic) = instruction(function) {
+                let operands: Vec<_> = op.operands().collect();
+                let types: Vec<_> = op.results().map(|result| result.ty()).collect();
+                let new = OpBuilder::new(intrinsic, op.location())
+                    .operands(&operands)
+                    .results(&types)
+                    .before(op);
+                new.copy_discardable_attrs(op);
+                op.replace_with(&[new.result(0)]);
+            } else if !cx.bool("libdevice") {
+                let message = format!(
+                    "needs {function} of CUDA's device library, which is not linked: give toolkit=<folder>, a CUDA toolkit \
+                     with nvvm/libdevice/libdevice.10.bc in it, or set CUDA_HOME"
+                );
+                return Err(PassError::new(op.location(), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if `op` is the symbol that upstream makes for `gpu.dynamic_shared_memory`: an array of no elements in
+/// shared memory.
+fn is_dynamic_shared_memory(op: Op<'_>) -> bool {
+    let is_empty = |ty: Attribute| {
+        TypeAttribute::try_from(ty).is_ok_and(|ty| ty.value().to_string().starts_with("!llvm.array<0 x "))
+    };
+    op.is("llvm.mlir.global")
+        && op.int_attr("addr_space") == Some(3)
+        && op.attr("global_type").is_some_and(is_empty)
+}
+
+/// The name of the function of CUDA's device library that `op` calls.
+fn library_function(op: Op<'_>) -> Option<&str> {
+    let callee = op.attr("callee").filter(|_| op.is("llvm.call"))?;
+    let name = FlatSymbolRefAttribute::try_from(callee).ok()?.value();
+    name.starts_with("__nv_").then_some(name)
+}
+
+/// The intrinsic that is one instruction of PTX and does what `function` does, to the last bit.
+fn instruction(function: &str) -> Option<&'static str> {
+    Some(match function {
+        "__nv_ceil" | "__nv_ceilf" => "llvm.intr.ceil",
+        "__nv_fabs" | "__nv_fabsf" => "llvm.intr.fabs",
+        "__nv_floor" | "__nv_floorf" => "llvm.intr.floor",
+        "__nv_fma" | "__nv_fmaf" => "llvm.intr.fma",
+        "__nv_rint" | "__nv_rintf" => "llvm.intr.rint",
+        "__nv_sqrt" | "__nv_sqrtf" => "llvm.intr.sqrt",
+        "__nv_trunc" | "__nv_truncf" => "llvm.intr.trunc",
+        _ => return None,
+    })
+}

@@ -1,0 +1,212 @@
+//! `--gpux-lower-to-nvvm`: from token form to PTX.
+
+use async_dialects::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The oldest GPU that has `cp.async`.
+const FIRST_SM: u32 = 80;
+/// What LLVM can write code for.
+const KNOWN_SMS: [u32; 12] = [80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
+/// Where the CUDA toolkit is if no option says so, as upstream looks it up.
+const TOOLKIT_VARIABLES: [&str; 3] = ["CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"];
+
+/// The pipeline.
+pub struct LowerToNvvm;
+
+impl Pipeline for LowerToNvvm {
+    const INFO: PipelineInfo = PipelineInfo {
+        flag: "gpux-lower-to-nvvm",
+        summary: "lowers gpu.modules from token form to PTX; host code stays as it is",
+        description: include_str!("lower_to_nvvm/description.md"),
+        options: &[
+            OptionInfo::string("chip", "sm_80", "the GPU, sm_80 or newer"),
+            OptionInfo::string(
+                "features",
+                "",
+                "target features; empty: +ptx80, or what a newer chip needs",
+            ),
+            OptionInfo::int("opt-level", 3, "LLVM's and ptxas's optimization level, 0 to 3"),
+            OptionInfo::string(
+                "format",
+                "isa",
+                "llvm (stop at the llvm dialect), isa (PTX) or bin (cubin, by ptxas)",
+            ),
+            OptionInfo::string(
+                "toolkit",
+                "",
+                "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME",
+            ),
+            OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
+            OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
+            OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
+            OptionInfo::int("unroll-limit", 8, "as in gpux-tokens-to-groups"),
+        ],
+    };
+
+    fn passes(options: &PipelineOptions) -> Result<PassList, String> {
+        let chip = options.str("chip");
+        let sm = check_chip(chip)?;
+        let features = match options.str("features") {
+            // LLVM's own choice is the oldest PTX version that has the chip.
+            "" if sm > 90 => "",
+            "" => "+ptx80",
+            given => given,
+        };
+        let level = options.int("opt-level");
+        if !(0..=3).contains(&level) {
+            return Err(format!("opt-level is {level}, but goes from 0 to 3"));
+        }
+        let format = options.str("format");
+        if !["llvm", "isa", "bin"].contains(&format) {
+            return Err(format!("format is '{format}', but must be llvm, isa or bin"));
+        }
+        let toolkit = find_toolkit(options.str("toolkit"))?;
+        if format == "bin" {
+            find_ptxas(toolkit.as_deref())?;
+        }
+        // Whoever takes the llvm dialect links it, too.
+        let libdevice = format == "llvm"
+            || toolkit
+                .as_deref()
+                .is_some_and(|toolkit| libdevice(toolkit).is_file());
+
+        let level = level.to_string();
+        let mut target = vec![("chip", chip), ("O", &*level)];
+        if !features.is_empty() {
+            target.push(("features", features));
+        }
+
+        let passes = PassList::new()
+            // Kernels that stand inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
+            // stays as it is.
+            .pass("gpu-kernel-outlining")
+            .nest("gpu.module", device_passes(options, libdevice))
+            // Last before the binary, so that all passes before are the same for all chips.
+            .pass_with("nvvm-attach-target", &target);
+        let toolkit = toolkit
+            .map(|toolkit| quote(&toolkit.to_string_lossy()))
+            .transpose()?;
+        let mut binary = vec![("format", format)];
+        binary.extend(toolkit.as_deref().map(|toolkit| ("toolkit", toolkit)));
+        Ok(if format == "llvm" {
+            passes
+        } else {
+            passes.pass_with("gpu-module-to-binary", &binary)
+        })
+    }
+}
+
+/// What a `gpu.module` goes through to get to the `llvm` dialect.
+fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
+    let boolean = |name| if options.bool(name) { "true" } else { "false" };
+    PassList::new()
+        // First: it reads structured control flow, and everything below knows no tokens.
+        .pass_with(
+            "gpux-tokens-to-groups",
+            &[
+                ("form-groups", boolean("form-groups")),
+                ("balance", boolean("balance")),
+                ("drop-implied", boolean("drop-implied")),
+                ("unroll-limit", &options.int("unroll-limit").to_string()),
+            ],
+        )
+        // While views of buffers are still there to be looked through, and before the nvgpu that it makes is lowered.
+        .pass("gpux-to-nvvm")
+        // Before the types of memrefs are converted: it makes accesses to them, and loops.
+        .pass("convert-nvgpu-to-nvvm")
+        // Transfers of n-D vectors, unrolled: loops over vectors would put them into local memory.
+        .pass_with("convert-vector-to-scf", &[("full-unroll", "true")])
+        // All else that LLVM's vectors can't do; the loads and stores that this leaves are converted with the memrefs.
+        .pass("expand-vectors")
+        // Its loops are scf's, so before those go.
+        .pass("lower-affine")
+        .pass("convert-scf-to-cf")
+        // Subviews and reshapes become arithmetic on strides; in affine.apply, hence the next one.
+        .pass("expand-strided-metadata")
+        .pass("lower-affine")
+        // Everything that is left, at once, for it is the only conversion that knows GPU address spaces.
+        .pass("convert-gpu-to-nvvm")
+        // What has no intrinsic in LLVM becomes inline PTX; it wants converted types.
+        .pass("convert-nvvm-to-llvm")
+        // Casts between a type and itself converted meet here and go.
+        .pass("reconcile-unrealized-casts")
+        .pass("canonicalize")
+        .pass("cse")
+        // On what is left after dead code is gone.
+        .pass_with(
+            "link-device-code",
+            &[("libdevice", if libdevice { "true" } else { "false" })],
+        )
+}
+
+/// The number in the name of `chip`.
+fn check_chip(chip: &str) -> Result<u32, String> {
+    let number = chip
+        .strip_prefix("sm_")
+        .map(|name| name.trim_end_matches(['a', 'f']));
+    match number.and_then(|number| number.parse().ok()) {
+        Some(sm) if sm < FIRST_SM => Err(format!(
+            "chip is {chip}, but cp.async needs sm_{FIRST_SM} or newer"
+        )),
+        Some(sm) if KNOWN_SMS.contains(&sm) => Ok(sm),
+        _ => Err(format!(
+            "chip is '{chip}', which LLVM does not know: {FIRST_SM} to 121 as in sm_80, sm_90a or sm_100f"
+        )),
+    }
+}
+
+/// The folder of the CUDA toolkit, if there is one.
+fn find_toolkit(given: &str) -> Result<Option<PathBuf>, String> {
+    if given.is_empty() {
+        let from_environment = TOOLKIT_VARIABLES.iter().find_map(env::var_os).map(PathBuf::from);
+        return Ok(from_environment.filter(|folder| libdevice(folder).is_file()));
+    }
+    let folder = PathBuf::from(given);
+    if libdevice(&folder).is_file() {
+        return Ok(Some(folder));
+    }
+    Err(format!(
+        "toolkit is {given}, but there is no {}",
+        libdevice(&folder).display()
+    ))
+}
+
+/// Where a toolkit has its device library.
+fn libdevice(toolkit: &Path) -> PathBuf {
+    toolkit.join("nvvm/libdevice/libdevice.10.bc")
+}
+
+/// Checks that `ptxas` is where upstream looks for it: better here than after everything else is done.
+fn find_ptxas(toolkit: Option<&Path>) -> Result<(), String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let variables = TOOLKIT_VARIABLES
+        .iter()
+        .filter_map(env::var_os)
+        .map(|toolkit| PathBuf::from(toolkit).join("bin"));
+    let mut folders = toolkit
+        .map(|toolkit| toolkit.join("bin"))
+        .into_iter()
+        .chain(env::split_paths(&path))
+        .chain(variables);
+    if folders.any(|folder| folder.join("ptxas").is_file()) {
+        return Ok(());
+    }
+    Err("format=bin needs ptxas: give toolkit=<folder>, a CUDA toolkit with bin/ptxas in it, set CUDA_HOME, or add \
+         ptxas to the PATH (it is also in the Python package nvidia-cuda-nvcc-cu12). format=isa needs none"
+        .to_owned())
+}
+
+/// `value`, such that a textual pipeline takes it for one value.
+fn quote(value: &str) -> Result<String, String> {
+    if value.contains(['{', '}', '\'', '"']) {
+        return Err(format!(
+            "toolkit is {value}, but braces and quotes in it can't be passed on"
+        ));
+    }
+    Ok(if value.contains([' ', ',']) {
+        format!("{{{value}}}")
+    } else {
+        value.to_owned()
+    })
+}

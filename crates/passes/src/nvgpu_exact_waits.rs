@@ -1,0 +1,212 @@
+//! `--nvgpu-exact-waits`: exact counts for upstream's `nvgpu.device_async_wait`, in place.
+//!
+//! **Condition.** A function. Where groups are committed is what the program says: a
+//! `nvgpu.device_async_create_group` commits all of the thread's uncommitted copies, whatever its operands, as the
+//! hardware does, and nothing else commits any.
+//!
+//! **Effect.** Every wait has the largest count at which all that its token names is complete behind it, or is gone if
+//! that is so without it. Typed counts that complete more on purpose stay.
+//!
+//! **Refusals.** No commit is added: a copy that no group commits is only warned of. A wait whose token may come from
+//! elsewhere (an argument, a call, memory) can't be counted: it stays as it is, with a remark.
+//!
+//! [`solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
+
+mod memory;
+mod relax;
+mod solve;
+
+use async_dialects::diagnostic::Diagnostic;
+use async_dialects::ir::{Op, Walk, int_attr};
+use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use relax::Reason;
+use solve::{Solved, Verdict, solve};
+
+/// The attribute with the count of a wait.
+const COUNT: &str = "numGroups";
+/// The largest count that the hardware takes; larger ones are this one.
+const MAX_COUNT: u8 = 63;
+
+/// The pass.
+pub struct NvgpuExactWaits;
+
+impl Pass for NvgpuExactWaits {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("nvgpu_exact_waits/description.md"),
+        anchor: Anchor::Functions,
+        dependent_dialects: &[Dialect::NvGpu],
+        statistics: &[
+            StatisticInfo {
+                name: "set",
+                description: "Number of waits that have an exact count",
+            },
+            StatisticInfo {
+                name: "dropped",
+                description: "Number of waits that others imply",
+            },
+            StatisticInfo {
+                name: "corrected",
+                description: "Number of counts that waited for too little",
+            },
+            StatisticInfo {
+                name: "kept",
+                description: "Number of waits that stay as they are",
+            },
+        ],
+        ..PassInfo::new(
+            "nvgpu-exact-waits",
+            "sets the exact numGroups on every nvgpu.device_async_wait",
+        )
+    };
+
+    fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let found = look(op)?;
+        if !found.copies && !found.waits {
+            return Ok(());
+        }
+        let Solved { verdicts, uncommitted } = solve(op, found.typed, typed_count);
+        if !found.tracked_by_mbarriers {
+            for copy in uncommitted {
+                let message = "on some path to the end of the function, no group commits this copy, and nothing can \
+                               wait for it";
+                Diagnostic::warning(copy, message).emit();
+            }
+        }
+        for verdict in verdicts {
+            apply(verdict, cx);
+        }
+        Ok(())
+    }
+}
+
+/// What a function has.
+#[derive(Default)]
+struct Found {
+    copies: bool,
+    waits: bool,
+    typed: bool,
+    tracked_by_mbarriers: bool,
+}
+
+/// Looks for what the pass works on, and refuses counts that are none.
+fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
+    let mut found = Found::default();
+    let mut negative = None;
+    function.walk(|op| {
+        match op.name() {
+            "nvgpu.device_async_copy" => found.copies = true,
+            "nvgpu.device_async_wait" => {
+                found.waits = true;
+                if let Some(n) = op.int_attr(COUNT) {
+                    found.typed = true;
+                    if n < 0 {
+                        negative = Some((op, n));
+                        return Walk::Stop;
+                    }
+                }
+            }
+            name => found.tracked_by_mbarriers |= name.starts_with("nvvm.cp.async.mbarrier.arrive"),
+        }
+        Walk::Advance
+    });
+    match negative {
+        None => Ok(found),
+        Some((op, n)) => Err(PassError::new(
+            op,
+            format!("numGroups is {n}, which is no number of groups (PTX assemblers take it without a word)"),
+        )),
+    }
+}
+
+/// The count that `wait` has, as the hardware takes it.
+fn typed_count(wait: Op) -> Option<u8> {
+    let n = wait.int_attr(COUNT)?;
+    Some(u8::try_from(n).unwrap_or(MAX_COUNT).min(MAX_COUNT))
+}
+
+/// Writes what becomes of a wait, and says what its author should know.
+fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
+    let op = verdict.wait.op;
+    if verdict.open {
+        warn_open(op);
+    }
+    if let Some(reason) = &verdict.kept {
+        warn_kept(&verdict, reason);
+        cx.count("kept", 1);
+        return;
+    }
+    let typed = verdict.wait.typed;
+    let Some(exact) = verdict.exact else {
+        if verdict.wait.foreign {
+            remark_foreign(op, typed);
+            cx.count("kept", 1);
+        } else {
+            op.erase();
+            cx.count("dropped", 1);
+        }
+        return;
+    };
+    if let Some(typed) = typed
+        && typed > exact.n
+        && verdict.sound_in_input.is_some_and(|sound| sound < typed)
+        && !verdict.open
+    {
+        let message = format!(
+            "`numGroups = {}` waits for too little: a copy awaited here may still be in flight; the exact count is {}",
+            op.int_attr(COUNT).unwrap_or_default(),
+            exact.n
+        );
+        Diagnostic::warning(op, message).emit();
+        cx.count("corrected", 1);
+    }
+    if exact.clamped {
+        let message = "more than 63 groups may stay in flight here; the hardware counts no further than 63";
+        Diagnostic::remark(op, message).emit();
+    }
+    op.set_attr(COUNT, int_attr(op.context(), 32, i64::from(exact.n)));
+    cx.count("set", 1);
+}
+
+fn warn_open(op: Op) {
+    let message = "a copy awaited here may not be committed to a group yet, and no count waits for it";
+    let mut warning = Diagnostic::warning(op, message);
+    if let Some(copy) = op.operand(0).defining_op()
+        && copy.is("nvgpu.device_async_copy")
+    {
+        warning = warning.note(copy, "the copy; a `nvgpu.device_async_create_group` behind it commits it");
+    }
+    warning.emit();
+}
+
+fn warn_kept(verdict: &Verdict, reason: &Reason) {
+    let op = verdict.wait.op;
+    let typed = op.int_attr(COUNT).unwrap_or_default();
+    let exact = match verdict.exact {
+        Some(exact) => format!("the exact count for the copies awaited here is {}", exact.n),
+        None => "the copies awaited here are complete without a wait".to_owned(),
+    };
+    let warning = Diagnostic::warning(op, format!("`numGroups = {typed}` is kept, as it completes more; {exact}"));
+    let warning = match reason {
+        Reason::NeverNamed(copy) => {
+            warning.note(*copy, "it also completes this copy, which no wait from here on names")
+        }
+        Reason::Accessed { copy, by: Some(by) } => warning
+            .note(*copy, "it also completes this copy")
+            .note(*by, "what the copy writes may be accessed here before a wait names the copy"),
+        Reason::Accessed { copy, by: None } => {
+            warning.note(*copy, "it also completes this copy, whose buffer outlives the function")
+        }
+        Reason::Calls => warning.note(op, "it may also complete copies of a function that is called before"),
+        Reason::Undecided => warning.note(op, "what it completes depends on too many other waits"),
+    };
+    warning.emit();
+}
+
+fn remark_foreign(op: Op, typed: Option<u8>) {
+    let count = match typed {
+        Some(_) => "its count stays",
+        None => "it keeps waiting for all groups",
+    };
+    let message = format!("the token may come from elsewhere, so its group is not known here; {count}");
+    Diagnostic::remark(op, message).emit();
+}

@@ -1,0 +1,237 @@
+//! Whether a typed count may be relaxed: the copies that it completes and the exact count does not must still be
+//! completed, before anything may access what they write, by a wait whose token names them.
+//!
+//! Notation: *w* is a wait with a typed count, *s* a copy that it completes and the exact count leaves in flight. A wait
+//! names *s* if its token can come from the token of *s* or from that of a group that *s* may be in.
+//!
+//! The rule. *w* is relaxed if, for each of its *s*,
+//!
+//! 1. *w* names *s*, as in a loop whose tokens rotate: it names *s* one or more iterations later; or
+//! 2. on some path from *w* on, a wait names *s*, and on none of them comes, before such a wait, an operation that may
+//!    access the buffer that *s* writes, or the end of a function that leaves the buffer to others.
+//!
+//! Other asynchronous copies into the buffer don't count as accesses: what *s* wrote would have been read before.
+//!
+//! Cost: for each typed count that is to be relaxed, the blocks between it and the waits that name its copies.
+
+use super::memory::{Access, Place, access, destination};
+use crate::analysis::skeleton::Skeleton;
+use async_dialects::ir::{Op, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
+
+/// Why a typed count must stay.
+pub(super) enum Reason<'c> {
+    /// No wait names the copy from here on.
+    NeverNamed(Op<'c>),
+    /// The copy's buffer may be accessed before a wait names the copy.
+    Accessed {
+        /// The copy.
+        copy: Op<'c>,
+        /// What may access its buffer; the end of the function if there is none.
+        by: Option<Op<'c>>,
+    },
+    /// It may complete copies that a called function issues.
+    Calls,
+    /// What it completes depends on too many other waits.
+    Undecided,
+}
+
+/// Answers for one program.
+pub(super) struct Relaxation<'a, 'c> {
+    skeleton: &'a Skeleton<'c>,
+    flat: &'a Flat<'a>,
+    places: HashMap<Await, (usize, usize)>,
+    /// Where each token flows to.
+    flows: HashMap<Token, Vec<Token>>,
+    /// The waits that use each token.
+    waits: HashMap<Token, Vec<Await>>,
+    /// The tokens of the groups that each copy may be in.
+    groups: HashMap<Site, Vec<Token>>,
+}
+
+/// The waits that name each of some copies, and the other way round.
+#[derive(Default)]
+struct Names {
+    by_site: BTreeMap<Site, HashSet<Await>>,
+    by_wait: HashMap<Await, Vec<Site>>,
+}
+
+impl<'a, 'c> Relaxation<'a, 'c> {
+    pub fn new(skeleton: &'a Skeleton<'c>, flat: &'a Flat<'a>, flight: &Flight) -> Self {
+        let mut flows: HashMap<Token, Vec<Token>> = HashMap::new();
+        for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
+            flows.entry(from).or_default().push(to);
+        }
+        let mut waits: HashMap<Token, Vec<Await>> = HashMap::new();
+        for (op, w) in skeleton.awaits.iter().zip(0..) {
+            if op.is("nvgpu.device_async_wait") {
+                waits.entry(skeleton.tokens[&op.operand(0)]).or_default().push(Await(w));
+            }
+        }
+        let mut groups: HashMap<Site, Vec<Token>> = HashMap::new();
+        for (token, sites) in &flight.groups {
+            for &site in sites {
+                groups.entry(site).or_default().push(*token);
+            }
+        }
+        Self {
+            skeleton,
+            flat,
+            places: flat.awaits(),
+            flows,
+            waits,
+            groups,
+        }
+    }
+
+    /// Returns why wait `w`, whose typed count completes `more` than the exact one, must stay; `None` if it may go.
+    pub fn reason_to_keep(&self, w: Await, more: &Operations) -> Option<Reason<'c>> {
+        if more.unknown {
+            return Some(Reason::Calls);
+        }
+        let mut names = Names::default();
+        for &site in &more.sites {
+            let waits = self.namers(site);
+            if waits.is_empty() {
+                return Some(Reason::NeverNamed(self.copy(site)));
+            }
+            if waits.contains(&w) {
+                continue;
+            }
+            for &wait in &waits {
+                names.by_wait.entry(wait).or_default().push(site);
+            }
+            names.by_site.insert(site, waits);
+        }
+        if names.by_site.is_empty() {
+            return None;
+        }
+        self.walk(w, &names)
+    }
+
+    fn copy(&self, site: Site) -> Op<'c> {
+        self.skeleton.sites[site.0 as usize]
+    }
+
+    /// Returns the waits that name `site`.
+    fn namers(&self, site: Site) -> HashSet<Await> {
+        let result: Option<Value> = self.copy(site).results().next();
+        let token = result.and_then(|value| self.skeleton.tokens.get(&value).copied());
+        let groups = self.groups.get(&site).into_iter().flatten().copied();
+        let mut work: Vec<Token> = token.into_iter().chain(groups).collect();
+        let mut seen: HashSet<Token> = work.iter().copied().collect();
+        let mut namers = HashSet::new();
+        while let Some(token) = work.pop() {
+            namers.extend(self.waits.get(&token).into_iter().flatten());
+            for &to in self.flows.get(&token).into_iter().flatten() {
+                if seen.insert(to) {
+                    work.push(to);
+                }
+            }
+        }
+        namers
+    }
+
+    /// Follows all paths from `w` on, each copy until a wait names it.
+    fn walk(&self, w: Await, names: &Names) -> Option<Reason<'c>> {
+        let (block, place) = self.places[&w];
+        let mut named: HashSet<Site> = HashSet::new();
+        let mut seen: HashMap<usize, HashSet<Site>> = HashMap::new();
+        let start = self.pending(names.by_site.keys().copied());
+        let mut work = vec![(block, place + 1, start)];
+        while let Some((b, from, mut pending)) = work.pop() {
+            let reason = self.block(b, from, names, &mut pending, &mut named);
+            if reason.is_some() {
+                return reason;
+            }
+            if pending.is_empty() {
+                continue;
+            }
+            for &to in &self.flat.blocks[b].next {
+                let seen = seen.entry(to).or_default();
+                let news: Vec<Site> = pending.sites().filter(|&site| seen.insert(site)).collect();
+                if !news.is_empty() {
+                    work.push((to, 0, self.pending(news.into_iter())));
+                }
+            }
+        }
+        let unnamed = names.by_site.keys().find(|site| !named.contains(site));
+        unnamed.map(|&site| Reason::NeverNamed(self.copy(site)))
+    }
+
+    /// Follows one block; stops at an access to what a pending copy writes.
+    fn block(
+        &self,
+        b: usize,
+        from: usize,
+        names: &Names,
+        pending: &mut Pending<'c>,
+        named: &mut HashSet<Site>,
+    ) -> Option<Reason<'c>> {
+        let block = &self.flat.blocks[b];
+        for item in &block.items[from..] {
+            let Item::Await { site: at, .. } = item else { continue };
+            if let Some(sites) = names.by_wait.get(at) {
+                for &site in sites {
+                    pending.remove(site);
+                    named.insert(site);
+                }
+                if pending.is_empty() {
+                    return None;
+                }
+            }
+            let op = self.skeleton.awaits[at.0 as usize];
+            if let Some(site) = pending.accessed(&access(op)) {
+                return Some(Reason::Accessed {
+                    copy: self.copy(site),
+                    by: Some(op),
+                });
+            }
+        }
+        if !block.ends {
+            return None;
+        }
+        let left = pending.sites().find(|&site| pending.outlives_function(site));
+        left.map(|site| Reason::Accessed {
+            copy: self.copy(site),
+            by: None,
+        })
+    }
+
+    fn pending(&self, sites: impl Iterator<Item = Site>) -> Pending<'c> {
+        Pending(sites.map(|site| (site, destination(self.copy(site)))).collect())
+    }
+}
+
+/// Copies in flight that no wait has named yet, and what they write if that is known.
+struct Pending<'c>(BTreeMap<Site, Option<Place<'c>>>);
+
+impl<'c> Pending<'c> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn remove(&mut self, site: Site) {
+        self.0.remove(&site);
+    }
+
+    fn sites(&self) -> impl Iterator<Item = Site> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// Returns a copy whose buffer `access` may touch.
+    fn accessed(&self, access: &Access<'c>) -> Option<Site> {
+        let places = match access {
+            Access::Nothing => return None,
+            Access::Anything => return self.0.keys().next().copied(),
+            Access::Places(places) => places,
+        };
+        let touches = |to: &Option<Place<'c>>| to.is_none_or(|to| places.iter().any(|place| place.may_alias(to)));
+        self.0.iter().find(|(_, to)| touches(to)).map(|(site, _)| *site)
+    }
+
+    fn outlives_function(&self, site: Site) -> bool {
+        self.0.get(&site).copied().flatten().is_none_or(Place::outlives_function)
+    }
+}

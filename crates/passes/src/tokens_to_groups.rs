@@ -1,0 +1,171 @@
+//! `--gpux-tokens-to-groups`: tokens become commits and exactly counted waits.
+//!
+//! **Condition.** A function of device code. Tokens flow through anything that MLIR's control-flow interfaces describe.
+//!
+//! **Effect.** No token of a group queue is left. Every await is a `gpux.wait_group` with the largest count that is sound
+//! there, or nothing; copies are in counted form and committed as the options say. Tokens of other engines stay, with
+//! their awaits.
+//!
+//! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
+//! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
+//!
+//! The phases, each a module: [`normalize`] writes asynchronous regions, dependencies and escapes as awaits; the
+//! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, and all starts
+//! again; [`emit`] writes the solution; [`erase`] removes the tokens.
+
+mod emit;
+mod erase;
+mod explain;
+mod normalize;
+mod peel;
+
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton::{self, Skeleton};
+use crate::analysis::vocabulary::Gpux;
+use async_dialects::ir::{Op, Walk};
+use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use std::collections::HashSet;
+use tokenflow::{Options, Solution};
+
+/// Rounds of peeling: loops inside of peeled loops are looked at in the next one.
+const PEEL_ROUNDS: usize = 4;
+
+/// The pass.
+pub struct TokensToGroups;
+
+impl Pass for TokensToGroups {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("tokens_to_groups/description.md"),
+        anchor: Anchor::Functions,
+        options: &[
+            OptionInfo::bool("form-groups", true, "copies share a group where no await then waits for more"),
+            OptionInfo::bool("balance", true, "empty groups make counts equal where paths meet"),
+            OptionInfo::bool("drop-implied", true, "awaits that earlier waits imply emit nothing"),
+            OptionInfo::int("unroll-limit", 8, "iterations to peel off a constant-trip loop at most; 0: never"),
+            OptionInfo::bool("explain", false, "remarks say what each wait waits for, and why"),
+        ],
+        dependent_dialects: &[Dialect::Arith, Dialect::Async, Dialect::Gpux, Dialect::Scf],
+        statistics: &[
+            StatisticInfo {
+                name: "waits",
+                description: "Number of waits emitted",
+            },
+            StatisticInfo {
+                name: "dropped",
+                description: "Number of awaits that need no wait",
+            },
+            StatisticInfo {
+                name: "commits",
+                description: "Number of commits inserted",
+            },
+        ],
+        ..PassInfo::new(
+            "gpux-tokens-to-groups",
+            "translates tokens into commits and exactly counted waits",
+        )
+    };
+
+    fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let limit = cx.int("unroll-limit");
+        let options = Options {
+            form_groups: cx.bool("form-groups"),
+            balance: cx.bool("balance"),
+            drop_implied: cx.bool("drop-implied"),
+            unroll_limit: u64::try_from(limit).map_err(|_| {
+                PassError::new(op, format!("unroll-limit is {limit}: it must be at least 0, which is never to unroll"))
+            })?,
+        };
+        if !is_device_code(op) {
+            return Ok(());
+        }
+        normalize::check_arguments(op)?;
+        normalize::inline_regions(op);
+        normalize::split_dependencies(op);
+        let silent = normalize::drain_escapes(op);
+        let Translated {
+            skeleton,
+            origins,
+            solution,
+        } = translate(op, &options);
+        if cx.bool("explain") {
+            explain::explain(&skeleton, &origins, &solution);
+        }
+        let counts = emit::emit(&skeleton, &origins, &solution, &silent);
+        cx.count("waits", counts.waits);
+        cx.count("dropped", counts.dropped);
+        cx.count("commits", counts.commits);
+        erase::erase_tokens(op, &skeleton, &origins);
+        verify_contract(op)
+    }
+}
+
+/// A function, solved.
+struct Translated<'c> {
+    skeleton: Skeleton<'c>,
+    origins: Origins,
+    solution: Solution,
+}
+
+/// Reads and solves `function`, and peels its loops until no more is to be peeled.
+fn translate<'c>(function: Op<'c>, options: &Options) -> Translated<'c> {
+    let vocabulary = Gpux::new(function.context());
+    let mut peeled = HashSet::new();
+    let mut options = *options;
+    for round in 0.. {
+        let skeleton = skeleton::read(function, &vocabulary, &peeled);
+        if round == PEEL_ROUNDS {
+            options.unroll_limit = 0;
+        }
+        let solution = tokenflow::solve(&skeleton.program, &options);
+        if solution.peel.is_empty() {
+            return Translated {
+                origins: Origins::new(&skeleton),
+                skeleton,
+                solution,
+            };
+        }
+        peel::peel(&skeleton, &solution.peel, &mut peeled);
+    }
+    unreachable!("the last round peels nothing")
+}
+
+/// Returns true if `function` runs on the device: it stands in a `gpu.module`, or has an operation of a group queue, or
+/// awaits tokens without being asynchronous host code.
+fn is_device_code(function: Op<'_>) -> bool {
+    if function.is("gpu.func") || function.ancestors().any(|op| op.is("gpu.module")) {
+        return true;
+    }
+    let (mut device, mut host, mut awaits) = (false, function.is("async.func"), false);
+    function.walk(|op| match op.name() {
+        "gpux.copy" | "gpux.commit_group" | "gpux.wait_group" => {
+            device = true;
+            Walk::Stop
+        }
+        "async.region" | "async.call" => {
+            host = true;
+            Walk::Advance
+        }
+        "async.await" => {
+            awaits = true;
+            Walk::Advance
+        }
+        _ => Walk::Advance,
+    });
+    device || (awaits && !host)
+}
+
+/// What holds after the pass: no operation of a group queue has a token.
+fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    let mut left = None;
+    function.walk(|op| {
+        if matches!(op.name(), "gpux.copy" | "gpux.commit_group") && op.num_results() > 0 {
+            left = Some(op);
+            return Walk::Stop;
+        }
+        Walk::Advance
+    });
+    match left {
+        None => Ok(()),
+        Some(op) => Err(PassError::new(op, "still has a token after gpux-tokens-to-groups (this is a bug in async-opt)")),
+    }
+}

@@ -1,0 +1,124 @@
+//! Writes a solution into the IR: commits at slots, waits for awaits.
+
+use super::normalize::Counted;
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton::{Skeleton, SlotPlace};
+use crate::analysis::vocabulary::HardwareQueue;
+use async_dialects::diagnostic::Diagnostic;
+use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use std::collections::HashSet;
+use tokenflow::{Count, Solution};
+
+/// What was written.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub waits: u64,
+    pub dropped: u64,
+    pub commits: u64,
+}
+
+/// Writes `solution`. Awaits in `silent` emit nothing.
+pub(super) fn emit<'c>(
+    skeleton: &Skeleton<'c>,
+    origins: &Origins,
+    solution: &Solution,
+    silent: &HashSet<Op<'c>>,
+) -> Counts {
+    let mut counts = Counts::default();
+    let Some(context) = skeleton.sites.first().or(skeleton.awaits.first()).map(|op| op.context()) else {
+        return counts;
+    };
+    let counted = Counted::new(context);
+    for (place, slot) in skeleton.slots.iter().zip(0..) {
+        for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
+            for _ in 0..solved.commits[slot] {
+                commit(&counted, *place, queue);
+                counts.commits += 1;
+            }
+        }
+    }
+    let escapes: HashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
+    for (w, &op) in skeleton.awaits.iter().enumerate() {
+        if escapes.contains(&op) {
+            continue;
+        }
+        let waits = skeleton.queues.iter().zip(&solution.queues);
+        let waits: Vec<(HardwareQueue, Count)> =
+            waits.filter_map(|(&queue, solved)| Some((queue, solved.waits[w]?))).collect();
+        if silent.contains(&op) {
+            op.erase();
+            continue;
+        }
+        counts.waits += waits.len() as u64;
+        counts.dropped += u64::from(waits.is_empty());
+        replace_await(&counted, op, &waits, skeleton, origins);
+    }
+    uneven(skeleton, solution);
+    counts
+}
+
+fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue) {
+    match place {
+        SlotPlace::After(op) => {
+            counted.commit(op.location(), queue).after(op);
+        }
+        SlotPlace::Start(block) => {
+            let location = block.first().or(block.parent_op()).map(Op::location);
+            if let Some(location) = location {
+                counted.commit(location, queue).at_start(block);
+            }
+        }
+        SlotPlace::NewElse(op) => {
+            let block = op.region(1).first().unwrap_or_else(|| {
+                let block = Block::new(&[]);
+                op.region(1).append(block);
+                let dialect = op.name().split('.').next().unwrap_or_default();
+                OpBuilder::new(&format!("{dialect}.yield"), op.location()).at_end(block);
+                block
+            });
+            counted.commit(op.location(), queue).at_start(block);
+        }
+    }
+}
+
+/// Puts `waits` in the place of `op`, which stays for tokens of other origin only.
+fn replace_await<'c>(
+    counted: &Counted<'c>,
+    op: Op<'c>,
+    waits: &[(HardwareQueue, Count)],
+    skeleton: &Skeleton<'c>,
+    origins: &Origins,
+) {
+    for &(queue, count) in waits {
+        let wait = counted.wait(op.location(), queue, count.n).before(op);
+        wait.copy_discardable_attrs(op);
+        if count.clamped {
+            let message = "more than 63 groups may stay in flight here; the hardware counts no further than 63";
+            Diagnostic::remark(op.location(), message).emit();
+        }
+    }
+    let foreign: Vec<Value> = op
+        .operands()
+        .filter(|value| origins.may_be_foreign(skeleton.tokens[value]))
+        .collect();
+    if foreign.is_empty() {
+        op.erase();
+    } else if foreign.len() < op.num_operands() {
+        op.set_operands(&foreign);
+    }
+}
+
+/// Remarks on branches whose arms can't commit equally many groups.
+fn uneven(skeleton: &Skeleton, solution: &Solution) {
+    for slot in &solution.uneven {
+        let location = match skeleton.slots[slot.0 as usize] {
+            SlotPlace::After(op) | SlotPlace::NewElse(op) => Some(op.location()),
+            SlotPlace::Start(block) => block.first().map(Op::location),
+        };
+        if let Some(location) = location {
+            let message = "the paths that meet here commit different numbers of groups, and a loop of unknown trip count \
+                           on one of them keeps them from being made equal; waits behind may wait for more than they name";
+            Diagnostic::remark(location, message).emit();
+        }
+    }
+}

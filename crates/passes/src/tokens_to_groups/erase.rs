@@ -1,0 +1,119 @@
+//! Removes tokens from the IR: from operands and results of control flow, block arguments, and copies.
+
+use super::normalize::ready;
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton::Skeleton;
+use async_dialects::control_flow::{erase_operand, erase_results};
+use async_dialects::ir::{Block, Op, Region, Value};
+use std::collections::HashSet;
+
+/// Removes every token of `function` that `origins` doesn't keep.
+pub(super) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
+    let eraser = Eraser {
+        skeleton,
+        origins,
+        escapes: skeleton.escapes.iter().copied().collect(),
+    };
+    let ops = function.nested();
+    for &op in &ops {
+        eraser.operands(op);
+    }
+    // Users before what they use.
+    for &op in ops.iter().rev() {
+        eraser.results(op, op == function);
+    }
+}
+
+struct Eraser<'a, 'c> {
+    skeleton: &'a Skeleton<'c>,
+    origins: &'a Origins,
+    escapes: HashSet<(Op<'c>, usize)>,
+}
+
+impl<'c> Eraser<'_, 'c> {
+    fn goes(&self, value: Value<'c>) -> bool {
+        !self.origins.keeps(self.skeleton, value)
+    }
+
+    /// Erases the operands of control flow that hand on tokens.
+    fn operands(&self, op: Op<'c>) {
+        let hands_on = op.num_regions() > 0 || op.is_terminator();
+        if !hands_on {
+            return;
+        }
+        for i in (0..op.num_operands()).rev() {
+            if self.goes(op.operand(i)) && !self.escapes.contains(&(op, i)) {
+                erase_operand(op, i);
+            }
+        }
+    }
+
+    fn results(&self, op: Op<'c>, is_function: bool) {
+        if !is_function {
+            for block in op.regions().flat_map(Region::blocks) {
+                self.args(block);
+            }
+        } else {
+            // The arguments of the function itself are its callers' business.
+            let entry = op.regions().next().and_then(Region::first);
+            let blocks = op.regions().flat_map(Region::blocks);
+            blocks.filter(|block| Some(*block) != entry).for_each(|block| self.args(block));
+        }
+        match op.name() {
+            "gpux.copy" | "gpux.commit_group" => self.to_counted(op),
+            "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => self.erase_unused(op),
+            _ if op.num_regions() == 0 => {
+                let tokens = op.num_results() == 1 && self.goes(op.result(0));
+                if tokens {
+                    self.erase_unused(op);
+                }
+            }
+            _ => {
+                if op.results().any(|result| self.goes(result)) {
+                    for result in op.results().filter(|result| self.goes(*result)) {
+                        replace_by_ready(result, op);
+                    }
+                    erase_results(op, |result| self.goes(result));
+                }
+            }
+        }
+    }
+
+    /// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
+    fn erase_unused(&self, op: Op<'c>) {
+        if op.has_uses() && op.is("async.ready") {
+            return;
+        }
+        replace_by_ready(op.result(0), op);
+        op.erase();
+    }
+
+    fn args(&self, block: Block<'c>) {
+        for i in (0..block.num_args()).rev() {
+            let arg = block.arg(i);
+            if !self.goes(arg) {
+                continue;
+            }
+            if let Some(first) = block.first() {
+                replace_by_ready(arg, first);
+            }
+            block.erase_arg(i);
+        }
+    }
+
+    /// Takes the token off a copy or commit.
+    fn to_counted(&self, op: Op<'c>) {
+        if op.num_results() > 0 {
+            replace_by_ready(op.result(0), op);
+            erase_results(op, |_| true);
+        }
+    }
+}
+
+/// Makes what still uses `token` use a complete token instead, which is made right before `op`.
+fn replace_by_ready<'c>(token: Value<'c>, op: Op<'c>) {
+    if token.has_uses() {
+        let ready = ready(op.location(), token.ty()).before(op);
+        token.replace_all_uses_with(ready.result(0));
+    }
+}

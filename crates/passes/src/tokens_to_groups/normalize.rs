@@ -1,0 +1,153 @@
+//! Writes everything that waits as an `async.await`.
+
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton;
+use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
+use async_dialects::control_flow::erase_operand;
+use async_dialects::diagnostic::Diagnostic;
+use async_dialects::ir::{Op, OpBuilder, Region, Value, int_attr};
+use async_dialects::melior::Context;
+use async_dialects::melior::ir::{Attribute, Location, Type};
+use async_dialects::pass::PassError;
+use std::collections::{HashMap, HashSet};
+
+/// Returns an error if `function` uses a token that it gets as an argument.
+pub(super) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    let vocabulary = Gpux::new(function.context());
+    let Some(entry) = function.regions().next().and_then(Region::first) else {
+        return Ok(());
+    };
+    for arg in entry.args() {
+        if vocabulary.is_token(arg.ty()) && arg.has_uses() {
+            return Err(PassError::new(
+                arg.location(),
+                "a token that arrives as a function argument has no known queue; await it in the caller, or inline this \
+                 function first",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
+/// yield.
+pub(super) fn inline_regions(function: Op<'_>) {
+    for region in function.nested() {
+        if !region.is("async.region") {
+            continue;
+        }
+        let dependencies: Vec<Value> = region.operands().collect();
+        if !dependencies.is_empty() {
+            await_before(region, &dependencies);
+        }
+        let Some(block) = region.region(0).first() else { continue };
+        let mut yielded: Vec<Value> = Vec::new();
+        for op in block.ops() {
+            if Some(op) == block.terminator() {
+                yielded = op.operands().collect();
+            } else {
+                op.move_before(region);
+            }
+        }
+        let tokens = yielded.split_off(region.num_results() - 1);
+        let token_type = region.result(0).ty();
+        let join = OpBuilder::new("async.join", region.location()).operands(&tokens).results(&[token_type]);
+        let mut results = vec![join.before(region).result(0)];
+        results.extend(yielded);
+        region.replace_with(&results);
+    }
+}
+
+/// Awaits the dependencies of copies right before them.
+pub(super) fn split_dependencies(function: Op<'_>) {
+    for copy in function.nested() {
+        if !copy.is("gpux.copy") {
+            continue;
+        }
+        let vocabulary = Gpux::new(copy.context());
+        let dependencies: Vec<Value> = copy.operands().take_while(|v| vocabulary.is_token(v.ty())).collect();
+        if dependencies.is_empty() {
+            continue;
+        }
+        await_before(copy, &dependencies);
+        for _ in &dependencies {
+            erase_operand(copy, 0);
+        }
+    }
+}
+
+fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
+    OpBuilder::new("async.await", op.location()).operands(tokens).before(op)
+}
+
+/// Drains the queues of tokens that go where they can't be followed, and hands on complete tokens in their place.
+/// Returns the awaits that are only there to have such tokens committed in time, and emit nothing.
+pub(super) fn drain_escapes(function: Op<'_>) -> HashSet<Op<'_>> {
+    let skeleton = skeleton::read(function, &Gpux::new(function.context()), &HashSet::new());
+    let origins = Origins::new(&skeleton);
+    let counted = Counted::new(function.context());
+    let mut silent = HashSet::new();
+    let mut drained: HashMap<Op, Vec<HardwareQueue>> = HashMap::new();
+    for &(op, index) in &skeleton.escapes {
+        let value = op.operand(index);
+        let token = skeleton.tokens[&value];
+        let queues = HardwareQueue::ALL.into_iter().filter(|&queue| origins.may_be(token, queue));
+        let queues: Vec<HardwareQueue> = queues.collect();
+        if queues.is_empty() {
+            continue;
+        }
+        for queue in queues {
+            let known = drained.entry(op).or_default();
+            if !known.contains(&queue) {
+                known.push(queue);
+                counted.wait(op.location(), queue, 0).before(op);
+                Diagnostic::remark(
+                    op,
+                    format!(
+                        "a token of queue {} escapes here, where it can't be followed; the queue is drained before",
+                        queue.name()
+                    ),
+                )
+                .emit();
+            }
+        }
+        silent.insert(await_before(op, &[value]));
+        if !origins.is_kept(token) {
+            let ready = ready(op.location(), value.ty()).before(op);
+            op.set_operand(index, ready.result(0));
+        }
+    }
+    silent
+}
+
+/// A token that is complete.
+pub(super) fn ready<'c>(location: Location<'c>, ty: Type<'c>) -> OpBuilder<'c> {
+    OpBuilder::new("async.ready", location).results(&[ty])
+}
+
+/// Makes counted operations; the attributes that they share are made once.
+pub(super) struct Counted<'c> {
+    context: &'c Context,
+    queues: [Attribute<'c>; 3],
+}
+
+impl<'c> Counted<'c> {
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            context,
+            queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
+        }
+    }
+
+    /// A wait until at most `pending` groups are in flight.
+    pub fn wait(&self, location: Location<'c>, queue: HardwareQueue, pending: u8) -> OpBuilder<'c> {
+        OpBuilder::new("gpux.wait_group", location)
+            .attr("queue", self.queues[queue as usize])
+            .attr("pending", int_attr(self.context, 64, i64::from(pending)))
+    }
+
+    /// A commit.
+    pub fn commit(&self, location: Location<'c>, queue: HardwareQueue) -> OpBuilder<'c> {
+        OpBuilder::new("gpux.commit_group", location).attr("queue", self.queues[queue as usize])
+    }
+}

@@ -1,0 +1,130 @@
+//! Ages: how many groups a queue has committed after a token's group.
+//!
+//! An [`Age`] is ordered from the most to the least dangerous: a group that is still open, then 0, 1,
+//! … groups committed after it, then [`Age::MANY`] (64 or more), then [`Age::DONE`] (known to be
+//! complete). What is known where paths meet is the minimum. 64 values before `MANY` are enough:
+//! `wait_group` can't count beyond 63.
+//!
+//! An [`AgeMap`] is what a stretch of program does to the age of any token from before it. Commits,
+//! waits, meeting paths and sequences of these all are such maps, and all of them preserve minima,
+//! which is why the analysis over meeting paths is exact and not an approximation.
+
+/// The largest count that the hardware takes (`DEPBAR` has six bits).
+pub const MAX_COUNT: u8 = 63;
+
+const DOMAIN: usize = 67;
+
+/// The age of a token's group, see the module's documentation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Age(u8);
+
+impl Age {
+    /// The group is still open: no wait can cover it.
+    pub const OPEN: Self = Self(0);
+    /// The group is the one committed last.
+    pub const NEWEST: Self = Self(1);
+    /// 64 or more groups were committed after it.
+    pub const MANY: Self = Self(65);
+    /// The group is complete.
+    pub const DONE: Self = Self(66);
+
+    /// Returns how many groups were committed after this one, at most 64; none if open or complete.
+    #[must_use]
+    pub fn groups(self) -> Option<u8> {
+        (Self::NEWEST..=Self::MANY)
+            .contains(&self)
+            .then(|| self.0 - 1)
+    }
+
+    /// Returns the age after one more commit.
+    #[must_use]
+    pub fn commit(self) -> Self {
+        if self < Self::MANY {
+            Self(self.0 + 1)
+        } else {
+            self
+        }
+    }
+
+    /// Returns the age after a wait that lets `n` groups stay in flight.
+    #[must_use]
+    pub fn wait(self, n: u8) -> Self {
+        if self.0 > n { Self::DONE } else { self }
+    }
+
+    /// Returns the place of this age in a table of all ages.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Returns all ages, ascending.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..=Self::DONE.0).map(Self)
+    }
+}
+
+/// What a stretch of program does to ages.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AgeMap([Age; DOMAIN]);
+
+impl AgeMap {
+    /// The map of an empty stretch.
+    #[must_use]
+    pub fn identity() -> Self {
+        Self(std::array::from_fn(|i| {
+            Age(u8::try_from(i).unwrap_or(Age::DONE.0))
+        }))
+    }
+
+    /// Returns what becomes of `age`.
+    #[must_use]
+    pub fn apply(&self, age: Age) -> Age {
+        self.0[age.index()]
+    }
+
+    /// Appends one step to the stretch.
+    pub fn then_each(&mut self, step: impl Fn(Age) -> Age) {
+        for age in &mut self.0 {
+            *age = step(*age);
+        }
+    }
+
+    /// Appends the stretch `next`.
+    pub fn then(&mut self, next: &Self) {
+        self.then_each(|age| next.apply(age));
+    }
+
+    /// Makes this the map of two paths that meet; returns true if that changed it.
+    pub fn meet(&mut self, other: &Self) -> bool {
+        let before = self.0;
+        for (age, other) in self.0.iter_mut().zip(&other.0) {
+            *age = (*age).min(*other);
+        }
+        before != self.0
+    }
+}
+
+/// A table with a value for each age.
+#[derive(Clone, Debug)]
+pub struct AgeTable<T>([T; DOMAIN]);
+
+impl<T: Copy> AgeTable<T> {
+    /// Makes a table of equal values.
+    pub fn filled(value: T) -> Self {
+        Self([value; DOMAIN])
+    }
+}
+
+impl<T> std::ops::Index<Age> for AgeTable<T> {
+    type Output = T;
+    fn index(&self, age: Age) -> &T {
+        &self.0[age.index()]
+    }
+}
+
+impl<T> std::ops::IndexMut<Age> for AgeTable<T> {
+    fn index_mut(&mut self, age: Age) -> &mut T {
+        &mut self.0[age.index()]
+    }
+}

@@ -1,0 +1,376 @@
+//! Compares what two translations of one program force.
+//!
+//! Both translations run in lock step over the same paths. A copy instance is known by its age in
+//! either; since instances don't influence each other, the pairs of ages that are reachable at each
+//! point say everything: an await forces *more* in the second translation if some instance is
+//! complete behind it there and still in flight in the first.
+//!
+//! Cost: linear in the program times the pairs of ages at a point (about as many as ages, as the two
+//! translations mostly shift ages alike).
+
+use crate::age::Age;
+use crate::eval::{N, NO_WAIT};
+use crate::index::{GraphInfo, Index};
+use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// One translation: the commits and the count of every await.
+#[derive(Clone, Copy)]
+pub(crate) struct Translation<'a> {
+    pub commits: &'a Commits,
+    pub n: &'a [N],
+}
+
+/// How the second translation differs from the first.
+#[derive(Default)]
+pub(crate) struct Comparison {
+    /// Awaits that force more, each with the oldest operation that it forces too early.
+    pub more: BTreeMap<Await, Site>,
+    /// True if some await forces less on some execution.
+    pub less: bool,
+    /// True if some wait of the program itself forces more.
+    pub more_at_waits: bool,
+    /// True if some operation is committed by the end of the program in the first translation and
+    /// not in the second.
+    pub left_open: bool,
+}
+
+/// The ages of an instance in both translations.
+type Pair = (Age, Age);
+
+/// Reachable pairs, each with some operation that has it; sorted.
+type Pairs = Vec<(Pair, Site)>;
+
+/// Compares translation `b` with translation `a` of the same program.
+pub(crate) fn compare(
+    program: &Program,
+    index: &Index,
+    queue: Queue,
+    a: Translation,
+    b: Translation,
+) -> Comparison {
+    let mut run = Run::new(index, queue, a, b);
+    let end = run.graph(&program.body, &index.root, &Vec::new(), true);
+    let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
+    Comparison {
+        left_open: end.pairs.iter().any(left_open),
+        more: run.more.into_iter().map(|(w, (_, site))| (w, site)).collect(),
+        less: run.less,
+        more_at_waits: run.more_at_waits,
+    }
+}
+
+impl Comparison {
+    /// Returns true if nothing is forced more.
+    pub fn forces_no_more(&self) -> bool {
+        self.more.is_empty() && !self.more_at_waits
+    }
+}
+
+/// Returns for every item of the program's first block whether nothing is in flight behind it.
+pub(crate) fn quiet(
+    program: &Program,
+    index: &Index,
+    queue: Queue,
+    translation: Translation,
+) -> Vec<bool> {
+    let mut run = Run::new(index, queue, translation, translation);
+    run.graph(&program.body, &index.root, &Vec::new(), true);
+    run.quiet
+}
+
+/// What reaches the end of a graph.
+#[derive(Clone, Default)]
+struct Exit {
+    pairs: Pairs,
+    reached: bool,
+}
+
+struct Run<'a> {
+    queue: Queue,
+    a: Translation<'a>,
+    b: Translation<'a>,
+    /// For a graph and a pair on entry, the pairs on exit.
+    through: HashMap<(usize, Pair), Vec<Pair>>,
+    /// For a graph, the pairs on exit of the instances that are issued inside.
+    born: Vec<Option<Exit>>,
+    more: BTreeMap<Await, (Age, Site)>,
+    more_at_waits: bool,
+    less: bool,
+    /// For the items of the outermost graph, in the order met, whether nothing is in flight behind.
+    quiet: Vec<bool>,
+    outermost: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
+        Self {
+            queue,
+            a,
+            b,
+            through: HashMap::new(),
+            born: vec![None; index.graphs],
+            more: BTreeMap::new(),
+            more_at_waits: false,
+            less: false,
+            quiet: Vec::new(),
+            outermost: index.root.id,
+        }
+    }
+
+    /// Runs a graph for instances from before it and, if `births`, for those issued inside.
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+        let mut exit = Exit::default();
+        let mut seen: Vec<HashSet<Pair>> = vec![HashSet::new(); graph.blocks.len()];
+        let mut entered = vec![!births; graph.blocks.len()];
+        let mut work: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
+        if !graph.blocks.is_empty() {
+            work.insert((0, 0), entry.clone());
+        }
+        while let Some(((_, b), mut pairs)) = work.pop_first() {
+            pairs.retain(|(pair, _)| seen[b].insert(*pair));
+            let first = !std::mem::replace(&mut entered[b], true);
+            if pairs.is_empty() && !first {
+                continue;
+            }
+            if !self.block(graph, info, b, &mut pairs, first) {
+                continue;
+            }
+            for edge in &graph.blocks[b].edges {
+                let arrived = match edge.to {
+                    Target::Exit => {
+                        exit.reached = true;
+                        &mut exit.pairs
+                    }
+                    Target::Block(to) => work
+                        .entry((info.order[to].unwrap_or(usize::MAX), to))
+                        .or_default(),
+                };
+                arrived.extend_from_slice(&pairs);
+            }
+        }
+        normalize(&mut exit.pairs);
+        exit
+    }
+
+    /// Runs a block; returns false if its end can't be reached.
+    fn block(
+        &mut self,
+        graph: &Graph,
+        info: &GraphInfo,
+        b: usize,
+        pairs: &mut Pairs,
+        births: bool,
+    ) -> bool {
+        let block = &graph.blocks[b];
+        self.commits_at(block.start, pairs);
+        let mut inner = info.blocks[b].inner.iter();
+        for item in &block.items {
+            match item {
+                Item::Issue {
+                    site, queue, slot, ..
+                } if *queue == self.queue => {
+                    if births {
+                        pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
+                        pairs.dedup_by_key(|(pair, _)| *pair);
+                    }
+                    self.commits_at(*slot, pairs);
+                }
+                Item::Commit { queue, .. } if *queue == self.queue => {
+                    step(pairs, |(a, b)| (a.commit(), b.commit()));
+                }
+                Item::Wait { queue, n } if *queue == self.queue => {
+                    let n = N::try_from(*n).unwrap_or(NO_WAIT);
+                    let more = |&((a, b), _): &(Pair, Site)| {
+                        b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
+                    };
+                    self.more_at_waits |= pairs.iter().any(more);
+                    step(pairs, |(a, b)| (wait(a, n), wait(b, n)));
+                }
+                Item::Await { site, .. } => self.await_at(*site, pairs),
+                Item::Nested(_) | Item::Repeat(_) => {
+                    let Some(info) = inner.next() else { continue };
+                    let reached = deep(|| self.inner(item, info, pairs, births));
+                    if !reached {
+                        return false;
+                    }
+                    self.commits_at(item.after(), pairs);
+                }
+                Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
+            }
+            if info.id == self.outermost {
+                self.quiet.push(pairs.is_empty());
+            }
+        }
+        true
+    }
+
+    fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {
+        let Some(slot) = slot else { return };
+        let (a, b) = (self.a.commits[slot.0 as usize], self.b.commits[slot.0 as usize]);
+        for _ in 0..a {
+            step(pairs, |(a, b)| (a.commit(), b));
+        }
+        for _ in 0..b {
+            step(pairs, |(a, b)| (a, b.commit()));
+        }
+    }
+
+    fn await_at(&mut self, w: Await, pairs: &mut Pairs) {
+        let (na, nb) = (self.a.n[w.0 as usize], self.b.n[w.0 as usize]);
+        if na == NO_WAIT && nb == NO_WAIT {
+            return;
+        }
+        for &((a, b), site) in pairs.iter() {
+            let (after_a, after_b) = (wait(a, na), wait(b, nb));
+            if after_b == Age::DONE && b != Age::DONE && after_a != Age::DONE {
+                let oldest = self.more.entry(w).or_insert((a, site));
+                if a > oldest.0 {
+                    *oldest = (a, site);
+                }
+            }
+            self.less |= after_a == Age::DONE && a != Age::DONE && after_b != Age::DONE;
+        }
+        step(pairs, |(a, b)| (wait(a, na), wait(b, nb)));
+    }
+
+    /// Runs an item that holds a graph; returns false if control does not come back from it.
+    fn inner(&mut self, item: &Item, info: &GraphInfo, pairs: &mut Pairs, births: bool) -> bool {
+        let mut out = Pairs::new();
+        let mut reached = true;
+        if births {
+            let born = self.born(item, info);
+            reached = born.reached;
+            out = born.pairs;
+        }
+        for &(pair, site) in pairs.iter() {
+            let through = self.through(item, info, pair, site);
+            out.extend(through.iter().map(|&pair| (pair, site)));
+        }
+        normalize(&mut out);
+        *pairs = out;
+        reached
+    }
+
+    fn born(&mut self, item: &Item, info: &GraphInfo) -> Exit {
+        if let Some(born) = &self.born[info.id] {
+            return born.clone();
+        }
+        let exit = match item {
+            Item::Repeat(repeat) => self.born_in_repeat(repeat, info),
+            _ => item.graph().map_or_else(Exit::default, |graph| {
+                self.graph(graph, info, &Vec::new(), true)
+            }),
+        };
+        self.born[info.id] = Some(exit.clone());
+        exit
+    }
+
+    fn born_in_repeat(&mut self, repeat: &Repeat, info: &GraphInfo) -> Exit {
+        if repeat.trip == 0 {
+            return Exit {
+                pairs: Vec::new(),
+                reached: true,
+            };
+        }
+        let born = self.graph(&repeat.body, info, &Vec::new(), true);
+        let mut all = born.pairs.clone();
+        for _ in 1..repeat.trip {
+            let mut next = self.step_body(repeat, info, &all);
+            next.extend_from_slice(&born.pairs);
+            normalize(&mut next);
+            if same(&next, &all) {
+                break;
+            }
+            all = next;
+        }
+        Exit {
+            pairs: all,
+            reached: born.reached,
+        }
+    }
+
+    fn through(&mut self, item: &Item, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
+        match item {
+            Item::Repeat(repeat) => self.through_repeat(repeat, info, pair, site),
+            _ => item
+                .graph()
+                .map_or_else(Vec::new, |graph| self.through_graph(graph, info, pair, site)),
+        }
+    }
+
+    fn through_graph(
+        &mut self,
+        graph: &Graph,
+        info: &GraphInfo,
+        pair: Pair,
+        site: Site,
+    ) -> Vec<Pair> {
+        if let Some(known) = self.through.get(&(info.id, pair)) {
+            return known.clone();
+        }
+        let exit = self.graph(graph, info, &vec![(pair, site)], false);
+        let pairs: Vec<Pair> = exit.pairs.into_iter().map(|(pair, _)| pair).collect();
+        self.through.insert((info.id, pair), pairs.clone());
+        pairs
+    }
+
+    fn through_repeat(
+        &mut self,
+        repeat: &Repeat,
+        info: &GraphInfo,
+        pair: Pair,
+        site: Site,
+    ) -> Vec<Pair> {
+        let mut pairs = vec![(pair, site)];
+        let mut seen: HashMap<Vec<Pair>, u64> = HashMap::new();
+        let mut i = 0;
+        while i < repeat.trip {
+            let key = pairs.iter().map(|(pair, _)| *pair).collect();
+            if let Some(before) = seen.insert(key, i) {
+                i = repeat.trip - (repeat.trip - i) % (i - before);
+                seen.clear();
+                if i == repeat.trip {
+                    break;
+                }
+            }
+            pairs = self.step_body(repeat, info, &pairs);
+            i += 1;
+        }
+        pairs.into_iter().map(|(pair, _)| pair).collect()
+    }
+
+    fn step_body(&mut self, repeat: &Repeat, info: &GraphInfo, pairs: &Pairs) -> Pairs {
+        let mut out = Pairs::new();
+        for &(pair, site) in pairs {
+            let through = self.through_graph(&repeat.body, info, pair, site);
+            out.extend(through.into_iter().map(|pair| (pair, site)));
+        }
+        normalize(&mut out);
+        out
+    }
+}
+
+fn wait(age: Age, n: N) -> Age {
+    if n == NO_WAIT { age } else { age.wait(n) }
+}
+
+fn step(pairs: &mut Pairs, step: impl Fn(Pair) -> Pair) {
+    for (pair, _) in pairs.iter_mut() {
+        *pair = step(*pair);
+    }
+    normalize(pairs);
+}
+
+/// Sorts, and forgets doubles and instances that are complete in both.
+fn normalize(pairs: &mut Pairs) {
+    pairs.retain(|(pair, _)| *pair != (Age::DONE, Age::DONE));
+    if !pairs.is_sorted_by_key(|(pair, _)| *pair) {
+        pairs.sort_by_key(|(pair, _)| *pair);
+    }
+    pairs.dedup_by_key(|(pair, _)| *pair);
+}
+
+fn same(a: &Pairs, b: &Pairs) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|((a, _), (b, _))| a == b)
+}

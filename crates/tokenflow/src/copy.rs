@@ -1,0 +1,228 @@
+//! Copies parts of a program, with numbers of their own: a stretch of it, or all of it with
+//! iterations of a loop peeled off.
+
+use crate::program::{
+    Await, Block, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,
+    deep,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The first `iterations` of a loop get bodies of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peel {
+    /// Which loop.
+    pub id: LoopId,
+    /// How many iterations; with all of them no loop is left.
+    pub iterations: u64,
+}
+
+/// A copy of a program or of a part of it. The vectors give the original of each number.
+pub(crate) struct Copy {
+    pub program: Program,
+    pub awaits: Vec<Await>,
+    pub slots: Vec<Slot>,
+    pub loops: Vec<LoopId>,
+}
+
+/// Returns the program with the first iterations of a loop peeled off.
+#[must_use]
+pub fn peel(program: &Program, peel: &Peel) -> Program {
+    copy_peeled(program, Some(*peel)).program
+}
+
+/// Copies the program, peeled if so asked.
+pub(crate) fn copy_peeled(program: &Program, peel: Option<Peel>) -> Copy {
+    let mut copier = Copier::new(program.queues, peel);
+    copier.out.program.body = copier.graph(&program.body);
+    copier.out
+}
+
+/// Copies a range of items of the first block, which must not use tokens from before it.
+pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
+    let mut copier = Copier::new(program.queues, None);
+    let mut block = Block::default();
+    copier.items(&program.body.blocks[0].items[items], &mut block.items);
+    block.edges.push(Edge {
+        to: Target::Exit,
+        args: Vec::new(),
+    });
+    copier.out.program.body.blocks.push(block);
+    copier.out
+}
+
+struct Copier {
+    out: Copy,
+    peel: Option<Peel>,
+    tokens: HashMap<Token, Token>,
+}
+
+impl Copier {
+    fn new(queues: u8, peel: Option<Peel>) -> Self {
+        Self {
+            out: Copy {
+                program: Program::new(queues),
+                awaits: Vec::new(),
+                slots: Vec::new(),
+                loops: Vec::new(),
+            },
+            peel,
+            tokens: HashMap::new(),
+        }
+    }
+
+    fn def(&mut self, token: Token) -> Token {
+        let new = self.out.program.token();
+        self.tokens.insert(token, new);
+        new
+    }
+
+    fn defs(&mut self, tokens: &[Token]) -> Vec<Token> {
+        tokens.iter().map(|&token| self.def(token)).collect()
+    }
+
+    /// Returns the copies of used tokens. A block may use a token of a block that stands after it
+    /// in the text but before it on every path, so a token is also known from its first use on.
+    fn uses(&mut self, tokens: &[Token]) -> Vec<Token> {
+        tokens
+            .iter()
+            .map(|&token| match self.tokens.get(&token) {
+                Some(&new) => new,
+                None => self.def(token),
+            })
+            .collect()
+    }
+
+    /// Defines a token that an earlier block in the text may have used already.
+    fn known_def(&mut self, token: Token) -> Token {
+        self.uses(&[token])[0]
+    }
+
+    fn slot(&mut self, slot: Option<Slot>) -> Option<Slot> {
+        slot.map(|slot| {
+            self.out.slots.push(slot);
+            self.out.program.slot()
+        })
+    }
+
+    fn graph(&mut self, graph: &Graph) -> Graph {
+        deep(|| {
+            // Tokens of the graph are new, even if the graph was copied before.
+            for block in &graph.blocks {
+                self.defs(&block.params);
+                for item in &block.items {
+                    let defs: Vec<Token> = crate::index::defs(item).collect();
+                    self.defs(&defs);
+                }
+            }
+            let blocks = graph.blocks.iter().map(|block| self.block(block));
+            Graph {
+                blocks: blocks.collect(),
+            }
+        })
+    }
+
+    fn block(&mut self, block: &Block) -> Block {
+        let mut new = Block {
+            params: self.uses(&block.params),
+            start: self.slot(block.start),
+            items: Vec::with_capacity(block.items.len()),
+            edges: Vec::new(),
+        };
+        self.items(&block.items, &mut new.items);
+        new.edges = self.edges(&block.edges);
+        new
+    }
+
+    fn edges(&mut self, edges: &[Edge]) -> Vec<Edge> {
+        let edges = edges.iter().map(|edge| Edge {
+            to: edge.to,
+            args: self.uses(&edge.args),
+        });
+        edges.collect()
+    }
+
+    fn items(&mut self, items: &[Item], out: &mut Vec<Item>) {
+        for item in items {
+            let new = match item {
+                Item::Issue {
+                    queue, token, slot, ..
+                } => Item::Issue {
+                    site: self.out.program.site(),
+                    queue: *queue,
+                    token: token.map(|token| self.known_def(token)),
+                    slot: self.slot(*slot),
+                },
+                Item::Commit { queue, token } => Item::Commit {
+                    queue: *queue,
+                    token: token.map(|token| self.known_def(token)),
+                },
+                Item::Wait { queue, n } => Item::Wait {
+                    queue: *queue,
+                    n: *n,
+                },
+                Item::Await { site, tokens } => {
+                    self.out.awaits.push(*site);
+                    Item::Await {
+                        site: self.out.program.new_await(),
+                        tokens: self.uses(tokens),
+                    }
+                }
+                Item::Join { token, of } => Item::Join {
+                    of: self.uses(of),
+                    token: self.known_def(*token),
+                },
+                Item::Nested(nested) => Item::Nested(Nested {
+                    inits: self.uses(&nested.inits),
+                    graph: self.graph(&nested.graph),
+                    results: self.uses(&nested.results),
+                    after: self.slot(nested.after),
+                }),
+                Item::Repeat(repeat) => {
+                    self.repeat(repeat, out);
+                    continue;
+                }
+            };
+            out.push(new);
+        }
+    }
+
+    fn repeat(&mut self, repeat: &Repeat, out: &mut Vec<Item>) {
+        let mut inits = self.uses(&repeat.inits);
+        let mut trip = repeat.trip;
+        if let Some(peel) = self.peel
+            && peel.id == repeat.id
+        {
+            for _ in 0..peel.iterations.min(trip) {
+                trip -= 1;
+                let graph = self.graph(&repeat.body);
+                let results = if trip == 0 {
+                    self.uses(&repeat.results)
+                } else {
+                    inits.iter().map(|_| self.out.program.token()).collect()
+                };
+                out.push(Item::Nested(Nested {
+                    graph,
+                    inits,
+                    results: results.clone(),
+                    after: repeat.after.filter(|_| trip == 0).and_then(|slot| self.slot(Some(slot))),
+                }));
+                inits = results;
+            }
+            if trip == 0 {
+                return;
+            }
+        }
+        self.out.loops.push(repeat.id);
+        let new = Repeat {
+            id: self.out.program.new_loop(),
+            trip,
+            peelable: repeat.peelable && trip == repeat.trip,
+            body: self.graph(&repeat.body),
+            inits,
+            results: self.uses(&repeat.results),
+            after: self.slot(repeat.after),
+        };
+        out.push(Item::Repeat(new));
+    }
+}

@@ -1,0 +1,493 @@
+//! Runs a program on ages, for one queue.
+//!
+//! Notation: `n(w)` is the count of await `w`'s wait (or none), the *state* at a point is the age of
+//! every token there, over all paths that lead to it (the minimum).
+//!
+//! A token is known by its age in the **frame** of the graph that defines it; a frame inside maps
+//! that age to the one at the point reached, by one [`AgeMap`]. A straight line thus costs the same
+//! however many tokens are alive around it. Inside a frame, tokens of equal age form a class
+//! (union-find), so that a commit or wait costs one step per age and not one per token.
+//!
+//! Where paths meet, maps and ages are met element by element. Loops of unknown trip count run to a
+//! fixed point; loops of constant trip count are stepped, until a state comes back (then whole
+//! periods are skipped). Since ages are few, both end soon.
+//!
+//! Cost: (items) x (ages) for straight-line code and branches, times the rounds that loops need.
+
+use crate::age::{Age, AgeMap, AgeTable};
+use crate::index::{GraphInfo, Index};
+use crate::program::{Commits, Graph, Item, Nested, Program, Queue, Repeat, Slot, Target, Token, deep};
+use std::collections::{BTreeSet, HashMap};
+
+/// The count of a wait; [`NO_WAIT`] if there is none.
+pub(crate) type N = u8;
+/// No wait is emitted.
+pub(crate) const NO_WAIT: N = u8::MAX;
+
+const NO_TOKEN: u32 = u32::MAX;
+/// Steps of a constant-trip loop after which it is treated as one of unknown trip count.
+const STEP_LIMIT: usize = 4096;
+/// Remembered outcomes per graph.
+const MEMO_LIMIT: usize = 8;
+
+/// Returns the count of a wait for a token of this age.
+pub(crate) fn count(age: Age) -> N {
+    match age {
+        Age::DONE => NO_WAIT,
+        Age::OPEN => 0,
+        age => age.groups().map_or(NO_WAIT, |n| n.min(crate::age::MAX_COUNT)),
+    }
+}
+
+/// How awaits are treated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Outside of loops: each await is met once and gets the count of the age met.
+    Fix,
+    /// Inside a loop: an await's count shrinks to the smallest age met so far.
+    Tighten,
+    /// Counts are given; the smallest age met is measured.
+    Measure,
+    /// No wait completes anything; the smallest age met is measured.
+    Distance,
+}
+
+/// The state behind a graph: what it did to tokens from before, and the ages handed out.
+#[derive(Clone)]
+pub(crate) struct Outcome {
+    pub table: AgeMap,
+    pub results: Vec<Age>,
+}
+
+/// The tokens of one graph around the point at hand.
+struct Frame {
+    /// From the ages on entry to the ages here, for tokens from outside.
+    table: AgeMap,
+    /// The class of this frame's own tokens of each age.
+    class: AgeTable<u32>,
+}
+
+struct Remembered {
+    version: u64,
+    mode: Mode,
+    key: Vec<Age>,
+    outcome: Option<Outcome>,
+}
+
+pub(crate) struct Evaluator<'p> {
+    pub program: &'p Program,
+    pub index: &'p Index,
+    queue: Queue,
+    commits: &'p Commits,
+    pub mode: Mode,
+    /// `n(w)` of every await.
+    pub n: Vec<N>,
+    /// The smallest age measured at every await.
+    pub measured: Vec<Age>,
+    /// Awaits that were met with a token whose group is still open.
+    pub open: BTreeSet<u32>,
+    /// Grows with every change of `n`; outcomes remembered for another version don't count.
+    pub version: u64,
+    /// Block evaluations so far.
+    pub work: u64,
+    frames: Vec<Frame>,
+    parent: Vec<u32>,
+    root_age: Vec<Age>,
+    memo: Vec<Vec<Remembered>>,
+}
+
+impl<'p> Evaluator<'p> {
+    pub fn new(program: &'p Program, index: &'p Index, queue: Queue, commits: &'p Commits) -> Self {
+        Self {
+            program,
+            index,
+            queue,
+            commits,
+            mode: Mode::Fix,
+            n: vec![NO_WAIT; program.awaits as usize],
+            measured: vec![Age::DONE; program.awaits as usize],
+            open: BTreeSet::new(),
+            version: 0,
+            work: 0,
+            frames: Vec::new(),
+            parent: (0..program.tokens).collect(),
+            root_age: vec![Age::DONE; program.tokens as usize],
+            memo: (0..index.graphs).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    // Tokens.
+
+    fn find(&mut self, token: u32) -> u32 {
+        let mut at = token;
+        while self.parent[at as usize] != at {
+            let up = self.parent[at as usize];
+            self.parent[at as usize] = self.parent[up as usize];
+            at = up;
+        }
+        at
+    }
+
+    /// Returns the age of `token` at the point reached.
+    fn age(&mut self, token: Token) -> Age {
+        let root = self.find(token.0);
+        let mut age = self.root_age[root as usize];
+        let depth = self.index.depth[token.0 as usize] as usize;
+        for frame in &self.frames[depth + 1..] {
+            age = frame.table.apply(age);
+        }
+        age
+    }
+
+    fn ages(&mut self, tokens: &[Token]) -> Vec<Age> {
+        tokens.iter().map(|&token| self.age(token)).collect()
+    }
+
+    fn youngest(&mut self, tokens: &[Token]) -> Age {
+        tokens
+            .iter()
+            .map(|&token| self.age(token))
+            .min()
+            .unwrap_or(Age::DONE)
+    }
+
+    /// Defines a token of the innermost frame.
+    fn define(&mut self, token: Token, age: Age) {
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
+        let class = &mut frame.class[age];
+        if *class == NO_TOKEN {
+            *class = token.0;
+            self.root_age[token.0 as usize] = age;
+        }
+        self.parent[token.0 as usize] = *class;
+    }
+
+    /// Changes the age of every token.
+    fn step(&mut self, step: impl Fn(Age) -> Age) {
+        let outermost = self.frames.len() == 1;
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
+        if !outermost {
+            frame.table.then_each(&step);
+        }
+        let mut moved = AgeTable::filled(NO_TOKEN);
+        for age in Age::all() {
+            let root = frame.class[age];
+            if root == NO_TOKEN {
+                continue;
+            }
+            let to = step(age);
+            if moved[to] == NO_TOKEN {
+                moved[to] = root;
+                self.root_age[root as usize] = to;
+            } else {
+                self.parent[root as usize] = moved[to];
+            }
+        }
+        frame.class = moved;
+    }
+
+    // Items.
+
+    fn commits_at(&mut self, slot: Option<Slot>) {
+        let Some(slot) = slot else { return };
+        for _ in 0..self.commits[slot.0 as usize] {
+            self.step(Age::commit);
+        }
+    }
+
+    fn await_tokens(&mut self, w: usize, tokens: &[Token]) {
+        let age = self.youngest(tokens);
+        self.measured[w] = self.measured[w].min(age);
+        if age == Age::OPEN {
+            self.open.insert(u32::try_from(w).unwrap_or(u32::MAX));
+        }
+        if matches!(self.mode, Mode::Fix | Mode::Tighten) && count(age) < self.n[w] {
+            self.n[w] = count(age);
+            self.version += 1;
+        }
+        self.wait(self.n[w]);
+    }
+
+    fn wait(&mut self, n: N) {
+        if n <= crate::age::MAX_COUNT && self.mode != Mode::Distance {
+            self.step(|age| age.wait(n));
+        }
+    }
+
+    /// Runs one item; returns false if control does not come back from it.
+    fn item(&mut self, item: &'p Item, inner: &mut std::slice::Iter<'p, GraphInfo>) -> bool {
+        let outcome = match item {
+            Item::Issue {
+                queue, token, slot, ..
+            } => {
+                let here = *queue == self.queue;
+                if let Some(token) = token {
+                    self.define(*token, if here { Age::OPEN } else { Age::DONE });
+                }
+                if here {
+                    self.commits_at(*slot);
+                }
+                return true;
+            }
+            Item::Commit { queue, token } => {
+                let here = *queue == self.queue;
+                if here {
+                    self.step(Age::commit);
+                }
+                if let Some(token) = token {
+                    self.define(*token, if here { Age::NEWEST } else { Age::DONE });
+                }
+                return true;
+            }
+            Item::Wait { queue, n } => {
+                if *queue == self.queue {
+                    self.wait(N::try_from(*n).unwrap_or(NO_WAIT));
+                }
+                return true;
+            }
+            Item::Await { site, tokens } => {
+                self.await_tokens(site.0 as usize, tokens);
+                return true;
+            }
+            Item::Join { token, of } => {
+                let age = self.youngest(of);
+                self.define(*token, age);
+                return true;
+            }
+            Item::Nested(nested) => {
+                let info = next_info(inner);
+                deep(|| self.nested(nested, info))
+            }
+            Item::Repeat(repeat) => {
+                let info = next_info(inner);
+                deep(|| self.repeat(repeat, info))
+            }
+        };
+        let Some(outcome) = outcome else { return false };
+        self.step(|age| outcome.table.apply(age));
+        for (token, age) in crate::index::defs(item).zip(&outcome.results) {
+            self.define(token, *age);
+        }
+        self.commits_at(item.after());
+        true
+    }
+
+    fn nested(&mut self, nested: &'p Nested, info: &'p GraphInfo) -> Option<Outcome> {
+        let inits = self.ages(&nested.inits);
+        if self.mode == Mode::Fix && info.cyclic {
+            self.settle(info, |this| this.graph(&nested.graph, info, &inits))
+        } else {
+            self.graph(&nested.graph, info, &inits)
+        }
+    }
+
+    fn repeat(&mut self, repeat: &'p Repeat, info: &'p GraphInfo) -> Option<Outcome> {
+        let inits = self.ages(&repeat.inits);
+        if self.mode == Mode::Fix && repeat.trip > 1 {
+            self.settle(info, |this| this.iterations(repeat, info, &inits))
+        } else {
+            self.iterations(repeat, info, &inits)
+        }
+    }
+
+    /// Runs the iterations of a constant-trip loop.
+    fn iterations(
+        &mut self,
+        repeat: &'p Repeat,
+        info: &'p GraphInfo,
+        inits: &[Age],
+    ) -> Option<Outcome> {
+        let mut state = Outcome {
+            table: AgeMap::identity(),
+            results: inits.to_vec(),
+        };
+        let mut seen = HashMap::new();
+        let mut i = 0;
+        while i < repeat.trip {
+            let key = (self.version, state.table, state.results.clone());
+            if let Some(before) = seen.insert(key, i) {
+                // The state of iteration `before` came back: skip whole periods.
+                let left = (repeat.trip - i) % (i - before);
+                i = repeat.trip - left;
+                seen.clear();
+                if left == 0 {
+                    break;
+                }
+            }
+            if seen.len() > STEP_LIMIT {
+                return self.unknown_iterations(repeat, info, state);
+            }
+            state = self.iteration(repeat, info, &state)?;
+            i += 1;
+        }
+        Some(state)
+    }
+
+    fn iteration(
+        &mut self,
+        repeat: &'p Repeat,
+        info: &'p GraphInfo,
+        state: &Outcome,
+    ) -> Option<Outcome> {
+        self.frames.push(Frame {
+            table: state.table,
+            class: AgeTable::filled(NO_TOKEN),
+        });
+        let body = self.graph(&repeat.body, info, &state.results);
+        self.frames.pop();
+        let mut next = body?;
+        let mut table = state.table;
+        table.then(&next.table);
+        next.table = table;
+        Some(next)
+    }
+
+    /// Runs iterations to a fixed point, as if at least one and any number of them could be left.
+    fn unknown_iterations(
+        &mut self,
+        repeat: &'p Repeat,
+        info: &'p GraphInfo,
+        mut state: Outcome,
+    ) -> Option<Outcome> {
+        loop {
+            let next = self.iteration(repeat, info, &state)?;
+            if !meet(&mut state, &next) {
+                return Some(state);
+            }
+        }
+    }
+
+    // Graphs.
+
+    /// Runs a graph, in a frame of its own.
+    pub fn graph(
+        &mut self,
+        graph: &'p Graph,
+        info: &'p GraphInfo,
+        inits: &[Age],
+    ) -> Option<Outcome> {
+        let key = (self.mode != Mode::Fix && info.has_loop).then(|| {
+            let mut key = self.ages(&info.captured);
+            key.extend_from_slice(inits);
+            key
+        });
+        if let Some(key) = &key {
+            let (version, mode) = (self.version, self.mode);
+            if let Some(hit) = self.memo[info.id]
+                .iter()
+                .find(|r| r.version == version && r.mode == mode && r.key == *key)
+            {
+                return hit.outcome.clone();
+            }
+        }
+        let (version, mode) = (self.version, self.mode);
+        self.frames.push(Frame {
+            table: AgeMap::identity(),
+            class: AgeTable::filled(NO_TOKEN),
+        });
+        let outcome = self.blocks(graph, info, inits);
+        self.frames.pop();
+        // An outcome for which a count changed on the way holds for no version.
+        if let (Some(key), true) = (key, version == self.version) {
+            let memo = &mut self.memo[info.id];
+            memo.retain(|r| r.version == version && r.mode == mode);
+            if memo.len() == MEMO_LIMIT {
+                memo.remove(0);
+            }
+            memo.push(Remembered {
+                version,
+                mode,
+                key,
+                outcome: outcome.clone(),
+            });
+        }
+        outcome
+    }
+
+    fn blocks(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
+        let mut states: Vec<Option<Outcome>> = vec![None; graph.blocks.len()];
+        let mut exit: Option<Outcome> = None;
+        let mut work = BTreeSet::new();
+        if !graph.blocks.is_empty() {
+            states[0] = Some(Outcome {
+                table: AgeMap::identity(),
+                results: inits.to_vec(),
+            });
+            work.insert((0, 0));
+        }
+        while let Some((_, b)) = work.pop_first() {
+            let Some(state) = &states[b] else { continue };
+            let state = state.clone();
+            if !self.block(graph, info, b, &state) {
+                continue;
+            }
+            for edge in &graph.blocks[b].edges {
+                let mut results = self.ages(&edge.args);
+                let target = match edge.to {
+                    Target::Block(to) => {
+                        results.extend(self.ages(&info.blocks[to].live_in));
+                        &mut states[to]
+                    }
+                    Target::Exit => &mut exit,
+                };
+                let Some(frame) = self.frames.last() else {
+                    continue;
+                };
+                let arrived = Outcome {
+                    table: frame.table,
+                    results,
+                };
+                let changed = if let Some(state) = target {
+                    meet(state, &arrived)
+                } else {
+                    *target = Some(arrived);
+                    true
+                };
+                if let (true, Target::Block(to)) = (changed, edge.to) {
+                    work.insert((info.order[to].unwrap_or(usize::MAX), to));
+                }
+            }
+        }
+        exit
+    }
+
+    /// Runs block `b` from `state`, which stays in the innermost frame; returns false if control
+    /// doesn't reach its end.
+    fn block(&mut self, graph: &'p Graph, info: &'p GraphInfo, b: usize, state: &Outcome) -> bool {
+        self.work += 1;
+        let block = &graph.blocks[b];
+        if let Some(frame) = self.frames.last_mut() {
+            frame.table = state.table;
+            frame.class = AgeTable::filled(NO_TOKEN);
+        }
+        let live_in = &info.blocks[b].live_in;
+        for (token, age) in block.params.iter().chain(live_in).zip(&state.results) {
+            self.define(*token, *age);
+        }
+        self.commits_at(block.start);
+        let mut inner = info.blocks[b].inner.iter();
+        block.items.iter().all(|item| self.item(item, &mut inner))
+    }
+}
+
+fn next_info<'p>(inner: &mut std::slice::Iter<'p, GraphInfo>) -> &'p GraphInfo {
+    inner
+        .next()
+        .unwrap_or_else(|| unreachable!("the index has an entry for every inner graph"))
+}
+
+/// Makes `state` the state of two paths that meet; returns true if that changed it.
+fn meet(state: &mut Outcome, other: &Outcome) -> bool {
+    let mut changed = state.table.meet(&other.table);
+    for (age, other) in state.results.iter_mut().zip(&other.results) {
+        if *other < *age {
+            *age = *other;
+            changed = true;
+        }
+    }
+    changed
+}

@@ -1,0 +1,241 @@
+//! Which operations are in flight where, of a program whose commits are given.
+//!
+//! Two translations of the program, with weaker and stronger waits, run in lock step. As their
+//! commits are the same, an instance that is in flight in both has one age; all that is tracked is
+//! the ages of those, over all paths. An operation is known by where its age came from: the ages
+//! reached at the start of each block are *nodes*, the paths between them arrows, and which
+//! operations can have an age at a point is what leads there, looked up only where it is asked for.
+//!
+//! Cost: (items) x (ages alive at a point), and what the questions look up.
+
+use crate::age::Age;
+use crate::flat::Flat;
+use crate::program::{Await, Item, Program, Queue, Site, Token};
+use crate::eval::{Evaluator, Mode, NO_WAIT, count};
+use crate::index::Index;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// The operations behind something.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Operations {
+    /// Operations of the program, in order.
+    pub sites: Vec<Site>,
+    /// True if there may be some that the program does not show, see [`Waits::opaque`].
+    pub unknown: bool,
+}
+
+/// Two sets of waits on one program.
+pub struct Waits<'a> {
+    /// The count of each await's wait; `None` where there is none.
+    pub weak: &'a [Option<u8>],
+    /// Other counts, which are to be compared with those.
+    pub strong: &'a [Option<u8>],
+    /// Returns true if an await stands for something that may issue and commit operations which the
+    /// program does not show.
+    pub opaque: &'a dyn Fn(Await) -> bool,
+}
+
+/// What is in flight where.
+pub struct Flight {
+    /// For each await where the strong wait completes an operation that the weak one does not, those.
+    pub more: Vec<(Await, Operations)>,
+    /// For each token of a commit, the operations that it may close a group with.
+    pub groups: Vec<(Token, Vec<Site>)>,
+    /// The operations that may be uncommitted where the program ends.
+    pub uncommitted: Vec<Site>,
+}
+
+/// Returns what is in flight where in both translations.
+#[must_use]
+pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
+    let mut run = Run {
+        queue,
+        waits,
+        nodes: Vec::new(),
+        entries: HashMap::new(),
+        arrived: vec![Vec::new(); flat.blocks.len()],
+        entered: vec![false; flat.blocks.len()],
+        more: HashMap::new(),
+        groups: HashMap::new(),
+        open: Vec::new(),
+    };
+    run.run(flat);
+    let mut more: Vec<_> = run.more.iter().map(|(&w, nodes)| (w, run.operations(nodes))).collect();
+    more.sort_unstable_by_key(|(w, _)| *w);
+    let groups = run.groups.iter();
+    let mut groups: Vec<_> = groups.map(|(&token, nodes)| (token, run.operations(nodes).sites)).collect();
+    groups.sort_unstable_by_key(|(token, _)| *token);
+    Flight {
+        more,
+        groups,
+        uncommitted: run.operations(&run.open).sites,
+    }
+}
+
+/// Returns, for each await, the largest count that is sound there if all awaits have the waits given;
+/// `None` if its tokens are complete without a wait.
+#[must_use]
+pub fn sound_counts(program: &Program, queue: Queue, waits: &[Option<u8>]) -> Vec<Option<u8>> {
+    let index = Index::new(program);
+    let commits = vec![0; program.slots as usize];
+    let mut eval = Evaluator::new(program, &index, queue, &commits);
+    eval.mode = Mode::Measure;
+    eval.n = waits.iter().map(|n| n.unwrap_or(NO_WAIT)).collect();
+    eval.graph(&program.body, &index.root, &[]);
+    let counts = eval.measured.iter().map(|&age| count(age));
+    counts.map(|n| (n != NO_WAIT).then_some(n)).collect()
+}
+
+type NodeId = usize;
+
+/// The operations that have some age at some point.
+enum Node {
+    Site(Site),
+    Unknown,
+    /// Those of any of these nodes.
+    Any(Vec<NodeId>),
+}
+
+/// The ages that are alive at a point, ascending, and who has them.
+type Ages = Vec<(Age, NodeId)>;
+
+struct Run<'a> {
+    queue: Queue,
+    waits: &'a Waits<'a>,
+    nodes: Vec<Node>,
+    /// The node of each age that is reached at the start of a block.
+    entries: HashMap<(usize, Age), NodeId>,
+    /// Those that the block was not yet run with.
+    arrived: Vec<Ages>,
+    entered: Vec<bool>,
+    more: HashMap<Await, Vec<NodeId>>,
+    groups: HashMap<Token, Vec<NodeId>>,
+    open: Vec<NodeId>,
+}
+
+impl Run<'_> {
+    fn run(&mut self, flat: &Flat) {
+        let mut work = BTreeSet::from([0]);
+        while let Some(b) = work.pop_first() {
+            let mut ages = std::mem::take(&mut self.arrived[b]);
+            ages.sort_unstable_by_key(|(age, _)| *age);
+            let first = !std::mem::replace(&mut self.entered[b], true);
+            let block = &flat.blocks[b];
+            for item in &block.items {
+                self.item(item, &mut ages, first);
+            }
+            if block.ends {
+                let open = ages.iter().filter(|(age, _)| *age == Age::OPEN);
+                self.open.extend(open.map(|(_, node)| *node));
+            }
+            for &to in &block.next {
+                let news = self.arrive(to, &ages);
+                if news || !self.entered[to] {
+                    work.insert(to);
+                }
+            }
+        }
+    }
+
+    /// Hands `ages` over to the start of block `to`; returns true if one of them is new there.
+    fn arrive(&mut self, to: usize, ages: &Ages) -> bool {
+        let mut news = false;
+        for &(age, from) in ages {
+            if let Some(&known) = self.entries.get(&(to, age)) {
+                if let Node::Any(nodes) = &mut self.nodes[known] {
+                    nodes.push(from);
+                }
+                continue;
+            }
+            let node = self.node(Node::Any(vec![from]));
+            self.entries.insert((to, age), node);
+            self.arrived[to].push((age, node));
+            news = true;
+        }
+        news
+    }
+
+    fn node(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn item(&mut self, item: &Item, ages: &mut Ages, first: bool) {
+        match item {
+            Item::Issue { site, queue, .. } if *queue == self.queue && first => {
+                self.add(ages, Age::OPEN, Node::Site(*site));
+            }
+            Item::Commit { queue, token } if *queue == self.queue => {
+                if let (Some(token), Some(&(Age::OPEN, open))) = (token, ages.first()) {
+                    self.groups.entry(*token).or_default().push(open);
+                }
+                self.commit(ages);
+            }
+            Item::Wait { queue, n } if *queue == self.queue => {
+                let n = u8::try_from(*n).ok();
+                ages.retain(|(age, _)| !completes(n, *age));
+            }
+            Item::Await { site, .. } => {
+                if first && (self.waits.opaque)(*site) {
+                    self.add(ages, Age::NEWEST, Node::Unknown);
+                }
+                let (weak, strong) = (self.waits.weak[site.0 as usize], self.waits.strong[site.0 as usize]);
+                let more = ages.iter().filter(|(age, _)| completes(strong, *age) && !completes(weak, *age));
+                let more: Vec<NodeId> = more.map(|(_, node)| *node).collect();
+                if !more.is_empty() {
+                    self.more.entry(*site).or_default().extend(more);
+                }
+                ages.retain(|(age, _)| !completes(strong, *age) && !completes(weak, *age));
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, ages: &mut Ages, age: Age, node: Node) {
+        let mut node = self.node(node);
+        match ages.binary_search_by_key(&age, |(age, _)| *age) {
+            Ok(i) => {
+                node = self.node(Node::Any(vec![ages[i].1, node]));
+                ages[i].1 = node;
+            }
+            Err(i) => ages.insert(i, (age, node)),
+        }
+    }
+
+    fn commit(&mut self, ages: &mut Ages) {
+        for (age, _) in ages.iter_mut() {
+            *age = age.commit();
+        }
+        if let [.., (Age::MANY, a), (Age::MANY, b)] = ages[..] {
+            ages.pop();
+            ages.pop();
+            let node = self.node(Node::Any(vec![a, b]));
+            ages.push((Age::MANY, node));
+        }
+    }
+
+    /// Returns the operations that lead to `nodes`.
+    fn operations(&self, nodes: &[NodeId]) -> Operations {
+        let mut found = Operations::default();
+        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut work = nodes.to_vec();
+        while let Some(node) = work.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match &self.nodes[node] {
+                Node::Site(site) => found.sites.push(*site),
+                Node::Unknown => found.unknown = true,
+                Node::Any(nodes) => work.extend_from_slice(nodes),
+            }
+        }
+        found.sites.sort_unstable();
+        found.sites.dedup();
+        found
+    }
+}
+
+/// Returns true if a wait with count `n`, if there is one, completes a group of this age.
+fn completes(n: Option<u8>, age: Age) -> bool {
+    n.is_some_and(|n| age.wait(n) == Age::DONE)
+}

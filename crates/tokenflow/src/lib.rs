@@ -1,0 +1,21 @@
+//! Exact translation of asynchronous tokens into counted groups.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod age;
+mod compare;
+mod copy;
+mod eval;
+mod flat;
+mod flight;
+mod index;
+mod place;
+mod program;
+mod solve;
+
+pub use copy::{Peel, peel};
+pub use flat::{Flat, FlatBlock};
+pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
+pub use place::{Options, Solution, solve, solve_given};
+pub use program::*;
+pub use solve::*;

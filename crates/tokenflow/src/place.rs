@@ -1,0 +1,290 @@
+//! Where to commit: the options `balance`, `form_groups` and `unroll_limit`.
+//!
+//! Each option proposes changes to the commits (or to loops), solves the changed program exactly,
+//! and keeps a change only if the comparison of [`crate::compare`] allows it: nothing may be forced
+//! earlier by any await on any execution. Proposals are made for all candidates at once and thinned
+//! out by what the comparison finds, so that the usual program costs a handful of solutions; single
+//! candidates are tried one by one within a budget.
+//!
+//! The body is cut into *segments* first, at points across which no token is alive and nothing is in
+//! flight. Segments don't influence each other, and so the number of trials depends on their size and not on the program's.
+
+mod balance;
+mod diamond;
+mod groups;
+mod peeling;
+
+use crate::compare::{self, Comparison, Translation, compare};
+use crate::copy::{Peel, copy_items};
+use crate::eval::{N, NO_WAIT};
+use crate::index::{Index, defs};
+use crate::program::{Commits, Item, Program, Queue, Slot};
+use crate::solve::{QueueSolution, solve_indexed, solve_queue};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What to do beyond exact counts for one group per operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Operations share a group where that makes no await force more.
+    pub form_groups: bool,
+    /// Empty groups make the counts of different paths equal where that makes an await force less.
+    pub balance: bool,
+    /// Awaits that other waits imply emit nothing.
+    pub drop_implied: bool,
+    /// How many iterations may be peeled off a constant-trip loop; 0: never.
+    pub unroll_limit: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            form_groups: true,
+            balance: true,
+            drop_implied: true,
+            unroll_limit: 8,
+        }
+    }
+}
+
+/// The translation of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Solution {
+    /// For each queue, its commits and waits.
+    pub queues: Vec<QueueSolution>,
+    /// Loops to be peeled. If there are any, `queues` holds for the program as it is, and the one to
+    /// use is the solution of the peeled program.
+    pub peel: Vec<Peel>,
+    /// The slot behind (or at the meeting point of) branches whose arms commit unequal numbers of
+    /// groups and can't be made equal, because of a loop of unknown trip count in one of them.
+    pub uneven: Vec<Slot>,
+}
+
+/// Translates a program whose operations are committed at its slots.
+#[must_use]
+pub fn solve(program: &Program, options: &Options) -> Solution {
+    let mut solution = Solution {
+        queues: (0..program.queues)
+            .map(|_| QueueSolution {
+                commits: vec![0; program.slots as usize],
+                waits: vec![None; program.awaits as usize],
+                open: Vec::new(),
+            })
+            .collect(),
+        ..Solution::default()
+    };
+    let mut last = false;
+    for segment in segments(program, options.drop_implied) {
+        if last {
+            break;
+        }
+        let copy = match segment {
+            Some(items) => copy_items(program, items),
+            None => crate::copy::copy_peeled(program, None),
+        };
+        if !crate::solve::reaches_end(&copy.program) {
+            // What comes behind is never run.
+            last = true;
+        }
+        for q in 0..program.queues {
+            let part = Part::new(&copy.program, Queue(q), options.drop_implied);
+            let placed = part.place(options);
+            let out = &mut solution.queues[usize::from(q)];
+            for (&slot, &commits) in copy.slots.iter().zip(&placed.best.commits) {
+                out.commits[slot.0 as usize] = commits;
+            }
+            for (&w, &wait) in copy.awaits.iter().zip(&placed.best.waits) {
+                out.waits[w.0 as usize] = wait;
+            }
+            let open = placed.best.open.iter();
+            out.open.extend(open.map(|w| copy.awaits[w.0 as usize]));
+            solution.peel.extend(placed.peel.into_iter().map(|peel| Peel {
+                id: copy.loops[peel.id.0 as usize],
+                ..peel
+            }));
+            let uneven = placed.uneven.iter();
+            solution
+                .uneven
+                .extend(uneven.map(|slot| copy.slots[slot.0 as usize]));
+        }
+    }
+    solution
+}
+
+/// Solves a program whose commits are given, one vector for each queue.
+#[must_use]
+pub fn solve_given(
+    program: &Program,
+    commits: &[Commits],
+    drop_implied: bool,
+) -> Vec<QueueSolution> {
+    (0..program.queues)
+        .zip(commits)
+        .map(|(q, commits)| solve_queue(program, Queue(q), commits.clone(), drop_implied))
+        .collect()
+}
+
+/// Returns for every item of the body's only block whether no queue has anything in flight behind it.
+fn quiet(program: &Program, drop_implied: bool) -> Vec<bool> {
+    let mut all: Vec<bool> = Vec::new();
+    for q in 0..program.queues {
+        let part = Part::new(program, Queue(q), drop_implied);
+        let base = part.solve(program.one_group_each(Queue(q)));
+        let n = counts(&base);
+        let translation = Translation {
+            commits: &base.commits,
+            n: &n,
+        };
+        let quiet = compare::quiet(program, &part.index, Queue(q), translation);
+        if q == 0 {
+            all = quiet;
+        } else {
+            all.iter_mut().zip(quiet).for_each(|(all, quiet)| *all &= quiet);
+        }
+    }
+    all
+}
+
+/// Cuts the body where no token is alive and nothing is in flight; `None` is all of a body that has
+/// several blocks.
+fn segments(program: &Program, drop_implied: bool) -> Vec<Option<Range<usize>>> {
+    let [block] = program.body.blocks.as_slice() else {
+        return vec![None];
+    };
+    if block.edges.iter().any(|edge| !edge.args.is_empty()) {
+        return vec![None];
+    }
+    // From the last item to the first: the earliest item that everything behind it needs.
+    let mut defined = HashMap::new();
+    for (i, item) in block.items.iter().enumerate() {
+        for token in defs(item) {
+            defined.insert(token, i);
+        }
+    }
+    let mut needs: Vec<usize> = Vec::with_capacity(block.items.len());
+    for (i, item) in block.items.iter().enumerate() {
+        let mut earliest = i;
+        crate::index::uses(item, &mut |token| {
+            if let Some(&at) = defined.get(&token) {
+                earliest = earliest.min(at);
+            }
+        });
+        needs.push(earliest);
+    }
+    let quiet = quiet(program, drop_implied);
+    let mut segments = Vec::new();
+    let (mut end, mut start) = (block.items.len(), usize::MAX);
+    for i in (0..block.items.len()).rev() {
+        start = start.min(needs[i]);
+        // What is in flight, though nothing awaits it, may share a group with what comes next.
+        let cut = i == 0 || quiet.get(i - 1).is_some_and(|&quiet| quiet);
+        if start == i && cut {
+            segments.push(Some(i..end));
+            (end, start) = (i, usize::MAX);
+        }
+    }
+    segments.reverse();
+    segments
+}
+
+/// A program under one queue's view.
+struct Part<'p> {
+    program: &'p Program,
+    index: Index,
+    queue: Queue,
+    drop_implied: bool,
+    /// How many solutions may be tried one by one.
+    trials: usize,
+}
+
+/// The result for a [`Part`].
+struct Placed {
+    best: QueueSolution,
+    peel: Vec<Peel>,
+    uneven: Vec<Slot>,
+}
+
+impl<'p> Part<'p> {
+    fn new(program: &'p Program, queue: Queue, drop_implied: bool) -> Self {
+        let size = (program.slots + program.awaits + program.tokens) as usize;
+        Self {
+            program,
+            index: Index::new(program),
+            queue,
+            drop_implied,
+            trials: ((1 << 20) / (size + 1)).clamp(8, 4096),
+        }
+    }
+
+    fn place(&self, options: &Options) -> Placed {
+        let base = self.solve(self.program.one_group_each(self.queue));
+        let mut placed = Placed {
+            best: base,
+            peel: Vec::new(),
+            uneven: Vec::new(),
+        };
+        if placed.best.waits.iter().all(Option::is_none) && !options.form_groups {
+            return placed;
+        }
+        let mut columns = Vec::new();
+        if options.balance {
+            let balanced = self.balance(placed.best);
+            placed.best = balanced.solution;
+            placed.uneven = balanced.uneven;
+            columns = balanced.columns;
+        }
+        if options.form_groups {
+            placed.best = self.form_groups(placed.best, &columns);
+        }
+        if options.unroll_limit > 0 {
+            placed.peel = self.peel(&placed.best, options.unroll_limit);
+        }
+        placed
+    }
+
+    fn solve(&self, commits: Commits) -> QueueSolution {
+        solve_indexed(
+            self.program,
+            &self.index,
+            self.queue,
+            commits,
+            self.drop_implied,
+        )
+    }
+
+    /// Compares solution `b` with solution `a`.
+    fn compare(&self, a: &QueueSolution, b: &QueueSolution) -> Comparison {
+        let (na, nb) = (counts(a), counts(b));
+        let a = Translation {
+            commits: &a.commits,
+            n: &na,
+        };
+        let b = Translation {
+            commits: &b.commits,
+            n: &nb,
+        };
+        compare(self.program, &self.index, self.queue, a, b)
+    }
+}
+
+/// Returns the count of every await.
+fn counts(solution: &QueueSolution) -> Vec<N> {
+    let counts = solution.waits.iter();
+    counts
+        .map(|wait| wait.map_or(NO_WAIT, |count| count.n))
+        .collect()
+}
+
+/// Returns true if `item` is an operation of `queue` or holds one or a commit of it.
+fn touches(item: &Item, queue: Queue) -> bool {
+    let mut found = false;
+    let mut check = |item: &Item| {
+        found |= matches!(item, Item::Issue { queue: q, .. } | Item::Commit { queue: q, .. } if *q == queue);
+    };
+    check(item);
+    let never = matches!(item, Item::Repeat(repeat) if repeat.trip == 0);
+    if let (Some(graph), false) = (item.graph(), never) {
+        graph.visit(&mut check);
+    }
+    found
+}

@@ -1,0 +1,321 @@
+//! `balance`: equal counts on all arms of a branch.
+//!
+//! A diamond is *on* in one of two forms. **Sunk**: the last commit of every arm is replaced by one
+//! commit behind the meeting point, and arms with fewer groups start with empty ones. That is the
+//! form wanted, since the hardware counts commits per converged group of a warp. **Padded**: commits
+//! stay in the arms, because an await in an arm needs one, and arms with fewer groups start with
+//! empty ones.
+//!
+//! All diamonds are turned on, inner ones first; those whose arms were not equal before and whose
+//! equality makes no await force less are turned off again. If all at once make some await force
+//! more, they are turned on one by one instead.
+
+use super::Part;
+use super::diamond::{Column, Committed, Diamond, GraphDiamonds, diamonds, total};
+use crate::program::{Await, Commits, Graph, Item, Slot};
+use crate::solve::QueueSolution;
+use std::collections::HashMap;
+
+/// The most empty groups that one arm gets.
+const MAX_PAD: u32 = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Off,
+    Sunk,
+    Padded,
+}
+
+/// What became of a diamond in a rendering.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Effect {
+    /// Nothing to do: no arm commits, or the diamond is off.
+    None,
+    /// The arms were equal; their last commit was moved behind the meeting point.
+    Moved,
+    /// The arms are equal now and were not before.
+    Evened,
+    /// The arms can't be made equal because paths through one of them differ.
+    Uneven,
+}
+
+/// Commits that stand in the arms of one diamond, at the same place counted from the end: they
+/// exist in all arms or in none.
+pub(super) type ColumnSlots = Vec<Slot>;
+
+pub(super) struct Balanced {
+    pub solution: QueueSolution,
+    pub uneven: Vec<Slot>,
+    pub columns: Vec<ColumnSlots>,
+}
+
+struct Rendered {
+    commits: Commits,
+    effects: Vec<Effect>,
+    columns: Vec<ColumnSlots>,
+}
+
+struct Trial {
+    forms: Vec<Form>,
+    rendered: Rendered,
+    solution: QueueSolution,
+}
+
+impl Part<'_> {
+    pub(super) fn balance(&self, base: QueueSolution) -> Balanced {
+        let graphs = diamonds(&self.program.body, &self.index.root);
+        let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
+        let off = vec![Form::Off; all.len()];
+        let none = self.trial(&graphs, &base, off);
+        let mut best = self
+            .all_on(&graphs, &all, &base)
+            .unwrap_or_else(|| self.one_by_one(&graphs, &base, none));
+        best = self.prune(&graphs, &base, best);
+        let uneven = all.iter().zip(&best.rendered.effects);
+        let uneven = uneven.filter(|(_, effect)| **effect == Effect::Uneven);
+        Balanced {
+            uneven: uneven.filter_map(|(diamond, _)| diamond.after).collect(),
+            columns: best.rendered.columns,
+            solution: best.solution,
+        }
+    }
+
+    fn trial(&self, graphs: &[GraphDiamonds], base: &QueueSolution, forms: Vec<Form>) -> Trial {
+        let rendered = self.render(graphs, &base.commits, &forms);
+        let solution = if rendered.commits == base.commits {
+            base.clone()
+        } else {
+            self.solve(rendered.commits.clone())
+        };
+        Trial {
+            forms,
+            rendered,
+            solution,
+        }
+    }
+
+    /// Turns all diamonds on; `None` if that makes some await force more.
+    fn all_on(
+        &self,
+        graphs: &[GraphDiamonds],
+        all: &[&Diamond],
+        base: &QueueSolution,
+    ) -> Option<Trial> {
+        let mut trial = self.trial(graphs, base, vec![Form::Sunk; all.len()]);
+        while trial.solution.open != base.open {
+            let open = trial.solution.open.iter();
+            let mut forms = trial.forms.clone();
+            for w in open.filter(|w| !base.open.contains(w)) {
+                let culprit = (0..all.len()).find(|&d| {
+                    forms[d] == Form::Sunk
+                        && trial.rendered.effects[d] != Effect::None
+                        && holds(all[d], *w)
+                })?;
+                forms[culprit] = Form::Padded;
+            }
+            trial = self.trial(graphs, base, forms);
+        }
+        let comparison = self.compare(base, &trial.solution);
+        comparison.forces_no_more().then_some(trial)
+    }
+
+    /// Turns diamonds on while that helps, inner ones first, until none helps any more.
+    fn one_by_one(&self, graphs: &[GraphDiamonds], base: &QueueSolution, none: Trial) -> Trial {
+        let mut best = none;
+        let mut trials = self.trials;
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for d in 0..best.forms.len() {
+                for form in [Form::Sunk, Form::Padded] {
+                    if best.forms[d] != Form::Off || trials == 0 {
+                        break;
+                    }
+                    trials -= 1;
+                    let mut forms = best.forms.clone();
+                    forms[d] = form;
+                    let trial = self.trial(graphs, base, forms);
+                    let useful = match trial.rendered.effects[d] {
+                        Effect::None | Effect::Uneven => break,
+                        effect => effect,
+                    };
+                    if trial.solution.open != base.open {
+                        continue;
+                    }
+                    let comparison = self.compare(&best.solution, &trial.solution);
+                    if comparison.forces_no_more() && (comparison.less || useful == Effect::Moved) {
+                        best = trial;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// Turns off what makes no await force less, outer diamonds first.
+    fn prune(&self, graphs: &[GraphDiamonds], base: &QueueSolution, best: Trial) -> Trial {
+        let mut best = best;
+        let mut trials = self.trials;
+        for d in (0..best.forms.len()).rev() {
+            if best.rendered.effects[d] != Effect::Evened || trials == 0 {
+                continue;
+            }
+            trials -= 1;
+            let mut forms = best.forms.clone();
+            forms[d] = Form::Off;
+            let trial = self.trial(graphs, base, forms);
+            if trial.solution.open == base.open
+                && self.compare(&best.solution, &trial.solution).more.is_empty()
+            {
+                best = trial;
+            }
+        }
+        best
+    }
+
+    /// Works out the commits for the given forms.
+    fn render(&self, graphs: &[GraphDiamonds], base: &Commits, forms: &[Form]) -> Rendered {
+        let mut rendered = Rendered {
+            commits: base.clone(),
+            effects: Vec::with_capacity(forms.len()),
+            columns: Vec::new(),
+        };
+        let mut committed = Committed {
+            queue: self.queue,
+            graphs: vec![None; self.index.graphs],
+            diamonds: HashMap::new(),
+        };
+        for graph in graphs {
+            for diamond in &graph.diamonds {
+                let form = forms[rendered.effects.len()];
+                let effect = apply(diamond, form, &mut committed, &mut rendered);
+                rendered.effects.push(effect);
+            }
+            committed.graphs[graph.info.id] =
+                committed.graph(graph.graph, graph.info, &rendered.commits);
+        }
+        rendered
+    }
+}
+
+/// Returns true if `w` stands in an arm of the diamond.
+fn holds(diamond: &Diamond, w: Await) -> bool {
+    if !diamond.info.awaits.contains(&w.0) {
+        return false;
+    }
+    let inside = |graph: &Graph, b: usize| {
+        let mut found = false;
+        let mut check = |item: &Item| found |= matches!(item, Item::Await { site, .. } if *site == w);
+        for item in &graph.blocks[b].items {
+            check(item);
+            if let Some(graph) = item.graph() {
+                graph.visit(&mut check);
+            }
+        }
+        found
+    };
+    diamond
+        .arms
+        .iter()
+        .flat_map(|arm| &arm.spine)
+        .any(|&b| inside(diamond.graph, b))
+}
+
+/// Brings one diamond into its form.
+fn apply(
+    diamond: &Diamond,
+    form: Form,
+    committed: &mut Committed,
+    rendered: &mut Rendered,
+) -> Effect {
+    let key = (diamond.info.id, diamond.head);
+    committed.diamonds.insert(key, None);
+    let arms = diamond.arms.iter();
+    let arms: Vec<Option<Vec<Column>>> = arms
+        .map(|arm| committed.arm(diamond, arm, &rendered.commits))
+        .collect();
+    if arms.iter().any(Option::is_none) {
+        return Effect::Uneven;
+    }
+    let mut arms: Vec<Vec<Column>> = arms.into_iter().flatten().collect();
+    let totals: Vec<u64> = arms.iter().map(|arm| total(arm)).collect();
+    let equal = totals.iter().all(|&n| n == totals[0]);
+    let most = totals.iter().copied().max().unwrap_or(0);
+    if equal {
+        committed.diamonds.insert(key, Some(most));
+    }
+    if form == Form::Off || most == 0 {
+        return Effect::None;
+    }
+    // Where the last commits can't be moved, the arms are padded.
+    let sunk = (form == Form::Sunk)
+        .then(|| Some((last_commits(&arms)?, diamond.after?)))
+        .flatten();
+    if sunk.is_some() {
+        for arm in &mut arms {
+            arm.pop();
+        }
+    } else if equal {
+        return Effect::None;
+    }
+    let kept = arms.iter().map(|arm| total(arm));
+    let most = kept.clone().max().unwrap_or(0);
+    let pads: Vec<u32> = kept
+        .map(|n| u32::try_from(most - n).unwrap_or(u32::MAX))
+        .collect();
+    let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
+    let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();
+    // Padding by thousands is no longer a balance but a waste of code.
+    if starts.iter().zip(&pads).any(no_place) || pads.iter().any(|&pad| pad > MAX_PAD) {
+        return Effect::None;
+    }
+    if let Some((moved, after)) = sunk {
+        for slot in &moved {
+            rendered.commits[slot.0 as usize] -= 1;
+        }
+        rendered.commits[after.0 as usize] += 1;
+    }
+    for (start, &pad) in starts.iter().zip(&pads) {
+        if let Some(start) = start {
+            rendered.commits[start.0 as usize] += pad;
+        }
+    }
+    rendered.columns.extend(columns(&arms, &starts, &pads));
+    committed.diamonds.insert(key, Some(most));
+    if equal { Effect::Moved } else { Effect::Evened }
+}
+
+/// Returns the last commit of every arm that has one, if all of them can be moved.
+fn last_commits(arms: &[Vec<Column>]) -> Option<Vec<Slot>> {
+    let last = arms.iter().filter_map(|arm| arm.last());
+    last.map(|column| match column {
+        Column::Movable(slot) => Some(*slot),
+        Column::Fixed(_) => None,
+    })
+    .collect()
+}
+
+/// Returns the places, counted from the arms' ends, at which every arm has a commit of its own or an
+/// empty one at its start.
+fn columns(arms: &[Vec<Column>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<ColumnSlots> {
+    let height = arms.iter().map(Vec::len).max().unwrap_or(0);
+    let mut columns = Vec::new();
+    for i in 0..height {
+        let column: Option<ColumnSlots> = arms
+            .iter()
+            .zip(starts.iter().zip(pads))
+            .map(|(arm, (&start, &pad))| match arm.len().checked_sub(i + 1) {
+                Some(at) => match arm[at] {
+                    Column::Movable(slot) => Some(slot),
+                    Column::Fixed(_) => None,
+                },
+                None => start.filter(|_| pad > 0),
+            })
+            .collect();
+        match column {
+            Some(column) => columns.push(column),
+            None => break,
+        }
+    }
+    columns
+}

@@ -1,0 +1,323 @@
+//! Branches whose arms meet again, and how many groups each arm commits.
+//!
+//! A [`Diamond`] is a block with several edges whose paths come together, either at a later block
+//! of the same graph or at the graph's exit. An arm is a *spine* of blocks: one after the other, an
+//! inner diamond being jumped over. Arms end where all of them have arrived.
+
+use crate::index::GraphInfo;
+use crate::program::{Commits, Graph, Item, Queue, Slot, Target};
+use std::collections::{HashMap, HashSet};
+
+/// Arms of more blocks than this are not followed, so that many diamonds in a row stay linear.
+const CHAIN_LIMIT: usize = 128;
+
+/// A branch whose arms meet.
+pub(super) struct Diamond<'p> {
+    pub graph: &'p Graph,
+    pub info: &'p GraphInfo,
+    pub arms: Vec<Arm>,
+    /// Where a commit for all arms goes.
+    pub after: Option<Slot>,
+    /// The block that branches.
+    pub head: usize,
+}
+
+/// One way through a diamond.
+pub(super) struct Arm {
+    /// The blocks of the arm, in order, without those inside inner diamonds.
+    pub spine: Vec<usize>,
+    /// Where commits at the arm's start go; none if the branch leads straight to the meeting point.
+    pub start: Option<Slot>,
+}
+
+/// Something that commits in an arm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Column {
+    /// One commit at a slot that can be moved.
+    Movable(Slot),
+    /// Commits that stay where they are.
+    Fixed(u64),
+}
+
+/// A graph, with the diamonds that belong to it, inner ones first.
+pub(super) struct GraphDiamonds<'p> {
+    pub graph: &'p Graph,
+    pub info: &'p GraphInfo,
+    pub diamonds: Vec<Diamond<'p>>,
+}
+
+/// Returns all graphs of the program, inner ones before outer ones.
+pub(super) fn diamonds<'p>(root: &'p Graph, info: &'p GraphInfo) -> Vec<GraphDiamonds<'p>> {
+    let mut out = Vec::new();
+    collect(root, info, None, &mut out);
+    out
+}
+
+fn collect<'p>(
+    graph: &'p Graph,
+    info: &'p GraphInfo,
+    after: Option<Slot>,
+    out: &mut Vec<GraphDiamonds<'p>>,
+) {
+    crate::program::deep(|| {
+        for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+            let graphs = block.items.iter().filter(|item| item.graph().is_some());
+            for (item, inner) in graphs.zip(&block_info.inner) {
+                if let Some(graph) = item.graph() {
+                    let after = matches!(item, Item::Nested(_)).then(|| item.after());
+                    collect(graph, inner, after.flatten(), out);
+                }
+            }
+        }
+        let diamonds = find(graph, info, after);
+        out.push(GraphDiamonds {
+            graph,
+            info,
+            diamonds,
+        });
+    });
+}
+
+/// Finds the diamonds of one graph.
+fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>) -> Vec<Diamond<'p>> {
+    let n = graph.blocks.len();
+    let exit = n;
+    let mut preds = vec![0; n + 1];
+    for block in &graph.blocks {
+        for edge in &block.edges {
+            preds[place(edge.to, exit)] += 1;
+        }
+    }
+    let mut heads: Vec<usize> = (0..n)
+        .filter(|&b| graph.blocks[b].edges.len() > 1 && info.order[b].is_some())
+        .collect();
+    heads.sort_by_key(|&b| std::cmp::Reverse(info.order[b]));
+    // From the head of each diamond found to the block where its arms meet.
+    let mut meets: HashMap<usize, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for head in heads {
+        let chains: Vec<Vec<usize>> = graph.blocks[head]
+            .edges
+            .iter()
+            .map(|edge| chain(graph, place(edge.to, exit), head, exit, &meets))
+            .collect();
+        let others: Vec<HashSet<usize>> = chains[1..]
+            .iter()
+            .map(|chain| chain.iter().copied().collect())
+            .collect();
+        let Some(&meet) = chains[0]
+            .iter()
+            .find(|block| others.iter().all(|other| other.contains(block)))
+        else {
+            continue;
+        };
+        let spines: Vec<Vec<usize>> = chains
+            .into_iter()
+            .map(|chain| chain.into_iter().take_while(|&b| b != meet).collect())
+            .collect();
+        // Every way into an arm or the meeting point must come through this diamond.
+        let own = spines.iter().all(|spine| {
+            spine.first().is_none_or(|&first| preds[first] == 1)
+        });
+        let arriving: usize = spines
+            .iter()
+            .map(|spine| match spine.last() {
+                None => 1,
+                Some(&last) => arrivals(graph, last, meet, exit, &meets),
+            })
+            .sum();
+        if !own || arriving != preds[meet] {
+            continue;
+        }
+        meets.insert(head, meet);
+        let arms = spines.into_iter().map(|spine| Arm {
+            start: spine.first().and_then(|&first| graph.blocks[first].start),
+            spine,
+        });
+        found.push(Diamond {
+            graph,
+            info,
+            arms: arms.collect(),
+            after: if meet == exit {
+                after
+            } else {
+                graph.blocks[meet].start
+            },
+            head,
+        });
+    }
+    found
+}
+
+fn place(target: Target, exit: usize) -> usize {
+    match target {
+        Target::Block(b) => b,
+        Target::Exit => exit,
+    }
+}
+
+/// Returns how many edges lead from the end of an arm, whose last spine block is `last`, to `meet`.
+fn arrivals(
+    graph: &Graph,
+    last: usize,
+    meet: usize,
+    exit: usize,
+    meets: &HashMap<usize, usize>,
+) -> usize {
+    if meets.get(&last) != Some(&meet) {
+        return 1;
+    }
+    // The arm ends in an inner diamond that meets at the very same point.
+    let edges = graph.blocks[last].edges.iter();
+    edges
+        .map(|edge| {
+            let chain = chain(graph, place(edge.to, exit), last, exit, meets);
+            match chain.iter().take_while(|&&b| b != meet).last() {
+                None => 1,
+                Some(&last) => arrivals(graph, last, meet, exit, meets),
+            }
+        })
+        .sum()
+}
+
+/// Follows single edges and inner diamonds from `block` on; stops before coming back.
+fn chain(
+    graph: &Graph,
+    block: usize,
+    head: usize,
+    exit: usize,
+    meets: &HashMap<usize, usize>,
+) -> Vec<usize> {
+    let mut chain = Vec::new();
+    let mut seen = HashSet::from([head]);
+    let mut at = block;
+    while seen.insert(at) {
+        chain.push(at);
+        if at == exit || chain.len() == CHAIN_LIMIT {
+            break;
+        }
+        at = match (meets.get(&at), graph.blocks[at].edges.as_slice()) {
+            (Some(&meet), _) => meet,
+            (None, [edge]) => place(edge.to, exit),
+            (None, _) => break,
+        };
+    }
+    chain
+}
+
+/// How many groups each graph and diamond commits, where that is the same on all paths.
+pub(super) struct Committed {
+    pub queue: Queue,
+    /// For each graph.
+    pub graphs: Vec<Option<u64>>,
+    /// For the head block of each diamond of a graph.
+    pub diamonds: HashMap<(usize, usize), Option<u64>>,
+}
+
+impl Committed {
+    /// Returns what commits in a block, in order, or `None` if paths through it differ.
+    pub fn block(
+        &self,
+        graph: &Graph,
+        info: &GraphInfo,
+        b: usize,
+        commits: &Commits,
+    ) -> Option<Vec<Column>> {
+        let block = &graph.blocks[b];
+        let mut columns = Vec::new();
+        let slot = |slot: Option<Slot>, columns: &mut Vec<Column>| {
+            if let Some(slot) = slot {
+                match commits[slot.0 as usize] {
+                    0 => {}
+                    1 => columns.push(Column::Movable(slot)),
+                    n => columns.push(Column::Fixed(u64::from(n))),
+                }
+            }
+        };
+        slot(block.start, &mut columns);
+        let mut inner = info.blocks[b].inner.iter();
+        for item in &block.items {
+            match item {
+                Item::Issue { queue, slot: s, .. } if *queue == self.queue => {
+                    slot(*s, &mut columns);
+                }
+                Item::Commit { queue, .. } if *queue == self.queue => {
+                    columns.push(Column::Fixed(1));
+                }
+                Item::Nested(_) | Item::Repeat(_) => {
+                    let trip = match item {
+                        Item::Repeat(repeat) => repeat.trip,
+                        _ => 1,
+                    };
+                    let each = inner.next().and_then(|info| self.graphs[info.id]);
+                    let all = if trip == 0 {
+                        0
+                    } else {
+                        each?.saturating_mul(trip)
+                    };
+                    if all > 0 {
+                        columns.push(Column::Fixed(all));
+                    }
+                    slot(item.after(), &mut columns);
+                }
+                _ => {}
+            }
+        }
+        Some(columns)
+    }
+
+    /// Returns what commits in an arm, in order, or `None` if paths through it differ.
+    pub fn arm(&self, diamond: &Diamond, arm: &Arm, commits: &Commits) -> Option<Vec<Column>> {
+        let mut columns = Vec::new();
+        for &b in &arm.spine {
+            columns.extend(self.block(diamond.graph, diamond.info, b, commits)?);
+            if let Some(inside) = self.diamonds.get(&(diamond.info.id, b)) {
+                let inside = (*inside)?;
+                if inside > 0 {
+                    columns.push(Column::Fixed(inside));
+                }
+            }
+        }
+        Some(columns)
+    }
+
+    /// Returns how many groups a graph commits from its start to its exit.
+    pub fn graph(&self, graph: &Graph, info: &GraphInfo, commits: &Commits) -> Option<u64> {
+        let counts: Vec<Option<u64>> = (0..graph.blocks.len())
+            .map(|b| self.block(graph, info, b, commits).map(|c| total(&c)))
+            .collect();
+        if info.cyclic {
+            return counts.iter().all(|count| *count == Some(0)).then_some(0);
+        }
+        let mut order: Vec<usize> = (0..graph.blocks.len())
+            .filter(|&b| info.order[b].is_some())
+            .collect();
+        order.sort_by_key(|&b| info.order[b]);
+        let mut before: Vec<Option<u64>> = vec![None; graph.blocks.len() + 1];
+        if let Some(first) = before.first_mut() {
+            *first = Some(0);
+        }
+        for b in order {
+            let sum = before[b]? + counts[b]?;
+            for edge in &graph.blocks[b].edges {
+                let to = &mut before[place(edge.to, graph.blocks.len())];
+                if to.is_some_and(|known| known != sum) {
+                    return None;
+                }
+                *to = Some(sum);
+            }
+        }
+        before[graph.blocks.len()]
+    }
+}
+
+/// Returns how many groups the columns commit.
+pub(super) fn total(columns: &[Column]) -> u64 {
+    columns
+        .iter()
+        .map(|column| match column {
+            Column::Movable(_) => 1,
+            Column::Fixed(n) => *n,
+        })
+        .sum()
+}

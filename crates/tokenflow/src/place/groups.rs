@@ -1,0 +1,433 @@
+//! `form_groups`: operations that share one group.
+//!
+//! A *unit* is a commit that can be left out, so that its group joins the next one committed in the
+//! same block; in a balanced branch the corresponding commits of all arms form one unit. Units are
+//! decided by *class*: group shapes must agree wherever tokens of one rotation meet, so the units
+//! between operations whose tokens flow into the same places are left out together or not at all.
+//! (Merging only a prologue's operations, and not the loop's, is the classic mistake.)
+//!
+//! All classes are left out first. Where that makes an await force more, the class of the commit
+//! right before the oldest operation forced too early is put back, until nothing is forced more.
+//! Then each class that was put back is tried again on its own, and so are commits at the end of a
+//! block, whose group would join one of a later block.
+
+use super::{Part, touches};
+use crate::index::{GraphInfo, defs};
+use crate::program::{Block, Graph, Item, Site, Slot, Target, Token};
+use crate::solve::QueueSolution;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Rounds of putting classes back before giving up on all that are left.
+const ROUNDS: usize = 64;
+
+/// A commit that can be left out.
+struct Unit {
+    /// Where one commit fewer is made.
+    slots: Vec<Slot>,
+    class: usize,
+    /// The operations between each commit and the next one.
+    next: Vec<Site>,
+    /// The awaits between them.
+    awaits: Vec<Range<u32>>,
+    /// True if the next commit is in another block: such a unit is tried on its own only.
+    leaves_block: bool,
+}
+
+impl Part<'_> {
+    pub(super) fn form_groups(&self, base: QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
+        let units = self.units(&base, columns);
+        let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
+        let within = units.iter().filter(|unit| !unit.leaves_block);
+        let mut merged: BTreeSet<usize> = within.map(|unit| unit.class).collect();
+        let mut best = base.clone();
+        for round in 0..=ROUNDS {
+            if merged.is_empty() || round == ROUNDS {
+                merged.clear();
+                best = base.clone();
+                break;
+            }
+            let solution = self.merge(&base, &units, &merged);
+            let culprits = self.culprits(&base, &solution, &units, &merged);
+            let Some(culprits) = culprits else {
+                best = solution;
+                break;
+            };
+            let before = merged.len();
+            merged.retain(|class| !culprits.contains(class));
+            if merged.len() == before {
+                merged.clear();
+            }
+        }
+        // One class may become possible by another: until none does any more.
+        let mut trials = self.trials;
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            let left: Vec<usize> = classes.difference(&merged).copied().collect();
+            for class in left {
+                if trials == 0 {
+                    return best;
+                }
+                trials -= 1;
+                merged.insert(class);
+                let solution = self.merge(&base, &units, &merged);
+                if self.culprits(&base, &solution, &units, &merged).is_none() {
+                    best = solution;
+                    changed = true;
+                } else {
+                    merged.remove(&class);
+                }
+            }
+        }
+        best
+    }
+
+    fn merge(
+        &self,
+        base: &QueueSolution,
+        units: &[Unit],
+        merged: &BTreeSet<usize>,
+    ) -> QueueSolution {
+        let mut commits = base.commits.clone();
+        for unit in units.iter().filter(|unit| merged.contains(&unit.class)) {
+            for slot in &unit.slots {
+                commits[slot.0 as usize] -= 1;
+            }
+        }
+        self.solve(commits)
+    }
+
+    /// Returns the classes to put back, or `None` if `solution` forces nothing more than `base`.
+    fn culprits(
+        &self,
+        base: &QueueSolution,
+        solution: &QueueSolution,
+        units: &[Unit],
+        merged: &BTreeSet<usize>,
+    ) -> Option<BTreeSet<usize>> {
+        let live = || units.iter().filter(|unit| merged.contains(&unit.class));
+        let open: Vec<u32> = solution
+            .open
+            .iter()
+            .filter(|w| !base.open.contains(w))
+            .map(|w| w.0)
+            .collect();
+        if !open.is_empty() {
+            let blamed = live().filter(|unit| {
+                let between = |w| unit.awaits.iter().any(|range| range.contains(w));
+                open.iter().any(between)
+            });
+            return Some(blamed.map(|unit| unit.class).collect());
+        }
+        let comparison = self.compare(base, solution);
+        if comparison.forces_no_more() && !comparison.left_open {
+            return None;
+        }
+        let forced: BTreeSet<Site> = comparison.more.into_values().collect();
+        let blamed = live().filter(|unit| unit.next.iter().any(|site| forced.contains(site)));
+        Some(blamed.map(|unit| unit.class).collect())
+    }
+
+    fn units(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> Vec<Unit> {
+        let mut finder = Finder {
+            part: self,
+            base,
+            flow: Flow::new(self.program.tokens),
+            joined: Flow::new(self.program.tokens),
+            gaps: BTreeMap::new(),
+        };
+        finder.flow(&self.program.body);
+        finder.graph(&self.program.body, &self.index.root);
+        finder.into_units(columns)
+    }
+}
+
+/// Tokens that flow together (union-find).
+struct Flow(Vec<u32>);
+
+impl Flow {
+    fn new(tokens: u32) -> Self {
+        Self((0..tokens).collect())
+    }
+
+    fn find(&mut self, token: Token) -> u32 {
+        let mut at = token.0;
+        while self.0[at as usize] != at {
+            let up = self.0[at as usize];
+            self.0[at as usize] = self.0[up as usize];
+            at = up;
+        }
+        at
+    }
+
+    fn join(&mut self, a: Token, b: Token) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// What the two sides of a unit have in common with those of other units: where the tokens before
+/// and behind it flow, and whether the two are joined into one token.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Key {
+    Flows(u32, u32, bool),
+    Column(usize),
+    LeavesBlock(Slot),
+}
+
+/// What lies between a commit and the next one of its block, or the block's end.
+struct Gap {
+    /// A token of what is committed here.
+    before: Option<Token>,
+    /// A token of what is issued next.
+    behind: Option<Token>,
+    sites: Vec<Site>,
+    awaits: Range<u32>,
+    /// What ends the gap.
+    end: End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The block.
+    Block,
+    /// A commit that the group could join.
+    Commit,
+    /// Commits that it could not.
+    Barrier,
+}
+
+struct Finder<'a, 'p> {
+    part: &'a Part<'p>,
+    base: &'a QueueSolution,
+    /// Tokens connected by any flow.
+    flow: Flow,
+    /// Tokens connected by joins alone, that is within one instance.
+    joined: Flow,
+    gaps: BTreeMap<Slot, Gap>,
+}
+
+impl Finder<'_, '_> {
+    fn flow(&mut self, graph: &Graph) {
+        crate::program::deep(|| {
+            for block in &graph.blocks {
+                for item in &block.items {
+                    self.item_flow(item);
+                }
+                for edge in &block.edges {
+                    if let Target::Block(to) = edge.to {
+                        self.flow_all(&edge.args, &graph.blocks[to].params);
+                    }
+                }
+            }
+        });
+    }
+
+    fn flow_all(&mut self, from: &[Token], to: &[Token]) {
+        for (&from, &to) in from.iter().zip(to) {
+            self.flow.join(from, to);
+        }
+    }
+
+    fn item_flow(&mut self, item: &Item) {
+        match item {
+            Item::Join { token, of } => {
+                for &from in of {
+                    self.flow.join(from, *token);
+                    self.joined.join(from, *token);
+                }
+            }
+            Item::Nested(nested) => {
+                if let Some(first) = nested.graph.blocks.first() {
+                    self.flow_all(&nested.inits, &first.params);
+                }
+                self.exits_flow(&nested.graph, &nested.results);
+                self.flow(&nested.graph);
+            }
+            Item::Repeat(repeat) => {
+                self.flow_all(&repeat.inits, &repeat.results);
+                if let Some(first) = repeat.body.blocks.first() {
+                    self.flow_all(&repeat.inits, &first.params);
+                }
+                self.exits_flow(&repeat.body, &repeat.results);
+                self.flow(&repeat.body);
+            }
+            _ => {}
+        }
+    }
+
+    fn exits_flow(&mut self, graph: &Graph, results: &[Token]) {
+        for edge in graph.blocks.iter().flat_map(|block| &block.edges) {
+            if edge.to == Target::Exit {
+                self.flow_all(&edge.args, results);
+            }
+        }
+    }
+
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo) {
+        crate::program::deep(|| {
+            let mut next_await = info.awaits.start;
+            for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+                self.block(block, &mut next_await);
+                let graphs = block.items.iter().filter_map(Item::graph);
+                for (graph, inner) in graphs.zip(&block_info.inner) {
+                    self.graph(graph, inner);
+                }
+            }
+        });
+    }
+
+    fn commits_at(&self, slot: Option<Slot>) -> Option<Slot> {
+        slot.filter(|slot| self.base.commits[slot.0 as usize] > 0)
+    }
+
+    fn block(&mut self, block: &Block, next_await: &mut u32) {
+        let mut open: Option<(Slot, Gap)> = None;
+        let start = |slot, before, next_await: u32| {
+            let gap = Gap {
+                before,
+                behind: None,
+                sites: Vec::new(),
+                awaits: next_await..next_await,
+                end: End::Block,
+            };
+            (slot, gap)
+        };
+        if let Some(slot) = self.commits_at(block.start) {
+            open = Some(start(slot, None, *next_await));
+        }
+        for item in &block.items {
+            count_awaits(item, next_await);
+            if let Some((_, gap)) = &mut open {
+                gap.awaits.end = *next_await;
+            }
+            if !touches(item, self.part.queue) {
+                continue;
+            }
+            let slot = self.commits_at(item.after());
+            let barrier = match item {
+                Item::Issue { .. } => false,
+                Item::Commit { .. } => true,
+                _ => self.commits_inside(item),
+            };
+            if let Some((_, gap)) = &mut open {
+                gap.behind = gap.behind.or(token_of(item));
+                add_sites(item, self.part.queue, &mut gap.sites);
+            }
+            if (barrier || slot.is_some())
+                && let Some((slot, mut gap)) = open.take()
+            {
+                gap.end = if barrier { End::Barrier } else { End::Commit };
+                self.gaps.insert(slot, gap);
+            }
+            if let Some(slot) = slot {
+                open = Some(start(slot, token_of(item), *next_await));
+            }
+        }
+        if let Some((slot, gap)) = open {
+            self.gaps.insert(slot, gap);
+        }
+    }
+
+    /// Returns true if something inside `item` commits.
+    fn commits_inside(&self, item: &Item) -> bool {
+        let mut found = false;
+        let starts = |graph: &Graph| {
+            let mut blocks = graph.blocks.iter();
+            blocks.any(|block| self.commits_at(block.start).is_some())
+        };
+        if let Some(graph) = item.graph() {
+            found |= starts(graph);
+            graph.visit(&mut |item| {
+                found |= self.commits_at(item.after()).is_some()
+                    || matches!(item, Item::Commit { queue, .. } if *queue == self.part.queue)
+                    || item.graph().is_some_and(starts);
+            });
+        }
+        found
+    }
+
+    /// Returns the class key of a gap, unless no token tells which others it must agree with.
+    fn key(&mut self, gap: &Gap) -> Option<Key> {
+        let (before, behind) = (gap.before?, gap.behind?);
+        Some(Key::Flows(
+            self.flow.find(before),
+            self.flow.find(behind),
+            self.joined.find(before) == self.joined.find(behind),
+        ))
+    }
+
+    fn into_units(mut self, columns: &[Vec<Slot>]) -> Vec<Unit> {
+        let mut gaps = std::mem::take(&mut self.gaps);
+        let mut keyed = Vec::new();
+        for (i, column) in columns.iter().enumerate() {
+            let parts: Vec<Gap> = column.iter().filter_map(|slot| gaps.remove(slot)).collect();
+            if parts.is_empty() || parts.iter().any(|gap| gap.end == End::Barrier) {
+                continue;
+            }
+            let key = parts.iter().find_map(|gap| self.key(gap));
+            keyed.push((key.unwrap_or(Key::Column(i)), column.clone(), parts));
+        }
+        for (slot, gap) in gaps {
+            let key = match gap.end {
+                End::Commit => self.key(&gap),
+                _ => gap.before.map(|_| Key::LeavesBlock(slot)),
+            };
+            keyed.extend(key.map(|key| (key, vec![slot], vec![gap])));
+        }
+        let mut classes = BTreeMap::new();
+        let units = keyed.into_iter().map(|(key, slots, gaps)| {
+            let count = classes.len();
+            Unit {
+                slots,
+                class: *classes.entry(key).or_insert(count),
+                leaves_block: matches!(key, Key::LeavesBlock(_)),
+                awaits: gaps.iter().map(|gap| gap.awaits.clone()).collect(),
+                next: gaps.into_iter().flat_map(|gap| gap.sites).collect(),
+            }
+        });
+        units.collect()
+    }
+}
+
+/// Moves `next` past the awaits in `item`.
+fn count_awaits(item: &Item, next: &mut u32) {
+    let mut count = |item: &Item| {
+        if let Item::Await { site, .. } = item {
+            *next = (*next).max(site.0 + 1);
+        }
+    };
+    count(item);
+    if let Some(graph) = item.graph() {
+        graph.visit(&mut count);
+    }
+}
+
+/// Adds the operations of `queue` in `item`.
+fn add_sites(item: &Item, queue: crate::program::Queue, sites: &mut Vec<Site>) {
+    let mut add = |item: &Item| {
+        if let Item::Issue { site, queue: q, .. } = item
+            && *q == queue
+        {
+            sites.push(*site);
+        }
+    };
+    add(item);
+    if let Some(graph) = item.graph() {
+        graph.visit(&mut add);
+    }
+}
+
+/// Returns a token of the operations of `item`, to tell where they flow.
+fn token_of(item: &Item) -> Option<Token> {
+    let own = defs(item).next();
+    let mut inner = None;
+    if let Some(graph) = item.graph() {
+        graph.visit(&mut |item| {
+            if let Item::Issue { token, .. } = item {
+                inner = inner.or(*token);
+            }
+        });
+    }
+    inner.or(own)
+}

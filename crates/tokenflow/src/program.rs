@@ -1,0 +1,281 @@
+//! The program skeleton: everything about a program that decides when an asynchronous group is
+//! complete, and nothing else.
+//!
+//! A [`Program`] is a tree of control-flow graphs. A [`Graph`] holds blocks with token parameters;
+//! an op with regions is an [`Item::Nested`] inside a block, whose own graph holds the blocks of all
+//! its regions. A loop that runs a constant number of times is an [`Item::Repeat`]. Tokens are in
+//! SSA form: each is defined once, and a nested graph may use the tokens of the graphs around it.
+//!
+//! Execution: a graph starts at block 0 and runs a block's items in order, then takes one of the
+//! block's edges; every choice is independent of every other one. An edge to [`Target::Exit`] leaves
+//! the graph and hands its arguments to the item's results. A block without edges ends the program.
+
+/// A token: an SSA value that says when asynchronous work is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Token(pub u32);
+
+/// An asynchronous operation of the program text, in program order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Site(pub u32);
+
+/// An await of the program text, in program order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Await(pub u32);
+
+/// A place of the program text where commits may be inserted, see [`Commits`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// A constant-trip loop of the program text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct LoopId(pub u32);
+
+/// A hardware FIFO, numbered from 0 (see [`Program::queues`]).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Queue(pub u8);
+
+/// A whole function body.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The body; leaving it by an exit edge is a return.
+    pub body: Graph,
+    /// How many tokens there are; they are numbered from 0.
+    pub tokens: u32,
+    /// How many asynchronous operations there are.
+    pub sites: u32,
+    /// How many awaits there are.
+    pub awaits: u32,
+    /// How many commit slots there are.
+    pub slots: u32,
+    /// How many constant-trip loops there are.
+    pub loops: u32,
+    /// How many hardware FIFOs the program uses.
+    pub queues: u8,
+}
+
+/// A control-flow graph; execution starts at block 0.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The blocks; edges name them by their place here.
+    pub blocks: Vec<Block>,
+}
+
+/// A straight line of items.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Tokens that the incoming edges bind; those of block 0 are bound from outside.
+    pub params: Vec<Token>,
+    /// Where commits before the first item go; `None` where nothing can be inserted.
+    pub start: Option<Slot>,
+    /// What happens, in order.
+    pub items: Vec<Item>,
+    /// Where control may go next; empty where the program ends.
+    pub edges: Vec<Edge>,
+}
+
+/// A possible transfer of control.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// Where control goes.
+    pub to: Target,
+    /// The tokens that are bound to the target block's parameters, or handed out of the graph.
+    pub args: Vec<Token>,
+}
+
+/// The target of an [`Edge`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A block of the same graph.
+    Block(usize),
+    /// Out of the graph: behind the item that holds it, or to the next iteration of a repeat.
+    Exit,
+}
+
+/// One step of a block.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// Issues an asynchronous operation, which joins the open group of its queue.
+    Issue {
+        /// Which operation.
+        site: Site,
+        /// Its queue.
+        queue: Queue,
+        /// The token of the operation, if it has one.
+        token: Option<Token>,
+        /// Where its group may be committed; `None` if commits are given by the program alone.
+        slot: Option<Slot>,
+    },
+    /// A commit of the program itself: closes the open group of a queue.
+    Commit {
+        /// The queue.
+        queue: Queue,
+        /// A token that denotes the group just closed, if the op makes one.
+        token: Option<Token>,
+    },
+    /// A wait of the program itself: until at most `n` groups are in flight.
+    Wait {
+        /// The queue.
+        queue: Queue,
+        /// How many groups may stay in flight.
+        n: u32,
+    },
+    /// Blocks until all the tokens are complete; this is what gets translated.
+    Await {
+        /// Which await.
+        site: Await,
+        /// The tokens.
+        tokens: Vec<Token>,
+    },
+    /// A token that is complete when all of `of` are; of none: complete already. Also stands for a
+    /// selection between tokens, since both are minima of ages.
+    Join {
+        /// The token defined.
+        token: Token,
+        /// The tokens joined.
+        of: Vec<Token>,
+    },
+    /// An op with regions.
+    Nested(Nested),
+    /// A loop that runs its body exactly `trip` times.
+    Repeat(Repeat),
+}
+
+/// An op with regions; block 0 of the graph is where it is entered.
+#[derive(Clone, Debug)]
+pub struct Nested {
+    /// The blocks of its regions; block 0 takes `inits`.
+    pub graph: Graph,
+    /// The arguments of block 0's parameters.
+    pub inits: Vec<Token>,
+    /// Bound by the arguments of the exit edge that is taken.
+    pub results: Vec<Token>,
+    /// Where commits right behind the op go.
+    pub after: Option<Slot>,
+}
+
+/// A loop of constant trip count. The arguments of an exit edge of the body start the next
+/// iteration, or are the results after the last one.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// Which loop.
+    pub id: LoopId,
+    /// How often the body runs.
+    pub trip: u64,
+    /// True if the caller can peel iterations off the front of this loop.
+    pub peelable: bool,
+    /// The body; the parameters of its block 0 are the tokens carried around the loop.
+    pub body: Graph,
+    /// The carried tokens' values on entry, also the results if `trip` is 0.
+    pub inits: Vec<Token>,
+    /// The carried tokens' values afterwards.
+    pub results: Vec<Token>,
+    /// Where commits right behind the loop go.
+    pub after: Option<Slot>,
+}
+
+/// How many commits are inserted at each [`Slot`], for one queue.
+pub type Commits = Vec<u32>;
+
+impl Program {
+    /// Makes an empty program of one block that returns.
+    #[must_use]
+    pub fn new(queues: u8) -> Self {
+        Self {
+            queues,
+            ..Self::default()
+        }
+    }
+
+    /// Returns a new token.
+    pub fn token(&mut self) -> Token {
+        Token(next(&mut self.tokens))
+    }
+
+    /// Returns a new site.
+    pub fn site(&mut self) -> Site {
+        Site(next(&mut self.sites))
+    }
+
+    /// Returns a new await.
+    pub fn new_await(&mut self) -> Await {
+        Await(next(&mut self.awaits))
+    }
+
+    /// Returns a new slot.
+    pub fn slot(&mut self) -> Slot {
+        Slot(next(&mut self.slots))
+    }
+
+    /// Returns a new loop.
+    pub fn new_loop(&mut self) -> LoopId {
+        LoopId(next(&mut self.loops))
+    }
+
+    /// The commits of one group per operation: one behind every operation that has a slot.
+    #[must_use]
+    pub fn one_group_each(&self, queue: Queue) -> Commits {
+        let mut commits = vec![0; self.slots as usize];
+        self.body.visit(&mut |item| {
+            if let Item::Issue {
+                queue: q,
+                slot: Some(slot),
+                ..
+            } = item
+                && *q == queue
+            {
+                commits[slot.0 as usize] = 1;
+            }
+        });
+        commits
+    }
+}
+
+impl Graph {
+    /// Calls `f` on every item of the graph and of the graphs inside it, in program order.
+    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Item)) {
+        deep(|| {
+            for block in &self.blocks {
+                for item in &block.items {
+                    f(item);
+                    if let Some(inner) = item.graph() {
+                        inner.visit(f);
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Item {
+    /// The graph inside the item, if it has one.
+    #[must_use]
+    pub fn graph(&self) -> Option<&Graph> {
+        match self {
+            Self::Nested(nested) => Some(&nested.graph),
+            Self::Repeat(repeat) => Some(&repeat.body),
+            _ => None,
+        }
+    }
+
+    /// The slot right behind the item, if it has one.
+    #[must_use]
+    pub fn after(&self) -> Option<Slot> {
+        match self {
+            Self::Issue { slot, .. } => *slot,
+            Self::Nested(nested) => nested.after,
+            Self::Repeat(repeat) => repeat.after,
+            _ => None,
+        }
+    }
+}
+
+/// Runs `f` with enough stack for one more level of nesting.
+pub(crate) fn deep<R>(f: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
+}
+
+fn next(counter: &mut u32) -> u32 {
+    let id = *counter;
+    *counter += 1;
+    id
+}

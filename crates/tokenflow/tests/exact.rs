@@ -1,0 +1,272 @@
+//! The algorithm against the oracle, on random programs.
+//!
+//! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, and
+//! `PROPTEST_RNG_SEED` others.
+
+mod oracle;
+
+use oracle::blocks::text;
+use oracle::build::Q;
+use oracle::compare::{Side, compare, same_commits, same_meaning};
+use oracle::execute::{End, execute, executions};
+use oracle::generate::{Recipe, Style, any_program, structured};
+use oracle::improve::{compare_emitted, missed_balance, missed_group, unrolled};
+use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
+use oracle::{Fault, code::Code, inexact, not_distances, raised, unsound};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use tokenflow::{Options, Program, Queue};
+
+/// So many cases, unless the environment says otherwise.
+fn config(cases: u32) -> ProptestConfig {
+    let from_env = ProptestConfig::default();
+    let cases = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => from_env.cases,
+        None => cases,
+    };
+    let rng_seed = match from_env.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        seed @ RngSeed::Fixed(_) => seed,
+    };
+    ProptestConfig {
+        cases,
+        rng_seed,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..from_env
+    }
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let limit = prop_oneof![Just(0_u64), Just(2), Just(8)];
+    (any::<bool>(), any::<bool>(), any::<bool>(), limit).prop_map(
+        |(form_groups, balance, drop_implied, unroll_limit)| Options {
+            form_groups,
+            balance,
+            drop_implied,
+            unroll_limit,
+        },
+    )
+}
+
+fn no_faults(lowered: &Lowered, faults: &[Fault]) -> Result<(), TestCaseError> {
+    let text = text(&lowered.program, &lowered.emitted);
+    prop_assert!(faults.is_empty(), "{faults:#?}\n{text}");
+    Ok(())
+}
+
+/// With drop-implied, exact; without, the FIFO distance and sound.
+fn right_waits(lowered: &Lowered, drop_implied: bool) -> Result<(), TestCaseError> {
+    let mut faults = if drop_implied {
+        inexact(&lowered.program, &lowered.emitted)
+    } else {
+        let mut faults = unsound(&lowered.program, &lowered.emitted);
+        faults.extend(not_distances(&lowered.program, &lowered.emitted));
+        faults
+    };
+    // An await before the commit can't be covered; the algorithm has to know of each.
+    for (queue, open) in lowered.open.iter().enumerate() {
+        let mut open = open.clone();
+        faults.retain(|fault| match fault {
+            Fault::Unsound {
+                queue: q,
+                site,
+                open: true,
+                ..
+            } if q.0 as usize == queue && open.contains(site) => {
+                open.retain(|other| other != site);
+                false
+            }
+            // Nothing covers such an await, so no number for it is better than another.
+            Fault::Loose { queue: q, site, .. } => {
+                q.0 as usize != queue || !lowered.open[queue].contains(site)
+            }
+            _ => true,
+        });
+        prop_assert!(
+            open.is_empty(),
+            "queue {queue}: no copy is uncommitted at {open:?}\n{}",
+            text(&lowered.program, &lowered.emitted)
+        );
+    }
+    no_faults(lowered, &faults)
+}
+
+/// Neither is better than the other anywhere.
+fn forces_no_more(left: &Lowered, right: &Lowered) -> Result<(), TestCaseError> {
+    let difference = compare(side(left), side(right)).map_err(TestCaseError::fail)?;
+    prop_assert!(
+        difference.left_forces_more.is_none(),
+        "forces more: {difference:?}\n{}\nthan\n{}",
+        text(&left.program, &left.emitted),
+        text(&right.program, &right.emitted)
+    );
+    Ok(())
+}
+
+fn side(lowered: &Lowered) -> Side<'_> {
+    Side {
+        program: &lowered.program,
+        emitted: &lowered.emitted,
+    }
+}
+
+proptest! {
+    #![proptest_config(config(600))]
+
+    #[test]
+    fn one_group_a_copy_is_exact(recipe in any_program(Style::Tokens)) {
+        let program = recipe.program();
+        right_waits(&lower_given(&program, &one_group_each(&program), true), true)?;
+    }
+
+    #[test]
+    fn without_drop_implied_a_wait_is_the_distance(recipe in any_program(Style::Mixed)) {
+        let program = recipe.program();
+        right_waits(&lower_given(&program, &one_group_each(&program), false), false)?;
+    }
+
+    #[test]
+    fn given_commits_are_exact(recipe in any_program(Style::Given), drop_implied in any::<bool>()) {
+        let program = recipe.program();
+        right_waits(&lower_counted(&program, drop_implied), drop_implied)?;
+    }
+
+    #[test]
+    fn every_option_is_exact(recipe in any_program(Style::Mixed), options in options()) {
+        let lowered = lower(&recipe.program(), &options);
+        prop_assert!(lowered.open.iter().all(Vec::is_empty), "everything is committed");
+        right_waits(&lowered, options.drop_implied)?;
+    }
+
+    #[test]
+    fn peeling_keeps_the_meaning(recipe in any_program(Style::Mixed), limit in 1..6_u64) {
+        let program = recipe.program();
+        same_meaning(&program, &unrolled(&program, limit)).map_err(TestCaseError::fail)?;
+        let lowered = lower(&program, &Options::default());
+        same_meaning(&program, &lowered.program).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn groups_force_no_more_than_copies(recipe in any_program(Style::Mixed), options in options()) {
+        let program = recipe.program();
+        let on = Options { form_groups: true, drop_implied: true, ..options };
+        let off = Options { form_groups: false, ..on };
+        forces_no_more(&lower(&program, &on), &lower(&program, &off))?;
+    }
+
+    #[test]
+    fn balance_only_improves(recipe in any_program(Style::Mixed)) {
+        let program = recipe.program();
+        let off = lower(&program, &PLAIN);
+        let on = lower(&program, &Options { balance: true, ..PLAIN });
+        forces_no_more(&on, &off)?;
+        let shrinks = compare_emitted(&program, &on.emitted, &off.emitted).left_is_better();
+        for (index, (on, off)) in on.emitted.iter().zip(&off.emitted).enumerate() {
+            let queue = Queue(u8::try_from(index).expect("few queues"));
+            let same = same_commits(&program, &on.commits, &off.commits, queue);
+            prop_assert!(shrinks || same, "groups are added in vain: {on:?} {off:?}");
+        }
+    }
+
+    #[test]
+    fn peeling_only_improves(recipe in structured(Style::Mixed), options in options()) {
+        let program = recipe.program();
+        let on = lower(&program, &Options { unroll_limit: 8, drop_implied: true, ..options });
+        let off = lower(&program, &Options { unroll_limit: 0, drop_implied: true, ..options });
+        let difference = compare(side(&on), side(&off)).map_err(TestCaseError::fail)?;
+        prop_assert!(
+            on.peels == 0 || difference.left_is_better(),
+            "peeled in vain: {difference:?}\n{}\nwas\n{}",
+            text(&on.program, &on.emitted),
+            text(&off.program, &off.emitted)
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn no_balance_is_missed(recipe in structured(Style::Tokens)) {
+        let program = recipe.program();
+        let off = lower(&program, &PLAIN);
+        let on = lower(&program, &Options { balance: true, ..PLAIN });
+        let missed = missed_balance(&program, &off.emitted, &on.emitted);
+        prop_assert!(
+            missed.is_none(),
+            "better:\n{}\nthan\n{}",
+            text(&program, missed.as_ref().expect("a better one")),
+            text(&program, &on.emitted)
+        );
+    }
+
+    #[test]
+    fn no_group_is_missed(recipe in structured(Style::Tokens)) {
+        let program = recipe.program();
+        let off = lower(&program, &PLAIN);
+        let on = lower(&program, &Options { form_groups: true, ..PLAIN });
+        let missed = missed_group(&program, &off.emitted, &on.emitted);
+        prop_assert!(
+            missed.is_none(),
+            "fewer commits:\n{}\nthan\n{}",
+            text(&program, missed.as_ref().expect("a better one")),
+            text(&program, &on.emitted)
+        );
+    }
+
+    #[test]
+    fn no_peeling_is_missed(recipe in structured(Style::Tokens)) {
+        let program = recipe.program();
+        let on = lower(&program, &Options { unroll_limit: 8, ..PLAIN });
+        let unrolled = lower(&unrolled(&program, 8), &PLAIN);
+        let difference = compare(side(&unrolled), side(&on)).map_err(TestCaseError::fail)?;
+        prop_assert!(
+            !difference.left_is_better(),
+            "unrolled is better: {difference:?}\n{}\nthan\n{}",
+            text(&unrolled.program, &unrolled.emitted),
+            text(&on.program, &on.emitted)
+        );
+    }
+}
+
+/// Replays executions of a lowering on concrete FIFOs.
+fn replay(recipe: &Recipe) -> Result<(), TestCaseError> {
+    let program: Program = recipe.program();
+    let lowered = lower(&program, &PLAIN);
+    // No execution shows what the exploration has not seen.
+    let faults = unsound(&program, &lowered.emitted);
+    let mut seen = None;
+    executions(&program, &lowered.emitted, 300, |choices, execution| {
+        for passed in &execution.passed {
+            if !passed.awaited.is_subset(&passed.complete) && !faults.iter().any(|f| f.site() == passed.site) {
+                seen = Some((choices.to_vec(), passed.clone()));
+            }
+        }
+    });
+    prop_assert!(seen.is_none(), "{seen:?}");
+    // Every execution that the exploration has found shows what it says.
+    let code = Code::new(&program);
+    for site in 0..program.awaits {
+        let site = tokenflow::Await(site);
+        let Some(choices) = raised(&code, Q, &lowered.emitted[0], site) else { continue };
+        let mut loosened = lowered.emitted.clone();
+        *loosened[0].waits[site.0 as usize].as_mut().expect("it was raised") += 1;
+        let execution = execute(&program, &loosened, &choices);
+        let bare = |passed: &&oracle::execute::Passed| {
+            passed.site == site && !passed.awaited.is_disjoint(&passed.in_flight)
+        };
+        let shown = execution.passed.iter().any(|passed| bare(&passed));
+        prop_assert!(shown || execution.end == End::Budget, "{choices:?}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn the_oracle_agrees_with_itself(recipe in any_program(Style::Mixed)) {
+        replay(&recipe)?;
+    }
+}

@@ -1,0 +1,75 @@
+//! Asks the algorithm, and puts its answers into the oracle's terms.
+
+use super::execute::Emitted;
+use tokenflow::{
+    Await, Commits, Options, Program, Queue, QueueSolution, peel, solve, solve_given,
+};
+
+/// What a program is lowered to.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The program, with iterations peeled off where that was asked for.
+    pub program: Program,
+    /// The loops peeled, one after the other.
+    pub peels: usize,
+    /// What is emitted for each queue.
+    pub emitted: Vec<Emitted>,
+    /// Awaits that may come before the commit, for each queue.
+    pub open: Vec<Vec<Await>>,
+}
+
+/// Every translation there is, but for peeling: one group a copy.
+pub const PLAIN: Options = Options {
+    form_groups: false,
+    balance: false,
+    drop_implied: true,
+    unroll_limit: 0,
+};
+
+/// Lowers a program whose commits are to be chosen, and peels it as long as that is asked for.
+pub fn lower(program: &Program, options: &Options) -> Lowered {
+    let mut program = program.clone();
+    for peels in 0..200 {
+        let solution = solve(&program, options);
+        let Some(next) = solution.peel.first() else {
+            return lowered(program, peels, &solution.queues);
+        };
+        program = peel(&program, next);
+    }
+    panic!("peeling does not end");
+}
+
+/// Lowers a program for the given commits.
+pub fn lower_given(program: &Program, commits: &[Commits], drop_implied: bool) -> Lowered {
+    let solutions = solve_given(program, commits, drop_implied);
+    lowered(program.clone(), 0, &solutions)
+}
+
+/// Lowers a program that has all its commits.
+pub fn lower_counted(program: &Program, drop_implied: bool) -> Lowered {
+    let none = vec![vec![0; program.slots as usize]; program.queues as usize];
+    lower_given(program, &none, drop_implied)
+}
+
+/// The commits of one group per copy, for each queue.
+pub fn one_group_each(program: &Program) -> Vec<Commits> {
+    (0..program.queues).map(|queue| program.one_group_each(Queue(queue))).collect()
+}
+
+fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lowered {
+    assert_eq!(solutions.len(), program.queues as usize, "one solution a queue");
+    let emitted = |solution: &QueueSolution| Emitted {
+        commits: solution.commits.clone(),
+        waits: solution
+            .waits
+            .iter()
+            .map(|wait| wait.map(|count| u32::from(count.n)))
+            .collect(),
+    };
+    Lowered {
+        program,
+        peels,
+        emitted: solutions.iter().map(emitted).collect(),
+        open: solutions.iter().map(|solution| solution.open.clone()).collect(),
+    }
+}

@@ -1,0 +1,96 @@
+//===- AsyncBase.td - The async dialect and its type -------*- tablegen -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_ASYNC_BASE_TD
+#define ASYNC_OPT_ASYNC_BASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+
+def Async_Dialect : Dialect {
+  let name = "async";
+  let cppNamespace = "::async_opt::async";
+
+  let summary = "Asynchronous execution expressed with tokens";
+  let description = [{
+    The `async` dialect says *what* runs asynchronously and *what must be
+    complete before what*, and nothing about how. An asynchronous operation
+    returns a `!async.token`, an SSA value that is complete once the operation
+    is. Any asynchronous operation takes tokens as dependencies: it starts after
+    they are complete. `async.await` blocks until tokens are complete.
+
+    ```mlir
+    func.func @axpy(%a: f32, %x: memref<8xf32>, %y: memref<8xf32>, %i: index) -> f32 {
+      // Two tasks, free to overlap, and a third after both.
+      %t0, %ax = async.region -> (f32) {
+        %v = memref.load %x[%i] : memref<8xf32>
+        %m = arith.mulf %a, %v : f32
+        async.yield %m : f32
+      }
+      %t1, %yi = async.region -> (f32) {
+        %v = memref.load %y[%i] : memref<8xf32>
+        async.yield %v : f32
+      }
+      %t2, %sum = async.region [%t0, %t1] -> (f32) {
+        %s = arith.addf %ax, %yi : f32
+        async.yield %s : f32
+      }
+      async.await %t2
+      return %sum : f32
+    }
+    ```
+
+    Rules that a program obeys (and that transformations preserve):
+
+    - **A yielded value may be used only after its token is complete**, that is
+      after an `async.await` of the token or in an operation that depends on it.
+      The verifier does not check this: whether a token is complete at a use is
+      a question about all paths of the program, which no local rule answers
+      without also rejecting correct programs.
+    - **Nothing moves across `async.await`**: it has unknown memory effects.
+    - **A region's memory effects happen at some time** between the completion of
+      its dependencies and the completion of its token. Its effects, as passes see
+      them, are those of its body.
+    - **A tensor that a region reads stays live until its token is awaited or
+      depended on.** Bufferization copies before a write that may happen earlier.
+
+    The dialect has the name of an upstream MLIR dialect, with which it can't
+    share a context.
+  }];
+
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+  let useDefaultTypePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+class Async_Type<string name, string typeMnemonic>
+    : TypeDef<Async_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Async_TokenType : Async_Type<"Token", "token"> {
+  let summary = "completion of an asynchronous operation";
+  let description = [{
+    A `!async.token` stands for the completion of the operation that made it, in
+    that dynamic instance. Tokens are ordinary SSA values: they flow through
+    block arguments, loop-carried values, `arith.select` and function results.
+    A token is complete or not yet, never reset.
+  }];
+}
+
+/// A token as an operand or result; its type is never spelled in assembly.
+def Async_Token
+    : DialectType<Async_Dialect,
+                  CPred<"::llvm::isa<::async_opt::async::TokenType>($_self)">,
+                  "async token", "::async_opt::async::TokenType">,
+      BuildableType<"::async_opt::async::TokenType::get($_builder.getContext())">;
+
+#endif // ASYNC_OPT_ASYNC_BASE_TD

@@ -1,0 +1,37 @@
+//===- Dialects.h - C API of the async and gpux dialects --------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_DIALECTS_H
+#define ASYNCOPT_C_DIALECTS_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Adds the dialects `async` and `gpux` to `registry`.
+///
+/// Returns false, and calls `onError` with a message, if `registry` already
+/// holds another dialect of one of these names (upstream's `async` is one):
+/// MLIR would end the process. `onError` may be null.
+MLIR_CAPI_EXPORTED bool
+asyncOptRegisterDialects(MlirDialectRegistry registry,
+                         void (*onError)(MlirStringRef message, void *userData),
+                         void *userData);
+
+/// Adds every upstream dialect but `async`, with its extensions, interfaces
+/// and translations to LLVM IR, to `registry`, and then our dialects.
+MLIR_CAPI_EXPORTED void
+asyncOptRegisterAllDialects(MlirDialectRegistry registry);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_DIALECTS_H

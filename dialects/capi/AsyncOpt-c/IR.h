@@ -1,0 +1,77 @@
+//===- IR.h - What MLIR's C API lacks to rewrite IR -------------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_IR_H
+#define ASYNCOPT_C_IR_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Which values stand for which in a clone.
+typedef struct AsyncOptMapping {
+  void *ptr;
+} AsyncOptMapping;
+
+MLIR_CAPI_EXPORTED AsyncOptMapping asyncOptMappingCreate(void);
+MLIR_CAPI_EXPORTED void asyncOptMappingDestroy(AsyncOptMapping mapping);
+MLIR_CAPI_EXPORTED void asyncOptMappingMap(AsyncOptMapping mapping,
+                                           MlirValue from, MlirValue to);
+/// What `from` is mapped to, or `from` itself.
+MLIR_CAPI_EXPORTED MlirValue asyncOptMappingLookup(AsyncOptMapping mapping,
+                                                   MlirValue from);
+/// What `from` is mapped to, or `from` itself.
+MLIR_CAPI_EXPORTED MlirBlock asyncOptMappingLookupBlock(AsyncOptMapping mapping,
+                                                        MlirBlock from);
+
+/// Clones `op` with its regions; operands are mapped, and every result, block
+/// and argument is added to the mapping. The clone is detached.
+MLIR_CAPI_EXPORTED MlirOperation
+asyncOptOperationClone(MlirOperation op, AsyncOptMapping mapping);
+
+/// Appends clones of the blocks of `from` to `to`.
+MLIR_CAPI_EXPORTED void asyncOptRegionCloneInto(MlirRegion from, MlirRegion to,
+                                                AsyncOptMapping mapping);
+
+/// Moves `op` and what follows it in its block to a new block, right after it.
+MLIR_CAPI_EXPORTED MlirBlock asyncOptBlockSplitBefore(MlirOperation op);
+
+/// The operation before `op`, which must be in a block and not its first.
+MLIR_CAPI_EXPORTED MlirOperation asyncOptOperationGetPrev(MlirOperation op);
+
+/// Moves `op` to the end of `block`.
+MLIR_CAPI_EXPORTED void asyncOptOperationMoveToEnd(MlirOperation op,
+                                                   MlirBlock block);
+
+/// Moves all operations of `from` to the end of `to`.
+MLIR_CAPI_EXPORTED void asyncOptBlockMoveOperations(MlirBlock from,
+                                                    MlirBlock to);
+
+/// Returns true if `ancestor` is `op` or an operation around it.
+MLIR_CAPI_EXPORTED bool asyncOptOperationIsAncestor(MlirOperation ancestor,
+                                                    MlirOperation op);
+
+/// Returns true if the operation has no side effects and can be executed
+/// speculatively (MLIR's `isPure`).
+MLIR_CAPI_EXPORTED bool asyncOptOperationIsPure(MlirOperation op);
+
+/// Returns true if the operation is a function (FunctionOpInterface).
+MLIR_CAPI_EXPORTED bool asyncOptOperationIsFunction(MlirOperation op);
+
+/// Returns true and sets `value` if the constant folder knows the integer (or
+/// index) that `v` holds.
+MLIR_CAPI_EXPORTED bool asyncOptValueGetConstantInt(MlirValue v,
+                                                    int64_t *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_IR_H

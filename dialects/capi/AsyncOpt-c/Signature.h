@@ -1,0 +1,33 @@
+//===- Signature.h - Fewer operands and results -----------------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_SIGNATURE_H
+#define ASYNCOPT_C_SIGNATURE_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Erases the operand at `index`, and counts its segment down where the
+/// operation has several variadic ones.
+MLIR_CAPI_EXPORTED void asyncOptOperationEraseOperand(MlirOperation op,
+                                                      intptr_t index);
+
+/// Replaces `op` by one without the results for which `erase` (one per result)
+/// is true, which must be unused; the regions move over. Returns the new
+/// operation.
+MLIR_CAPI_EXPORTED MlirOperation
+asyncOptOperationEraseResults(MlirOperation op, const bool *erase);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_SIGNATURE_H

@@ -1,0 +1,44 @@
+//===- Tool.h - C API of the command line tools -----------------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_TOOL_H
+#define ASYNCOPT_C_TOOL_H
+
+#include "mlir-c/Support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The version of LLVM that this library was built with, such as "22.1.8".
+MLIR_CAPI_EXPORTED MlirStringRef asyncOptLLVMVersion(void);
+
+/// Adds every upstream pass and pipeline that does not load upstream's `async`
+/// dialect to MLIR's global registry, and LLVM's code generator for NVIDIA
+/// GPUs.
+MLIR_CAPI_EXPORTED void asyncOptRegisterUpstreamPasses(void);
+
+/// The driver of `async-opt`: upstream's MlirOptMain over all dialects.
+///
+/// `version` is this project's own. `stackSize` is the size of the calling
+/// thread's stack: worker threads get the same, and input that nests too deep
+/// for it is refused. Returns the exit code.
+MLIR_CAPI_EXPORTED int asyncOptMlirOptMain(int argc, char **argv,
+                                           MlirStringRef version,
+                                           size_t stackSize);
+
+/// The driver of `async-translate`; arguments as above.
+MLIR_CAPI_EXPORTED int asyncOptTranslateMain(int argc, char **argv,
+                                             MlirStringRef version,
+                                             size_t stackSize);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_TOOL_H

@@ -1,0 +1,87 @@
+//===- IR.cpp - What MLIR's C API lacks to rewrite IR ---------------------===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncOpt-c/IR.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+static IRMapping &unwrap(AsyncOptMapping mapping) {
+  return *static_cast<IRMapping *>(mapping.ptr);
+}
+
+AsyncOptMapping asyncOptMappingCreate(void) { return {new IRMapping}; }
+
+void asyncOptMappingDestroy(AsyncOptMapping mapping) {
+  delete &unwrap(mapping);
+}
+
+void asyncOptMappingMap(AsyncOptMapping mapping, MlirValue from, MlirValue to) {
+  unwrap(mapping).map(unwrap(from), unwrap(to));
+}
+
+MlirValue asyncOptMappingLookup(AsyncOptMapping mapping, MlirValue from) {
+  return wrap(unwrap(mapping).lookupOrDefault(unwrap(from)));
+}
+
+MlirBlock asyncOptMappingLookupBlock(AsyncOptMapping mapping, MlirBlock from) {
+  return wrap(unwrap(mapping).lookupOrDefault(unwrap(from)));
+}
+
+MlirOperation asyncOptOperationClone(MlirOperation op,
+                                     AsyncOptMapping mapping) {
+  return wrap(unwrap(op)->clone(unwrap(mapping)));
+}
+
+void asyncOptRegionCloneInto(MlirRegion from, MlirRegion to,
+                             AsyncOptMapping mapping) {
+  unwrap(from)->cloneInto(unwrap(to), unwrap(mapping));
+}
+
+MlirBlock asyncOptBlockSplitBefore(MlirOperation op) {
+  Operation *operation = unwrap(op);
+  return wrap(operation->getBlock()->splitBlock(operation));
+}
+
+MlirOperation asyncOptOperationGetPrev(MlirOperation op) {
+  return wrap(unwrap(op)->getPrevNode());
+}
+
+void asyncOptOperationMoveToEnd(MlirOperation op, MlirBlock block) {
+  unwrap(op)->moveBefore(unwrap(block), unwrap(block)->end());
+}
+
+void asyncOptBlockMoveOperations(MlirBlock from, MlirBlock to) {
+  Block *source = unwrap(from), *target = unwrap(to);
+  target->getOperations().splice(target->end(), source->getOperations());
+}
+
+bool asyncOptOperationIsAncestor(MlirOperation ancestor, MlirOperation op) {
+  return unwrap(ancestor)->isAncestor(unwrap(op));
+}
+
+bool asyncOptOperationIsPure(MlirOperation op) { return isPure(unwrap(op)); }
+
+bool asyncOptOperationIsFunction(MlirOperation op) {
+  return isa<FunctionOpInterface>(unwrap(op));
+}
+
+bool asyncOptValueGetConstantInt(MlirValue v, int64_t *value) {
+  APInt constant;
+  if (!matchPattern(unwrap(v), m_ConstantInt(&constant)) ||
+      !constant.isSignedIntN(64))
+    return false;
+  *value = constant.getSExtValue();
+  return true;
+}

@@ -1,0 +1,258 @@
+//===- Tool.cpp - The command line tools ----------------------------------===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncOpt-c/Tool.h"
+#include "AsyncOpt-c/Dialects.h"
+#include "BytecodeProbe.h"
+#include "FaultGuard.h"
+#include "NestingLimit.h"
+#include "Upstream.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace async_opt;
+
+MlirStringRef asyncOptLLVMVersion(void) {
+  return wrap(StringRef(LLVM_VERSION_STRING));
+}
+
+void asyncOptRegisterAllDialects(MlirDialectRegistry registry) {
+  registerUpstreamDialects(*unwrap(registry));
+  // Cannot fail: upstream's `async` is what the line above leaves out.
+  asyncOptRegisterDialects(registry, nullptr, nullptr);
+}
+
+void asyncOptRegisterUpstreamPasses(void) {
+  // MLIR's registry is global and not made for writers in parallel.
+  static bool once = [] {
+    registerUpstreamPasses();
+    initializeDeviceTargets();
+    return true;
+  }();
+  (void)once;
+}
+
+static void setVersionPrinter(StringRef tool, MlirStringRef version) {
+  llvm::cl::SetVersionPrinter(
+      [tool = tool.str(), version = unwrap(version).str()](raw_ostream &os) {
+        os << tool << " " << version << " (built with LLVM "
+           << LLVM_VERSION_STRING << ")\n";
+      });
+}
+
+/// Opens an input and checks that it can be parsed on this stack; prints what
+/// is wrong and returns null otherwise.
+static std::unique_ptr<llvm::MemoryBuffer>
+openInput(StringRef filename, const DialectRegistry &registry,
+          size_t stackSize) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(filename, &message);
+  if (!input) {
+    llvm::errs() << message << "\n";
+    return nullptr;
+  }
+  setFaultGuardInput(input->getBufferIdentifier());
+  if (!checkNesting(*input, getNestingLimit(stackSize), llvm::errs()) ||
+      !checkBytecode(*input, registry, llvm::errs()))
+    return nullptr;
+  return input;
+}
+
+//===----------------------------------------------------------------------===//
+// async-opt
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
+                            size_t stackSize) {
+  auto [inputFilename, outputFilename] = registerAndParseCLIOptions(
+      argc, argv, "async-opt: exact asynchronous copies for GPUs\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects()) {
+    llvm::outs() << "Available Dialects: ";
+    llvm::interleave(registry.getDialectNames(), llvm::outs(), ",");
+    llvm::outs() << "\n";
+    return success();
+  }
+  if (config.shouldListPasses()) {
+    printRegisteredPasses();
+    return success();
+  }
+
+  if (inputFilename == "-" &&
+      llvm::sys::Process::FileDescriptorIsDisplayed(/*fd=*/0))
+    llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to "
+                    "interrupt)\n";
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(inputFilename, registry, stackSize);
+  if (!input)
+    return failure();
+
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      openOutputFile(outputFilename, &message);
+  if (!output) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+    return failure();
+  output->keep();
+  return success();
+}
+
+int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
+                        size_t stackSize) {
+  llvm::InitLLVM init(argc, argv);
+  installFaultGuard();
+  setWorkerStackSize(stackSize);
+  setVersionPrinter("async-opt", version);
+  asyncOptRegisterUpstreamPasses();
+  DialectRegistry registry;
+  asyncOptRegisterAllDialects(wrap(&registry));
+  return asMainReturnCode(runOpt(argc, argv, registry, stackSize));
+}
+
+//===----------------------------------------------------------------------===//
+// async-translate
+//===----------------------------------------------------------------------===//
+
+/// Lowers the `gpu.module`s of `module` that have a target to `gpu.binary`s
+/// that hold PTX.
+static LogicalResult serializeToPtx(ModuleOp module) {
+  PassManager pm(module.getContext());
+  if (failed(parsePassPipeline("gpu-module-to-binary{format=isa}", pm)))
+    return failure();
+  return pm.run(module);
+}
+
+/// Prints every PTX text in `module`, in order.
+static LogicalResult printPtx(ModuleOp module, raw_ostream &os) {
+  bool foundModules = false;
+  WalkResult untargeted = module.walk([&](gpu::GPUModuleOp gpuModule) {
+    foundModules = true;
+    if (gpuModule.getTargetsAttr() && !gpuModule.getTargetsAttr().empty())
+      return WalkResult::advance();
+    gpuModule.emitError("has no target to translate to: attach one with "
+                        "--nvvm-attach-target or --gpux-lower-to-nvvm");
+    return WalkResult::interrupt();
+  });
+  if (untargeted.wasInterrupted() ||
+      (foundModules && failed(serializeToPtx(module))))
+    return failure();
+
+  bool foundBinary = false;
+  WalkResult result = module.walk([&](gpu::BinaryOp binary) {
+    foundBinary = true;
+    for (Attribute attribute : binary.getObjects()) {
+      auto object = cast<gpu::ObjectAttr>(attribute);
+      if (object.getFormat() != gpu::CompilationTarget::Assembly) {
+        binary.emitError("holds no PTX: its object is in format '")
+            << gpu::stringifyCompilationTarget(object.getFormat())
+            << "'; make it with --gpu-module-to-binary=format=isa";
+        return WalkResult::interrupt();
+      }
+      // LLVM ends the text with a zero for the driver's sake.
+      os << object.getObject().getValue().rtrim('\0');
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (!foundBinary)
+    return module.emitError("has no gpu.module or gpu.binary to translate");
+  return success();
+}
+
+static LogicalResult runTranslate(StringRef inputFilename,
+                                  StringRef outputFilename,
+                                  DialectRegistry &registry, size_t stackSize) {
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(inputFilename, registry, stackSize);
+  if (!input)
+    return failure();
+
+  MLIRContext context(registry);
+  // The modules here are large, and what is wrong with them is not inside.
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return failure();
+
+  // Only a complete answer reaches the output.
+  std::string ptx;
+  llvm::raw_string_ostream ptxStream(ptx);
+  if (failed(printPtx(*module, ptxStream)))
+    return failure();
+
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      openOutputFile(outputFilename, &message);
+  if (!output) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  output->os() << ptx;
+  output->keep();
+  return success();
+}
+
+int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
+                          size_t stackSize) {
+  llvm::InitLLVM init(argc, argv);
+  installFaultGuard();
+  setWorkerStackSize(stackSize);
+  setVersionPrinter("async-translate", version);
+
+  static llvm::cl::OptionCategory category("async-translate options");
+  static llvm::cl::opt<bool> ptx(
+      "ptx", llvm::cl::desc("Print the PTX of every GPU module"),
+      llvm::cl::cat(category));
+  static llvm::cl::opt<std::string> inputFilename(
+      llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"),
+      llvm::cl::cat(category));
+  static llvm::cl::opt<std::string> outputFilename(
+      "o", llvm::cl::desc("Output filename"), llvm::cl::value_desc("filename"),
+      llvm::cl::init("-"), llvm::cl::cat(category));
+  llvm::cl::HideUnrelatedOptions(category);
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv, "async-translate: from MLIR to what a GPU reads\n");
+  if (!ptx) {
+    llvm::errs() << "nothing to translate to: give --ptx\n";
+    return EXIT_FAILURE;
+  }
+
+  asyncOptRegisterUpstreamPasses();
+  DialectRegistry registry;
+  asyncOptRegisterAllDialects(wrap(&registry));
+  return asMainReturnCode(
+      runTranslate(inputFilename, outputFilename, registry, stackSize));
+}

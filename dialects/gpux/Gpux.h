@@ -1,0 +1,40 @@
+//===- Gpux.h - The gpux dialect --------------------------------*- C++ -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_GPUX_GPUX_H
+#define ASYNC_OPT_GPUX_GPUX_H
+
+#include "async/Async.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include "gpux/GpuxDialect.h.inc"
+#include "gpux/GpuxEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "gpux/GpuxAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "gpux/GpuxOps.h.inc"
+
+namespace async_opt::gpux {
+
+/// The most groups that a wait can leave in flight: the hardware's counter has
+/// six bits.
+constexpr int64_t kMaxPendingGroups = 63;
+
+/// Registers the dialect, and with it the async dialect.
+void registerGpuxDialect(mlir::DialectRegistry &registry);
+
+} // namespace async_opt::gpux
+
+#endif // ASYNC_OPT_GPUX_GPUX_H

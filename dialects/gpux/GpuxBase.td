@@ -1,0 +1,85 @@
+//===- GpuxBase.td - The gpux dialect and its attributes ---*- tablegen -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_GPUX_BASE_TD
+#define ASYNC_OPT_GPUX_BASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Gpux_Dialect : Dialect {
+  let name = "gpux";
+  let cppNamespace = "::async_opt::gpux";
+
+  let summary = "Asynchronous operations of the GPU, by token and by count";
+  let description = [{
+    The `gpux` dialect has the device's asynchronous operations in two forms:
+
+    - **token form**, `gpux.copy async`: the op returns a `!async.token`, which
+      `async.await` waits for. This is what people and front ends write.
+    - **counted form**: what the hardware does. A copy joins the *open group* of
+      its queue, `gpux.commit_group` closes that group, and `gpux.wait_group`
+      blocks until at most so many of the most recently closed groups are in
+      flight.
+
+    ```mlir
+    func.func @token_form(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>, %i: index) {
+      %t = gpux.copy async %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+      async.await %t
+      return
+    }
+
+    func.func @counted_form(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>, %i: index) {
+      gpux.copy %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+      gpux.wait_group <cp_async>, 0
+      return
+    }
+    ```
+
+    A queue (`#gpux.queue`) is one of the hardware's FIFOs of groups, which exist
+    once per thread (`cp_async`, `bulk`) or per warp group (`wgmma`).
+
+    A wait completes operations for the executing thread. To see what *another*
+    thread copied still takes a `gpu.barrier`.
+
+    All ops have unknown memory effects: no load moves across them and no two of
+    them merge.
+  }];
+
+  let dependentDialects = ["::async_opt::async::AsyncDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+def Gpux_Queue : I32EnumAttr<"Queue", "a hardware FIFO of groups", [
+    I32EnumAttrCase<"CpAsync", 0, "cp_async">,
+    I32EnumAttrCase<"Bulk", 1, "bulk">,
+    I32EnumAttrCase<"Wgmma", 2, "wgmma">
+  ]> {
+  let cppNamespace = "::async_opt::gpux";
+  let genSpecializedAttr = 0;
+}
+
+def Gpux_QueueAttr : EnumAttr<Gpux_Dialect, Gpux_Queue, "queue"> {
+  let summary = "a hardware FIFO of groups";
+  let description = [{
+    | queue    | operations in its groups                      | commit                       | wait                         |
+    |----------|-----------------------------------------------|------------------------------|------------------------------|
+    | cp_async | copies of 4, 8 or 16 bytes (`gpux.copy`)      | `cp.async.commit_group`      | `cp.async.wait_group`        |
+    | bulk     | bulk and tensor stores to global memory       | `cp.async.bulk.commit_group` | `cp.async.bulk.wait_group`   |
+    | wgmma    | matrix multiplications of a warp group        | `wgmma.commit_group`         | `wgmma.wait_group`           |
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // ASYNC_OPT_GPUX_BASE_TD

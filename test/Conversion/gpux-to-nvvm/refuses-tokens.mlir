@@ -1,0 +1,65 @@
+// RUN: async-opt %s --split-input-file --gpux-to-nvvm --verify-diagnostics
+
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @token_copy {
+  gpu.func @kernel(%src: memref<64xf32>, %i: index) workgroup(%dst: !Buffer) kernel {
+    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-groups before --gpux-to-nvvm}}
+    %t = gpux.copy async %src[%i], %dst[%i], 4 : memref<64xf32> to !Buffer
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @token_commit {
+  gpu.func @kernel() kernel {
+    // expected-error @+1 {{has a token, and the hardware has none}}
+    %t = gpux.commit_group async <wgmma>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @await {
+  gpu.func @kernel() kernel {
+    // expected-error @+1 {{is left in device code, and the hardware has no tokens: run --gpux-tokens-to-groups before --gpux-to-nvvm}}
+    %t = async.ready
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+// A function that copies is device code wherever it stands.
+func.func @region(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index) {
+  gpux.copy %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  // expected-error @+1 {{is left in device code}}
+  %t = async.region {
+    async.yield
+  }
+  return
+}
+
+// -----
+
+// Host code may have tokens.
+func.func @host() {
+  %t = async.region {
+    async.yield
+  }
+  async.await %t
+  return
+}
+
+// -----
+
+gpu.module @token_argument {
+  // expected-error @+1 {{takes a token as an argument, and the hardware has no tokens: await it in the caller}}
+  gpu.func @kernel(%t: !async.token) kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,36 @@
+// RUN: async-opt %s --loop-invariant-code-motion --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @pure_region_moves_out
+func.func @pure_region_moves_out(%n: index, %x: f32, %m: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: async.region
+  // CHECK: scf.for
+  scf.for %i = %c0 to %n step %c1 {
+    %t, %v = async.region -> (f32) {
+      %y = arith.addf %x, %x : f32
+      async.yield %y : f32
+    }
+    async.await %t
+    memref.store %v, %m[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @region_with_effects_stays
+func.func @region_with_effects_stays(%n: index, %x: f32, %m: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for
+  // CHECK-NEXT: async.region
+  scf.for %i = %c0 to %n step %c1 {
+    %t = async.region {
+      memref.store %x, %m[%c0] : memref<?xf32>
+      async.yield
+    }
+    async.await %t
+  }
+  return
+}

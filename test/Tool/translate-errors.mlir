@@ -1,0 +1,34 @@
+// What can't be translated is said at the operation.
+
+// RUN: split-file %s %t.dir
+
+// RUN: not async-translate --ptx %t.dir/no-target.mlir 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: no-target.mlir:1:1: error: has no target to translate to: attach one with --nvvm-attach-target
+
+// RUN: not async-translate --ptx %t.dir/nothing.mlir 2>&1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING: nothing.mlir:{{[0-9]+:[0-9]+}}: error: has no gpu.module or gpu.binary to translate
+
+// RUN: not async-translate --ptx %t.dir/format.mlir 2>&1 | FileCheck %s --check-prefix=FORMAT
+// FORMAT: format.mlir:1:1: error: holds no PTX: its object is in format 'offload'
+
+// RUN: not async-translate --ptx %t.dir/lower.mlir 2>&1 | FileCheck %s --check-prefix=LOWER
+// LOWER: lower.mlir:{{[0-9]+}}:{{[0-9]+}}: error:
+
+// RUN: not async-translate %t.dir/nothing.mlir 2>&1 | FileCheck %s --check-prefix=FLAG
+// FLAG: nothing to translate to: give --ptx
+
+//--- no-target.mlir
+gpu.module @m {
+}
+//--- nothing.mlir
+func.func @f() {
+  return
+}
+//--- format.mlir
+gpu.binary @b [#gpu.object<#nvvm.target, offload = "x">]
+//--- lower.mlir
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,8 @@
+//! `async-translate`: from MLIR to what a GPU reads.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    async_dialects::tool::run_translate()
+}
