@@ -39,7 +39,8 @@ def Async_RegionOp : Async_Op<"region", [
     others are the values that its `async.yield` returns; they may be used only
     once the token is complete. The body uses values of the enclosing scope
     without naming them, and what it allocates with `memref.alloca` lives until
-    it ends.
+    it ends. It is one block: control flow inside stays structured for as long as
+    the region exists.
 
     ```mlir
     func.func @region(%m: memref<4xf32>, %i: index) -> f32 {

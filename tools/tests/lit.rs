@@ -11,7 +11,6 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
 use libtest_mimic::{Arguments, Failed, Trial};
 use litcheck::{
-    Input,
     diagnostics::{DefaultSourceManager, FileName, SourceLanguage},
     reporting::PrintDiagnostic,
 };
@@ -26,6 +25,9 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
+
+/// How much of a failed test's output is shown.
+const SHOWN_LINES: usize = 80;
 
 /// What `test/lit.suite.toml` makes of the commands `FileCheck` and `not`.
 const FILECHECK: &str = "litcheck-filecheck";
@@ -85,7 +87,15 @@ fn run_test(test: &Test, config: &Config) -> Result<(), Failed> {
         .map_err(|report| PrintDiagnostic::new(report).to_string())?;
     match result.status() {
         TestStatus::Pass | TestStatus::FlakyPass | TestStatus::Xfail | TestStatus::Unsupported => Ok(()),
-        status => Err(format!("{status}\n{}{}", result.stdout(), result.stderr()).into()),
+        status => {
+            let output = format!("{status}\n{}{}", result.stdout(), result.stderr());
+            // FileCheck shows all of its input, which may be thousands of lines of PTX.
+            let mut lines: Vec<_> = output.lines().take(SHOWN_LINES + 1).collect();
+            if lines.len() > SHOWN_LINES {
+                lines[SHOWN_LINES] = "(and so on)";
+            }
+            Err(lines.join("\n").into())
+        }
     }
 }
 
@@ -132,6 +142,20 @@ fn read_lossy(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Makes every run of spaces and tabs one space, as FileCheck does with both of its files. litcheck's says that it does
+/// so too, but (in 0.5) finds no `a b` in `a<TAB>b`, and PTX is full of tabs.
+fn collapse_whitespace(text: &str) -> String {
+    let mut collapsed = String::with_capacity(text.len());
+    for character in text.chars() {
+        if !matches!(character, ' ' | '\t') {
+            collapsed.push(character);
+        } else if !collapsed.ends_with(' ') {
+            collapsed.push(' ');
+        }
+    }
+    collapsed
+}
+
 /// Plays FileCheck.
 fn filecheck() -> ExitCode {
     let arguments = FileCheck::parse();
@@ -139,22 +163,20 @@ fn filecheck() -> ExitCode {
         source_manager: Arc::new(DefaultSourceManager::default()),
         options: arguments.options,
     };
+    let strict = config.options.strict_whitespace;
+    let load = |path: &Path| -> Result<_, String> {
+        let text = read_lossy(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = if strict { text } else { collapse_whitespace(&text) };
+        let name = FileName::from(path.to_string_lossy().into_owned());
+        Ok(config.source_manager().load(SourceLanguage::Unknown, name, text))
+    };
     let check = || -> Result<(), String> {
-        let text =
-            read_lossy(&arguments.input_file).map_err(|error| format!("cannot read the input: {error}"))?;
-        let input = config
-            .source_manager()
-            .load(SourceLanguage::Unknown, FileName::from("stdin"), text);
-        let checks = Input::from(arguments.match_file.as_path())
-            .into_source(true, config.source_manager())
-            .map_err(|error| format!("cannot read {}: {error}", arguments.match_file.display()))?;
-        config
-            .options
-            .validate()
-            .map_err(|report| PrintDiagnostic::new(report).to_string())?;
-        let mut test = litcheck_filecheck::Test::new(checks, &config);
-        test.verify(input)
-            .map_err(|report| PrintDiagnostic::new(report).to_string())?;
+        let (output, checks) = (load(&arguments.input_file)?, load(&arguments.match_file)?);
+        let readable = |report| PrintDiagnostic::new(report).to_string();
+        config.options.validate().map_err(readable)?;
+        litcheck_filecheck::Test::new(checks, &config)
+            .verify(output)
+            .map_err(readable)?;
         Ok(())
     };
     match check() {

@@ -17,6 +17,7 @@ use melior::{
         operation::OperationLike,
     },
 };
+#[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
 use std::{
     collections::BTreeMap,
@@ -309,10 +310,11 @@ impl<'c> Op<'c> {
 
     /// The blocks that a terminator may branch to.
     pub fn successors(self) -> impl ExactSizeIterator<Item = Block<'c>> + Clone {
-        // SAFETY: a live operation; then, indices in range.
+        // SAFETY: a live operation.
         let number = count(unsafe { mlirOperationGetNumSuccessors(self.raw) });
-        (0..number).map(move |index| unsafe {
-            Block::from_raw(mlirOperationGetSuccessor(self.raw, position(index)))
+        (0..number).map(move |index| {
+            // SAFETY: the index is in range.
+            unsafe { Block::from_raw(mlirOperationGetSuccessor(self.raw, position(index))) }
         })
     }
 
@@ -378,15 +380,18 @@ impl<'c> Op<'c> {
     /// The discardable attributes: those that are not part of the operation's definition.
     #[must_use]
     pub fn discardable_attrs(self) -> Vec<(&'c str, Attribute<'c>)> {
-        // SAFETY: a live operation; then, indices in range and names interned in the context.
+        // SAFETY: a live operation.
         let number = count(unsafe { mlirOperationGetNumDiscardableAttributes(self.raw) });
         (0..number)
-            .map(|index| unsafe {
-                let named = mlirOperationGetDiscardableAttribute(self.raw, position(index));
-                (
-                    ffi::str_from_raw(mlirIdentifierStr(named.name)),
-                    Attribute::from_raw(named.attribute),
-                )
+            .map(|index| {
+                // SAFETY: the index is in range, and names are interned in the context.
+                unsafe {
+                    let named = mlirOperationGetDiscardableAttribute(self.raw, position(index));
+                    (
+                        ffi::str_from_raw(mlirIdentifierStr(named.name)),
+                        Attribute::from_raw(named.attribute),
+                    )
+                }
             })
             .collect()
     }
@@ -839,7 +844,7 @@ impl<'c> Block<'c> {
             mlirBlockEraseArgument(
                 self.raw,
                 u32::try_from(index).expect("fits what MLIR counts with"),
-            )
+            );
         }
     }
 
@@ -901,10 +906,13 @@ impl<'c> Block<'c> {
     /// The blocks that branch here, once for each branch.
     #[must_use]
     pub fn predecessors(self) -> Vec<Block<'c>> {
-        // SAFETY: a live block; then, indices in range.
+        // SAFETY: a live block.
         let number = count(unsafe { mlirBlockGetNumPredecessors(self.raw) });
         (0..number)
-            .map(|index| unsafe { Block::from_raw(mlirBlockGetPredecessor(self.raw, position(index))) })
+            .map(|index| {
+                // SAFETY: the index is in range.
+                unsafe { Block::from_raw(mlirBlockGetPredecessor(self.raw, position(index))) }
+            })
             .collect()
     }
 

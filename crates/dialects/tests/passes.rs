@@ -19,6 +19,7 @@ use async_dialects::{
 };
 use std::{
     collections::HashSet,
+    fmt::Write,
     sync::{Mutex, Once},
     thread::{self, ThreadId},
     time::Duration,
@@ -207,7 +208,7 @@ fn run(pipeline: &str, source: &str) -> Outcome {
         let mut text = format!("{} {severity}: {diagnostic}", diagnostic.location());
         for index in 0..diagnostic.note_count() {
             let note = diagnostic.note(index).unwrap();
-            text += &format!("; {} note: {note}", note.location());
+            let _ = write!(text, "; {} note: {note}", note.location());
         }
         diagnostics.lock().unwrap().push(text);
         true
@@ -328,9 +329,9 @@ fn a_panic_is_a_located_diagnostic() {
 
 #[test]
 fn functions_are_processed_in_parallel() {
-    let source: String = (0..32)
-        .map(|index| format!("func.func @f{index}() {{ return }}\n"))
-        .collect();
+    let source = (0..32).fold(String::new(), |source, index| {
+        source + &format!("func.func @f{index}() {{ return }}\n")
+    });
     for pipeline in [
         "builtin.module(func.func(test-threads))",
         "builtin.module(test-threads)",

@@ -11,7 +11,7 @@
 mod buffers;
 
 use crate::analysis::vocabulary::HardwareQueue;
-use async_dialects::ir::{Op, OpBuilder, Value, index_attr, int_attr};
+use async_dialects::ir::{Block, Op, OpBuilder, Value, index_attr, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::{
     DenseI32ArrayAttribute, DenseI64ArrayAttribute, StridedLayoutAttribute,
@@ -20,10 +20,13 @@ use async_dialects::melior::ir::r#type::MemRefType;
 use async_dialects::melior::ir::{Attribute, ShapedTypeLike, Type};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use buffers::Buffers;
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 /// What MLIR writes for an offset, size or stride that is not static.
 const DYNAMIC: i64 = i64::MIN;
+/// How many types to remember: more than programs have, few enough to look through.
+const KNOWN_TYPES: usize = 16;
 
 /// The pass.
 pub struct GpuxToNvvm;
@@ -97,7 +100,7 @@ fn check_counted<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
                 ));
             }
             "gpu.func" => {
-                let arguments = op.region(0).first().into_iter().flat_map(|entry| entry.args());
+                let arguments = op.region(0).first().into_iter().flat_map(Block::args);
                 if let Some(token) = arguments.into_iter().find(|argument| argument.ty() == tokens) {
                     let message = "takes a token as an argument, and the hardware has no tokens: await it in the caller";
                     return Err(PassError::new(token.location(), message));
@@ -134,6 +137,9 @@ struct Lowering<'c> {
     unit: Attribute<'c>,
     token: Type<'c>,
     queues: [Attribute<'c>; 3],
+    /// Whether the innermost dimension is contiguous, for the types met. A program has many copies of few types, and
+    /// MLIR works out strides with affine maps.
+    contiguous: RefCell<Vec<(Type<'c>, bool)>>,
 }
 
 impl<'c> Lowering<'c> {
@@ -143,7 +149,21 @@ impl<'c> Lowering<'c> {
             unit: Attribute::unit(context),
             token: parse_type(context, "!nvgpu.device.async.token"),
             queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
+            contiguous: RefCell::default(),
         }
+    }
+
+    /// Returns true if the innermost dimension of the memref `ty` has stride 1, or there is none.
+    fn is_contiguous(&self, ty: Type<'c>) -> bool {
+        let mut known = self.contiguous.borrow_mut();
+        if let Some(&(_, contiguous)) = known.iter().find(|(other, _)| *other == ty) {
+            return contiguous;
+        }
+        let (strides, _) = memref(ty).strides_and_offset();
+        let contiguous = strides.last().is_none_or(|&stride| stride == 1);
+        known.truncate(KNOWN_TYPES - 1);
+        known.insert(0, (ty, contiguous));
+        contiguous
     }
 
     /// A copy in counted form has the operands source, its indices, destination, its indices, and perhaps a count.
@@ -178,10 +198,10 @@ impl<'c> Lowering<'c> {
     /// Upstream's copy wants a contiguous innermost dimension, also where it copies a single element: that one is then
     /// addressed as a buffer of rank 0. `access` is a buffer and its indices, and so is the result.
     fn contiguous(&self, copy: Op<'c>, access: &[Value<'c>]) -> Vec<Value<'c>> {
-        let ty = MemRefType::try_from(access[0].ty()).expect("a verified copy is between memrefs");
-        if ty.strides_and_offset().0.last().is_none_or(|&stride| stride == 1) {
+        if self.is_contiguous(access[0].ty()) {
             return access.to_vec();
         }
+        let ty = memref(access[0].ty());
         let rank = access.len() - 1;
         let layout = StridedLayoutAttribute::new(self.context, DYNAMIC, &[]);
         let element = MemRefType::new(ty.element(), &[], Some(layout.into()), ty.memory_space());
@@ -232,6 +252,11 @@ impl<'c> Lowering<'c> {
     }
 }
 
+/// The type of a side of a copy.
+fn memref(ty: Type<'_>) -> MemRefType<'_> {
+    MemRefType::try_from(ty).expect("a verified copy is between memrefs")
+}
+
 /// A type of a dialect that the pass has loaded.
 fn parse_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
     Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
@@ -239,8 +264,8 @@ fn parse_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
 
 /// Splits the operands into a memref with its indices and the rest.
 fn access<'a, 'c>(operands: &'a [Value<'c>]) -> (&'a [Value<'c>], &'a [Value<'c>]) {
-    let ty = MemRefType::try_from(operands[0].ty()).expect("a verified copy is between memrefs");
-    operands.split_at(1 + ty.rank())
+    let rank = memref(operands[0].ty()).rank();
+    operands.split_at(1 + rank)
 }
 
 /// Puts what `new` builds in the place of `op`. Whoever marked the one finds the mark on the other.

@@ -14,7 +14,7 @@
 //! **Refusals.** With `libdevice=false`, any other call of that library, which nothing would resolve: `ptxas` would find
 //! out, without saying where in the program it comes from.
 
-use async_dialects::ir::{Op, OpBuilder, int_attr};
+use async_dialects::ir::{Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
 use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
@@ -60,7 +60,7 @@ impl Pass for LinkDeviceCode {
             };
             if let Some(intrinsic) = instruction(function) {
                 let operands: Vec<_> = op.operands().collect();
-                let types: Vec<_> = op.results().map(|result| result.ty()).collect();
+                let types: Vec<_> = op.results().map(Value::ty).collect();
                 let new = OpBuilder::new(intrinsic, op.location())
                     .operands(&operands)
                     .results(&types)

@@ -61,15 +61,18 @@ impl Pass for NvgpuExactWaits {
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let found = look(op)?;
-        if !found.copies && !found.waits {
+        if !found.copies_or_waits {
             return Ok(());
         }
-        let Solved { verdicts, uncommitted } = solve(op, found.typed, typed_count);
+        let Solved {
+            verdicts,
+            uncommitted,
+        } = solve(op, found.typed, typed_count);
         if !found.tracked_by_mbarriers {
             for copy in uncommitted {
                 let message = "on some path to the end of the function, no group commits this copy, and nothing can \
                                wait for it";
-                Diagnostic::warning(copy, message).emit();
+                Diagnostic::warning(copy.location(), message).emit();
             }
         }
         for verdict in verdicts {
@@ -82,8 +85,7 @@ impl Pass for NvgpuExactWaits {
 /// What a function has.
 #[derive(Default)]
 struct Found {
-    copies: bool,
-    waits: bool,
+    copies_or_waits: bool,
     typed: bool,
     tracked_by_mbarriers: bool,
 }
@@ -94,9 +96,9 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
     let mut negative = None;
     function.walk(|op| {
         match op.name() {
-            "nvgpu.device_async_copy" => found.copies = true,
+            "nvgpu.device_async_copy" => found.copies_or_waits = true,
             "nvgpu.device_async_wait" => {
-                found.waits = true;
+                found.copies_or_waits = true;
                 if let Some(n) = op.int_attr(COUNT) {
                     found.typed = true;
                     if n < 0 {
@@ -124,7 +126,8 @@ fn typed_count(wait: Op) -> Option<u8> {
     Some(u8::try_from(n).unwrap_or(MAX_COUNT).min(MAX_COUNT))
 }
 
-/// Writes what becomes of a wait, and says what its author should know.
+/// Writes what becomes of a wait, and says what its author should know: at locations, as a diagnostic at an operation
+/// prints it, in time linear in the function.
 fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
     let op = verdict.wait.op;
     if verdict.open {
@@ -156,12 +159,12 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
             op.int_attr(COUNT).unwrap_or_default(),
             exact.n
         );
-        Diagnostic::warning(op, message).emit();
+        Diagnostic::warning(op.location(), message).emit();
         cx.count("corrected", 1);
     }
     if exact.clamped {
         let message = "more than 63 groups may stay in flight here; the hardware counts no further than 63";
-        Diagnostic::remark(op, message).emit();
+        Diagnostic::remark(op.location(), message).emit();
     }
     op.set_attr(COUNT, int_attr(op.context(), 32, i64::from(exact.n)));
     cx.count("set", 1);
@@ -169,11 +172,14 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
 
 fn warn_open(op: Op) {
     let message = "a copy awaited here may not be committed to a group yet, and no count waits for it";
-    let mut warning = Diagnostic::warning(op, message);
+    let mut warning = Diagnostic::warning(op.location(), message);
     if let Some(copy) = op.operand(0).defining_op()
         && copy.is("nvgpu.device_async_copy")
     {
-        warning = warning.note(copy, "the copy; a `nvgpu.device_async_create_group` behind it commits it");
+        warning = warning.note(
+            copy.location(),
+            "the copy; a `nvgpu.device_async_create_group` behind it commits it",
+        );
     }
     warning.emit();
 }
@@ -185,19 +191,30 @@ fn warn_kept(verdict: &Verdict, reason: &Reason) {
         Some(exact) => format!("the exact count for the copies awaited here is {}", exact.n),
         None => "the copies awaited here are complete without a wait".to_owned(),
     };
-    let warning = Diagnostic::warning(op, format!("`numGroups = {typed}` is kept, as it completes more; {exact}"));
+    let warning = Diagnostic::warning(
+        op.location(),
+        format!("`numGroups = {typed}` is kept, as it completes more; {exact}"),
+    );
     let warning = match reason {
-        Reason::NeverNamed(copy) => {
-            warning.note(*copy, "it also completes this copy, which no wait from here on names")
+        Reason::NeverNamed(copy) => warning.note(
+            copy.location(),
+            "it also completes this copy, which no wait from here on names",
+        ),
+        Reason::Accessed { copy, by: Some(by) } => {
+            warning.note(copy.location(), "it also completes this copy").note(
+                by.location(),
+                "what the copy writes may be accessed here before a wait names the copy",
+            )
         }
-        Reason::Accessed { copy, by: Some(by) } => warning
-            .note(*copy, "it also completes this copy")
-            .note(*by, "what the copy writes may be accessed here before a wait names the copy"),
-        Reason::Accessed { copy, by: None } => {
-            warning.note(*copy, "it also completes this copy, whose buffer outlives the function")
-        }
-        Reason::Calls => warning.note(op, "it may also complete copies of a function that is called before"),
-        Reason::Undecided => warning.note(op, "what it completes depends on too many other waits"),
+        Reason::Accessed { copy, by: None } => warning.note(
+            copy.location(),
+            "it also completes this copy, whose buffer outlives the function",
+        ),
+        Reason::Calls => warning.note(
+            op.location(),
+            "it may also complete copies of a function that is called before",
+        ),
+        Reason::Undecided => warning.note(op.location(), "what it completes depends on too many other waits"),
     };
     warning.emit();
 }
@@ -208,5 +225,5 @@ fn remark_foreign(op: Op, typed: Option<u8>) {
         None => "it keeps waiting for all groups",
     };
     let message = format!("the token may come from elsewhere, so its group is not known here; {count}");
-    Diagnostic::remark(op, message).emit();
+    Diagnostic::remark(op.location(), message).emit();
 }

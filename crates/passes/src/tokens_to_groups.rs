@@ -88,7 +88,7 @@ impl Pass for TokensToGroups {
             solution,
         } = translate(op, &options);
         if cx.bool("explain") {
-            explain::explain(&skeleton, &origins, &solution);
+            explain::explain(&skeleton, &solution);
         }
         let counts = emit::emit(&skeleton, &origins, &solution, &silent);
         cx.count("waits", counts.waits);

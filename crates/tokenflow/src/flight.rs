@@ -9,10 +9,10 @@
 //! Cost: (items) x (ages alive at a point), and what the questions look up.
 
 use crate::age::Age;
-use crate::flat::Flat;
-use crate::program::{Await, Item, Program, Queue, Site, Token};
 use crate::eval::{Evaluator, Mode, NO_WAIT, count};
+use crate::flat::Flat;
 use crate::index::Index;
+use crate::program::{Await, Item, Program, Queue, Site, Token};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The operations behind something.
@@ -60,10 +60,16 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
         open: Vec::new(),
     };
     run.run(flat);
-    let mut more: Vec<_> = run.more.iter().map(|(&w, nodes)| (w, run.operations(nodes))).collect();
+    let mut more: Vec<_> = run
+        .more
+        .iter()
+        .map(|(&w, nodes)| (w, run.operations(nodes)))
+        .collect();
     more.sort_unstable_by_key(|(w, _)| *w);
     let groups = run.groups.iter();
-    let mut groups: Vec<_> = groups.map(|(&token, nodes)| (token, run.operations(nodes).sites)).collect();
+    let mut groups: Vec<_> = groups
+        .map(|(&token, nodes)| (token, run.operations(nodes).sites))
+        .collect();
     groups.sort_unstable_by_key(|(token, _)| *token);
     Flight {
         more,
@@ -179,8 +185,13 @@ impl Run<'_> {
                 if first && (self.waits.opaque)(*site) {
                     self.add(ages, Age::NEWEST, Node::Unknown);
                 }
-                let (weak, strong) = (self.waits.weak[site.0 as usize], self.waits.strong[site.0 as usize]);
-                let more = ages.iter().filter(|(age, _)| completes(strong, *age) && !completes(weak, *age));
+                let (weak, strong) = (
+                    self.waits.weak[site.0 as usize],
+                    self.waits.strong[site.0 as usize],
+                );
+                let more = ages
+                    .iter()
+                    .filter(|(age, _)| completes(strong, *age) && !completes(weak, *age));
                 let more: Vec<NodeId> = more.map(|(_, node)| *node).collect();
                 if !more.is_empty() {
                     self.more.entry(*site).or_default().extend(more);

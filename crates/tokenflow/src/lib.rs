@@ -6,6 +6,7 @@ mod age;
 mod compare;
 mod copy;
 mod eval;
+mod explain;
 mod flat;
 mod flight;
 mod index;
@@ -14,6 +15,7 @@ mod program;
 mod solve;
 
 pub use copy::{Peel, peel};
+pub use explain::{Step, Witness, witness};
 pub use flat::{Flat, FlatBlock};
 pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
 pub use place::{Options, Solution, solve, solve_given};

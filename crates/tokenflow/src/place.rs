@@ -212,7 +212,7 @@ impl<'p> Part<'p> {
             index: Index::new(program),
             queue,
             drop_implied,
-            trials: ((1 << 20) / (size + 1)).clamp(8, 4096),
+            trials: ((1 << 18) / (size + 1)).clamp(2, 2048),
         }
     }
 
@@ -228,16 +228,20 @@ impl<'p> Part<'p> {
         }
         let mut columns = Vec::new();
         if options.balance {
-            let balanced = self.balance(placed.best);
+            let balanced = self.balance(&placed.best);
             placed.best = balanced.solution;
             placed.uneven = balanced.uneven;
             columns = balanced.columns;
         }
-        if options.form_groups {
-            placed.best = self.form_groups(placed.best, &columns);
-        }
+        // Groups are judged against the peeled program's, so peeling is decided without them.
         if options.unroll_limit > 0 {
             placed.peel = self.peel(&placed.best, options.unroll_limit);
+        }
+        if options.form_groups {
+            placed.best = self.form_groups(&placed.best, &columns);
+            placed
+                .peel
+                .retain(|peel| self.helps_with_groups(*peel, &placed.best, options));
         }
         placed
     }

@@ -4,6 +4,7 @@
 
 mod oracle;
 
+use oracle::assign::exact_assignments;
 use oracle::build::{Build, Q, R, edge, exit};
 use oracle::execute::Emitted;
 use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
@@ -740,6 +741,36 @@ fn two_predicated_operands_are_exact_by_balance_and_one_group() {
     let program = b.finish();
     assert_eq!(balanced(&program), "2");
     assert_eq!(by_default(&program), "1");
+}
+
+/// A ring of three stages, each under a condition: every await is implied by the one before it, if that
+/// one emits a wait.
+fn ring() -> Program {
+    let mut b = Build::new();
+    let ready = b.ready();
+    let conditional = |b: &mut Build| b.if_else(|b| [b.copy()], |b| [b.ready()])[0];
+    b.for_([ready], |b, [x]| {
+        let y = conditional(b);
+        b.await_all(&[x]);
+        let z = conditional(b);
+        b.await_all(&[y]);
+        let x = conditional(b);
+        b.await_all(&[z]);
+        [x]
+    });
+    b.finish()
+}
+
+#[test]
+fn some_programs_have_no_exact_numbers() {
+    // A wait is 0 where it is needed, and then it completes what the next one awaits. So of two
+    // neighbours exactly one emits a wait, which three in a ring can't do.
+    let program = ring();
+    assert_eq!(exact_assignments(&program, Q, &program.one_group_each(Q)), Some(vec![]));
+    let lowered = lower(&program, &PLAIN);
+    assert_eq!(unsound(&program, &lowered.emitted), []);
+    // Empty groups make it one that has them.
+    assert_eq!(balanced(&program), "1 1 1");
 }
 
 // Programs that come with their commits.

@@ -167,10 +167,10 @@ fn a_balance_that_does_nothing_is_caught() {
     let program = b.finish();
     let off = exact_by_search(&program, &[program.one_group_each(Q)]).expect("a solution");
     assert_eq!(off[0].waits, [Some(0)]);
-    let better = missed_balance(&program, &off, &off).expect("balance helps here");
+    let better = missed_balance(&exact_by_search, &program, &off, &off).expect("balance helps here");
     assert_eq!(better[0].waits, [Some(2)]);
     assert_eq!(inexact(&program, &better), []);
-    assert_eq!(missed_balance(&program, &off, &better), None);
+    assert_eq!(missed_balance(&exact_by_search, &program, &off, &better), None);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_balance_in_vain_is_caught() {
     assert!(difference.left_forces_more.is_none() && difference.right_forces_more.is_none());
     let same = oracle::compare::same_commits(&program, &on[0].commits, &off[0].commits, Q);
     assert!(!same, "a group was added");
-    assert_eq!(missed_balance(&program, &off, &off), None);
+    assert_eq!(missed_balance(&exact_by_search, &program, &off, &off), None);
 }
 
 /// The interleaved pipeline of RFC 0077, see `hard_cases`; also the slots of its copies.
@@ -242,9 +242,9 @@ fn groups_that_could_be_one_are_found() {
     b.await_all(&[c1, c2]);
     let program = b.finish();
     let apart = emitted(&program, &[Some(0)]);
-    let together = missed_group(&program, &apart, &apart).expect("one group does");
+    let together = missed_group(&exact_by_search, &program, &apart, &apart).expect("one group does");
     assert_eq!(together[0].commits.iter().sum::<u32>(), 1);
-    assert_eq!(missed_group(&program, &apart, &together), None);
+    assert_eq!(missed_group(&exact_by_search, &program, &apart, &together), None);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_group_formed_across_an_await_is_caught() {
     assert_eq!(inexact(&program, &together), []);
     let difference = compare_emitted(&program, &together, &apart);
     assert_eq!(difference.left_forces_more, Some((vec![], 0)));
-    assert_eq!(missed_group(&program, &apart, &apart), None);
+    assert_eq!(missed_group(&exact_by_search, &program, &apart, &apart), None);
 }
 
 /// Four copies, and a loop of four iterations that awaits one after the other.

@@ -49,6 +49,9 @@ pub struct Skeleton<'c> {
     pub joins: Vec<(Token, Token)>,
     /// Uses of tokens by operations that can't be followed.
     pub escapes: Vec<(Op<'c>, usize)>,
+    /// For each graph, in program order from outside in: whose regions it is made of, and the region of each block.
+    /// Blocks of no region are where the operation is entered and where it does nothing.
+    pub graphs: Vec<(Op<'c>, Vec<Option<usize>>)>,
 }
 
 /// Reads the body of `function`. Loops in `unpeelable` are never to be peeled.
@@ -69,6 +72,7 @@ pub fn read<'c, V: Vocabulary<'c>>(function: Op<'c>, vocabulary: &V, unpeelable:
             bindings: Vec::new(),
             joins: Vec::new(),
             escapes: Vec::new(),
+            graphs: Vec::new(),
         },
         defined: HashSet::new(),
     };
@@ -189,6 +193,11 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 
     /// Appends the blocks of `regions` to `blocks`.
     fn regions(&mut self, regions: &[ir::Region<'c>], scope: Scope<'c>, blocks: Vec<Block>) -> Graph {
+        let mut region_of = vec![None; blocks.len()];
+        for (i, region) in regions.iter().enumerate() {
+            region_of.extend(region.blocks().iter().map(|_| Some(i)));
+        }
+        self.out.graphs.push((scope.op, region_of));
         let mut graph = Graph { blocks };
         for region in regions {
             for block in region.blocks() {

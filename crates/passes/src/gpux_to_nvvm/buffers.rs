@@ -15,7 +15,7 @@
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
 //! function is aligned: it costs less than 16 bytes each.
 
-use async_dialects::ir::{Block, Definition, Op, Value, Walk, int_attr};
+use async_dialects::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::{
     ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
@@ -213,10 +213,8 @@ fn attributions(function: Op<'_>) -> usize {
 
 /// The `memref.global`s directly in `table`.
 fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
-    let blocks = table.regions().flat_map(|region| region.blocks());
-    let globals = blocks
-        .flat_map(|block| block.ops())
-        .filter(|op| op.is("memref.global"));
+    let blocks = table.regions().flat_map(Region::blocks);
+    let globals = blocks.flat_map(Block::ops).filter(|op| op.is("memref.global"));
     globals
         .filter_map(|global| Some((global.str_attr("sym_name")?, global)))
         .collect()

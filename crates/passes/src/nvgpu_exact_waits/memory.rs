@@ -61,8 +61,9 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Dialects whose operations access nothing but what their operands point to.
-const BY_OPERANDS: &[&str] =
-    &["affine", "arith", "cf", "gpu", "index", "linalg", "math", "memref", "nvgpu", "scf", "ub", "vector"];
+const BY_OPERANDS: &[&str] = &[
+    "affine", "arith", "cf", "gpu", "index", "linalg", "math", "memref", "nvgpu", "scf", "ub", "vector",
+];
 
 /// Returns what `op` itself may access; what its regions do is up to the operations in there.
 pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
@@ -83,19 +84,25 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
         .filter(|(_, value)| value.ty().is_mem_ref())
         .map(|(i, value)| Place::of(value, first_index(op, i)))
         .collect();
-    if places.is_empty() { Access::Nothing } else { Access::Places(places) }
+    if places.is_empty() {
+        Access::Nothing
+    } else {
+        Access::Places(places)
+    }
 }
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
 pub(super) fn may_copy(op: Op) -> bool {
-    let calls = op.name().ends_with(".call") || op.name().contains(".inline_") || op.is("gpu.launch_func");
+    let is_call = op.name().rsplit('.').next() == Some("call");
+    let calls = is_call || op.name().contains(".inline_") || op.is("gpu.launch_func");
     let address = |value: Value| value.ty().is_mem_ref() || value.ty().to_string().starts_with("!llvm.ptr");
     calls && op.operands().any(address)
 }
 
 /// Returns what an `nvgpu.device_async_copy` writes; `None` for other operations.
 pub(super) fn destination(op: Op<'_>) -> Option<Place<'_>> {
-    op.is("nvgpu.device_async_copy").then(|| Place::of(op.operand(0), first_index(op, 0)))
+    op.is("nvgpu.device_async_copy")
+        .then(|| Place::of(op.operand(0), first_index(op, 0)))
 }
 
 impl<'c> Place<'c> {
@@ -113,7 +120,10 @@ impl<'c> Place<'c> {
             };
             base = op.operand(0);
         }
-        Self { base, first_index: index }
+        Self {
+            base,
+            first_index: index,
+        }
     }
 
     /// Returns true if both may be the same memory.
@@ -160,9 +170,9 @@ fn origin<'c>(base: Value<'c>) -> Origin<'c> {
     match base.definition() {
         Definition::Result(op, _) => match op.name() {
             "memref.alloc" | "memref.alloca" => Origin::Allocation,
-            "memref.get_global" => {
-                op.attr("name").map_or(Origin::Unknown, |name| Origin::Global(name.to_string()))
-            }
+            "memref.get_global" => op
+                .attr("name")
+                .map_or(Origin::Unknown, |name| Origin::Global(name.to_string())),
             _ => Origin::Unknown,
         },
         Definition::Argument(block, _) => match block.parent_op() {
@@ -179,12 +189,18 @@ fn parent_function<'c>(value: Value<'c>) -> Option<Op<'c>> {
         Definition::Result(op, _) => Some(op),
         Definition::Argument(block, _) => block.parent_op(),
     }?;
-    std::iter::once(op).chain(op.ancestors()).find(|op| op.is_function())
+    std::iter::once(op)
+        .chain(op.ancestors())
+        .find(|op| op.is_function())
 }
 
 /// Returns true if both are memrefs of different memory spaces.
 fn spaces_differ(a: Value, b: Value) -> bool {
-    let space = |value: Value| MemRefType::try_from(value.ty()).ok().map(|ty| ty.memory_space().map(|s| s.to_string()));
+    let space = |value: Value| {
+        MemRefType::try_from(value.ty())
+            .ok()
+            .map(|ty| ty.memory_space().map(|s| s.to_string()))
+    };
     match (space(a), space(b)) {
         (Some(a), Some(b)) => a != b,
         _ => false,
@@ -221,7 +237,11 @@ fn row_of_subview(op: Op<'_>) -> Option<i64> {
     if *list("static_sizes")?.first()? != 1 {
         return None;
     }
-    if offset == i64::MIN { constant(op.operand(1)) } else { Some(offset) }
+    if offset == i64::MIN {
+        constant(op.operand(1))
+    } else {
+        Some(offset)
+    }
 }
 
 fn rank(value: Value) -> Option<usize> {
@@ -238,8 +258,12 @@ fn rank_of_vector(value: Value) -> usize {
 
 /// Returns true if the vector that `op` reads spans no first dimension.
 fn skips_first_dimension(op: Op<'_>) -> bool {
-    let Some(map) = op.attr("permutation_map").map(|map| map.to_string()) else { return false };
-    map.split("->").nth(1).is_some_and(|results| !results.contains("d0"))
+    let Some(map) = op.attr("permutation_map").map(|map| map.to_string()) else {
+        return false;
+    };
+    map.split("->")
+        .nth(1)
+        .is_some_and(|results| !results.contains("d0"))
 }
 
 /// Returns the value of an index that is computed from constants only.
@@ -251,7 +275,9 @@ fn fold(value: Value, depth: usize) -> Option<i64> {
     if let Some(constant) = value.as_constant_int() {
         return Some(constant);
     }
-    let op = value.defining_op().filter(|op| depth < 16 && op.name().starts_with("arith."))?;
+    let op = value
+        .defining_op()
+        .filter(|op| depth < 16 && op.name().starts_with("arith."))?;
     let operand = |i: usize| fold(op.operand(i), depth + 1);
     match op.name() {
         "arith.index_cast" => operand(0),

@@ -66,7 +66,10 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         let mut waits: HashMap<Token, Vec<Await>> = HashMap::new();
         for (op, w) in skeleton.awaits.iter().zip(0..) {
             if op.is("nvgpu.device_async_wait") {
-                waits.entry(skeleton.tokens[&op.operand(0)]).or_default().push(Await(w));
+                waits
+                    .entry(skeleton.tokens[&op.operand(0)])
+                    .or_default()
+                    .push(Await(w));
             }
         }
         let mut groups: HashMap<Site, Vec<Token>> = HashMap::new();
@@ -171,7 +174,9 @@ impl<'a, 'c> Relaxation<'a, 'c> {
     ) -> Option<Reason<'c>> {
         let block = &self.flat.blocks[b];
         for item in &block.items[from..] {
-            let Item::Await { site: at, .. } = item else { continue };
+            let Item::Await { site: at, .. } = item else {
+                continue;
+            };
             if let Some(sites) = names.by_wait.get(at) {
                 for &site in sites {
                     pending.remove(site);
@@ -227,11 +232,16 @@ impl<'c> Pending<'c> {
             Access::Anything => return self.0.keys().next().copied(),
             Access::Places(places) => places,
         };
-        let touches = |to: &Option<Place<'c>>| to.is_none_or(|to| places.iter().any(|place| place.may_alias(to)));
+        let touches =
+            |to: &Option<Place<'c>>| to.is_none_or(|to| places.iter().any(|place| place.may_alias(to)));
         self.0.iter().find(|(_, to)| touches(to)).map(|(site, _)| *site)
     }
 
     fn outlives_function(&self, site: Site) -> bool {
-        self.0.get(&site).copied().flatten().is_none_or(Place::outlives_function)
+        self.0
+            .get(&site)
+            .copied()
+            .flatten()
+            .is_none_or(Place::outlives_function)
     }
 }

@@ -14,7 +14,8 @@ use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokenflow::{
-    Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given, sound_counts,
+    Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given,
+    sound_counts,
 };
 
 /// How often typed counts are looked at one by one; what would complete more than the exact count after that is kept.
@@ -72,7 +73,11 @@ pub(super) struct Solved<'c> {
 }
 
 /// Solves `function`. `typed` gives the count of a wait.
-pub(super) fn solve<'c>(function: Op<'c>, any_typed: bool, typed: impl Fn(Op<'c>) -> Option<u8>) -> Solved<'c> {
+pub(super) fn solve<'c>(
+    function: Op<'c>,
+    any_typed: bool,
+    typed: impl Fn(Op<'c>) -> Option<u8>,
+) -> Solved<'c> {
     let vocabulary = Marking {
         nvgpu: Nvgpu::new(function.context()),
         marks: any_typed,
@@ -90,7 +95,10 @@ pub(super) fn solve<'c>(function: Op<'c>, any_typed: bool, typed: impl Fn(Op<'c>
             waits.insert(Await(w), wait);
         }
     }
-    let queue = skeleton.queues.iter().position(|queue| *queue == HardwareQueue::CpAsync);
+    let queue = skeleton
+        .queues
+        .iter()
+        .position(|queue| *queue == HardwareQueue::CpAsync);
     match queue.and_then(|queue| u8::try_from(queue).ok()) {
         Some(queue) => Solver::new(&skeleton, Queue(queue), waits).solve(),
         None => no_copies(waits),
@@ -187,7 +195,11 @@ impl<'a, 'c> Solver<'a, 'c> {
 
     /// Compares the typed counts that are not given with the exact ones.
     fn flight(&self, flat: &Flat, solution: &QueueSolution) -> Flight {
-        let weak: Vec<Option<u8>> = solution.waits.iter().map(|wait| wait.map(|count| count.n)).collect();
+        let weak: Vec<Option<u8>> = solution
+            .waits
+            .iter()
+            .map(|wait| wait.map(|count| count.n))
+            .collect();
         let mut strong = weak.clone();
         for (w, wait) in &self.waits {
             if wait.typed.is_some() && !self.held.contains_key(w) {
@@ -211,9 +223,14 @@ impl<'a, 'c> Solver<'a, 'c> {
         let new = if round < ROUNDS {
             let relaxation = Relaxation::new(self.skeleton, flat, flight);
             let more = flight.more.iter();
-            more.filter_map(|(w, more)| Some((*w, relaxation.reason_to_keep(*w, more)?))).collect()
+            more.filter_map(|(w, more)| Some((*w, relaxation.reason_to_keep(*w, more)?)))
+                .collect()
         } else {
-            flight.more.iter().map(|(w, _)| (*w, Reason::Undecided)).collect::<Vec<_>>()
+            flight
+                .more
+                .iter()
+                .map(|(w, _)| (*w, Reason::Undecided))
+                .collect::<Vec<_>>()
         };
         let any = !new.is_empty();
         for (w, reason) in new {
@@ -228,7 +245,9 @@ impl<'a, 'c> Solver<'a, 'c> {
         let mut verdicts = Vec::with_capacity(self.waits.len());
         for (w, wait) in self.waits {
             let kept = self.kept.remove(&w);
-            let exact = kept.as_ref().map_or(solution.waits[w.0 as usize], |(_, exact)| *exact);
+            let exact = kept
+                .as_ref()
+                .map_or(solution.waits[w.0 as usize], |(_, exact)| *exact);
             verdicts.push(Verdict {
                 wait,
                 exact,
@@ -240,7 +259,9 @@ impl<'a, 'c> Solver<'a, 'c> {
         let uncommitted = flight.uncommitted.iter();
         Solved {
             verdicts,
-            uncommitted: uncommitted.map(|site| self.skeleton.sites[site.0 as usize]).collect(),
+            uncommitted: uncommitted
+                .map(|site| self.skeleton.sites[site.0 as usize])
+                .collect(),
         }
     }
 }

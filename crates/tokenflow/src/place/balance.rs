@@ -62,15 +62,15 @@ struct Trial {
 }
 
 impl Part<'_> {
-    pub(super) fn balance(&self, base: QueueSolution) -> Balanced {
+    pub(super) fn balance(&self, base: &QueueSolution) -> Balanced {
         let graphs = diamonds(&self.program.body, &self.index.root);
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
         let off = vec![Form::Off; all.len()];
-        let none = self.trial(&graphs, &base, off);
+        let none = self.trial(&graphs, base, off);
         let mut best = self
-            .all_on(&graphs, &all, &base)
-            .unwrap_or_else(|| self.one_by_one(&graphs, &base, none));
-        best = self.prune(&graphs, &base, best);
+            .all_on(&graphs, &all, base)
+            .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
+        best = self.prune(&graphs, base, best);
         let uneven = all.iter().zip(&best.rendered.effects);
         let uneven = uneven.filter(|(_, effect)| **effect == Effect::Uneven);
         Balanced {

@@ -13,7 +13,7 @@
 
 use super::{Part, touches};
 use crate::index::{GraphInfo, defs};
-use crate::program::{Block, Graph, Item, Site, Slot, Target, Token};
+use crate::program::{Await, Block, Graph, Item, Site, Slot, Target, Token};
 use crate::solve::QueueSolution;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -35,8 +35,8 @@ struct Unit {
 }
 
 impl Part<'_> {
-    pub(super) fn form_groups(&self, base: QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
-        let units = self.units(&base, columns);
+    pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
+        let units = self.units(base, columns);
         let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
         let within = units.iter().filter(|unit| !unit.leaves_block);
         let mut merged: BTreeSet<usize> = within.map(|unit| unit.class).collect();
@@ -47,8 +47,8 @@ impl Part<'_> {
                 best = base.clone();
                 break;
             }
-            let solution = self.merge(&base, &units, &merged);
-            let culprits = self.culprits(&base, &solution, &units, &merged);
+            let solution = self.merge(base, &units, &merged);
+            let culprits = self.culprits(base, &solution, &units, &merged);
             let Some(culprits) = culprits else {
                 best = solution;
                 break;
@@ -70,8 +70,8 @@ impl Part<'_> {
                 }
                 trials -= 1;
                 merged.insert(class);
-                let solution = self.merge(&base, &units, &merged);
-                if self.culprits(&base, &solution, &units, &merged).is_none() {
+                let solution = self.merge(base, &units, &merged);
+                if self.culprits(base, &solution, &units, &merged).is_none() {
                     best = solution;
                     changed = true;
                 } else {
@@ -106,17 +106,14 @@ impl Part<'_> {
         merged: &BTreeSet<usize>,
     ) -> Option<BTreeSet<usize>> {
         let live = || units.iter().filter(|unit| merged.contains(&unit.class));
-        let open: Vec<u32> = solution
-            .open
-            .iter()
-            .filter(|w| !base.open.contains(w))
-            .map(|w| w.0)
-            .collect();
+        let known: BTreeSet<Await> = base.open.iter().copied().collect();
+        let new = solution.open.iter().filter(|w| !known.contains(w));
+        let open: BTreeSet<u32> = new.map(|w| w.0).collect();
         if !open.is_empty() {
-            let blamed = live().filter(|unit| {
-                let between = |w| unit.awaits.iter().any(|range| range.contains(w));
-                open.iter().any(between)
-            });
+            let met = |range: &Range<u32>| {
+                !range.is_empty() && open.range(range.clone()).next().is_some()
+            };
+            let blamed = live().filter(|unit| unit.awaits.iter().any(met));
             return Some(blamed.map(|unit| unit.class).collect());
         }
         let comparison = self.compare(base, solution);

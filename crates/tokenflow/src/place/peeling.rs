@@ -4,7 +4,7 @@
 //! candidate where peeling as many iterations as allowed makes some await force less. As few are
 //! peeled as give the same counts: trailing iterations that agree stay a loop.
 
-use super::{Part, counts};
+use super::{Options, Part, counts};
 use crate::compare::{Translation, compare};
 use crate::copy::{Copy, Peel, copy_peeled};
 use crate::eval::N;
@@ -43,6 +43,28 @@ impl Part<'_> {
             .take(self.trials)
             .filter_map(|candidate| self.peel_one(solution, candidate, limit))
             .collect()
+    }
+
+    /// Returns true if `peel` makes some await force less also when operations share groups;
+    /// `grouped` is the solution without it.
+    pub(super) fn helps_with_groups(
+        &self,
+        peel: Peel,
+        grouped: &QueueSolution,
+        options: &Options,
+    ) -> bool {
+        let copy = copy_peeled(self.program, Some(peel));
+        let part = Part::new(&copy.program, self.queue, self.drop_implied);
+        let placed = part.place(&Options {
+            unroll_limit: 0,
+            ..*options
+        });
+        let unpeeled = QueueSolution {
+            commits: slots(&copy, &grouped.commits),
+            waits: copy.awaits.iter().map(|w| grouped.waits[w.0 as usize]).collect(),
+            open: Vec::new(),
+        };
+        part.compare(&unpeeled, &placed.best).less
     }
 
     fn peel_one(

@@ -1,12 +1,15 @@
 //! Looks for better lowerings by brute force: arms made equal, copies put into one group, loops
-//! unrolled. Waits are those of the definition ([`exact`]).
+//! unrolled. Waits come from a [`Solver`]: the oracle's own search, or the algorithm where that is
+//! checked elsewhere and programs are too many for the search.
 
-use super::assign::exact;
 use super::compare::{Difference, Side, compare};
 use super::code::Code;
 use super::execute::Emitted;
 use super::explore::uncommitted_at_end;
 use tokenflow::{Commits, Graph, Item, LoopId, Nested, Peel, Program, Queue, Slot, Target, peel};
+
+/// Finds exact waits for given commits.
+pub type Solver<'a> = &'a dyn Fn(&Program, &[Commits]) -> Option<Vec<Emitted>>;
 
 /// Compares two lowerings of one program.
 pub fn compare_emitted(program: &Program, left: &[Emitted], right: &[Emitted]) -> Difference {
@@ -16,7 +19,12 @@ pub fn compare_emitted(program: &Program, left: &[Emitted], right: &[Emitted]) -
 
 /// Looks for branches of `off` whose arms can be made equal such that some await forces less than in
 /// `on`, none more than in `on`, and none more than in `off`.
-pub fn missed_balance(program: &Program, off: &[Emitted], on: &[Emitted]) -> Option<Vec<Emitted>> {
+pub fn missed_balance(
+    solver: Solver,
+    program: &Program,
+    off: &[Emitted],
+    on: &[Emitted],
+) -> Option<Vec<Emitted>> {
     let mut branches = Vec::new();
     program.body.visit(&mut |item| {
         if let Item::Nested(nested) = item
@@ -44,7 +52,7 @@ pub fn missed_balance(program: &Program, off: &[Emitted], on: &[Emitted]) -> Opt
             if !possible {
                 continue;
             }
-            let Some(better) = exact(program, &commits) else { continue };
+            let Some(better) = solver(program, &commits) else { continue };
             if super::unsound(program, &better).is_empty()
                 && compare_emitted(program, &better, off).left_forces_more.is_none()
                 && compare_emitted(program, &better, on).left_is_better()
@@ -56,16 +64,19 @@ pub fn missed_balance(program: &Program, off: &[Emitted], on: &[Emitted]) -> Opt
     None
 }
 
-/// Looks for a commit that can be left out without any await forcing more than in `off`.
-pub fn missed_group(program: &Program, off: &[Emitted], on: &[Emitted]) -> Option<Vec<Emitted>> {
+/// Looks for a commit that can be left out, so that its copies join the next group of the block,
+/// without any await forcing more than in `off`.
+pub fn missed_group(
+    solver: Solver,
+    program: &Program,
+    off: &[Emitted],
+    on: &[Emitted],
+) -> Option<Vec<Emitted>> {
     for queue in 0..on.len() {
-        for slot in 0..program.slots as usize {
+        for slot in followed(&program.body, &on[queue].commits) {
             let mut commits: Vec<Commits> = on.iter().map(|e| e.commits.clone()).collect();
-            if commits[queue][slot] == 0 {
-                continue;
-            }
-            commits[queue][slot] -= 1;
-            let Some(merged) = exact(program, &commits) else { continue };
+            commits[queue][at(slot)] -= 1;
+            let Some(merged) = solver(program, &commits) else { continue };
             if super::unsound(program, &merged).is_empty()
                 && all_committed(program, &merged)
                 && compare_emitted(program, &merged, off).left_forces_more.is_none()
@@ -75,6 +86,24 @@ pub fn missed_group(program: &Program, off: &[Emitted], on: &[Emitted]) -> Optio
         }
     }
     None
+}
+
+/// The slots of a commit that another one follows in the same block, no other block being between.
+fn followed(graph: &Graph, commits: &Commits) -> Vec<Slot> {
+    let mut found = Vec::new();
+    for block in &graph.blocks {
+        let mut last = None;
+        for item in &block.items {
+            if let Some(inner) = item.graph() {
+                found.extend(followed(inner, commits));
+                last = None;
+            }
+            if let Some(slot) = item.after().filter(|&slot| commits[at(slot)] > 0) {
+                found.extend(last.replace(slot));
+            }
+        }
+    }
+    found
 }
 
 /// Returns true if no execution ends with a copy that it has not committed.
