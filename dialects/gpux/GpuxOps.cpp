@@ -115,6 +115,24 @@ static std::optional<int64_t> getConstant(Value value) {
   return constant.getSExtValue();
 }
 
+/// Sets the strides and the offset of `type`, in elements. MLIR's own way takes
+/// row-major layouts through affine maps, which is most of the time of
+/// verifying many copies.
+static LogicalResult
+getLayout(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
+  if (!type.getLayout().isIdentity())
+    return type.getStridesAndOffset(strides, offset);
+  offset = 0;
+  strides.assign(type.getRank(), 1);
+  for (int64_t i = type.getRank() - 2; i >= 0; --i) {
+    int64_t size = type.getDimSize(i + 1);
+    bool dynamic =
+        ShapedType::isDynamic(size) || ShapedType::isDynamic(strides[i + 1]);
+    strides[i] = dynamic ? ShapedType::kDynamic : strides[i + 1] * size;
+  }
+  return success();
+}
+
 namespace {
 /// The set of all numbers that are equal to `remainder` modulo `modulus`, which
 /// is a power of two.
@@ -139,8 +157,11 @@ struct Congruence {
 static Congruence getAddress(Value memref, ValueRange indices,
                              uint64_t elementBytes, uint64_t modulus) {
   Congruence address{modulus};
-  auto [strides, offset] =
-      cast<MemRefType>(memref.getType()).getStridesAndOffset();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  [[maybe_unused]] LogicalResult strided =
+      getLayout(cast<MemRefType>(memref.getType()), strides, offset);
+  assert(succeeded(strided) && "verified before");
   auto addElements = [&](int64_t elements) {
     if (ShapedType::isDynamic(elements))
       address.addMultipleOf(elementBytes);
@@ -190,7 +211,7 @@ static LogicalResult verifySide(CopyOp op, StringRef side, Value memref,
                                 << indices.size() << " indices are given";
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
+  if (failed(getLayout(type, strides, offset)))
     return op.emitOpError(side) << " needs a strided layout, got " << type;
   if (op.getElements() > 1 && (strides.empty() || strides.back() != 1))
     return op.emitOpError(side)

@@ -81,12 +81,17 @@ impl Pass for TokensToGroups {
         normalize::check_arguments(op)?;
         normalize::inline_regions(op);
         normalize::split_dependencies(op);
-        let silent = normalize::drain_escapes(op);
+        let vocabulary = Gpux::new(op.context());
+        let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
+        let silent = normalize::drain_escapes(op, &skeleton);
+        if !silent.is_empty() {
+            skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
+        }
         let Translated {
             skeleton,
             origins,
             solution,
-        } = translate(op, &options);
+        } = translate(op, &vocabulary, skeleton, &options);
         if cx.bool("explain") {
             explain::explain(&skeleton, &solution);
         }
@@ -106,13 +111,16 @@ struct Translated<'c> {
     solution: Solution,
 }
 
-/// Reads and solves `function`, and peels its loops until no more is to be peeled.
-fn translate<'c>(function: Op<'c>, options: &Options) -> Translated<'c> {
-    let vocabulary = Gpux::new(function.context());
+/// Solves `function`, which `skeleton` was read from, and peels its loops until no more is to be peeled.
+fn translate<'c>(
+    function: Op<'c>,
+    vocabulary: &Gpux<'c>,
+    mut skeleton: Skeleton<'c>,
+    options: &Options,
+) -> Translated<'c> {
     let mut peeled = HashSet::new();
     let mut options = *options;
     for round in 0.. {
-        let skeleton = skeleton::read(function, &vocabulary, &peeled);
         if round == PEEL_ROUNDS {
             options.unroll_limit = 0;
         }
@@ -125,6 +133,7 @@ fn translate<'c>(function: Op<'c>, options: &Options) -> Translated<'c> {
             };
         }
         peel::peel(&skeleton, &solution.peel, &mut peeled);
+        skeleton = skeleton::read(function, vocabulary, &peeled);
     }
     unreachable!("the last round peels nothing")
 }

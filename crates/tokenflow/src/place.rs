@@ -6,22 +6,22 @@
 //! out by what the comparison finds, so that the usual program costs a handful of solutions; single
 //! candidates are tried one by one within a budget.
 //!
-//! The body is cut into *segments* first, at points across which no token is alive and nothing is in
-//! flight. Segments don't influence each other, and so the number of trials depends on their size and not on the program's.
+//! The body is cut into [`segments`] first, so that the number of trials depends on a segment's size
+//! and not on the program's.
 
 mod balance;
 mod diamond;
 mod groups;
 mod peeling;
+mod segments;
 
-use crate::compare::{self, Comparison, Translation, compare};
-use crate::copy::{Peel, copy_items};
+use self::segments::segments;
+use crate::compare::{Comparison, Translation, compare};
+use crate::copy::{Copy, Peel, copy_items};
 use crate::eval::{N, NO_WAIT};
-use crate::index::{Index, defs};
+use crate::index::Index;
 use crate::program::{Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, solve_indexed, solve_queue};
-use std::collections::HashMap;
-use std::ops::Range;
 
 /// What to do beyond exact counts for one group per operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,52 +63,56 @@ pub struct Solution {
 /// Translates a program whose operations are committed at its slots.
 #[must_use]
 pub fn solve(program: &Program, options: &Options) -> Solution {
-    let mut solution = Solution {
-        queues: (0..program.queues)
-            .map(|_| QueueSolution {
-                commits: vec![0; program.slots as usize],
-                waits: vec![None; program.awaits as usize],
-                open: Vec::new(),
-            })
-            .collect(),
-        ..Solution::default()
-    };
-    let mut last = false;
-    for segment in segments(program, options.drop_implied) {
-        if last {
-            break;
+    let wholes: Vec<(Part, QueueSolution)> = (0..program.queues)
+        .map(|q| {
+            let part = Part::new(program, Queue(q), options.drop_implied);
+            let base = part.solve(program.one_group_each(Queue(q)));
+            (part, base)
+        })
+        .collect();
+    let segments = segments(program, &wholes);
+    let mut solution = Solution::default();
+    if segments.len() < 2 {
+        for (part, base) in wholes {
+            let placed = part.place(base, options);
+            solution.queues.push(placed.best);
+            solution.peel.extend(placed.peel);
+            solution.uneven.extend(placed.uneven);
         }
-        let copy = match segment {
-            Some(items) => copy_items(program, items),
-            None => crate::copy::copy_peeled(program, None),
-        };
-        if !crate::solve::reaches_end(&copy.program) {
-            // What comes behind is never run.
-            last = true;
-        }
+        return solution;
+    }
+    solution.queues.extend(wholes.into_iter().map(|(_, base)| base));
+    for items in segments {
+        let copy = copy_items(program, items);
         for q in 0..program.queues {
             let part = Part::new(&copy.program, Queue(q), options.drop_implied);
-            let placed = part.place(options);
-            let out = &mut solution.queues[usize::from(q)];
-            for (&slot, &commits) in copy.slots.iter().zip(&placed.best.commits) {
-                out.commits[slot.0 as usize] = commits;
-            }
-            for (&w, &wait) in copy.awaits.iter().zip(&placed.best.waits) {
-                out.waits[w.0 as usize] = wait;
-            }
-            let open = placed.best.open.iter();
-            out.open.extend(open.map(|w| copy.awaits[w.0 as usize]));
-            solution.peel.extend(placed.peel.into_iter().map(|peel| Peel {
-                id: copy.loops[peel.id.0 as usize],
-                ..peel
-            }));
-            let uneven = placed.uneven.iter();
-            solution
-                .uneven
-                .extend(uneven.map(|slot| copy.slots[slot.0 as usize]));
+            let base = part.solve(copy.program.one_group_each(Queue(q)));
+            add_segment(&mut solution, usize::from(q), &copy, part.place(base, options));
+        }
+        if !crate::solve::reaches_end(&copy.program) {
+            // What comes behind is never run.
+            break;
         }
     }
     solution
+}
+
+/// Writes the translation of a segment over that of the whole.
+fn add_segment(solution: &mut Solution, q: usize, copy: &Copy, placed: Placed) {
+    let whole = &mut solution.queues[q];
+    for (&slot, &commits) in copy.slots.iter().zip(&placed.best.commits) {
+        whole.commits[slot.0 as usize] = commits;
+    }
+    for (&w, &wait) in copy.awaits.iter().zip(&placed.best.waits) {
+        whole.waits[w.0 as usize] = wait;
+    }
+    solution.peel.extend(placed.peel.into_iter().map(|peel| Peel {
+        id: copy.loops[peel.id.0 as usize],
+        ..peel
+    }));
+    let uneven = placed.uneven.iter();
+    let uneven = uneven.map(|slot| copy.slots[slot.0 as usize]);
+    solution.uneven.extend(uneven);
 }
 
 /// Solves a program whose commits are given, one vector for each queue.
@@ -122,69 +126,6 @@ pub fn solve_given(
         .zip(commits)
         .map(|(q, commits)| solve_queue(program, Queue(q), commits.clone(), drop_implied))
         .collect()
-}
-
-/// Returns for every item of the body's only block whether no queue has anything in flight behind it.
-fn quiet(program: &Program, drop_implied: bool) -> Vec<bool> {
-    let mut all: Vec<bool> = Vec::new();
-    for q in 0..program.queues {
-        let part = Part::new(program, Queue(q), drop_implied);
-        let base = part.solve(program.one_group_each(Queue(q)));
-        let n = counts(&base);
-        let translation = Translation {
-            commits: &base.commits,
-            n: &n,
-        };
-        let quiet = compare::quiet(program, &part.index, Queue(q), translation);
-        if q == 0 {
-            all = quiet;
-        } else {
-            all.iter_mut().zip(quiet).for_each(|(all, quiet)| *all &= quiet);
-        }
-    }
-    all
-}
-
-/// Cuts the body where no token is alive and nothing is in flight; `None` is all of a body that has
-/// several blocks.
-fn segments(program: &Program, drop_implied: bool) -> Vec<Option<Range<usize>>> {
-    let [block] = program.body.blocks.as_slice() else {
-        return vec![None];
-    };
-    if block.edges.iter().any(|edge| !edge.args.is_empty()) {
-        return vec![None];
-    }
-    // From the last item to the first: the earliest item that everything behind it needs.
-    let mut defined = HashMap::new();
-    for (i, item) in block.items.iter().enumerate() {
-        for token in defs(item) {
-            defined.insert(token, i);
-        }
-    }
-    let mut needs: Vec<usize> = Vec::with_capacity(block.items.len());
-    for (i, item) in block.items.iter().enumerate() {
-        let mut earliest = i;
-        crate::index::uses(item, &mut |token| {
-            if let Some(&at) = defined.get(&token) {
-                earliest = earliest.min(at);
-            }
-        });
-        needs.push(earliest);
-    }
-    let quiet = quiet(program, drop_implied);
-    let mut segments = Vec::new();
-    let (mut end, mut start) = (block.items.len(), usize::MAX);
-    for i in (0..block.items.len()).rev() {
-        start = start.min(needs[i]);
-        // What is in flight, though nothing awaits it, may share a group with what comes next.
-        let cut = i == 0 || quiet.get(i - 1).is_some_and(|&quiet| quiet);
-        if start == i && cut {
-            segments.push(Some(i..end));
-            (end, start) = (i, usize::MAX);
-        }
-    }
-    segments.reverse();
-    segments
 }
 
 /// A program under one queue's view.
@@ -212,12 +153,12 @@ impl<'p> Part<'p> {
             index: Index::new(program),
             queue,
             drop_implied,
-            trials: ((1 << 18) / (size + 1)).clamp(2, 2048),
+            trials: ((1 << 18) / (size + 1)).min(2048),
         }
     }
 
-    fn place(&self, options: &Options) -> Placed {
-        let base = self.solve(self.program.one_group_each(self.queue));
+    /// Places commits; `base` is the solution for one group per operation.
+    fn place(&self, base: QueueSolution, options: &Options) -> Placed {
         let mut placed = Placed {
             best: base,
             peel: Vec::new(),

@@ -118,6 +118,7 @@ fn forces_no_more(left: &Lowered, right: &Lowered) -> Result<(), TestCaseError> 
 }
 
 /// Exact waits, as other tests here check.
+#[expect(clippy::unnecessary_wraps, reason = "a solver may find nothing")]
 fn algorithm(program: &Program, commits: &[Commits]) -> Option<Vec<Emitted>> {
     Some(lower_given(program, commits, true).emitted)
 }
@@ -257,7 +258,8 @@ fn replay(recipe: &Recipe) -> Result<(), TestCaseError> {
     let mut seen = None;
     executions(&program, &lowered.emitted, 300, |choices, execution| {
         for passed in &execution.passed {
-            if !passed.awaited.is_subset(&passed.complete) && !faults.iter().any(|f| f.site() == passed.site) {
+            if !passed.awaited.is_subset(&passed.complete) && !faults.iter().any(|f| f.site() == passed.site)
+            {
                 seen = Some((choices.to_vec(), passed.clone()));
             }
         }
@@ -267,9 +269,13 @@ fn replay(recipe: &Recipe) -> Result<(), TestCaseError> {
     let code = Code::new(&program);
     for site in 0..program.awaits {
         let site = tokenflow::Await(site);
-        let Some(choices) = raised(&code, Q, &lowered.emitted[0], site) else { continue };
+        let Some(choices) = raised(&code, Q, &lowered.emitted[0], site) else {
+            continue;
+        };
         let mut loosened = lowered.emitted.clone();
-        *loosened[0].waits[site.0 as usize].as_mut().expect("it was raised") += 1;
+        *loosened[0].waits[site.0 as usize]
+            .as_mut()
+            .expect("it was raised") += 1;
         let execution = execute(&program, &loosened, &choices);
         let bare = |passed: &&oracle::execute::Passed| {
             passed.site == site && !passed.awaited.is_disjoint(&passed.in_flight)

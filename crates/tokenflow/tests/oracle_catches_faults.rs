@@ -48,8 +48,14 @@ fn what_is_right_is_accepted() {
 #[test]
 fn a_wait_too_large_is_caught() {
     let program = double_buffer();
-    assert_eq!(sites(&unsound(&program, &emitted(&program, &[Some(2), Some(0)]))), [0]);
-    assert_eq!(sites(&unsound(&program, &emitted(&program, &[Some(1), None]))), [1]);
+    assert_eq!(
+        sites(&unsound(&program, &emitted(&program, &[Some(2), Some(0)]))),
+        [0]
+    );
+    assert_eq!(
+        sites(&unsound(&program, &emitted(&program, &[Some(1), None]))),
+        [1]
+    );
 }
 
 #[test]
@@ -63,7 +69,10 @@ fn waits_merged_into_wait_0_are_caught() {
     assert_eq!(unsound(&program, &merged), []);
     assert_eq!(sites(&loose(&program, &merged)), [0]);
     // Even where both stay.
-    assert_eq!(sites(&loose(&program, &emitted(&program, &[Some(0), Some(0)]))), [0, 1]);
+    assert_eq!(
+        sites(&loose(&program, &emitted(&program, &[Some(0), Some(0)]))),
+        [0, 1]
+    );
 }
 
 /// The program without its edges back to earlier blocks.
@@ -125,7 +134,10 @@ fn a_forgotten_commit_is_caught() {
     let mut nothing = emitted(&program, &[Some(0)]);
     nothing[0].commits.fill(0);
     let faults = unsound(&program, &nothing);
-    assert!(matches!(faults[..], [Fault::Unsound { open: true, .. }]), "{faults:?}");
+    assert!(
+        matches!(faults[..], [Fault::Unsound { open: true, .. }]),
+        "{faults:?}"
+    );
 }
 
 #[test]
@@ -139,7 +151,10 @@ fn a_wait_for_what_never_happens_is_caught() {
     });
     let program = b.finish();
     assert_eq!(sites(&loose(&program, &emitted(&program, &[Some(0)]))), [0]);
-    assert_eq!(sites(&not_distances(&program, &emitted(&program, &[Some(0)]))), [0]);
+    assert_eq!(
+        sites(&not_distances(&program, &emitted(&program, &[Some(0)]))),
+        [0]
+    );
     assert_eq!(inexact(&program, &emitted(&program, &[None])), []);
 }
 
@@ -150,9 +165,15 @@ fn a_dropped_wait_is_not_the_distance() {
     b.await_all(&[c1]);
     b.await_all(&[c1]);
     let program = b.finish();
-    assert_eq!(sites(&not_distances(&program, &emitted(&program, &[Some(0), None]))), [1]);
+    assert_eq!(
+        sites(&not_distances(&program, &emitted(&program, &[Some(0), None]))),
+        [1]
+    );
     assert_eq!(inexact(&program, &emitted(&program, &[Some(0), None])), []);
-    assert_eq!(sites(&loose(&program, &emitted(&program, &[Some(0), Some(0)]))), [1]);
+    assert_eq!(
+        sites(&loose(&program, &emitted(&program, &[Some(0), Some(0)]))),
+        [1]
+    );
 }
 
 #[test]
@@ -225,14 +246,25 @@ fn a_prologue_merged_against_its_body_is_caught() {
     wrong[0].commits.clone_from(&merged[0]);
     let faults = unsound(&program, &wrong);
     assert_eq!(sites(&faults), [0]);
-    let Fault::Unsound { execution, .. } = &faults[0] else { panic!("{faults:?}") };
+    let Fault::Unsound { execution, .. } = &faults[0] else {
+        panic!("{faults:?}")
+    };
     let shown = execute(&program, &wrong, execution);
-    assert!(shown.passed.iter().any(|passed| !passed.awaited.is_subset(&passed.complete)));
+    assert!(
+        shown
+            .passed
+            .iter()
+            .any(|passed| !passed.awaited.is_subset(&passed.complete))
+    );
     // With the right one, 3, it forces copies that were free to stay in flight.
     let right = exact_by_search(&program, &merged).expect("a solution");
     assert_eq!(right[0].waits, [Some(3)]);
     assert_eq!(inexact(&program, &right), []);
-    assert!(compare_emitted(&program, &right, &apart).left_forces_more.is_some());
+    assert!(
+        compare_emitted(&program, &right, &apart)
+            .left_forces_more
+            .is_some()
+    );
 }
 
 #[test]
@@ -285,10 +317,30 @@ fn peeling_that_would_help_is_found() {
     let waits = exact_by_search(&peeled, &[peeled.one_group_each(Queue(0))]).expect("a solution");
     assert_eq!(waits[0].waits[..4], [Some(3), Some(2), Some(1), Some(0)]);
     let difference = compare(
-        Side { program: &peeled, emitted: &waits },
-        Side { program: &program, emitted: &rolled },
+        Side {
+            program: &peeled,
+            emitted: &waits,
+        },
+        Side {
+            program: &program,
+            emitted: &rolled,
+        },
     );
     assert!(difference.expect("the same meaning").left_is_better());
+}
+
+/// Calls `f` on a graph and those inside it, until it returns true.
+fn each(graph: &mut Graph, f: &impl Fn(&mut Graph) -> bool) -> bool {
+    let inner = |item: &mut Item| match item {
+        Item::Nested(nested) => each(&mut nested.graph, f),
+        Item::Repeat(repeat) => each(&mut repeat.body, f),
+        _ => false,
+    };
+    f(graph)
+        || graph
+            .blocks
+            .iter_mut()
+            .any(|block| block.items.iter_mut().any(inner))
 }
 
 #[test]
@@ -298,7 +350,11 @@ fn a_program_that_means_something_else_is_caught() {
     let forget = |graph: &mut Graph| {
         for block in &mut graph.blocks {
             for item in &mut block.items {
-                if let Item::Await { site: Await(2), tokens } = item {
+                if let Item::Await {
+                    site: Await(2),
+                    tokens,
+                } = item
+                {
                     tokens.clear();
                     return true;
                 }
@@ -306,14 +362,6 @@ fn a_program_that_means_something_else_is_caught() {
         }
         false
     };
-    fn each(graph: &mut Graph, f: &impl Fn(&mut Graph) -> bool) -> bool {
-        let inner = |item: &mut Item| match item {
-            Item::Nested(nested) => each(&mut nested.graph, f),
-            Item::Repeat(repeat) => each(&mut repeat.body, f),
-            _ => false,
-        };
-        f(graph) || graph.blocks.iter_mut().any(|block| block.items.iter_mut().any(inner))
-    }
     assert!(each(&mut peeled.body, &forget));
     assert!(same_meaning(&program, &peeled).is_err());
 }

@@ -11,6 +11,9 @@
 // RUN: sed 's/depth = 2/depth = 4/; s/, peel_epilogue//' %s | mlir-opt --transform-interpreter --canonicalize --cse \
 // RUN:   | async-opt --nvgpu-exact-waits | FileCheck %s --check-prefix=LOOP4
 
+// RUN: sed 's/depth = 2/depth = 3/' %s | mlir-opt --transform-interpreter \
+// RUN:   | async-opt --nvgpu-exact-waits | FileCheck %s --check-prefix=PEELED3
+
 // What upstream's pipeliner makes of loops with one and two groups an iteration. It types `depth - 1`, which is exact for
 // one group only.
 

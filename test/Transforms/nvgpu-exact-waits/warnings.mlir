@@ -106,8 +106,9 @@ func.func @tokens_of_calls(%src: memref<64xf32>, %a: memref<64xf32, 3>, %i: inde
   %3 = func.call @callee(%1) : (!nvgpu.device.async.token) -> !nvgpu.device.async.token
   // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
   nvgpu.device_async_wait %1
+  // CHECK-NEXT: nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
   // expected-remark @below {{the token may come from elsewhere}}
-  nvgpu.device_async_wait %3 {numGroups = 1 : i32}
+  nvgpu.device_async_wait %3 {numGroups = 2 : i32}
   return
 }
 

@@ -184,7 +184,8 @@ func.func @predicated(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
       scf.yield %p2, %q2 : !t, !t
     } else {
       %r = async.ready
-      scf.yield %r, %r : !t, !t
+      %s = async.ready
+      scf.yield %r, %s : !t, !t
     }
     scf.yield %p1, %q1, %next#0, %next#1 : !t, !t, !t, !t
   }

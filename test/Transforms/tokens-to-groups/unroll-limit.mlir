@@ -17,10 +17,13 @@
 // BY8-NOT: scf.for
 // BY8: gpux.wait_group <cp_async>, 3
 // BY8-NEXT: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c0
+// BY8-NEXT: arith.constant 1 : index
 // BY8-NEXT: gpux.wait_group <cp_async>, 2
 // BY8-NEXT: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c1
+// BY8-NEXT: arith.constant 2 : index
 // BY8-NEXT: gpux.wait_group <cp_async>, 1
 // BY8-NEXT: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c2
+// BY8-NEXT: arith.constant 3 : index
 // BY8-NEXT: gpux.wait_group <cp_async>, 0
 // BY8-NEXT: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c3
 // BY8-NEXT: return

@@ -1,7 +1,7 @@
 //! Writes everything that waits as an `async.await`.
 
 use crate::analysis::origin::Origins;
-use crate::analysis::skeleton;
+use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
 use async_dialects::control_flow::erase_operand;
 use async_dialects::diagnostic::Diagnostic;
@@ -60,11 +60,11 @@ pub(super) fn inline_regions(function: Op<'_>) {
 
 /// Awaits the dependencies of copies right before them.
 pub(super) fn split_dependencies(function: Op<'_>) {
+    let vocabulary = Gpux::new(function.context());
     for copy in function.nested() {
         if !copy.is("gpux.copy") {
             continue;
         }
-        let vocabulary = Gpux::new(copy.context());
         let dependencies: Vec<Value> = copy.operands().take_while(|v| vocabulary.is_token(v.ty())).collect();
         if dependencies.is_empty() {
             continue;
@@ -81,10 +81,13 @@ fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
 }
 
 /// Drains the queues of tokens that go where they can't be followed, and hands on complete tokens in their place.
-/// Returns the awaits that are only there to have such tokens committed in time, and emit nothing.
-pub(super) fn drain_escapes(function: Op<'_>) -> HashSet<Op<'_>> {
-    let skeleton = skeleton::read(function, &Gpux::new(function.context()), &HashSet::new());
-    let origins = Origins::new(&skeleton);
+/// `skeleton` is the function's, and no longer if anything is drained. Returns the awaits that are only there to have
+/// such tokens committed in time, and emit nothing.
+pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
+    if skeleton.escapes.is_empty() {
+        return HashSet::new();
+    }
+    let origins = Origins::new(skeleton);
     let counted = Counted::new(function.context());
     let mut silent = HashSet::new();
     let mut drained: HashMap<Op, Vec<HardwareQueue>> = HashMap::new();
@@ -102,7 +105,7 @@ pub(super) fn drain_escapes(function: Op<'_>) -> HashSet<Op<'_>> {
                 known.push(queue);
                 counted.wait(op.location(), queue, 0).before(op);
                 Diagnostic::remark(
-                    op,
+                    op.location(),
                     format!(
                         "a token of queue {} escapes here, where it can't be followed; the queue is drained before",
                         queue.name()

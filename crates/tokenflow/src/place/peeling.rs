@@ -55,10 +55,12 @@ impl Part<'_> {
     ) -> bool {
         let copy = copy_peeled(self.program, Some(peel));
         let part = Part::new(&copy.program, self.queue, self.drop_implied);
-        let placed = part.place(&Options {
+        let base = part.solve(copy.program.one_group_each(self.queue));
+        let options = Options {
             unroll_limit: 0,
             ..*options
-        });
+        };
+        let placed = part.place(base, &options);
         let unpeeled = QueueSolution {
             commits: slots(&copy, &grouped.commits),
             waits: copy.awaits.iter().map(|w| grouped.waits[w.0 as usize]).collect(),

@@ -22,7 +22,12 @@ pub fn exact_assignments(program: &Program, queue: Queue, commits: &Commits) -> 
             commits: commits.clone(),
             waits: waits.clone(),
         };
-        own_age(&code, queue, &emitted, Await(u32::try_from(site).expect("few awaits")))
+        own_age(
+            &code,
+            queue,
+            &emitted,
+            Await(u32::try_from(site).expect("few awaits")),
+        )
     };
     let awaits = program.awaits as usize;
     let all = |waits: &Waits| (0..awaits).map(|site| own(waits, site)).collect::<Waits>();
@@ -36,8 +41,14 @@ pub fn exact_assignments(program: &Program, queue: Queue, commits: &Commits) -> 
         }
         (high, low) = (next_high, next_low);
     }
-    let choices: Vec<Vec<Option<u32>>> = low.iter().zip(&high).map(|(low, high)| between(*low, *high)).collect();
-    let candidates = choices.iter().try_fold(1_usize, |all, some| all.checked_mul(some.len()))?;
+    let choices: Vec<Vec<Option<u32>>> = low
+        .iter()
+        .zip(&high)
+        .map(|(low, high)| between(*low, *high))
+        .collect();
+    let candidates = choices
+        .iter()
+        .try_fold(1_usize, |all, some| all.checked_mul(some.len()))?;
     if candidates > 3_000 {
         return None;
     }
@@ -69,11 +80,15 @@ fn between(low: Option<u32>, high: Option<u32>) -> Vec<Option<u32>> {
 /// first, where there is none or too much to search, nothing.
 pub fn exact(program: &Program, commits: &[Commits]) -> Option<Vec<Emitted>> {
     let largest = |wait: &Waits| {
-        wait.iter().map(|wait| wait.unwrap_or(u32::MAX)).collect::<Vec<u32>>()
+        wait.iter()
+            .map(|wait| wait.unwrap_or(u32::MAX))
+            .collect::<Vec<u32>>()
     };
     let number = |index| Queue(u8::try_from(index).expect("few queues"));
     let of = |(index, commits): (usize, &Commits)| {
-        let waits = exact_assignments(program, number(index), commits)?.into_iter().max_by_key(largest)?;
+        let waits = exact_assignments(program, number(index), commits)?
+            .into_iter()
+            .max_by_key(largest)?;
         Some(Emitted {
             commits: commits.clone(),
             waits,

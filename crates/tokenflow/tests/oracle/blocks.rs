@@ -18,7 +18,8 @@ pub fn dominators(edges: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
         reached
     };
     let reached = reached_without(usize::MAX);
-    let mut dominators: Vec<BTreeSet<usize>> = (0..edges.len()).map(|block| BTreeSet::from([block])).collect();
+    let mut dominators: Vec<BTreeSet<usize>> =
+        (0..edges.len()).map(|block| BTreeSet::from([block])).collect();
     for above in 0..edges.len() {
         for below in reached.difference(&reached_without(above)) {
             dominators[*below].insert(above);
@@ -120,28 +121,57 @@ impl Text<'_> {
                 Target::Exit => format!("exit({})", list(&edge.args)),
             };
             let edges: Vec<String> = block.edges.iter().map(edge).collect();
-            self.line(&format!("-> {}", if edges.is_empty() { "end".into() } else { edges.join(" | ") }));
+            self.line(&format!(
+                "-> {}",
+                if edges.is_empty() {
+                    "end".into()
+                } else {
+                    edges.join(" | ")
+                }
+            ));
         }
     }
 
     fn item(&mut self, item: &Item) {
         match item {
             Item::Issue {
-                site, queue, token, slot, ..
+                site,
+                queue,
+                token,
+                slot,
+                ..
             } => {
-                self.line(&format!("{} = copy q{}     // site {}", list(token.as_slice()), queue.0, Site(site.0).0));
+                self.line(&format!(
+                    "{} = copy q{}     // site {}",
+                    list(token.as_slice()),
+                    queue.0,
+                    Site(site.0).0
+                ));
                 self.slot(*slot);
             }
             Item::Commit { queue, token } => {
-                self.line(&format!("{} = commit q{}     // given", list(token.as_slice()), queue.0));
+                self.line(&format!(
+                    "{} = commit q{}     // given",
+                    list(token.as_slice()),
+                    queue.0
+                ));
             }
             Item::Wait { queue, n } => self.line(&format!("wait q{}, {n}     // given", queue.0)),
             Item::Await { site, tokens } => {
-                self.line(&format!("await {}     // await {}: wait {}", list(tokens), site.0, self.wait(*site)));
+                self.line(&format!(
+                    "await {}     // await {}: wait {}",
+                    list(tokens),
+                    site.0,
+                    self.wait(*site)
+                ));
             }
             Item::Join { token, of } => self.line(&format!("{} = join {}", list(&[*token]), list(of))),
             Item::Nested(nested) => {
-                self.line(&format!("{} = nested({}) {{", list(&nested.results), list(&nested.inits)));
+                self.line(&format!(
+                    "{} = nested({}) {{",
+                    list(&nested.results),
+                    list(&nested.inits)
+                ));
                 self.inside(&nested.graph);
                 self.slot(nested.after);
             }

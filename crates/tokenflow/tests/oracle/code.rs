@@ -188,7 +188,9 @@ impl Flat {
 
     fn item(&mut self, item: &Item) {
         match item {
-            Item::Issue { queue, token, slot, .. } => {
+            Item::Issue {
+                queue, token, slot, ..
+            } => {
                 self.steps.push(Step::Issue {
                     queue: *queue,
                     token: *token,

@@ -152,13 +152,11 @@ struct Node {
     awaits: usize,
 }
 
+/// Told the states behind an await, the choices so far, and how many awaits came before.
+type AtAwait<'a> = &'a mut dyn FnMut(&[State; 2], &[usize], usize);
+
 /// Runs both sides; calls `at_await` behind every await.
-fn together(
-    pair: &[Machine; 2],
-    start: [State; 2],
-    meaning: bool,
-    at_await: &mut dyn FnMut(&[State; 2], &[usize], usize),
-) -> Result<(), String> {
+fn together(pair: &[Machine; 2], start: [State; 2], meaning: bool, at_await: AtAwait) -> Result<(), String> {
     let mut seen = HashSet::new();
     let mut open = vec![Node {
         states: start,

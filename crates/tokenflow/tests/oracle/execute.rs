@@ -143,7 +143,9 @@ impl Run<'_> {
 
     fn item(&mut self, item: &Item) -> Result<(), End> {
         match item {
-            Item::Issue { queue, token, slot, .. } => {
+            Item::Issue {
+                queue, token, slot, ..
+            } => {
                 let copy = self.copy();
                 self.queue(*queue).open.insert(copy);
                 if let Some(token) = token {
@@ -207,7 +209,10 @@ impl Run<'_> {
     }
 
     fn read(&self, tokens: &[Token]) -> Vec<BTreeSet<Copy>> {
-        tokens.iter().map(|token| self.values[token.0 as usize].clone()).collect()
+        tokens
+            .iter()
+            .map(|token| self.values[token.0 as usize].clone())
+            .collect()
     }
 
     fn define(&mut self, tokens: &[Token], values: Vec<BTreeSet<Copy>>) {

@@ -78,9 +78,11 @@ impl Machine<'_> {
     pub fn advance(&self, state: &mut State) -> Event {
         loop {
             match &self.code.steps[state.at] {
-                Step::Issue { queue, .. } | Step::Commit { queue, token: Some(_) }
-                    if *queue == self.queue =>
-                {
+                Step::Issue { queue, .. }
+                | Step::Commit {
+                    queue,
+                    token: Some(_),
+                } if *queue == self.queue => {
                     return Event::New;
                 }
                 Step::Issue { token, .. } | Step::Commit { token, .. } => {
@@ -102,9 +104,8 @@ impl Machine<'_> {
                 Step::Await { site, .. } => return Event::Await(*site),
                 Step::Bind(pairs) => {
                     if let Some(copy) = &mut state.copy {
-                        let holds = |(_, of): &&(Token, Vec<Token>)| {
-                            of.iter().any(|token| copy.held.contains(token))
-                        };
+                        let holds =
+                            |(_, of): &&(Token, Vec<Token>)| of.iter().any(|token| copy.held.contains(token));
                         let now: Vec<Token> = pairs.iter().filter(holds).map(|pair| pair.0).collect();
                         for (token, _) in pairs {
                             copy.held.remove(token);

@@ -3,8 +3,8 @@
 //! A [`Recipe`] is what is generated and shrunk; [`Recipe::program`] makes the program. Tokens are
 //! picked by how recently they were defined, among those visible, so every recipe is a valid program.
 
-use super::build::{Build, edge, exit};
 use super::blocks;
+use super::build::{Build, edge, exit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tokenflow::{Program, Queue, Token};
@@ -130,7 +130,14 @@ impl Cook {
         result
     }
 
-    fn body(&mut self, build: &mut Build, params: &[Token], stmts: &[Stmt], yields: &[Pick], count: usize) -> Vec<Token> {
+    fn body(
+        &mut self,
+        build: &mut Build,
+        params: &[Token],
+        stmts: &[Stmt],
+        yields: &[Pick],
+        count: usize,
+    ) -> Vec<Token> {
         self.scope(params, |cook| {
             cook.stmts(build, stmts);
             cook.picks(build, yields, count)
@@ -193,7 +200,10 @@ impl Cook {
                 build.while_n(
                     inits,
                     forwards.len(),
-                    |b, tokens| this.borrow_mut().body(b, tokens, before, forwards, forwards.len()),
+                    |b, tokens| {
+                        this.borrow_mut()
+                            .body(b, tokens, before, forwards, forwards.len())
+                    },
                     |b, tokens| this.borrow_mut().body(b, tokens, after, yields, carried),
                 )
             }
@@ -316,8 +326,8 @@ fn blocks_of(
 ) -> impl Strategy<Value = Vec<BlockRecipe>> {
     let edges = prop_oneof![1 => Just(0_usize), 6 => Just(1), 8 => Just(2), 1 => Just(3)]
         .prop_flat_map(|edges| vec((0..8_u8, picks(0..3)), edges));
-    let block = (0..3_usize, body, edges)
-        .prop_map(|(params, stmts, edges)| BlockRecipe { params, stmts, edges });
+    let block =
+        (0..3_usize, body, edges).prop_map(|(params, stmts, edges)| BlockRecipe { params, stmts, edges });
     vec(block, count)
 }
 

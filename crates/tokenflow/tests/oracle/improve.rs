@@ -2,8 +2,8 @@
 //! unrolled. Waits come from a [`Solver`]: the oracle's own search, or the algorithm where that is
 //! checked elsewhere and programs are too many for the search.
 
-use super::compare::{Difference, Side, compare};
 use super::code::Code;
+use super::compare::{Difference, Side, compare};
 use super::execute::Emitted;
 use super::explore::uncommitted_at_end;
 use tokenflow::{Commits, Graph, Item, LoopId, Nested, Peel, Program, Queue, Slot, Target, peel};
@@ -52,7 +52,9 @@ pub fn missed_balance(
             if !possible {
                 continue;
             }
-            let Some(better) = solver(program, &commits) else { continue };
+            let Some(better) = solver(program, &commits) else {
+                continue;
+            };
             if super::unsound(program, &better).is_empty()
                 && compare_emitted(program, &better, off).left_forces_more.is_none()
                 && compare_emitted(program, &better, on).left_is_better()
@@ -76,7 +78,9 @@ pub fn missed_group(
         for slot in followed(&program.body, &on[queue].commits) {
             let mut commits: Vec<Commits> = on.iter().map(|e| e.commits.clone()).collect();
             commits[queue][at(slot)] -= 1;
-            let Some(merged) = solver(program, &commits) else { continue };
+            let Some(merged) = solver(program, &commits) else {
+                continue;
+            };
             if super::unsound(program, &merged).is_empty()
                 && all_committed(program, &merged)
                 && compare_emitted(program, &merged, off).left_forces_more.is_none()
@@ -107,9 +111,11 @@ fn followed(graph: &Graph, commits: &Commits) -> Vec<Slot> {
 }
 
 /// Returns true if no execution ends with a copy that it has not committed.
-fn all_committed(program: &Program, emitted: &[Emitted]) -> bool {
+pub fn all_committed(program: &Program, emitted: &[Emitted]) -> bool {
     let code = Code::new(program);
-    (0..).zip(emitted).all(|(queue, emitted)| !uncommitted_at_end(&code, Queue(queue), emitted))
+    (0..)
+        .zip(emitted)
+        .all(|(queue, emitted)| !uncommitted_at_end(&code, Queue(queue), emitted))
 }
 
 /// The program with every loop of at most `limit` iterations unrolled.
@@ -186,7 +192,11 @@ fn clear(graph: &Graph, commits: &mut Commits) {
         for slot in block.start.into_iter().chain(after) {
             commits[at(slot)] = 0;
         }
-        block.items.iter().filter_map(Item::graph).for_each(|inner| clear(inner, commits));
+        block
+            .items
+            .iter()
+            .filter_map(Item::graph)
+            .for_each(|inner| clear(inner, commits));
     }
 }
 
@@ -215,7 +225,11 @@ fn block_commits(block: &tokenflow::Block, commits: &Commits) -> Option<u64> {
 
 /// The sum over the blocks: right for one block, and for none that commits.
 fn graph_commits(graph: &Graph, commits: &Commits) -> Option<u64> {
-    graph.blocks.iter().map(|block| block_commits(block, commits)).sum()
+    graph
+        .blocks
+        .iter()
+        .map(|block| block_commits(block, commits))
+        .sum()
 }
 
 fn at(slot: Slot) -> usize {

@@ -1,9 +1,7 @@
 //! Asks the algorithm, and puts its answers into the oracle's terms.
 
 use super::execute::Emitted;
-use tokenflow::{
-    Await, Commits, Options, Program, Queue, QueueSolution, peel, solve, solve_given,
-};
+use tokenflow::{Await, Commits, Options, Program, Queue, QueueSolution, peel, solve, solve_given};
 
 /// What a program is lowered to.
 #[derive(Clone, Debug)]
@@ -53,7 +51,9 @@ pub fn lower_counted(program: &Program, drop_implied: bool) -> Lowered {
 
 /// The commits of one group per copy, for each queue.
 pub fn one_group_each(program: &Program) -> Vec<Commits> {
-    (0..program.queues).map(|queue| program.one_group_each(Queue(queue))).collect()
+    (0..program.queues)
+        .map(|queue| program.one_group_each(Queue(queue)))
+        .collect()
 }
 
 fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lowered {

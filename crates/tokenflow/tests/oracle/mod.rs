@@ -71,7 +71,11 @@ impl fmt::Debug for Fault {
                 execution,
             } => {
                 let what = if *open { "uncommitted" } else { "in flight" };
-                write!(f, "unsound: await {} of queue {} passes with a copy {what}", site.0, queue.0)?;
+                write!(
+                    f,
+                    "unsound: await {} of queue {} passes with a copy {what}",
+                    site.0, queue.0
+                )?;
                 write!(f, ", choices {execution:?}")
             }
             Self::Loose { queue, site, n } => write!(
@@ -125,7 +129,9 @@ pub fn loose(program: &Program, emitted: &[Emitted]) -> Vec<Fault> {
     for (queue, emitted) in queues(emitted) {
         for (index, &wait) in emitted.waits.iter().enumerate() {
             let site = Await(u32::try_from(index).expect("few awaits"));
-            let Some(n) = wait.filter(|&n| n < MOST) else { continue };
+            let Some(n) = wait.filter(|&n| n < MOST) else {
+                continue;
+            };
             if raised(&code, queue, emitted, site).is_none() {
                 faults.push(Fault::Loose { queue, site, n });
             }
@@ -176,5 +182,8 @@ pub fn not_distances(program: &Program, emitted: &[Emitted]) -> Vec<Fault> {
 
 fn queues(emitted: &[Emitted]) -> impl Iterator<Item = (Queue, &Emitted)> {
     let number = |index| Queue(u8::try_from(index).expect("few queues"));
-    emitted.iter().enumerate().map(move |(index, emitted)| (number(index), emitted))
+    emitted
+        .iter()
+        .enumerate()
+        .map(move |(index, emitted)| (number(index), emitted))
 }
