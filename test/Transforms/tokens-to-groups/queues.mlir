@@ -25,8 +25,10 @@ func.func @two_queues_in_one_await(%src: !src, %dst: !dst, %i: index) {
 
 // A token that is of one queue or of another, and the groups of both behind it.
 // CHECK-LABEL: func.func @either_queue
-// CHECK: scf.if
-// CHECK: gpux.commit_group <wgmma>
+// CHECK: } else {
+// CHECK-NEXT: gpux.commit_group <wgmma>
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group <wgmma>
 // CHECK-NEXT: gpux.commit_group <wgmma>
 // CHECK-NEXT: gpux.wait_group <bulk>, 0
 // CHECK-NEXT: gpux.wait_group <wgmma>, 2

@@ -111,7 +111,7 @@ fn followed(graph: &Graph, commits: &Commits) -> Vec<Slot> {
 }
 
 /// Returns true if no execution ends with a copy that it has not committed.
-pub fn all_committed(program: &Program, emitted: &[Emitted]) -> bool {
+fn all_committed(program: &Program, emitted: &[Emitted]) -> bool {
     let code = Code::new(program);
     (0..)
         .zip(emitted)
