@@ -27,19 +27,27 @@ static SmallVector<Attribute> getConstantOperands(Operation *op) {
 }
 
 static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
-                 ValueRange from, ValueRange to) {
+                 bool possible, ValueRange from, ValueRange to) {
   size_t n = std::min(from.size(), to.size());
   SmallVector<MlirValue> fromValues, toValues;
   for (size_t i = 0; i < n; ++i) {
     fromValues.push_back(wrap(from[i]));
     toValues.push_back(wrap(to[i]));
   }
-  callback(target, n, fromValues.data(), toValues.data(), userData);
+  callback(target, possible, n, fromValues.data(), toValues.data(), userData);
 }
 
 static intptr_t getTarget(RegionSuccessor successor) {
   Region *region = successor.getSuccessor();
   return region ? static_cast<intptr_t>(region->getRegionNumber()) : -1;
+}
+
+/// Returns true if `successors` has one with the target of `successor`.
+static bool contains(ArrayRef<RegionSuccessor> successors,
+                     RegionSuccessor successor) {
+  return llvm::any_of(successors, [&](RegionSuccessor other) {
+    return getTarget(other) == getTarget(successor);
+  });
 }
 
 bool asyncOptIsRegionBranch(MlirOperation op) {
@@ -49,10 +57,12 @@ bool asyncOptIsRegionBranch(MlirOperation op) {
 void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
                           void *userData) {
   auto branch = cast<RegionBranchOpInterface>(unwrap(op));
-  SmallVector<RegionSuccessor> successors;
-  branch.getEntrySuccessorRegions(getConstantOperands(branch), successors);
-  for (RegionSuccessor successor : successors)
+  SmallVector<RegionSuccessor> all, possible;
+  branch.getSuccessorRegions(RegionBranchPoint::parent(), all);
+  branch.getEntrySuccessorRegions(getConstantOperands(branch), possible);
+  for (RegionSuccessor successor : all)
     call(callback, userData, getTarget(successor),
+         contains(possible, successor),
          branch.getEntrySuccessorOperands(successor),
          successor.getSuccessorInputs());
 }
@@ -62,11 +72,18 @@ bool asyncOptForEachRegionExit(MlirOperation terminator,
   auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
   if (!branch)
     return false;
-  SmallVector<RegionSuccessor> successors;
-  branch.getSuccessorRegions(getConstantOperands(branch), successors);
-  for (RegionSuccessor successor : successors)
+  SmallVector<RegionSuccessor> all, possible;
+  SmallVector<Attribute> unknown(branch->getNumOperands());
+  branch.getSuccessorRegions(unknown, all);
+  branch.getSuccessorRegions(getConstantOperands(branch), possible);
+  // The end of a body that is never run leads nowhere, but its values are bound
+  // to the results all the same.
+  if (all.empty())
+    all.emplace_back(branch->getParentOp(),
+                     branch->getParentOp()->getResults());
+  for (RegionSuccessor successor : all)
     call(callback, userData, getTarget(successor),
-         branch.getSuccessorOperands(successor),
+         contains(possible, successor), branch.getSuccessorOperands(successor),
          successor.getSuccessorInputs());
   return true;
 }
@@ -82,12 +99,11 @@ bool asyncOptForEachBranch(MlirOperation terminator,
   Block *taken = branch.getSuccessorForOperands(getConstantOperands(op));
   for (unsigned i = 0, e = op->getNumSuccessors(); i < e; ++i) {
     Block *successor = op->getSuccessor(i);
-    if (taken && successor != taken)
-      continue;
+    bool possible = !taken || successor == taken;
     SuccessorOperands operands = branch.getSuccessorOperands(i);
     unsigned produced = operands.getProducedOperandCount();
     ValueRange arguments = successor->getArguments();
-    call(callback, userData, i, operands.getForwardedOperands(),
+    call(callback, userData, i, possible, operands.getForwardedOperands(),
          arguments.drop_front(produced));
   }
   return true;

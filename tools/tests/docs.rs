@@ -156,17 +156,17 @@ fn pages_show_what_is() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let mut files = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     pages(&root.join("docs"), &mut files)?;
-    let (mut checked, mut wrong) = (0, String::new());
+    let (mut checked, mut wrong) = (0, Vec::new());
     for file in files {
         let page = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         for block in blocks(&page) {
             match check(&block, &root) {
                 Ok(claims) => checked += usize::from(claims),
-                Err(error) => wrong += &format!("{}:{}: {error:#}\n\n", file.display(), block.line),
+                Err(error) => wrong.push(format!("{}:{}: {error:#}", file.display(), block.line)),
             }
         }
     }
-    ensure!(wrong.is_empty(), "\n{wrong}");
+    ensure!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
     ensure!(checked > 0, "nothing is checked");
     Ok(())
 }

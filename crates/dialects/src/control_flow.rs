@@ -1,6 +1,7 @@
 //! Control flow between blocks and regions, read through MLIR's interfaces.
 //!
-//! Constants are honoured: an edge that a constant condition or bound rules out is not reported.
+//! Constants are honoured: an edge that a constant condition or bound rules out is not possible, but it binds values all
+//! the same.
 
 use crate::{
     ffi,
@@ -14,6 +15,8 @@ use std::{ffi::c_void, slice};
 pub struct Edge<'c> {
     /// Where it leads.
     pub to: EdgeTarget,
+    /// False if constants rule it out.
+    pub possible: bool,
     /// The values handed over and what they are bound to: block arguments, or results.
     pub bindings: Vec<(Value<'c>, Value<'c>)>,
 }
@@ -84,7 +87,14 @@ pub fn selected_values(op: Op<'_>) -> Option<Vec<Value<'_>>> {
     }
 }
 
-unsafe extern "C" fn collect(target: isize, n: isize, from: *const MlirValue, to: *const MlirValue, data: *mut c_void) {
+unsafe extern "C" fn collect(
+    target: isize,
+    possible: bool,
+    n: isize,
+    from: *const MlirValue,
+    to: *const MlirValue,
+    data: *mut c_void,
+) {
     let n = n.unsigned_abs();
     // SAFETY: the functions above pass a vector of edges; the arrays hold `n` live values, and may be null if `n` is 0.
     let (edges, from, to) = unsafe {
@@ -95,6 +105,7 @@ unsafe extern "C" fn collect(target: isize, n: isize, from: *const MlirValue, to
     let value = |raw: &MlirValue| unsafe { Value::from_raw(*raw) };
     edges.push(Edge {
         to: usize::try_from(target).map_or(EdgeTarget::Behind, EdgeTarget::Index),
+        possible,
         bindings: from.iter().map(value).zip(to.iter().map(value)).collect(),
     });
 }

@@ -141,6 +141,9 @@ unsafe extern "C" {
     pub fn asyncOptOperationIsFunction(op: MlirOperation) -> bool;
     pub fn asyncOptValueGetConstantInt(value: MlirValue, constant: *mut i64) -> bool;
 
+    // Nvgpu.h
+    pub fn asyncOptLowerNvgpuCopies(op: MlirOperation) -> bool;
+
     // Vectors.h
     pub fn asyncOptExpandVectors(op: MlirOperation) -> bool;
 
@@ -194,7 +197,8 @@ pub extern "C" fn collect_text(text: MlirStringRef, data: *mut c_void) {
 
 // ControlFlow.h
 
-pub type EdgeCallback = unsafe extern "C" fn(isize, isize, *const MlirValue, *const MlirValue, *mut c_void);
+pub type EdgeCallback =
+    unsafe extern "C" fn(isize, bool, isize, *const MlirValue, *const MlirValue, *mut c_void);
 
 unsafe extern "C" {
     pub fn asyncOptIsRegionBranch(op: MlirOperation) -> bool;

@@ -2,31 +2,24 @@
 //!
 //! **Condition.** Every operation of the dialect is in counted form: no token is left in device code.
 //!
-//! **Effect.** No `gpux` operation is left. A copy is an `nvgpu.device_async_copy`, so that strides, dynamic shapes and
-//! partial counts go the way that upstream lowers them; commits and waits are `nvvm` operations of their queue. The
-//! buffers that copies write are aligned ([`buffers`]). Discardable attributes stay.
+//! **Effect.** No `gpux` operation is left, and no `nvgpu` operation is added. A copy is what upstream makes of an
+//! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
+//! waits are `nvvm` operations of their queue. The buffers that copies write are aligned ([`buffers`]). Discardable
+//! attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is the business of `--gpux-tokens-to-groups`.
 
 mod buffers;
+mod copies;
 
 use crate::analysis::vocabulary::HardwareQueue;
-use async_dialects::ir::{Block, Op, OpBuilder, Value, index_attr, int_attr};
+use async_dialects::ir::{Block, Op, OpBuilder, int_attr};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{
-    DenseI32ArrayAttribute, DenseI64ArrayAttribute, StridedLayoutAttribute,
-};
-use async_dialects::melior::ir::r#type::MemRefType;
-use async_dialects::melior::ir::{Attribute, ShapedTypeLike, Type};
+use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use buffers::Buffers;
-use std::cell::RefCell;
+use copies::Copies;
 use std::collections::HashSet;
-
-/// What MLIR writes for an offset, size or stride that is not static.
-const DYNAMIC: i64 = i64::MIN;
-/// How many types to remember: more than programs have, few enough to look through.
-const KNOWN_TYPES: usize = 16;
 
 /// The pass.
 pub struct GpuxToNvvm;
@@ -60,39 +53,45 @@ impl Pass for GpuxToNvvm {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let ops = root.nested();
-        check_counted(&ops)?;
-        let lowering = Lowering::new(root.context());
+        let Device { copies, groups } = check_counted(root)?;
         let mut buffers = Buffers::new(root.context());
-        for op in ops {
-            match op.name() {
-                "gpux.copy" => {
-                    buffers.align_destination(op);
-                    lowering.copy(op);
-                    cx.count("copies", 1);
-                }
-                "gpux.commit_group" => lowering.commit(op),
-                "gpux.wait_group" => lowering.wait(op),
-                _ => {}
-            }
+        let mut lowering = Copies::new(root.context());
+        for &copy in &copies {
+            buffers.align_destination(copy);
+            lowering.lower(copy)?;
         }
+        let mut lowering = Groups::new(root.context());
+        for op in groups {
+            lowering.lower(op);
+        }
+        cx.count("copies", copies.len() as u64);
         cx.count("aligned", buffers.raised());
         Ok(())
     }
 }
 
+/// The operations to lower, in program order.
+#[derive(Default)]
+struct Device<'c> {
+    copies: Vec<Op<'c>>,
+    /// Commits and waits.
+    groups: Vec<Op<'c>>,
+}
+
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
-fn check_counted<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
+fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
-    let Some(context) = ops.first().map(|op| op.context()) else {
-        return Ok(());
-    };
-    let tokens = parse_type(context, "!async.token");
+    let tokens = parse_type(root.context(), "!async.token");
+    let mut found = Device::default();
+    let mut in_async = Vec::new();
+    // Functions with counted code; the block looked at last stands for all the operations in it.
     let mut device = HashSet::new();
-    for &op in ops {
+    let mut block = None;
+    for op in root.nested() {
         match op.name() {
-            "gpux.copy" | "gpux.commit_group" if op.num_results() == 0 => {}
-            "gpux.wait_group" => {}
+            "gpux.copy" if op.num_results() == 0 => found.copies.push(op),
+            "gpux.commit_group" if op.num_results() == 0 => found.groups.push(op),
+            "gpux.wait_group" => found.groups.push(op),
             "gpux.copy" | "gpux.commit_group" => {
                 return Err(PassError::new(
                     op,
@@ -108,14 +107,21 @@ fn check_counted<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
                 continue;
             }
             name if name.starts_with("gpux.") => return Err(PassError::new(op, "has no lowering to NVVM")),
-            _ => continue,
+            name => {
+                if name.starts_with("async.") {
+                    in_async.push(op);
+                }
+                continue;
+            }
         }
-        device.extend(function_around(op));
+        if block != op.block() {
+            block = op.block();
+            device.extend(function_around(op));
+        }
     }
-    for &op in ops {
-        if op.name().starts_with("async.")
-            && (op.ancestors().any(|outer| outer.is("gpu.module"))
-                || function_around(op).is_some_and(|function| device.contains(&function)))
+    for op in in_async {
+        if op.ancestors().any(|outer| outer.is("gpu.module"))
+            || function_around(op).is_some_and(|function| device.contains(&function))
         {
             return Err(PassError::new(
                 op,
@@ -123,7 +129,7 @@ fn check_counted<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
             ));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The outermost function that has `op` inside.
@@ -131,108 +137,54 @@ fn function_around(op: Op<'_>) -> Option<Op<'_>> {
     op.ancestors().filter(|outer| outer.is_function()).last()
 }
 
-/// Writes single operations anew. What it needs for each of many thousands is made once.
-struct Lowering<'c> {
+/// Lowers commits and waits. A program has many of few kinds: the first of a kind is built, the others are its clones.
+struct Groups<'c> {
     context: &'c Context,
-    unit: Attribute<'c>,
-    token: Type<'c>,
     queues: [Attribute<'c>; 3],
-    /// Whether the innermost dimension is contiguous, for the types met. A program has many copies of few types, and
-    /// MLIR works out strides with affine maps.
-    contiguous: RefCell<Vec<(Type<'c>, bool)>>,
+    /// By queue, count (of a wait) and whether it is `read`.
+    known: Vec<(GroupKind<'c>, Op<'c>)>,
 }
 
-impl<'c> Lowering<'c> {
+type GroupKind<'c> = (Option<Attribute<'c>>, Option<Attribute<'c>>, bool);
+
+impl<'c> Groups<'c> {
     fn new(context: &'c Context) -> Self {
         Self {
             context,
-            unit: Attribute::unit(context),
-            token: parse_type(context, "!nvgpu.device.async.token"),
             queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
-            contiguous: RefCell::default(),
+            known: Vec::new(),
         }
     }
 
-    /// Returns true if the innermost dimension of the memref `ty` has stride 1, or there is none.
-    fn is_contiguous(&self, ty: Type<'c>) -> bool {
-        let mut known = self.contiguous.borrow_mut();
-        if let Some(&(_, contiguous)) = known.iter().find(|(other, _)| *other == ty) {
-            return contiguous;
-        }
-        let (strides, _) = memref(ty).strides_and_offset();
-        let contiguous = strides.last().is_none_or(|&stride| stride == 1);
-        known.truncate(KNOWN_TYPES - 1);
-        known.insert(0, (ty, contiguous));
-        contiguous
-    }
-
-    /// A copy in counted form has the operands source, its indices, destination, its indices, and perhaps a count.
-    fn copy(&self, op: Op<'c>) {
-        let operands: Vec<Value> = op.operands().collect();
-        let (source, rest) = access(&operands);
-        let (destination, count) = access(rest);
-        let source = self.contiguous(op, source);
-        let destination = self.contiguous(op, destination);
-
-        let segments = [1, destination.len() - 1, 1, source.len() - 1, count.len()];
-        let segments = segments.map(|size| i32::try_from(size).expect("an operation has few operands"));
-        let elements = op
-            .int_attr("elements")
-            .expect("a verified copy has its number of elements");
-        let mut copy = OpBuilder::new("nvgpu.device_async_copy", op.location())
-            .operands(&destination)
-            .operands(&source)
-            .operands(count)
-            .results(&[self.token])
-            .attr(
-                "operandSegmentSizes",
-                DenseI32ArrayAttribute::new(self.context, &segments).into(),
-            )
-            .attr("dstElements", index_attr(self.context, elements));
-        if op.has_attr("bypass_l1") {
-            copy = copy.attr("bypassL1", self.unit);
-        }
-        replace(op, copy);
-    }
-
-    /// Upstream's copy wants a contiguous innermost dimension, also where it copies a single element: that one is then
-    /// addressed as a buffer of rank 0. `access` is a buffer and its indices, and so is the result.
-    fn contiguous(&self, copy: Op<'c>, access: &[Value<'c>]) -> Vec<Value<'c>> {
-        if self.is_contiguous(access[0].ty()) {
-            return access.to_vec();
-        }
-        let ty = memref(access[0].ty());
-        let rank = access.len() - 1;
-        let layout = StridedLayoutAttribute::new(self.context, DYNAMIC, &[]);
-        let element = MemRefType::new(ty.element(), &[], Some(layout.into()), ty.memory_space());
-        let all = |value: i64| DenseI64ArrayAttribute::new(self.context, &vec![value; rank]).into();
-        let segments = [1, i32::try_from(rank).expect("ranks are small"), 0, 0];
-        let view = OpBuilder::new("memref.subview", copy.location())
-            .operands(access)
-            .results(&[element.into()])
-            .attr(
-                "operandSegmentSizes",
-                DenseI32ArrayAttribute::new(self.context, &segments).into(),
-            )
-            .attr("static_offsets", all(DYNAMIC))
-            .attr("static_sizes", all(1))
-            .attr("static_strides", all(1))
-            .before(copy);
-        vec![view.result(0)]
-    }
-
-    fn commit(&self, op: Op<'c>) {
-        let name = match self.queue(op) {
-            HardwareQueue::CpAsync => "nvvm.cp.async.commit.group",
-            HardwareQueue::Bulk => "nvvm.cp.async.bulk.commit.group",
-            HardwareQueue::Wgmma => "nvvm.wgmma.commit.group.sync.aligned",
+    /// Puts the lowered commit or wait in the place of `op`. Whoever marked the one finds the mark on the other.
+    fn lower(&mut self, op: Op<'c>) {
+        let kind = (op.attr("queue"), op.attr("pending"), op.has_attr("read"));
+        let model = match self.known.iter().find(|(known, _)| *known == kind) {
+            Some(&(_, model)) => model,
+            None => {
+                let model = self.build(op);
+                self.known.push((kind, model));
+                model
+            }
         };
-        replace(op, OpBuilder::new(name, op.location()));
+        let lowered = model.clone_detached();
+        lowered.set_location(op.location());
+        lowered.copy_discardable_attrs(op);
+        lowered.move_before(op);
+        op.erase();
     }
 
-    fn wait(&self, op: Op<'c>) {
-        let pending = op.int_attr("pending").expect("a verified wait has its count");
-        let (name, attribute, bits) = match self.queue(op) {
+    fn build(&self, op: Op<'c>) -> Op<'c> {
+        let queue = self.queue(op);
+        let Some(pending) = op.int_attr("pending") else {
+            let name = match queue {
+                HardwareQueue::CpAsync => "nvvm.cp.async.commit.group",
+                HardwareQueue::Bulk => "nvvm.cp.async.bulk.commit.group",
+                HardwareQueue::Wgmma => "nvvm.wgmma.commit.group.sync.aligned",
+            };
+            return OpBuilder::new(name, op.location()).detached();
+        };
+        let (name, attribute, bits) = match queue {
             HardwareQueue::CpAsync => ("nvvm.cp.async.wait.group", "n", 32),
             HardwareQueue::Bulk => ("nvvm.cp.async.bulk.wait_group", "group", 32),
             HardwareQueue::Wgmma => ("nvvm.wgmma.wait.group.sync.aligned", "group", 64),
@@ -240,9 +192,9 @@ impl<'c> Lowering<'c> {
         let mut wait =
             OpBuilder::new(name, op.location()).attr(attribute, int_attr(self.context, bits, pending));
         if op.has_attr("read") {
-            wait = wait.attr("read", self.unit);
+            wait = wait.attr("read", Attribute::unit(self.context));
         }
-        replace(op, wait);
+        wait.detached()
     }
 
     fn queue(&self, op: Op<'c>) -> HardwareQueue {
@@ -252,24 +204,15 @@ impl<'c> Lowering<'c> {
     }
 }
 
-/// The type of a side of a copy.
-fn memref(ty: Type<'_>) -> MemRefType<'_> {
-    MemRefType::try_from(ty).expect("a verified copy is between memrefs")
+impl Drop for Groups<'_> {
+    fn drop(&mut self) {
+        for &(_, model) in &self.known {
+            model.erase();
+        }
+    }
 }
 
 /// A type of a dialect that the pass has loaded.
 fn parse_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
     Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
-}
-
-/// Splits the operands into a memref with its indices and the rest.
-fn access<'a, 'c>(operands: &'a [Value<'c>]) -> (&'a [Value<'c>], &'a [Value<'c>]) {
-    let rank = memref(operands[0].ty()).rank();
-    operands.split_at(1 + rank)
-}
-
-/// Puts what `new` builds in the place of `op`. Whoever marked the one finds the mark on the other.
-fn replace<'c>(op: Op<'c>, new: OpBuilder<'c>) {
-    new.before(op).copy_discardable_attrs(op);
-    op.erase();
 }

@@ -8,7 +8,7 @@
 //! Cost: linear in the program times the pairs of ages at a point (about as many as ages, as the two
 //! translations mostly shift ages alike).
 
-use crate::age::Age;
+use crate::age::{Age, MAX_COUNT};
 use crate::eval::{N, NO_WAIT};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
@@ -49,7 +49,7 @@ pub(crate) fn compare(
     a: Translation,
     b: Translation,
 ) -> Comparison {
-    let mut run = Run::new(index, queue, a, b);
+    let mut run = Run::new(program, index, queue, a, b);
     let end = run.graph(&program.body, &index.root, &Vec::new(), true);
     let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
@@ -74,7 +74,7 @@ pub(crate) fn quiet(
     queue: Queue,
     translation: Translation,
 ) -> Vec<bool> {
-    let mut run = Run::new(index, queue, translation, translation);
+    let mut run = Run::new(program, index, queue, translation, translation);
     run.graph(&program.body, &index.root, &Vec::new(), true);
     run.quiet
 }
@@ -90,6 +90,8 @@ struct Run<'a> {
     queue: Queue,
     a: Translation<'a>,
     b: Translation<'a>,
+    /// The age in either translation from which on all ages are alike: every wait completes them.
+    oldest: [Age; 2],
     /// For a graph and a pair on entry, the pairs on exit.
     through: HashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
@@ -103,11 +105,19 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
+    fn new(
+        program: &Program,
+        index: &Index,
+        queue: Queue,
+        a: Translation<'a>,
+        b: Translation<'a>,
+    ) -> Self {
+        let given = given_counts(program, queue);
         Self {
             queue,
             a,
             b,
+            oldest: [oldest(a.n, given), oldest(b.n, given)],
             through: HashMap::new(),
             born: vec![None; index.graphs],
             more: BTreeMap::new(),
@@ -177,7 +187,8 @@ impl<'a> Run<'a> {
                     self.commits_at(*slot, pairs);
                 }
                 Item::Commit { queue, .. } if *queue == self.queue => {
-                    step(pairs, |(a, b)| (a.commit(), b.commit()));
+                    let [oldest_a, oldest_b] = self.oldest;
+                    step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
                 }
                 Item::Wait { queue, n } if *queue == self.queue => {
                     let n = N::try_from(*n).unwrap_or(NO_WAIT);
@@ -208,11 +219,12 @@ impl<'a> Run<'a> {
     fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {
         let Some(slot) = slot else { return };
         let (a, b) = (self.a.commits[slot.0 as usize], self.b.commits[slot.0 as usize]);
+        let [oldest_a, oldest_b] = self.oldest;
         for _ in 0..a {
-            step(pairs, |(a, b)| (a.commit(), b));
+            step(pairs, |(a, b)| (commit(a, oldest_a), b));
         }
         for _ in 0..b {
-            step(pairs, |(a, b)| (a, b.commit()));
+            step(pairs, |(a, b)| (a, commit(b, oldest_b)));
         }
     }
 
@@ -349,6 +361,33 @@ impl<'a> Run<'a> {
         normalize(&mut out);
         out
     }
+}
+
+/// The largest count of the program's own waits.
+fn given_counts(program: &Program, queue: Queue) -> Option<N> {
+    let mut most = None;
+    program.body.visit(&mut |item| {
+        if let Item::Wait { queue: q, n } = item
+            && *q == queue
+        {
+            most = most.max(N::try_from(*n).ok().filter(|n| *n <= MAX_COUNT));
+        }
+    });
+    most
+}
+
+/// The first age that is older than any count.
+fn oldest(counts: &[N], given: Option<N>) -> Age {
+    let emitted = counts.iter().copied().filter(|n| *n != NO_WAIT).max();
+    let mut age = Age::NEWEST;
+    for _ in 0..emitted.max(given).unwrap_or(0) {
+        age = age.commit();
+    }
+    age
+}
+
+fn commit(age: Age, oldest: Age) -> Age {
+    if age == Age::DONE { age } else { age.commit().min(oldest) }
 }
 
 fn wait(age: Age, n: N) -> Age {

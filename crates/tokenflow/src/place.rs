@@ -74,7 +74,7 @@ pub fn solve(program: &Program, options: &Options) -> Solution {
     let mut solution = Solution::default();
     if segments.len() < 2 {
         for (part, base) in wholes {
-            let placed = part.place(base, options);
+            let placed = part.place(&base, options);
             solution.queues.push(placed.best);
             solution.peel.extend(placed.peel);
             solution.uneven.extend(placed.uneven);
@@ -87,7 +87,7 @@ pub fn solve(program: &Program, options: &Options) -> Solution {
         for q in 0..program.queues {
             let part = Part::new(&copy.program, Queue(q), options.drop_implied);
             let base = part.solve(copy.program.one_group_each(Queue(q)));
-            add_segment(&mut solution, usize::from(q), &copy, part.place(base, options));
+            add_segment(&mut solution, usize::from(q), &copy, part.place(&base, options));
         }
         if !crate::solve::reaches_end(&copy.program) {
             // What comes behind is never run.
@@ -158,9 +158,9 @@ impl<'p> Part<'p> {
     }
 
     /// Places commits; `base` is the solution for one group per operation.
-    fn place(&self, base: QueueSolution, options: &Options) -> Placed {
+    fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
         let mut placed = Placed {
-            best: base,
+            best: base.clone(),
             peel: Vec::new(),
             uneven: Vec::new(),
         };
@@ -169,7 +169,7 @@ impl<'p> Part<'p> {
         }
         let mut columns = Vec::new();
         if options.balance {
-            let balanced = self.balance(&placed.best);
+            let balanced = self.balance(base);
             placed.best = balanced.solution;
             placed.uneven = balanced.uneven;
             columns = balanced.columns;
@@ -179,12 +179,39 @@ impl<'p> Part<'p> {
             placed.peel = self.peel(&placed.best, options.unroll_limit);
         }
         if options.form_groups {
-            placed.best = self.form_groups(&placed.best, &columns);
+            placed.best = self.form_groups_balanced(base, &placed.best, &columns);
             placed
                 .peel
                 .retain(|peel| self.helps_with_groups(*peel, &placed.best, options));
         }
         placed
+    }
+
+    /// Groups operations of the balanced program. Groups can also even out branches by themselves: where
+    /// the balanced program would force more than groups alone, groups come first and balance second.
+    fn form_groups_balanced(
+        &self,
+        base: &QueueSolution,
+        balanced: &QueueSolution,
+        columns: &[Vec<Slot>],
+    ) -> QueueSolution {
+        let grouped = self.form_groups(balanced, columns);
+        if balanced.commits == base.commits {
+            return grouped;
+        }
+        let no_more = |a, b| self.compare(a, b).forces_no_more();
+        let groups_alone = self.form_groups(base, &[]);
+        if no_more(&groups_alone, &grouped) {
+            return grouped;
+        }
+        let groups_first = self.balance(&groups_alone).solution;
+        if no_more(balanced, &groups_first) {
+            groups_first
+        } else if no_more(&groups_alone, balanced) {
+            balanced.clone()
+        } else {
+            grouped
+        }
     }
 
     fn solve(&self, commits: Commits) -> QueueSolution {

@@ -150,6 +150,11 @@ proptest! {
         let program = recipe.program();
         right_waits(&lower_counted(&program, drop_implied), drop_implied)?;
     }
+}
+
+// Choosing commits takes longer than counting.
+proptest! {
+    #![proptest_config(config(120))]
 
     #[test]
     fn every_option_is_exact(recipe in any_program(Style::Mixed), options in options()) {
@@ -204,7 +209,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(60))]
 
     #[test]
     fn no_balance_is_missed(recipe in structured(Style::Tokens)) {

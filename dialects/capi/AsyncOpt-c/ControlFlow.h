@@ -8,7 +8,7 @@
 //
 // What RegionBranchOpInterface, BranchOpInterface and LoopLikeOpInterface say
 // of an operation, with constant conditions and bounds honoured: an edge that
-// constants rule out is not reported.
+// constants rule out is reported as not possible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,9 @@ extern "C" {
 
 /// Takes one control-flow edge. `target` is the index of a region or of a
 /// successor block, or -1 for "behind the operation with the regions". The
-/// values of `from` are bound to those of `to`, pair by pair.
-typedef void (*AsyncOptEdgeCallback)(intptr_t target, intptr_t n,
+/// values of `from` are bound to those of `to`, pair by pair, also where
+/// constants rule out that the edge is taken and it is not `possible`.
+typedef void (*AsyncOptEdgeCallback)(intptr_t target, bool possible, intptr_t n,
                                      const MlirValue *from, const MlirValue *to,
                                      void *userData);
 

@@ -241,7 +241,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             branch_edges(op)
         };
         self.escaping_operands(op, edges.as_deref().unwrap_or(&[]), items);
-        match edges {
+        match edges.map(|edges| self.possible(edges)) {
             Some(edges) if !successors.is_empty() => {
                 let edges = edges.iter().map(|edge| {
                     let block = match edge.to {
@@ -275,6 +275,18 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             }],
             None => self.unknown_edges(scope),
         }
+    }
+
+    /// Returns those of `edges` that can be taken. What the others bind stays or goes together, too.
+    fn possible(&mut self, mut edges: Vec<IrEdge<'c>>) -> Vec<IrEdge<'c>> {
+        for &(from, to) in edges.iter().filter(|edge| !edge.possible).flat_map(|edge| &edge.bindings) {
+            if self.is_token(from) && self.is_token(to) {
+                let binding = (self.token(from), self.token(to));
+                self.out.bindings.push(binding);
+            }
+        }
+        edges.retain(|edge| edge.possible);
+        edges
     }
 
     /// An edge to `block`, or out of the graph if there is none.
@@ -323,6 +335,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
     fn blind_edge(&mut self, block: Option<ir::Block<'c>>, scope: &Scope<'c>) -> Edge {
         let edge = IrEdge {
             to: EdgeTarget::Behind,
+            possible: true,
             bindings: Vec::new(),
         };
         self.edge_to(&edge, block, scope)
@@ -437,6 +450,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         match entry_edges(op) {
             Some(edges) => {
                 self.escaping_operands(op, &edges, items);
+                let edges = self.possible(edges);
                 if !self.repeat(op, &edges, &results, items) {
                     self.nested(op, Some(&edges), &results, items);
                 }

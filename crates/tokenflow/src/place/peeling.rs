@@ -45,7 +45,8 @@ impl Part<'_> {
             .collect()
     }
 
-    /// Returns true if `peel` makes some await force less also when operations share groups;
+    /// Returns true if `peel` makes some await force less, and none more, also when operations share
+    /// groups;
     /// `grouped` is the solution without it.
     pub(super) fn helps_with_groups(
         &self,
@@ -60,13 +61,14 @@ impl Part<'_> {
             unroll_limit: 0,
             ..*options
         };
-        let placed = part.place(base, &options);
+        let placed = part.place(&base, &options);
         let unpeeled = QueueSolution {
             commits: slots(&copy, &grouped.commits),
             waits: copy.awaits.iter().map(|w| grouped.waits[w.0 as usize]).collect(),
             open: Vec::new(),
         };
-        part.compare(&unpeeled, &placed.best).less
+        let comparison = part.compare(&unpeeled, &placed.best);
+        comparison.less && comparison.forces_no_more()
     }
 
     fn peel_one(
