@@ -65,6 +65,14 @@ void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
          contains(possible, successor),
          branch.getEntrySuccessorOperands(successor),
          successor.getSuccessorInputs());
+  // A body that is never run is not entered, but has its arguments.
+  auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
+  if (!loop)
+    return;
+  for (Region *region : loop.getLoopRegions())
+    if (!region->empty() && !contains(all, RegionSuccessor(region)))
+      call(callback, userData, region->getRegionNumber(), /*possible=*/false,
+           loop.getInits(), loop.getRegionIterArgs());
 }
 
 bool asyncOptForEachRegionExit(MlirOperation terminator,

@@ -50,8 +50,9 @@ pub fn entry_edges(op: Op<'_>) -> Option<Vec<Edge<'_>>> {
 pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
     let mut edges = Vec::new();
     // SAFETY: a live operation; the callback gets the pointer to `edges`.
-    let known =
-        unsafe { ffi::asyncOptForEachRegionExit(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
+    let known = unsafe {
+        ffi::asyncOptForEachRegionExit(terminator.to_raw(), Some(collect), (&raw mut edges).cast())
+    };
     known.then_some(edges)
 }
 
@@ -60,7 +61,8 @@ pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
 pub fn branch_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
     let mut edges = Vec::new();
     // SAFETY: a live operation; the callback gets the pointer to `edges`.
-    let known = unsafe { ffi::asyncOptForEachBranch(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
+    let known =
+        unsafe { ffi::asyncOptForEachBranch(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
     known.then_some(edges)
 }
 
@@ -81,7 +83,9 @@ pub fn selected_values(op: Op<'_>) -> Option<Vec<Value<'_>>> {
     // SAFETY: a live operation; values that are not null are its operands.
     unsafe {
         ffi::asyncOptSelectedValues(op.to_raw(), &raw mut if_true, &raw mut if_false).then(|| {
-            let values = [if_true, if_false].into_iter().filter(|value| !value.ptr.is_null());
+            let values = [if_true, if_false]
+                .into_iter()
+                .filter(|value| !value.ptr.is_null());
             values.map(|value| Value::from_raw(value)).collect()
         })
     }
@@ -98,7 +102,13 @@ unsafe extern "C" fn collect(
     let n = n.unsigned_abs();
     // SAFETY: the functions above pass a vector of edges; the arrays hold `n` live values, and may be null if `n` is 0.
     let (edges, from, to) = unsafe {
-        let values = |values: *const MlirValue| if n == 0 { &[] } else { slice::from_raw_parts(values, n) };
+        let values = |values: *const MlirValue| {
+            if n == 0 {
+                &[]
+            } else {
+                slice::from_raw_parts(values, n)
+            }
+        };
         (&mut *data.cast::<Vec<Edge>>(), values(from), values(to))
     };
     // SAFETY: live values of the operation's context.
@@ -112,7 +122,11 @@ unsafe extern "C" fn collect(
 
 /// Erases the operand at `index`; where the operation has several variadic operands, the segment is counted down.
 pub fn erase_operand(op: Op<'_>, index: usize) {
-    assert!(index < op.num_operands(), "`{}` has no operand {index}", op.name());
+    assert!(
+        index < op.num_operands(),
+        "`{}` has no operand {index}",
+        op.name()
+    );
     // SAFETY: a live operation that has this operand.
     unsafe { ffi::asyncOptOperationEraseOperand(op.to_raw(), index.cast_signed()) }
 }
@@ -122,7 +136,11 @@ pub fn erase_operand(op: Op<'_>, index: usize) {
 pub fn erase_results<'c>(op: Op<'c>, erase: impl Fn(Value<'c>) -> bool) -> Op<'c> {
     let erased: Vec<bool> = op.results().map(erase).collect();
     for (result, &erased) in op.results().zip(&erased) {
-        assert!(!erased || !result.has_uses(), "a result of `{}` is erased while in use", op.name());
+        assert!(
+            !erased || !result.has_uses(),
+            "a result of `{}` is erased while in use",
+            op.name()
+        );
     }
     // SAFETY: a live operation, one entry for each result, and erased results are unused.
     unsafe { Op::from_raw(ffi::asyncOptOperationEraseResults(op.to_raw(), erased.as_ptr())) }

@@ -184,7 +184,17 @@ impl<'c> Op<'c> {
     /// Returns true if this operation ends its block, by its kind (it may be misplaced).
     #[must_use]
     pub fn is_terminator(self) -> bool {
-        self.block().and_then(Block::terminator) == Some(self)
+        self.next().is_none() && self.block().and_then(Block::terminator) == Some(self)
+    }
+
+    /// Returns true if the dialect of this operation is known, and has it.
+    #[must_use]
+    pub fn is_registered(self) -> bool {
+        // SAFETY: a live operation.
+        unsafe {
+            let name = mlirIdentifierStr(mlirOperationGetName(self.raw));
+            mlirContextIsRegisteredOperation(mlirOperationGetContext(self.raw), name)
+        }
     }
 
     /// Where the operation came from.
@@ -859,7 +869,8 @@ impl<'c> Block<'c> {
     #[must_use]
     pub fn terminator(self) -> Option<Op<'c>> {
         // SAFETY: a live block.
-        unsafe { Op::from_option_raw(mlirBlockGetTerminator(self.raw)) }
+        let known = unsafe { Op::from_option_raw(mlirBlockGetTerminator(self.raw)) };
+        known.or_else(|| self.ops().pop().filter(|last| !last.is_registered()))
     }
 
     /// The operations; a copy, so that the block may be changed on the way.

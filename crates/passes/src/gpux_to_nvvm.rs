@@ -159,13 +159,12 @@ impl<'c> Groups<'c> {
     /// Puts the lowered commit or wait in the place of `op`. Whoever marked the one finds the mark on the other.
     fn lower(&mut self, op: Op<'c>) {
         let kind = (op.attr("queue"), op.attr("pending"), op.has_attr("read"));
-        let model = match self.known.iter().find(|(known, _)| *known == kind) {
-            Some(&(_, model)) => model,
-            None => {
-                let model = self.build(op);
-                self.known.push((kind, model));
-                model
-            }
+        let model = if let Some(&(_, model)) = self.known.iter().find(|(known, _)| *known == kind) {
+            model
+        } else {
+            let model = self.build(op);
+            self.known.push((kind, model));
+            model
         };
         let lowered = model.clone_detached();
         lowered.set_location(op.location());

@@ -111,7 +111,7 @@ fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
                 ("unroll-limit", &options.int("unroll-limit").to_string()),
             ],
         )
-        // While views of buffers are still there to be looked through, and before the nvgpu that it makes is lowered.
+        // While views of buffers are still there to be looked through.
         .pass("gpux-to-nvvm")
         // Before the types of memrefs are converted: it makes accesses to them, and loops.
         .pass("convert-nvgpu-to-nvvm")

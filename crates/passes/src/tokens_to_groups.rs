@@ -23,7 +23,9 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Gpux;
 use async_dialects::ir::{Op, Walk};
-use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::pass::{
+    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
+};
 use std::collections::HashSet;
 use tokenflow::{Options, Solution};
 
@@ -38,10 +40,22 @@ impl Pass for TokensToGroups {
         description: include_str!("tokens_to_groups/description.md"),
         anchor: Anchor::Functions,
         options: &[
-            OptionInfo::bool("form-groups", true, "copies share a group where no await then waits for more"),
+            OptionInfo::bool(
+                "form-groups",
+                true,
+                "copies share a group where no await then waits for more",
+            ),
             OptionInfo::bool("balance", true, "empty groups make counts equal where paths meet"),
-            OptionInfo::bool("drop-implied", true, "awaits that earlier waits imply emit nothing"),
-            OptionInfo::int("unroll-limit", 8, "iterations to peel off a constant-trip loop at most; 0: never"),
+            OptionInfo::bool(
+                "drop-implied",
+                true,
+                "awaits that earlier waits imply emit nothing",
+            ),
+            OptionInfo::int(
+                "unroll-limit",
+                8,
+                "iterations to peel off a constant-trip loop at most; 0: never",
+            ),
             OptionInfo::bool("explain", false, "remarks say what each wait waits for, and why"),
         ],
         dependent_dialects: &[Dialect::Arith, Dialect::Async, Dialect::Gpux, Dialect::Scf],
@@ -72,7 +86,10 @@ impl Pass for TokensToGroups {
             balance: cx.bool("balance"),
             drop_implied: cx.bool("drop-implied"),
             unroll_limit: u64::try_from(limit).map_err(|_| {
-                PassError::new(op, format!("unroll-limit is {limit}: it must be at least 0, which is never to unroll"))
+                PassError::new(
+                    op,
+                    format!("unroll-limit is {limit}: it must be at least 0, which is never to unroll"),
+                )
             })?,
         };
         if !is_device_code(op) {
@@ -165,16 +182,14 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let mut left = None;
-    function.walk(|op| {
-        if matches!(op.name(), "gpux.copy" | "gpux.commit_group") && op.num_results() > 0 {
-            left = Some(op);
-            return Walk::Stop;
-        }
-        Walk::Advance
-    });
+    let left = normalize::own_ops(function)
+        .into_iter()
+        .find(|op| matches!(op.name(), "gpux.copy" | "gpux.commit_group") && op.num_results() > 0);
     match left {
         None => Ok(()),
-        Some(op) => Err(PassError::new(op, "still has a token after gpux-tokens-to-groups (this is a bug in async-opt)")),
+        Some(op) => Err(PassError::new(
+            op,
+            "still has a token after gpux-tokens-to-groups (this is a bug in async-opt)",
+        )),
     }
 }

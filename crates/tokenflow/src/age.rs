@@ -31,19 +31,13 @@ impl Age {
     /// Returns how many groups were committed after this one, at most 64; none if open or complete.
     #[must_use]
     pub fn groups(self) -> Option<u8> {
-        (Self::NEWEST..=Self::MANY)
-            .contains(&self)
-            .then(|| self.0 - 1)
+        (Self::NEWEST..=Self::MANY).contains(&self).then(|| self.0 - 1)
     }
 
     /// Returns the age after one more commit.
     #[must_use]
     pub fn commit(self) -> Self {
-        if self < Self::MANY {
-            Self(self.0 + 1)
-        } else {
-            self
-        }
+        if self < Self::MANY { Self(self.0 + 1) } else { self }
     }
 
     /// Returns the age after a wait that lets `n` groups stay in flight.

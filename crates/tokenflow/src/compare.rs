@@ -68,12 +68,7 @@ impl Comparison {
 }
 
 /// Returns for every item of the program's first block whether nothing is in flight behind it.
-pub(crate) fn quiet(
-    program: &Program,
-    index: &Index,
-    queue: Queue,
-    translation: Translation,
-) -> Vec<bool> {
+pub(crate) fn quiet(program: &Program, index: &Index, queue: Queue, translation: Translation) -> Vec<bool> {
     let mut run = Run::new(program, index, queue, translation, translation);
     run.graph(&program.body, &index.root, &Vec::new(), true);
     run.quiet
@@ -105,13 +100,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        program: &Program,
-        index: &Index,
-        queue: Queue,
-        a: Translation<'a>,
-        b: Translation<'a>,
-    ) -> Self {
+    fn new(program: &Program, index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
         let given = given_counts(program, queue);
         Self {
             queue,
@@ -164,14 +153,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a block; returns false if its end can't be reached.
-    fn block(
-        &mut self,
-        graph: &Graph,
-        info: &GraphInfo,
-        b: usize,
-        pairs: &mut Pairs,
-        births: bool,
-    ) -> bool {
+    fn block(&mut self, graph: &Graph, info: &GraphInfo, b: usize, pairs: &mut Pairs, births: bool) -> bool {
         let block = &graph.blocks[b];
         self.commits_at(block.start, pairs);
         let mut inner = info.blocks[b].inner.iter();
@@ -270,9 +252,9 @@ impl<'a> Run<'a> {
         }
         let exit = match item {
             Item::Repeat(repeat) => self.born_in_repeat(repeat, info),
-            _ => item.graph().map_or_else(Exit::default, |graph| {
-                self.graph(graph, info, &Vec::new(), true)
-            }),
+            _ => item
+                .graph()
+                .map_or_else(Exit::default, |graph| self.graph(graph, info, &Vec::new(), true)),
         };
         self.born[info.id] = Some(exit.clone());
         exit
@@ -311,13 +293,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn through_graph(
-        &mut self,
-        graph: &Graph,
-        info: &GraphInfo,
-        pair: Pair,
-        site: Site,
-    ) -> Vec<Pair> {
+    fn through_graph(&mut self, graph: &Graph, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
         if let Some(known) = self.through.get(&(info.id, pair)) {
             return known.clone();
         }
@@ -327,13 +303,7 @@ impl<'a> Run<'a> {
         pairs
     }
 
-    fn through_repeat(
-        &mut self,
-        repeat: &Repeat,
-        info: &GraphInfo,
-        pair: Pair,
-        site: Site,
-    ) -> Vec<Pair> {
+    fn through_repeat(&mut self, repeat: &Repeat, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
         let mut pairs = vec![(pair, site)];
         let mut seen: HashMap<Vec<Pair>, u64> = HashMap::new();
         let mut i = 0;
@@ -387,7 +357,11 @@ fn oldest(counts: &[N], given: Option<N>) -> Age {
 }
 
 fn commit(age: Age, oldest: Age) -> Age {
-    if age == Age::DONE { age } else { age.commit().min(oldest) }
+    if age == Age::DONE {
+        age
+    } else {
+        age.commit().min(oldest)
+    }
 }
 
 fn wait(age: Age, n: N) -> Age {

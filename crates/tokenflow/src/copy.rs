@@ -2,8 +2,7 @@
 //! iterations of a loop peeled off.
 
 use crate::program::{
-    Await, Block, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,
-    deep,
+    Await, Block, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token, deep,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -157,10 +156,7 @@ impl Copier {
                     queue: *queue,
                     token: token.map(|token| self.known_def(token)),
                 },
-                Item::Wait { queue, n } => Item::Wait {
-                    queue: *queue,
-                    n: *n,
-                },
+                Item::Wait { queue, n } => Item::Wait { queue: *queue, n: *n },
                 Item::Await { site, tokens } => {
                     self.out.awaits.push(*site);
                     Item::Await {
@@ -205,7 +201,10 @@ impl Copier {
                     graph,
                     inits,
                     results: results.clone(),
-                    after: repeat.after.filter(|_| trip == 0).and_then(|slot| self.slot(Some(slot))),
+                    after: repeat
+                        .after
+                        .filter(|_| trip == 0)
+                        .and_then(|slot| self.slot(Some(slot))),
                 }));
                 inits = results;
             }

@@ -295,12 +295,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Runs the iterations of a constant-trip loop.
-    fn iterations(
-        &mut self,
-        repeat: &'p Repeat,
-        info: &'p GraphInfo,
-        inits: &[Age],
-    ) -> Option<Outcome> {
+    fn iterations(&mut self, repeat: &'p Repeat, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
         let mut state = Outcome {
             table: AgeMap::identity(),
             results: inits.to_vec(),
@@ -327,12 +322,7 @@ impl<'p> Evaluator<'p> {
         Some(state)
     }
 
-    fn iteration(
-        &mut self,
-        repeat: &'p Repeat,
-        info: &'p GraphInfo,
-        state: &Outcome,
-    ) -> Option<Outcome> {
+    fn iteration(&mut self, repeat: &'p Repeat, info: &'p GraphInfo, state: &Outcome) -> Option<Outcome> {
         self.frames.push(Frame {
             table: state.table,
             class: AgeTable::filled(NO_TOKEN),
@@ -364,12 +354,7 @@ impl<'p> Evaluator<'p> {
     // Graphs.
 
     /// Runs a graph, in a frame of its own.
-    pub fn graph(
-        &mut self,
-        graph: &'p Graph,
-        info: &'p GraphInfo,
-        inits: &[Age],
-    ) -> Option<Outcome> {
+    pub fn graph(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
         let key = (self.mode != Mode::Fix && info.has_loop).then(|| {
             let mut key = self.ages(&info.captured);
             key.extend_from_slice(inits);

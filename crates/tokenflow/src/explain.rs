@@ -40,12 +40,7 @@ pub struct Witness {
 /// Finds an execution that binds the wait of `goal`; `None` if it has no wait, or is bound only by an
 /// earlier instance of itself, or the search gave up.
 #[must_use]
-pub fn witness(
-    program: &Program,
-    queue: Queue,
-    solution: &QueueSolution,
-    goal: Await,
-) -> Option<Witness> {
+pub fn witness(program: &Program, queue: Queue, solution: &QueueSolution, goal: Await) -> Option<Witness> {
     let wait = solution.waits[goal.0 as usize]?;
     let counts = solution.waits.iter();
     let machine = Machine {
@@ -61,7 +56,10 @@ pub fn witness(
     Some(Witness {
         site,
         steps,
-        in_flight: flight.into_iter().map(|(site, age)| (site, age.groups())).collect(),
+        in_flight: flight
+            .into_iter()
+            .map(|(site, age)| (site, age.groups()))
+            .collect(),
     })
 }
 
@@ -289,7 +287,11 @@ impl Machine<'_> {
             }
             Item::Join { token, of } => {
                 let to = vec![*token; of.len()];
-                if of.is_empty() { state.bind(&[], &[*token]) } else { state.bind(of, &to) }
+                if of.is_empty() {
+                    state.bind(&[], &[*token])
+                } else {
+                    state.bind(of, &to)
+                }
             }
             Item::Nested(nested) => Self::enter(state, &nested.graph, &nested.inits),
             Item::Repeat(repeat) if repeat.trip == 0 => {

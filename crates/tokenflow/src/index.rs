@@ -45,11 +45,7 @@ pub(crate) struct BlockInfo {
 
 /// Returns how many frames the evaluator pushes for the graph of `item`.
 fn frames(item: &Item) -> u32 {
-    if matches!(item, Item::Repeat(_)) {
-        2
-    } else {
-        1
-    }
+    if matches!(item, Item::Repeat(_)) { 2 } else { 1 }
 }
 
 impl Index {
@@ -133,12 +129,10 @@ impl Builder {
         let (order, cyclic) = order(graph);
         self.live_in(graph, &open.uses, &mut blocks);
         let has_loop = cyclic
-            || graph.blocks.iter().any(|block| {
-                block
-                    .items
-                    .iter()
-                    .any(|item| matches!(item, Item::Repeat(_)))
-            })
+            || graph
+                .blocks
+                .iter()
+                .any(|block| block.items.iter().any(|item| matches!(item, Item::Repeat(_))))
             || blocks
                 .iter()
                 .any(|block| block.inner.iter().any(|inner| inner.has_loop));

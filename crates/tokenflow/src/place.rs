@@ -117,11 +117,7 @@ fn add_segment(solution: &mut Solution, q: usize, copy: &Copy, placed: Placed) {
 
 /// Solves a program whose commits are given, one vector for each queue.
 #[must_use]
-pub fn solve_given(
-    program: &Program,
-    commits: &[Commits],
-    drop_implied: bool,
-) -> Vec<QueueSolution> {
+pub fn solve_given(program: &Program, commits: &[Commits], drop_implied: bool) -> Vec<QueueSolution> {
     (0..program.queues)
         .zip(commits)
         .map(|(q, commits)| solve_queue(program, Queue(q), commits.clone(), drop_implied))
@@ -215,13 +211,7 @@ impl<'p> Part<'p> {
     }
 
     fn solve(&self, commits: Commits) -> QueueSolution {
-        solve_indexed(
-            self.program,
-            &self.index,
-            self.queue,
-            commits,
-            self.drop_implied,
-        )
+        solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
     }
 
     /// Compares solution `b` with solution `a`.
@@ -242,9 +232,7 @@ impl<'p> Part<'p> {
 /// Returns the count of every await.
 fn counts(solution: &QueueSolution) -> Vec<N> {
     let counts = solution.waits.iter();
-    counts
-        .map(|wait| wait.map_or(NO_WAIT, |count| count.n))
-        .collect()
+    counts.map(|wait| wait.map_or(NO_WAIT, |count| count.n)).collect()
 }
 
 /// Returns true if `item` is an operation of `queue` or holds one or a commit of it.

@@ -48,12 +48,7 @@ pub struct QueueSolution {
 /// Solves one queue for given commits. Without `drop_implied` every await gets the distance of its
 /// tokens in the FIFO, whatever other waits complete.
 #[must_use]
-pub fn solve_queue(
-    program: &Program,
-    queue: Queue,
-    commits: Commits,
-    drop_implied: bool,
-) -> QueueSolution {
+pub fn solve_queue(program: &Program, queue: Queue, commits: Commits, drop_implied: bool) -> QueueSolution {
     let index = Index::new(program);
     solve_indexed(program, &index, queue, commits, drop_implied)
 }
@@ -83,11 +78,7 @@ pub(crate) fn solve_indexed(
         })
         .collect();
     let open = eval.open.iter().map(|&w| Await(w)).collect();
-    QueueSolution {
-        commits,
-        waits,
-        open,
-    }
+    QueueSolution { commits, waits, open }
 }
 
 /// Returns true if control can come to the end of the program.
@@ -97,7 +88,9 @@ pub(crate) fn reaches_end(program: &Program) -> bool {
             let mut seen = vec![false; graph.blocks.len()];
             let mut work = vec![0];
             while let Some(b) = work.pop() {
-                let Some(block) = graph.blocks.get(b) else { continue };
+                let Some(block) = graph.blocks.get(b) else {
+                    continue;
+                };
                 if std::mem::replace(&mut seen[b], true) || !block.items.iter().all(item) {
                     continue;
                 }
@@ -123,9 +116,7 @@ impl<'p> Evaluator<'p> {
         let (program, index) = (self.program, self.index);
         self.mode = Mode::Fix;
         if index.root.cyclic {
-            self.settle(&index.root, |this| {
-                this.graph(&program.body, &index.root, &[])
-            });
+            self.settle(&index.root, |this| this.graph(&program.body, &index.root, &[]));
         } else {
             self.graph(&program.body, &index.root, &[]);
         }
@@ -222,12 +213,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Raises the count of `w` as far as `w` stays sound; returns false if it can't be raised.
-    fn raise(
-        &mut self,
-        w: usize,
-        awaits: &Range<u32>,
-        run: &impl Fn(&mut Self) -> Option<Outcome>,
-    ) -> bool {
+    fn raise(&mut self, w: usize, awaits: &Range<u32>, run: &impl Fn(&mut Self) -> Option<Outcome>) -> bool {
         let old = self.n[w];
         // Sound at `low`, not known to be above; `high` is the first count not to be tried.
         let (mut low, mut high) = (old, u16::from(count(self.measured[w])) + 1);

@@ -69,7 +69,10 @@ impl Origins {
 
     /// Returns true if `value` is a token that stays in the IR, or no token at all.
     pub fn keeps(&self, skeleton: &Skeleton, value: Value) -> bool {
-        skeleton.tokens.get(&value).is_none_or(|&token| self.is_kept(token))
+        skeleton
+            .tokens
+            .get(&value)
+            .is_none_or(|&token| self.is_kept(token))
     }
 }
 

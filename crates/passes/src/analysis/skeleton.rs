@@ -55,7 +55,12 @@ pub struct Skeleton<'c> {
 }
 
 /// Reads the body of `function`. Loops in `unpeelable` are never to be peeled.
-pub fn read<'c, V: Vocabulary<'c>>(function: Op<'c>, vocabulary: &V, unpeelable: &HashSet<Op<'c>>) -> Skeleton<'c> {
+#[allow(clippy::implicit_hasher)] // Made by our passes alone.
+pub fn read<'c, V: Vocabulary<'c>>(
+    function: Op<'c>,
+    vocabulary: &V,
+    unpeelable: &HashSet<Op<'c>>,
+) -> Skeleton<'c> {
     let mut reader = Reader {
         vocabulary,
         unpeelable,
@@ -241,6 +246,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             branch_edges(op)
         };
         self.escaping_operands(op, edges.as_deref().unwrap_or(&[]), items);
+        self.regions_and_results(op, items);
         match edges.map(|edges| self.possible(edges)) {
             Some(edges) if !successors.is_empty() => {
                 let edges = edges.iter().map(|edge| {
@@ -266,7 +272,9 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                 edges.collect()
             }
             None if !successors.is_empty() => {
-                let edges = successors.iter().map(|&block| self.blind_edge(Some(block), scope));
+                let edges = successors
+                    .iter()
+                    .map(|&block| self.blind_edge(Some(block), scope));
                 edges.collect()
             }
             None if scope.kind == Kind::Function => vec![Edge {
@@ -279,7 +287,11 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 
     /// Returns those of `edges` that can be taken. What the others bind stays or goes together, too.
     fn possible(&mut self, mut edges: Vec<IrEdge<'c>>) -> Vec<IrEdge<'c>> {
-        for &(from, to) in edges.iter().filter(|edge| !edge.possible).flat_map(|edge| &edge.bindings) {
+        for &(from, to) in edges
+            .iter()
+            .filter(|edge| !edge.possible)
+            .flat_map(|edge| &edge.bindings)
+        {
             if self.is_token(from) && self.is_token(to) {
                 let binding = (self.token(from), self.token(to));
                 self.out.bindings.push(binding);
@@ -287,6 +299,28 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         edges.retain(|edge| edge.possible);
         edges
+    }
+
+    /// Reads the regions and results of a terminator, of which nothing is known.
+    fn regions_and_results(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
+        let results = self.token_values(op.results());
+        if op.num_regions() > 0 {
+            self.nested(op, None, &results, items);
+        } else {
+            self.foreign_results(results, items);
+        }
+    }
+
+    /// Defines tokens of which nothing is known.
+    fn foreign_results(&mut self, results: Vec<Value<'c>>, items: &mut Vec<Item>) {
+        for result in results {
+            let token = self.define(result);
+            self.foreign(token);
+            items.push(Item::Join {
+                token,
+                of: Vec::new(),
+            });
+        }
     }
 
     /// An edge to `block`, or out of the graph if there is none.
@@ -440,30 +474,33 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         if op.num_regions() == 0 {
             self.escaping_operands(op, &[], items);
-            for result in results {
-                let token = self.define(result);
-                self.foreign(token);
-                items.push(Item::Join { token, of: Vec::new() });
-            }
-            return;
+            return self.foreign_results(results, items);
         }
-        match entry_edges(op) {
-            Some(edges) => {
-                self.escaping_operands(op, &edges, items);
-                let edges = self.possible(edges);
-                if !self.repeat(op, &edges, &results, items) {
-                    self.nested(op, Some(&edges), &results, items);
-                }
+        let edges = if runs_for_some_threads(op) {
+            None
+        } else {
+            entry_edges(op)
+        };
+        if let Some(edges) = edges {
+            self.escaping_operands(op, &edges, items);
+            let edges = self.possible(edges);
+            if !self.repeat(op, &edges, &results, items) {
+                self.nested(op, Some(&edges), &results, items);
             }
-            None => {
-                self.escaping_operands(op, &[], items);
-                self.nested(op, None, &results, items);
-            }
+        } else {
+            self.escaping_operands(op, &[], items);
+            self.nested(op, None, &results, items);
         }
     }
 
     /// Reads a loop of constant trip count; returns false if `op` is none, or does not carry its tokens around plainly.
-    fn repeat(&mut self, op: Op<'c>, edges: &[IrEdge<'c>], results: &[Value<'c>], items: &mut Vec<Item>) -> bool {
+    fn repeat(
+        &mut self,
+        op: Op<'c>,
+        edges: &[IrEdge<'c>],
+        results: &[Value<'c>],
+        items: &mut Vec<Item>,
+    ) -> bool {
         let Some(trip) = constant_trip_count(op) else {
             return false;
         };
@@ -478,14 +515,20 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             EdgeTarget::Index(_) => &params,
             EdgeTarget::Behind => results,
         };
-        let carried = edge.bindings.iter().filter(|(from, _)| self.is_token(*from)).count();
+        let carried = edge
+            .bindings
+            .iter()
+            .filter(|(from, _)| self.is_token(*from))
+            .count();
         if carried != targets.len() {
             return false;
         }
         let inits = self.bind(edge, targets);
         for (&init, (&param, &result)) in inits.iter().zip(params.iter().zip(results)) {
             let (param, result) = (self.token(param), self.token(result));
-            self.out.bindings.extend([(init, param), (init, result), (param, result)]);
+            self.out
+                .bindings
+                .extend([(init, param), (init, result), (param, result)]);
         }
         let id = self.out.program.new_loop();
         self.out.loops.push(op);
@@ -512,7 +555,11 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         results: &[Value<'c>],
         items: &mut Vec<Item>,
     ) {
-        let kind = if edges.is_some() { Kind::Known } else { Kind::Unknown };
+        let kind = if edges.is_some() {
+            Kind::Known
+        } else {
+            Kind::Unknown
+        };
         // A branch without an else gets one in the skeleton, where commits may be wanted.
         let skips = |edge: &IrEdge| edge.to == EdgeTarget::Behind;
         let new_else = matches!(op.name(), "scf.if" | "affine.if")
@@ -555,4 +602,10 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             after,
         }));
     }
+}
+
+/// Returns true if a thread may run the regions of `op` any number of times, or not at all, although the interface says
+/// that control always passes through them: it speaks of all threads together.
+fn runs_for_some_threads(op: Op<'_>) -> bool {
+    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
 }

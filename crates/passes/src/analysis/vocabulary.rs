@@ -31,7 +31,8 @@ impl HardwareQueue {
     /// The attribute `#gpux.queue<…>`.
     pub fn attribute(self, context: &Context) -> Attribute<'_> {
         let text = format!("#gpux.queue<{}>", self.name());
-        Attribute::parse(context, &text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+        Attribute::parse(context, &text)
+            .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
     }
 }
 

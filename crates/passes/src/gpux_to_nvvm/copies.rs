@@ -100,13 +100,16 @@ impl<'c> Copies<'c> {
             bypass_l1: copy.has_attr("bypass_l1"),
             operands: operands.iter().map(|operand| operand.ty()).collect(),
         };
-        if self.models.get(self.latest).is_none_or(|model| model.kind != kind) {
-            self.latest = match self.models.iter().position(|model| model.kind == kind) {
-                Some(known) => known,
-                None => {
-                    self.models.push(Model::new(self.context, copy, kind)?);
-                    self.models.len() - 1
-                }
+        if self
+            .models
+            .get(self.latest)
+            .is_none_or(|model| model.kind != kind)
+        {
+            self.latest = if let Some(known) = self.models.iter().position(|model| model.kind == kind) {
+                known
+            } else {
+                self.models.push(Model::new(self.context, copy, kind)?);
+                self.models.len() - 1
             };
         }
         self.models[self.latest].instantiate(copy, &operands, body);
@@ -126,7 +129,9 @@ impl<'c> Copies<'c> {
         let owner = loop {
             let region = entry.region().expect("a block around a copy is in a region");
             entry = region.first().expect("the region of a block has blocks");
-            let owner = entry.parent_op().expect("a copy is nested in the pass's operation");
+            let owner = entry
+                .parent_op()
+                .expect("a copy is nested in the pass's operation");
             match (is_plain_control_flow(owner), owner.block()) {
                 (true, Some(outer)) => entry = outer,
                 _ => break owner,
@@ -143,7 +148,13 @@ impl<'c> Copies<'c> {
 fn is_plain_control_flow(op: Op<'_>) -> bool {
     matches!(
         op.name(),
-        "affine.for" | "affine.if" | "scf.execute_region" | "scf.for" | "scf.if" | "scf.index_switch" | "scf.while"
+        "affine.for"
+            | "affine.if"
+            | "scf.execute_region"
+            | "scf.for"
+            | "scf.if"
+            | "scf.index_switch"
+            | "scf.while"
     )
 }
 
@@ -168,7 +179,10 @@ impl<'c> Model<'c> {
         };
         write_copy(context, copy, &model.arguments, block, location);
         if !nvgpu::lower_copies(holder) {
-            return Err(PassError::new(copy, "has no lowering to NVVM between memrefs of these types"));
+            return Err(PassError::new(
+                copy,
+                "has no lowering to NVVM between memrefs of these types",
+            ));
         }
         model.find_steps(block);
         Ok(model)

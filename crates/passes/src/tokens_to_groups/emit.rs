@@ -25,7 +25,12 @@ pub(super) fn emit<'c>(
     silent: &HashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
-    let Some(context) = skeleton.sites.first().or(skeleton.awaits.first()).map(|op| op.context()) else {
+    let Some(context) = skeleton
+        .sites
+        .first()
+        .or(skeleton.awaits.first())
+        .map(|op| op.context())
+    else {
         return counts;
     };
     let counted = Counted::new(context);
@@ -43,8 +48,9 @@ pub(super) fn emit<'c>(
             continue;
         }
         let waits = skeleton.queues.iter().zip(&solution.queues);
-        let waits: Vec<(HardwareQueue, Count)> =
-            waits.filter_map(|(&queue, solved)| Some((queue, solved.waits[w]?))).collect();
+        let waits: Vec<(HardwareQueue, Count)> = waits
+            .filter_map(|(&queue, solved)| Some((queue, solved.waits[w]?)))
+            .collect();
         if silent.contains(&op) {
             op.erase();
             continue;
@@ -93,7 +99,8 @@ fn replace_await<'c>(
         let wait = counted.wait(op.location(), queue, count.n).before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped {
-            let message = "more than 63 groups may stay in flight here; the hardware counts no further than 63";
+            let message =
+                "more than 63 groups may stay in flight here; the hardware counts no further than 63";
             Diagnostic::remark(op.location(), message).emit();
         }
     }

@@ -1,6 +1,6 @@
 //! Removes tokens from the IR: from operands and results of control flow, block arguments, and copies.
 
-use super::normalize::ready;
+use super::normalize::{own_ops, ready};
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::control_flow::{erase_operand, erase_results};
@@ -14,7 +14,7 @@ pub(super) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, origin
         origins,
         escapes: skeleton.escapes.iter().copied().collect(),
     };
-    let ops = function.nested();
+    let ops = own_ops(function);
     for &op in &ops {
         eraser.operands(op);
     }
@@ -49,23 +49,25 @@ impl<'c> Eraser<'_, 'c> {
     }
 
     fn results(&self, op: Op<'c>, is_function: bool) {
-        if !is_function {
-            for block in op.regions().flat_map(Region::blocks) {
-                self.args(block);
-            }
-        } else {
+        if is_function {
             // The arguments of the function itself are its callers' business.
             let entry = op.regions().next().and_then(Region::first);
             let blocks = op.regions().flat_map(Region::blocks);
-            blocks.filter(|block| Some(*block) != entry).for_each(|block| self.args(block));
+            blocks
+                .filter(|block| Some(*block) != entry)
+                .for_each(|block| self.args(block));
+        } else {
+            for block in op.regions().flat_map(Region::blocks) {
+                self.args(block);
+            }
         }
         match op.name() {
-            "gpux.copy" | "gpux.commit_group" => self.to_counted(op),
-            "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => self.erase_unused(op),
+            "gpux.copy" | "gpux.commit_group" => to_counted(op),
+            "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));
                 if tokens {
-                    self.erase_unused(op);
+                    erase_unused(op);
                 }
             }
             _ => {
@@ -77,15 +79,6 @@ impl<'c> Eraser<'_, 'c> {
                 }
             }
         }
-    }
-
-    /// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
-    fn erase_unused(&self, op: Op<'c>) {
-        if op.has_uses() && op.is("async.ready") {
-            return;
-        }
-        replace_by_ready(op.result(0), op);
-        op.erase();
     }
 
     fn args(&self, block: Block<'c>) {
@@ -100,14 +93,6 @@ impl<'c> Eraser<'_, 'c> {
             block.erase_arg(i);
         }
     }
-
-    /// Takes the token off a copy or commit.
-    fn to_counted(&self, op: Op<'c>) {
-        if op.num_results() > 0 {
-            replace_by_ready(op.result(0), op);
-            erase_results(op, |_| true);
-        }
-    }
 }
 
 /// Makes what still uses `token` use a complete token instead, which is made right before `op`.
@@ -115,5 +100,22 @@ fn replace_by_ready<'c>(token: Value<'c>, op: Op<'c>) {
     if token.has_uses() {
         let ready = ready(op.location(), token.ty()).before(op);
         token.replace_all_uses_with(ready.result(0));
+    }
+}
+
+/// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
+fn erase_unused(op: Op<'_>) {
+    if op.has_uses() && op.is("async.ready") {
+        return;
+    }
+    replace_by_ready(op.result(0), op);
+    op.erase();
+}
+
+/// Takes the token off a copy or commit.
+fn to_counted(op: Op<'_>) {
+    if op.num_results() > 0 {
+        replace_by_ready(op.result(0), op);
+        erase_results(op, |_| true);
     }
 }

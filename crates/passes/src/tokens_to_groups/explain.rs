@@ -21,8 +21,11 @@ pub(super) fn explain(skeleton: &Skeleton, solution: &Solution) {
             }
         }
         if !any {
-            Diagnostic::remark(op.location(), "no wait: the awaited copies are complete on every path that leads here")
-                .emit();
+            Diagnostic::remark(
+                op.location(),
+                "no wait: the awaited copies are complete on every path that leads here",
+            )
+            .emit();
         }
     }
 }
@@ -34,18 +37,30 @@ fn explain_wait(
     solved: &QueueSolution,
     w: Await,
 ) {
-    let Some(count) = solved.waits[w.0 as usize] else { return };
+    let Some(count) = solved.waits[w.0 as usize] else {
+        return;
+    };
     let op = skeleton.awaits[w.0 as usize];
     let places = |sites: &BTreeSet<Site>| {
-        let places: Vec<String> = sites.iter().map(|site| place(skeleton.sites[site.0 as usize])).collect();
+        let places: Vec<String> = sites
+            .iter()
+            .map(|site| place(skeleton.sites[site.0 as usize]))
+            .collect();
         places.join(", ")
     };
     let sites = awaited.sites(w);
-    let what = if sites.is_empty() { "a group that is committed by hand".into() } else { places(&sites) };
+    let what = if sites.is_empty() {
+        "a group that is committed by hand".into()
+    } else {
+        places(&sites)
+    };
     let message = format!("wait_group <{}>, {}: waits for {what}", queue.name(), count.n);
     let mut remark = Diagnostic::remark(op.location(), message);
     if count.clamped {
-        remark = remark.note(op.location(), "more groups may stay in flight, but the hardware counts no further than 63");
+        remark = remark.note(
+            op.location(),
+            "more groups may stay in flight, but the hardware counts no further than 63",
+        );
     } else if let Some(witness) = witness(&skeleton.program, number, solved, w) {
         let site = skeleton.sites[witness.site.0 as usize];
         let message = format!(
@@ -56,11 +71,15 @@ fn explain_wait(
         remark = remark.note(site.location(), message);
         let vain = in_vain(&witness, count.n);
         if !vain.is_empty() {
-            let message = format!("wait_group 0 would wait for these in vain there: {}", places(&vain));
+            let message = format!(
+                "wait_group 0 would wait for these in vain there: {}",
+                places(&vain)
+            );
             remark = remark.note(op.location(), message);
         }
     } else {
-        let message = "no short execution binds this count other than through an earlier instance of the same wait";
+        let message =
+            "no short execution binds this count other than through an earlier instance of the same wait";
         remark = remark.note(op.location(), message);
     }
     remark.emit();
@@ -76,7 +95,10 @@ fn groups(n: u8) -> String {
 
 /// The operations that are in flight and younger than what the wait waits for.
 fn in_vain(witness: &Witness, n: u8) -> BTreeSet<Site> {
-    let younger = witness.in_flight.iter().filter(|(_, age)| age.is_some_and(|age| age < n));
+    let younger = witness
+        .in_flight
+        .iter()
+        .filter(|(_, age)| age.is_some_and(|age| age < n));
     younger.map(|(site, _)| *site).collect()
 }
 
@@ -112,7 +134,13 @@ fn path(skeleton: &Skeleton, steps: &[Step]) -> String {
     }
     let parts: Vec<String> = parts
         .into_iter()
-        .map(|(choice, times)| if times == 1 { choice } else { format!("{choice} ({times} times)") })
+        .map(|(choice, times)| {
+            if times == 1 {
+                choice
+            } else {
+                format!("{choice} ({times} times)")
+            }
+        })
         .collect();
     parts.join(", ")
 }
@@ -120,7 +148,10 @@ fn path(skeleton: &Skeleton, steps: &[Step]) -> String {
 /// The graphs of the program in the order of [`Skeleton::graphs`].
 fn graphs<'a>(skeleton: &'a Skeleton) -> Vec<&'a tokenflow::Graph> {
     let mut graphs = vec![&skeleton.program.body];
-    skeleton.program.body.visit(&mut |item: &'a Item| graphs.extend(item.graph()));
+    skeleton
+        .program
+        .body
+        .visit(&mut |item: &'a Item| graphs.extend(item.graph()));
     graphs
 }
 
@@ -132,7 +163,9 @@ fn place(op: Op) -> String {
 /// The line and column of a location, or all of it if it has none.
 fn short(location: Location) -> String {
     let text = location.to_string();
-    let place = text.rsplit_once("\":").map(|(_, place)| place.trim_end_matches(')').to_owned());
+    let place = text
+        .rsplit_once("\":")
+        .map(|(_, place)| place.trim_end_matches(')').to_owned());
     place.unwrap_or(text)
 }
 
@@ -155,13 +188,19 @@ impl Awaited {
                 tokens.insert(*site, of.clone());
             }
             Item::Issue {
-                site, token: Some(token), ..
+                site,
+                token: Some(token),
+                ..
             } => {
                 site_of.insert(*token, *site);
             }
             _ => {}
         });
-        Self { tokens, into, site_of }
+        Self {
+            tokens,
+            into,
+            site_of,
+        }
     }
 
     fn sites(&self, w: Await) -> BTreeSet<Site> {
@@ -172,6 +211,8 @@ impl Awaited {
                 work.extend(self.into.get(&token).into_iter().flatten());
             }
         }
-        seen.iter().filter_map(|token| self.site_of.get(token).copied()).collect()
+        seen.iter()
+            .filter_map(|token| self.site_of.get(token).copied())
+            .collect()
     }
 }

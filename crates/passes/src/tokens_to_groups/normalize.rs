@@ -5,7 +5,7 @@ use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
 use async_dialects::control_flow::erase_operand;
 use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Op, OpBuilder, Region, Value, int_attr};
+use async_dialects::ir::{Op, OpBuilder, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Location, Type};
 use async_dialects::pass::PassError;
@@ -32,7 +32,7 @@ pub(super) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
 /// yield.
 pub(super) fn inline_regions(function: Op<'_>) {
-    for region in function.nested() {
+    for region in own_ops(function) {
         if !region.is("async.region") {
             continue;
         }
@@ -40,7 +40,9 @@ pub(super) fn inline_regions(function: Op<'_>) {
         if !dependencies.is_empty() {
             await_before(region, &dependencies);
         }
-        let Some(block) = region.region(0).first() else { continue };
+        let Some(block) = region.region(0).first() else {
+            continue;
+        };
         let mut yielded: Vec<Value> = Vec::new();
         for op in block.ops() {
             if Some(op) == block.terminator() {
@@ -51,7 +53,9 @@ pub(super) fn inline_regions(function: Op<'_>) {
         }
         let tokens = yielded.split_off(region.num_results() - 1);
         let token_type = region.result(0).ty();
-        let join = OpBuilder::new("async.join", region.location()).operands(&tokens).results(&[token_type]);
+        let join = OpBuilder::new("async.join", region.location())
+            .operands(&tokens)
+            .results(&[token_type]);
         let mut results = vec![join.before(region).result(0)];
         results.extend(yielded);
         region.replace_with(&results);
@@ -61,11 +65,14 @@ pub(super) fn inline_regions(function: Op<'_>) {
 /// Awaits the dependencies of copies right before them.
 pub(super) fn split_dependencies(function: Op<'_>) {
     let vocabulary = Gpux::new(function.context());
-    for copy in function.nested() {
+    for copy in own_ops(function) {
         if !copy.is("gpux.copy") {
             continue;
         }
-        let dependencies: Vec<Value> = copy.operands().take_while(|v| vocabulary.is_token(v.ty())).collect();
+        let dependencies: Vec<Value> = copy
+            .operands()
+            .take_while(|v| vocabulary.is_token(v.ty()))
+            .collect();
         if dependencies.is_empty() {
             continue;
         }
@@ -77,7 +84,9 @@ pub(super) fn split_dependencies(function: Op<'_>) {
 }
 
 fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
-    OpBuilder::new("async.await", op.location()).operands(tokens).before(op)
+    OpBuilder::new("async.await", op.location())
+        .operands(tokens)
+        .before(op)
 }
 
 /// Drains the queues of tokens that go where they can't be followed, and hands on complete tokens in their place.
@@ -94,7 +103,9 @@ pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> Ha
     for &(op, index) in &skeleton.escapes {
         let value = op.operand(index);
         let token = skeleton.tokens[&value];
-        let queues = HardwareQueue::ALL.into_iter().filter(|&queue| origins.may_be(token, queue));
+        let queues = HardwareQueue::ALL
+            .into_iter()
+            .filter(|&queue| origins.may_be(token, queue));
         let queues: Vec<HardwareQueue> = queues.collect();
         if queues.is_empty() {
             continue;
@@ -153,4 +164,17 @@ impl<'c> Counted<'c> {
     pub fn commit(&self, location: Location<'c>, queue: HardwareQueue) -> OpBuilder<'c> {
         OpBuilder::new("gpux.commit_group", location).attr("queue", self.queues[queue as usize])
     }
+}
+
+/// `function` and what is nested in it, but for functions inside: those are not run where they stand.
+pub(super) fn own_ops(function: Op<'_>) -> Vec<Op<'_>> {
+    let mut ops = Vec::new();
+    function.walk(|op| {
+        if op != function && op.is_function() {
+            return Walk::Skip;
+        }
+        ops.push(op);
+        Walk::Advance
+    });
+    ops
 }

@@ -33,7 +33,10 @@ fn peel_for(op: Op<'_>, iterations: u64) -> bool {
     for _ in 0..iterations {
         let mut mapping = Mapping::new();
         let index = constant_like(op, op.operand(0), first);
-        for (arg, value) in body.args().zip(std::iter::once(index).chain(carried.iter().copied())) {
+        for (arg, value) in body
+            .args()
+            .zip(std::iter::once(index).chain(carried.iter().copied()))
+        {
             mapping.map(arg, value);
         }
         for inner in body.ops() {

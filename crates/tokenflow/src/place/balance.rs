@@ -95,21 +95,14 @@ impl Part<'_> {
     }
 
     /// Turns all diamonds on; `None` if that makes some await force more.
-    fn all_on(
-        &self,
-        graphs: &[GraphDiamonds],
-        all: &[&Diamond],
-        base: &QueueSolution,
-    ) -> Option<Trial> {
+    fn all_on(&self, graphs: &[GraphDiamonds], all: &[&Diamond], base: &QueueSolution) -> Option<Trial> {
         let mut trial = self.trial(graphs, base, vec![Form::Sunk; all.len()]);
         while trial.solution.open != base.open {
             let open = trial.solution.open.iter();
             let mut forms = trial.forms.clone();
             for w in open.filter(|w| !base.open.contains(w)) {
                 let culprit = (0..all.len()).find(|&d| {
-                    forms[d] == Form::Sunk
-                        && trial.rendered.effects[d] != Effect::None
-                        && holds(all[d], *w)
+                    forms[d] == Form::Sunk && trial.rendered.effects[d] != Effect::None && holds(all[d], *w)
                 })?;
                 forms[culprit] = Form::Padded;
             }
@@ -194,8 +187,7 @@ impl Part<'_> {
                 let effect = apply(diamond, form, &mut committed, &mut rendered);
                 rendered.effects.push(effect);
             }
-            committed.graphs[graph.info.id] =
-                committed.graph(graph.graph, graph.info, &rendered.commits);
+            committed.graphs[graph.info.id] = committed.graph(graph.graph, graph.info, &rendered.commits);
         }
         rendered
     }
@@ -225,12 +217,7 @@ fn holds(diamond: &Diamond, w: Await) -> bool {
 }
 
 /// Brings one diamond into its form.
-fn apply(
-    diamond: &Diamond,
-    form: Form,
-    committed: &mut Committed,
-    rendered: &mut Rendered,
-) -> Effect {
+fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mut Rendered) -> Effect {
     let key = (diamond.info.id, diamond.head);
     committed.diamonds.insert(key, None);
     let arms = diamond.arms.iter();

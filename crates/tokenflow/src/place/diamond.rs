@@ -53,12 +53,7 @@ pub(super) fn diamonds<'p>(root: &'p Graph, info: &'p GraphInfo) -> Vec<GraphDia
     out
 }
 
-fn collect<'p>(
-    graph: &'p Graph,
-    info: &'p GraphInfo,
-    after: Option<Slot>,
-    out: &mut Vec<GraphDiamonds<'p>>,
-) {
+fn collect<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, out: &mut Vec<GraphDiamonds<'p>>) {
     crate::program::deep(|| {
         for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
             let graphs = block.items.iter().filter(|item| item.graph().is_some());
@@ -116,9 +111,9 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>) -> Vec<D
             .map(|chain| chain.into_iter().take_while(|&b| b != meet).collect())
             .collect();
         // Every way into an arm or the meeting point must come through this diamond.
-        let own = spines.iter().all(|spine| {
-            spine.first().is_none_or(|&first| preds[first] == 1)
-        });
+        let own = spines
+            .iter()
+            .all(|spine| spine.first().is_none_or(|&first| preds[first] == 1));
         let arriving: usize = spines
             .iter()
             .map(|spine| match spine.last() {
@@ -157,13 +152,7 @@ fn place(target: Target, exit: usize) -> usize {
 }
 
 /// Returns how many edges lead from the end of an arm, whose last spine block is `last`, to `meet`.
-fn arrivals(
-    graph: &Graph,
-    last: usize,
-    meet: usize,
-    exit: usize,
-    meets: &HashMap<usize, usize>,
-) -> usize {
+fn arrivals(graph: &Graph, last: usize, meet: usize, exit: usize, meets: &HashMap<usize, usize>) -> usize {
     if meets.get(&last) != Some(&meet) {
         return 1;
     }
@@ -181,13 +170,7 @@ fn arrivals(
 }
 
 /// Follows single edges and inner diamonds from `block` on; stops before coming back.
-fn chain(
-    graph: &Graph,
-    block: usize,
-    head: usize,
-    exit: usize,
-    meets: &HashMap<usize, usize>,
-) -> Vec<usize> {
+fn chain(graph: &Graph, block: usize, head: usize, exit: usize, meets: &HashMap<usize, usize>) -> Vec<usize> {
     let mut chain = Vec::new();
     let mut seen = HashSet::from([head]);
     let mut at = block;
@@ -216,13 +199,7 @@ pub(super) struct Committed {
 
 impl Committed {
     /// Returns what commits in a block, in order, or `None` if paths through it differ.
-    pub fn block(
-        &self,
-        graph: &Graph,
-        info: &GraphInfo,
-        b: usize,
-        commits: &Commits,
-    ) -> Option<Vec<Column>> {
+    pub fn block(&self, graph: &Graph, info: &GraphInfo, b: usize, commits: &Commits) -> Option<Vec<Column>> {
         let block = &graph.blocks[b];
         let mut columns = Vec::new();
         let slot = |slot: Option<Slot>, columns: &mut Vec<Column>| {
@@ -250,11 +227,7 @@ impl Committed {
                         _ => 1,
                     };
                     let each = inner.next().and_then(|info| self.graphs[info.id]);
-                    let all = if trip == 0 {
-                        0
-                    } else {
-                        each?.saturating_mul(trip)
-                    };
+                    let all = if trip == 0 { 0 } else { each?.saturating_mul(trip) };
                     if all > 0 {
                         columns.push(Column::Fixed(all));
                     }

@@ -82,12 +82,7 @@ impl Part<'_> {
         best
     }
 
-    fn merge(
-        &self,
-        base: &QueueSolution,
-        units: &[Unit],
-        merged: &BTreeSet<usize>,
-    ) -> QueueSolution {
+    fn merge(&self, base: &QueueSolution, units: &[Unit], merged: &BTreeSet<usize>) -> QueueSolution {
         let mut commits = base.commits.clone();
         for unit in units.iter().filter(|unit| merged.contains(&unit.class)) {
             for slot in &unit.slots {
@@ -110,9 +105,7 @@ impl Part<'_> {
         let new = solution.open.iter().filter(|w| !known.contains(w));
         let open: BTreeSet<u32> = new.map(|w| w.0).collect();
         if !open.is_empty() {
-            let met = |range: &Range<u32>| {
-                !range.is_empty() && open.range(range.clone()).next().is_some()
-            };
+            let met = |range: &Range<u32>| !range.is_empty() && open.range(range.clone()).next().is_some();
             let blamed = live().filter(|unit| unit.awaits.iter().any(met));
             return Some(blamed.map(|unit| unit.class).collect());
         }

@@ -48,12 +48,7 @@ impl Part<'_> {
     /// Returns true if `peel` makes some await force less, and none more, also when operations share
     /// groups;
     /// `grouped` is the solution without it.
-    pub(super) fn helps_with_groups(
-        &self,
-        peel: Peel,
-        grouped: &QueueSolution,
-        options: &Options,
-    ) -> bool {
+    pub(super) fn helps_with_groups(&self, peel: Peel, grouped: &QueueSolution, options: &Options) -> bool {
         let copy = copy_peeled(self.program, Some(peel));
         let part = Part::new(&copy.program, self.queue, self.drop_implied);
         let base = part.solve(copy.program.one_group_each(self.queue));
@@ -71,12 +66,7 @@ impl Part<'_> {
         comparison.less && comparison.forces_no_more()
     }
 
-    fn peel_one(
-        &self,
-        solution: &QueueSolution,
-        candidate: &Candidate,
-        limit: u64,
-    ) -> Option<Peel> {
+    fn peel_one(&self, solution: &QueueSolution, candidate: &Candidate, limit: u64) -> Option<Peel> {
         let most = Peel {
             id: candidate.id,
             iterations: limit.min(candidate.trip),
@@ -122,14 +112,7 @@ impl Part<'_> {
     }
 
     /// Returns true if `fewer` with counts `n` forces nothing more than `most` with `reference`.
-    fn as_good(
-        &self,
-        solution: &QueueSolution,
-        fewer: Peel,
-        n: &[N],
-        most: Peel,
-        reference: &[N],
-    ) -> bool {
+    fn as_good(&self, solution: &QueueSolution, fewer: Peel, n: &[N], most: Peel, reference: &[N]) -> bool {
         let copy = copy_peeled(self.program, Some(most));
         let index = Index::new(&copy.program);
         let commits = slots(&copy, &solution.commits);
@@ -143,9 +126,7 @@ impl Part<'_> {
             commits: &commits,
             n: &spread,
         };
-        compare(&copy.program, &index, self.queue, a, b)
-            .more
-            .is_empty()
+        compare(&copy.program, &index, self.queue, a, b).more.is_empty()
     }
 }
 

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Times async-opt from token form to NVVM beside a stock mlir-opt on the counted form of the same program.
+
+Both start from text and end where no gpux or nvgpu operation is left. README.md says what is measured and how.
+
+Needs Python 3.9 and nothing else.
+
+Exit status: 0 when both tools did their work, 1 otherwise. How fast they did it changes nothing about it.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+DEPTH = 4  # groups in flight in the rolling window
+OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
+UPSTREAM_PASSES = ("ConvertNVGPUToNVVMPass",)
+GLOBAL = "memref<1024xf32>"
+SHARED = "memref<1024xf32, #gpu.address_space<workgroup>>"
+
+
+class Failure(Exception):
+    """A tool did not do what it is measured at."""
+
+
+# The programs. Each is written once, for either form.
+
+
+class Tokens:
+    """Token form: what async-opt reads."""
+
+    token = "!async.token"
+
+    def copy(self, name):
+        return f"{name} = gpux.copy async %src[%i], %dst[%i], 4 : {GLOBAL} to {SHARED}\n"
+
+    def wait(self, tokens, _count):
+        return f"async.await {', '.join(tokens)}\n"
+
+    def nothing(self, name):
+        return f"{name} = async.ready\n"
+
+
+class Counted:
+    """Counted form: what upstream reads."""
+
+    token = "!nvgpu.device.async.token"
+
+    def copy(self, name):
+        return (
+            f"{name}_copy = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : {GLOBAL} to {SHARED}\n"
+            f"{name} = nvgpu.device_async_create_group {name}_copy\n"
+        )
+
+    def wait(self, tokens, count):
+        return f"nvgpu.device_async_wait {tokens[-1]} {{numGroups = {count} : i32}}\n"
+
+    def nothing(self, name):
+        return f"{name} = nvgpu.device_async_create_group\n"
+
+
+def window(form, copies):
+    """A rolling window: every copy is awaited when four more have been issued."""
+    for k in range(copies):
+        yield form.copy(f"%t{k}")
+        if k >= DEPTH:
+            yield form.wait([f"%t{k - DEPTH}"], DEPTH)
+
+
+def nest(form, copies):
+    """Loop nests of four copies each, which carry two tokens through both loops."""
+    both = f"({form.token}, {form.token})"
+    for k in range(copies // 4):
+        yield form.copy(f"%a{k}") + form.copy(f"%b{k}")
+        yield f"%o{k}:2 = scf.for %j{k} = %c0 to %i step %c1 iter_args(%x = %a{k}, %y = %b{k}) -> {both} {{\n"
+        yield f"%n:2 = scf.for %l = %c0 to %i step %c1 iter_args(%u = %x, %v = %y) -> {both} {{\n"
+        yield form.copy("%c") + form.wait(["%u"], 2)
+        yield f"scf.yield %v, %c : {form.token}, {form.token}\n}}\n"
+        yield form.copy("%d") + form.wait(["%n#0"], 2)
+        yield f"scf.yield %n#1, %d : {form.token}, {form.token}\n}}\n"
+        yield form.wait([f"%o{k}#0", f"%o{k}#1"], 0)
+
+
+def branches(form, copies):
+    """Copies under a condition, in a rolling window; without the condition there is an empty group."""
+    for k in range(copies):
+        yield f"%t{k} = scf.if %p -> {form.token} {{\n"
+        yield form.copy("%c") + f"scf.yield %c : {form.token}\n}} else {{\n"
+        yield form.nothing("%r") + f"scf.yield %r : {form.token}\n}}\n"
+        if k >= DEPTH:
+            yield form.wait([f"%t{k - DEPTH}"], DEPTH)
+
+
+SHAPES = {"window": window, "nest": nest, "branches": branches}
+
+
+def write_program(path, shape, form, copies):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"func.func @kernel(%src: {GLOBAL}, %dst: {SHARED}, %i: index, %p: i1) {{\n")
+        file.write("%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n")
+        file.writelines(SHAPES[shape](form, copies))
+        file.write("return\n}\n")
+
+
+# The tools.
+
+
+class Tool:
+    """A tool, the option that has it convert, and the passes that count."""
+
+    def __init__(self, name, binary, form, pipeline, passes):
+        self.name, self.binary, self.form, self.pipeline, self.passes = name, binary, form, pipeline, passes
+
+    def run(self, arguments):
+        """Runs the tool; returns its stderr and what the kernel says of it."""
+        with tempfile.TemporaryFile("w+") as stderr:
+            process = subprocess.Popen([self.binary, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=stderr)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            stderr.seek(0)
+            text = stderr.read()
+        if process.returncode != 0:
+            raise Failure(f"{self.name} exited with {process.returncode}: {text[:2000]}")
+        return text, usage
+
+    def measure(self, program):
+        """Returns the seconds in the passes that count, the peak memory in MB, and the seconds in the last of them."""
+        text, usage = self.run([program, self.pipeline, "--mlir-timing", "-o", os.devnull])
+        seconds = [self.seconds(text, name) for name in self.passes]
+        return sum(seconds), usage.ru_maxrss / 1024, seconds[-1]
+
+    def seconds(self, timing, name):
+        """The wall time of the pass `name`: with threads there is a column of user time before it."""
+        for line in timing.splitlines():
+            if line.split()[-1:] == [name]:
+                return float(re.findall(r"([\d.]+) \(", line)[-1])
+        raise Failure(f"{self.name} says nothing of {name}:\n{timing[:2000]}")
+
+    def check(self, program, copies):
+        """Checks that the passes that count leave nothing to do."""
+        result = subprocess.run(
+            [self.binary, program, self.pipeline], capture_output=True, text=True, check=False
+        )
+        if result.returncode != 0:
+            raise Failure(f"{self.name} exited with {result.returncode}: {result.stderr[:2000]}")
+        left = re.search(r"\b(gpux|nvgpu|async)\.\w+", re.sub(r"\bnvvm\.[\w.]+", "", result.stdout))
+        if left:
+            raise Failure(f"{self.name} leaves a {left[0]}")
+        lowered = result.stdout.count("nvvm.cp.async.shared.global")
+        if lowered != copies:
+            raise Failure(f"{self.name} makes {lowered} copies of {copies}")
+
+    def version(self):
+        """The version of LLVM it is built with."""
+        text = subprocess.run([self.binary, "--version"], capture_output=True, text=True, check=True).stdout
+        version = re.search(r"LLVM (?:version )?([\d.]+)", text)
+        return version[1] if version else "unknown"
+
+
+def tools(arguments):
+    ours = "--pass-pipeline=builtin.module(func.func(gpux-tokens-to-groups),gpux-to-nvvm)"
+    theirs = "--pass-pipeline=builtin.module(convert-nvgpu-to-nvvm)"
+    return (
+        Tool("async-opt", arguments.async_opt, Tokens(), ours, OUR_PASSES),
+        Tool("mlir-opt", arguments.mlir_opt, Counted(), theirs, UPSTREAM_PASSES),
+    )
+
+
+# The measurement.
+
+
+def alternate(measure, repetitions):
+    """Calls `measure(0)` and `measure(1)` in turn, so that what else the machine does hits both alike."""
+    rounds = [(measure(0), measure(1)) for _ in range(repetitions)]
+    return [list(side) for side in zip(*rounds)]
+
+
+def measure_shape(pair, shape, sizes, repetitions, folder):
+    """Returns rows of size, both times, their ratio, both peaks, the seconds of our last pass and the runs."""
+    rows = []
+    for size in sizes:
+        programs = [folder / f"{tool.name}.mlir" for tool in pair]
+        for tool, program in zip(pair, programs):
+            write_program(program, shape, tool.form, size)
+            if size == sizes[0]:
+                tool.check(program, size)
+        # What takes minutes needs no repetition to be told from noise.
+        times = repetitions if size <= 100_000 else 1
+        ours, theirs = alternate(lambda side: pair[side].measure(programs[side]), times)
+        ratio = statistics.median(a[0] / b[0] for a, b in zip(ours, theirs))
+        seconds = [statistics.median(run[0] for run in side) for side in (ours, theirs)]
+        memory = [statistics.median(run[1] for run in side) for side in (ours, theirs)]
+        lowering = statistics.median(run[2] for run in ours)
+        rows.append((size, *seconds, ratio, *memory, lowering, times))
+        note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
+        print(note, file=sys.stderr, flush=True)
+    return rows
+
+
+def measure_start(pair, repetitions, folder):
+    """Returns the milliseconds that each tool takes for an empty module."""
+    empty = folder / "empty.mlir"
+    empty.write_text("module {}\n", encoding="utf-8")
+
+    def start(side):
+        begin = time.monotonic()
+        pair[side].run([empty, "-o", os.devnull])
+        return time.monotonic() - begin
+
+    sides = alternate(start, 4 * repetitions)
+    return [1000 * statistics.median(side) for side in sides]
+
+
+# The report.
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "|".join(["---:"] * len(header)) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def growth(rows, column):
+    """How the time of each row compares to that of the row before, per copy."""
+    yield "-"
+    for before, row in zip(rows, rows[1:]):
+        yield f"{row[column] / before[column] / (row[0] / before[0]):.2f}"
+
+
+def format_shape(shape, rows):
+    header = ["copies", "async-opt", "of it lowering", "mlir-opt", "ratio", "growth", "mlir-opt's", "peak", "mlir-opt's", "ratio", "runs"]
+    cells = [
+        [
+            f"{size:,}".replace(",", " "),
+            f"{ours:.4f} s",
+            f"{lowering:.4f} s",
+            f"{theirs:.4f} s",
+            f"**{ratio:.2f}**",
+            ours_growth,
+            theirs_growth,
+            f"{ours_memory:.0f} MB",
+            f"{theirs_memory:.0f} MB",
+            f"{ours_memory / theirs_memory:.2f}",
+            str(times),
+        ]
+        for (size, ours, theirs, ratio, ours_memory, theirs_memory, lowering, times), ours_growth, theirs_growth in zip(
+            rows, growth(rows, 1), growth(rows, 2)
+        )
+    ]
+    return f"### {shape}: {SHAPES[shape].__doc__.rstrip('.').lower()}\n\n{table(header, cells)}\n"
+
+
+def cpu_model():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown CPU"
+    model = re.search(r"model name\s*:\s*(.*)", text)
+    return model[1] if model else "unknown CPU"
+
+
+def format_report(pair, start, shapes, loads):
+    cores = len(os.sched_getaffinity(0))
+    quiet = max(loads) < cores
+    lines = [
+        f"## {datetime.date.today().isoformat()}",
+        "",
+        f"{cpu_model()}, {cores} cores; async-opt on LLVM {pair[0].version()}, mlir-opt of LLVM {pair[1].version()}.",
+        f"Load average {loads[0]:.1f} at the start, {loads[1]:.1f} at the end: "
+        + (
+            "the machine was otherwise idle."
+            if quiet
+            else "**other jobs ran on the machine**, so absolute times are too long; the ratios are of runs in turn."
+        ),
+        "",
+        f"Start-up with an empty module: async-opt {start[0]:.0f} ms, mlir-opt {start[1]:.0f} ms, "
+        f"ratio {start[0] / start[1]:.2f}.",
+        "",
+    ]
+    return "\n".join(lines) + "\n" + "\n".join(format_shape(shape, rows) for shape, rows in shapes.items())
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    prefix = os.environ.get("MLIR_SYS_220_PREFIX", "/usr/lib/llvm-22")
+    ours = os.environ.get("ASYNC_OPT", ROOT / "target/release/async-opt")
+    parser.add_argument("--async-opt", default=ours, help="a release build of ours (default: ASYNC_OPT, or target/release)")
+    parser.add_argument("--mlir-opt", default=f"{prefix}/bin/mlir-opt", help="the stock mlir-opt")
+    parser.add_argument("--max", type=int, default=100_000, help="the most copies, up to 1000000 (see README.md)")
+    parser.add_argument("--repetitions", type=int, default=5, help="runs of each tool up to 100000 copies (one above)")
+    parser.add_argument("--shape", action="append", choices=SHAPES, help="only this shape (may be repeated)")
+    parser.add_argument("--record", action="store_true", help="write the tables to RESULTS.md")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    pair = tools(arguments)
+    for tool in pair:
+        if not os.access(tool.binary, os.X_OK):
+            raise Failure(f"no {tool.name} at {tool.binary}: run `cargo build --release`, or tools/setup for mlir-opt")
+    sizes = [size for size in SIZES if size <= arguments.max]
+    before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        start = measure_start(pair, arguments.repetitions, folder)
+        shapes = {}
+        for shape in arguments.shape or SHAPES:
+            some = sizes if shape == "window" or arguments.shape else [size for size in sizes if size <= 100_000]
+            shapes[shape] = measure_shape(pair, shape, some, arguments.repetitions, folder)
+    text = format_report(pair, start, shapes, (before, os.getloadavg()[0]))
+    print(text)
+    if arguments.record:
+        title = "# Conversion time beside upstream's\n\nWritten by `bench.py --record`; README.md says what the columns are.\n\n"
+        (HERE / "RESULTS.md").write_text(title + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"error: {failure}")
