@@ -10,7 +10,7 @@
 //! **Refusals.** No commit is added: a copy that no group commits is only warned of. A wait whose token may come from
 //! elsewhere (an argument, a call, memory) can't be counted: it stays as it is, with a remark.
 //!
-//! [`solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
+//! [`mod@solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
 
 mod memory;
 mod relax;
