@@ -6,7 +6,7 @@
 //! out by what the comparison finds, so that the usual program costs a handful of solutions; single
 //! candidates are tried one by one within a budget.
 //!
-//! The body is cut into [`segments`] first, so that the number of trials depends on a segment's size
+//! The body is cut into [`mod@segments`] first, so that the number of trials depends on a segment's size
 //! and not on the program's.
 
 mod balance;
