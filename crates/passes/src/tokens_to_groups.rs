@@ -10,8 +10,8 @@
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
 //! The phases, each a module: [`normalize`] writes asynchronous regions, dependencies and escapes as awaits; the
-//! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, and all starts
-//! again; [`emit`] writes the solution; [`erase`] removes the tokens.
+//! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
+//! read again; [`emit`] writes the solution; [`erase`] removes the tokens.
 
 mod emit;
 mod erase;
@@ -28,9 +28,6 @@ use async_dialects::pass::{
 };
 use std::collections::HashSet;
 use tokenflow::{Options, Solution};
-
-/// Rounds of peeling: loops inside of peeled loops are looked at in the next one.
-const PEEL_ROUNDS: usize = 4;
 
 /// The pass.
 pub struct TokensToGroups;
@@ -128,31 +125,24 @@ struct Translated<'c> {
     solution: Solution,
 }
 
-/// Solves `function`, which `skeleton` was read from, and peels its loops until no more is to be peeled.
+/// Solves `function`, which `skeleton` was read from, and peels its loops as the solution says.
 fn translate<'c>(
     function: Op<'c>,
     vocabulary: &Gpux<'c>,
     mut skeleton: Skeleton<'c>,
     options: &Options,
 ) -> Translated<'c> {
+    let solution = tokenflow::solve(&skeleton.program, options);
     let mut peeled = HashSet::new();
-    let mut options = *options;
-    for round in 0.. {
-        if round == PEEL_ROUNDS {
-            options.unroll_limit = 0;
-        }
-        let solution = tokenflow::solve(&skeleton.program, &options);
-        if solution.peel.is_empty() {
-            return Translated {
-                origins: Origins::new(&skeleton),
-                skeleton,
-                solution,
-            };
-        }
-        peel::peel(&skeleton, &solution.peel, &mut peeled);
+    for round in &solution.peel {
+        peel::peel(&skeleton, round, &mut peeled);
         skeleton = skeleton::read(function, vocabulary, &peeled);
     }
-    unreachable!("the last round peels nothing")
+    Translated {
+        origins: Origins::new(&skeleton),
+        skeleton,
+        solution,
+    }
 }
 
 /// Returns true if `function` runs on the device: it stands in a `gpu.module`, or has an operation of a group queue, or

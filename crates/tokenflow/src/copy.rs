@@ -24,22 +24,33 @@ pub(crate) struct Copy {
     pub loops: Vec<LoopId>,
 }
 
-/// Returns the program with the first iterations of a loop peeled off.
+/// Returns the program with the first iterations of some loops peeled off; those inside of others in
+/// every copy of the outer ones. Loops, awaits and slots are numbered in program order again.
 #[must_use]
-pub fn peel(program: &Program, peel: &Peel) -> Program {
-    copy_peeled(program, Some(*peel)).program
+pub fn peel(program: &Program, peels: &[Peel]) -> Program {
+    copy_peeled(program, peels).program
 }
 
-/// Copies the program, peeled if so asked.
-pub(crate) fn copy_peeled(program: &Program, peel: Option<Peel>) -> Copy {
-    let mut copier = Copier::new(program.queues, peel);
+/// Returns true if slots, awaits and loops are numbered in program order.
+pub(crate) fn is_in_order(program: &Program) -> bool {
+    let Copy {
+        awaits, slots, loops, ..
+    } = copy_peeled(program, &[]);
+    awaits.into_iter().map(|w| w.0).eq(0..program.awaits)
+        && slots.into_iter().map(|slot| slot.0).eq(0..program.slots)
+        && loops.into_iter().map(|id| id.0).eq(0..program.loops)
+}
+
+/// Copies the program, with some loops peeled.
+pub(crate) fn copy_peeled(program: &Program, peels: &[Peel]) -> Copy {
+    let mut copier = Copier::new(program.queues, peels);
     copier.out.program.body = copier.graph(&program.body);
     copier.out
 }
 
 /// Copies a range of items of the first block, which must not use tokens from before it.
 pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
-    let mut copier = Copier::new(program.queues, None);
+    let mut copier = Copier::new(program.queues, &[]);
     let mut block = Block::default();
     copier.items(&program.body.blocks[0].items[items], &mut block.items);
     block.edges.push(Edge {
@@ -52,12 +63,12 @@ pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
 
 struct Copier {
     out: Copy,
-    peel: Option<Peel>,
+    peels: HashMap<LoopId, u64>,
     tokens: HashMap<Token, Token>,
 }
 
 impl Copier {
-    fn new(queues: u8, peel: Option<Peel>) -> Self {
+    fn new(queues: u8, peels: &[Peel]) -> Self {
         Self {
             out: Copy {
                 program: Program::new(queues),
@@ -65,7 +76,7 @@ impl Copier {
                 slots: Vec::new(),
                 loops: Vec::new(),
             },
-            peel,
+            peels: peels.iter().map(|peel| (peel.id, peel.iterations)).collect(),
             tokens: HashMap::new(),
         }
     }
@@ -185,43 +196,54 @@ impl Copier {
 
     fn repeat(&mut self, repeat: &Repeat, out: &mut Vec<Item>) {
         let mut inits = self.uses(&repeat.inits);
-        let mut trip = repeat.trip;
-        if let Some(peel) = self.peel
-            && peel.id == repeat.id
-        {
-            for _ in 0..peel.iterations.min(trip) {
-                trip -= 1;
-                let graph = self.graph(&repeat.body);
-                let results = if trip == 0 {
-                    self.uses(&repeat.results)
-                } else {
-                    inits.iter().map(|_| self.out.program.token()).collect()
-                };
-                out.push(Item::Nested(Nested {
-                    graph,
-                    inits,
-                    results: results.clone(),
-                    after: repeat
-                        .after
-                        .filter(|_| trip == 0)
-                        .and_then(|slot| self.slot(Some(slot))),
-                }));
-                inits = results;
+        let peeled = self.peels.get(&repeat.id).map_or(0, |&n| n.min(repeat.trip));
+        for _ in 0..peeled {
+            inits = self.iteration(&repeat.body, &inits, out);
+        }
+        let trip = repeat.trip - peeled;
+        if peeled > 0 && trip == 0 {
+            // The last iteration's tokens are the results; these have been used before they were known.
+            for (&result, of) in repeat.results.iter().zip(inits) {
+                let token = self.known_def(result);
+                out.push(Item::Join { token, of: vec![of] });
             }
-            if trip == 0 {
-                return;
-            }
+            return;
         }
         self.out.loops.push(repeat.id);
         let new = Repeat {
             id: self.out.program.new_loop(),
             trip,
-            peelable: repeat.peelable && trip == repeat.trip,
+            peelable: repeat.peelable && peeled == 0,
             body: self.graph(&repeat.body),
             inits,
             results: self.uses(&repeat.results),
             after: self.slot(repeat.after),
         };
         out.push(Item::Repeat(new));
+    }
+
+    /// Copies one iteration of a loop; returns the tokens it hands on.
+    fn iteration(&mut self, body: &Graph, inits: &[Token], out: &mut Vec<Item>) -> Vec<Token> {
+        if let [block] = body.blocks.as_slice()
+            && let [edge] = block.edges.as_slice()
+        {
+            for item in &block.items {
+                let defs: Vec<Token> = crate::index::defs(item).collect();
+                self.defs(&defs);
+            }
+            self.tokens
+                .extend(block.params.iter().copied().zip(inits.iter().copied()));
+            self.items(&block.items, out);
+            return self.uses(&edge.args);
+        }
+        let graph = self.graph(body);
+        let results: Vec<Token> = inits.iter().map(|_| self.out.program.token()).collect();
+        out.push(Item::Nested(Nested {
+            graph,
+            inits: inits.to_vec(),
+            results: results.clone(),
+            after: None,
+        }));
+        results
     }
 }

@@ -15,12 +15,13 @@ mod groups;
 mod peeling;
 mod segments;
 
+use self::peeling::Round;
 use self::segments::segments;
 use crate::compare::{Comparison, Translation, compare};
-use crate::copy::{Copy, Peel, copy_items};
+use crate::copy::{Peel, copy_items};
 use crate::eval::{N, NO_WAIT};
 use crate::index::Index;
-use crate::program::{Commits, Item, Program, Queue, Slot};
+use crate::program::{Commits, Item, LoopId, Program, Queue, Slot};
 use crate::solve::{QueueSolution, solve_indexed, solve_queue};
 
 /// What to do beyond exact counts for one group per operation.
@@ -50,11 +51,11 @@ impl Default for Options {
 /// The translation of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Solution {
-    /// For each queue, its commits and waits.
+    /// Rounds of loops to be peeled (see [`peel`](crate::peel)), each of the program that the round
+    /// before it leaves.
+    pub peel: Vec<Vec<Peel>>,
+    /// For each queue, the commits and waits of the program that is left.
     pub queues: Vec<QueueSolution>,
-    /// Loops to be peeled. If there are any, `queues` holds for the program as it is, and the one to
-    /// use is the solution of the peeled program.
-    pub peel: Vec<Peel>,
     /// The slot behind (or at the meeting point of) branches whose arms commit unequal numbers of
     /// groups and can't be made equal, because of a loop of unknown trip count in one of them.
     pub uneven: Vec<Slot>,
@@ -63,56 +64,17 @@ pub struct Solution {
 /// Translates a program whose operations are committed at its slots.
 #[must_use]
 pub fn solve(program: &Program, options: &Options) -> Solution {
-    let wholes: Vec<(Part, QueueSolution)> = (0..program.queues)
-        .map(|q| {
-            let part = Part::new(program, Queue(q), options.drop_implied);
-            let base = part.solve(program.one_group_each(Queue(q)));
-            (part, base)
-        })
-        .collect();
-    let segments = segments(program, &wholes);
-    let mut solution = Solution::default();
-    if segments.len() < 2 {
-        for (part, base) in wholes {
-            let placed = part.place(&base, options);
-            solution.queues.push(placed.best);
-            solution.peel.extend(placed.peel);
-            solution.uneven.extend(placed.uneven);
-        }
-        return solution;
-    }
-    solution.queues.extend(wholes.into_iter().map(|(_, base)| base));
-    for items in segments {
-        let copy = copy_items(program, items);
-        for q in 0..program.queues {
-            let part = Part::new(&copy.program, Queue(q), options.drop_implied);
-            let base = part.solve(copy.program.one_group_each(Queue(q)));
-            add_segment(&mut solution, usize::from(q), &copy, part.place(&base, options));
-        }
-        if !crate::solve::reaches_end(&copy.program) {
-            // What comes behind is never run.
-            break;
-        }
+    debug_assert!(crate::copy::is_in_order(program), "numbered in program order");
+    let (rounds, placed) = Whole::new(program, options.drop_implied).place(options);
+    let mut solution = Solution {
+        peel: rounds.into_iter().map(|round| round.peels).collect(),
+        ..Solution::default()
+    };
+    for placed in placed {
+        solution.queues.push(placed.best);
+        solution.uneven.extend(placed.uneven);
     }
     solution
-}
-
-/// Writes the translation of a segment over that of the whole.
-fn add_segment(solution: &mut Solution, q: usize, copy: &Copy, placed: Placed) {
-    let whole = &mut solution.queues[q];
-    for (&slot, &commits) in copy.slots.iter().zip(&placed.best.commits) {
-        whole.commits[slot.0 as usize] = commits;
-    }
-    for (&w, &wait) in copy.awaits.iter().zip(&placed.best.waits) {
-        whole.waits[w.0 as usize] = wait;
-    }
-    solution.peel.extend(placed.peel.into_iter().map(|peel| Peel {
-        id: copy.loops[peel.id.0 as usize],
-        ..peel
-    }));
-    let uneven = placed.uneven.iter();
-    let uneven = uneven.map(|slot| copy.slots[slot.0 as usize]);
-    solution.uneven.extend(uneven);
 }
 
 /// Solves a program whose commits are given, one vector for each queue.
@@ -122,6 +84,131 @@ pub fn solve_given(program: &Program, commits: &[Commits], drop_implied: bool) -
         .zip(commits)
         .map(|(q, commits)| solve_queue(program, Queue(q), commits.clone(), drop_implied))
         .collect()
+}
+
+/// A program with the exact solutions for one group per operation.
+struct Whole<'p> {
+    program: &'p Program,
+    parts: Vec<Part<'p>>,
+    bases: Vec<QueueSolution>,
+}
+
+impl<'p> Whole<'p> {
+    fn new(program: &'p Program, drop_implied: bool) -> Self {
+        let queues = (0..program.queues).map(Queue);
+        let parts: Vec<Part> = queues
+            .map(|queue| Part::new(program, queue, drop_implied))
+            .collect();
+        let bases = parts.iter();
+        let bases = bases.map(|part| part.solve(program.one_group_each(part.queue)));
+        Self {
+            program,
+            bases: bases.collect(),
+            parts,
+        }
+    }
+
+    /// Places the commits of every queue, after some rounds of peeling.
+    fn place(&self, options: &Options) -> (Vec<Round>, Vec<Placed>) {
+        let segments = segments(self);
+        if segments.len() < 2 {
+            let parts = self.parts.iter().zip(&self.bases);
+            let placed = parts.map(|(part, base)| part.place(base, options)).collect();
+            return peeling::peel(self, placed, options);
+        }
+        let mut all = Joined::new(self);
+        for items in segments {
+            let copy = copy_items(self.program, items);
+            let (rounds, placed) = Whole::new(&copy.program, options.drop_implied).place(options);
+            all.add(&copy.program, rounds, placed);
+            if !crate::solve::reaches_end(&copy.program) {
+                // What comes behind is never run.
+                break;
+            }
+        }
+        all.finish()
+    }
+}
+
+/// The segments of a program put together. Everything is numbered in program order, so the numbers of a
+/// segment go on from those of the segments before it.
+struct Joined<'a, 'p> {
+    whole: &'a Whole<'p>,
+    rounds: Vec<Round>,
+    placed: Vec<Placed>,
+    /// How many slots, awaits and loops of the program are done with.
+    slots: usize,
+    awaits: usize,
+    loops: u32,
+}
+
+impl<'a, 'p> Joined<'a, 'p> {
+    fn new(whole: &'a Whole<'p>) -> Self {
+        let mut new = Self {
+            whole,
+            rounds: Vec::new(),
+            placed: vec![Placed::default(); whole.bases.len()],
+            slots: 0,
+            awaits: 0,
+            loops: 0,
+        };
+        // The start of the body is in no segment.
+        new.untouched(whole.program.body.blocks[0].start.map_or(0, |_| 1), 0);
+        new
+    }
+
+    /// Takes over so many slots and awaits as they were.
+    fn untouched(&mut self, slots: usize, awaits: usize) {
+        for (placed, base) in self.placed.iter_mut().zip(&self.whole.bases) {
+            placed.append(&Placed::new(&QueueSolution {
+                commits: base.commits[self.slots..][..slots].to_vec(),
+                waits: base.waits[self.awaits..][..awaits].to_vec(),
+                open: Vec::new(),
+            }));
+        }
+        self.slots += slots;
+        self.awaits += awaits;
+    }
+
+    fn add(&mut self, segment: &Program, rounds: Vec<Round>, placed: Vec<Placed>) {
+        // What the segments so far leave of their loops in each round, or had from the start.
+        while self.rounds.len() < rounds.len() {
+            let loops_left = self.rounds.last().map_or(self.loops, |round| round.loops_left);
+            self.rounds.push(Round {
+                peels: Vec::new(),
+                loops_left,
+            });
+        }
+        let mut before = self.loops;
+        let mut left = segment.loops;
+        let mut rounds = rounds.into_iter();
+        for all in &mut self.rounds {
+            let shift = std::mem::replace(&mut before, all.loops_left);
+            if let Some(round) = rounds.next() {
+                all.peels.extend(round.peels.into_iter().map(|peel| Peel {
+                    id: LoopId(shift + peel.id.0),
+                    ..peel
+                }));
+                left = round.loops_left;
+            }
+            all.loops_left += left;
+        }
+        for (all, placed) in self.placed.iter_mut().zip(placed) {
+            all.append(&placed);
+        }
+        self.slots += segment.slots as usize;
+        self.awaits += segment.awaits as usize;
+        self.loops += segment.loops;
+    }
+
+    fn finish(mut self) -> (Vec<Round>, Vec<Placed>) {
+        let program = self.whole.program;
+        self.untouched(
+            program.slots as usize - self.slots,
+            program.awaits as usize - self.awaits,
+        );
+        (self.rounds, self.placed)
+    }
 }
 
 /// A program under one queue's view.
@@ -135,10 +222,31 @@ struct Part<'p> {
 }
 
 /// The result for a [`Part`].
+#[derive(Clone, Default)]
 struct Placed {
+    /// One group per operation, balanced if so asked.
+    ungrouped: QueueSolution,
     best: QueueSolution,
-    peel: Vec<Peel>,
     uneven: Vec<Slot>,
+}
+
+impl Placed {
+    fn new(base: &QueueSolution) -> Self {
+        Self {
+            ungrouped: base.clone(),
+            best: base.clone(),
+            uneven: Vec::new(),
+        }
+    }
+
+    /// Adds the result for what comes next in the program.
+    fn append(&mut self, next: &Placed) {
+        let slots = u32::try_from(self.best.commits.len()).unwrap_or(u32::MAX);
+        let uneven = next.uneven.iter();
+        self.uneven.extend(uneven.map(|slot| Slot(slots + slot.0)));
+        self.ungrouped.append(&next.ungrouped);
+        self.best.append(&next.best);
+    }
 }
 
 impl<'p> Part<'p> {
@@ -155,30 +263,20 @@ impl<'p> Part<'p> {
 
     /// Places commits; `base` is the solution for one group per operation.
     fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
-        let mut placed = Placed {
-            best: base.clone(),
-            peel: Vec::new(),
-            uneven: Vec::new(),
-        };
-        if placed.best.waits.iter().all(Option::is_none) && !options.form_groups {
+        let mut placed = Placed::new(base);
+        if base.waits.iter().all(Option::is_none) && !options.form_groups {
             return placed;
         }
         let mut columns = Vec::new();
         if options.balance {
             let balanced = self.balance(base);
+            placed.ungrouped = balanced.solution.clone();
             placed.best = balanced.solution;
             placed.uneven = balanced.uneven;
             columns = balanced.columns;
         }
-        // Groups are judged against the peeled program's, so peeling is decided without them.
-        if options.unroll_limit > 0 {
-            placed.peel = self.peel(&placed.best, options.unroll_limit);
-        }
         if options.form_groups {
-            placed.best = self.form_groups_balanced(base, &placed.best, &columns);
-            placed
-                .peel
-                .retain(|peel| self.helps_with_groups(*peel, &placed.best, options));
+            placed.best = self.form_groups_balanced(base, &placed.ungrouped, &columns);
         }
         placed
     }

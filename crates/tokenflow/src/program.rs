@@ -6,6 +6,9 @@
 //! its regions. A loop that runs a constant number of times is an [`Item::Repeat`]. Tokens are in
 //! SSA form: each is defined once, and a nested graph may use the tokens of the graphs around it.
 //!
+//! Slots, awaits and loops are numbered in program order, a loop or block before what is inside of it
+//! and a slot behind an item after it.
+//!
 //! Execution: a graph starts at block 0 and runs a block's items in order, then takes one of the
 //! block's edges; every choice is independent of every other one. An edge to [`Target::Exit`] leaves
 //! the graph and hands its arguments to the item's results. A block without edges ends the program.

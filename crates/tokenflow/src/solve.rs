@@ -35,7 +35,7 @@ pub struct Count {
 }
 
 /// What is emitted for one queue.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QueueSolution {
     /// How many commits are inserted at each slot.
     pub commits: Commits,
@@ -43,6 +43,16 @@ pub struct QueueSolution {
     pub waits: Vec<Option<Count>>,
     /// Awaits that may be met with a token whose group is still open, so that no wait covers it.
     pub open: Vec<Await>,
+}
+
+impl QueueSolution {
+    /// Adds the solution of what comes next in the program.
+    pub(crate) fn append(&mut self, next: &Self) {
+        let awaits = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);
+        self.commits.extend_from_slice(&next.commits);
+        self.waits.extend_from_slice(&next.waits);
+        self.open.extend(next.open.iter().map(|w| Await(awaits + w.0)));
+    }
 }
 
 /// Solves one queue for given commits. Without `drop_implied` every await gets the distance of its

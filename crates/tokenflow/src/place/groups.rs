@@ -133,26 +133,36 @@ impl Part<'_> {
 }
 
 /// Tokens that flow together (union-find).
-struct Flow(Vec<u32>);
+struct Flow {
+    parents: Vec<u32>,
+    /// Tokens that are complete from the start; what else they flow to is no tie.
+    ready: Vec<bool>,
+}
 
 impl Flow {
     fn new(tokens: u32) -> Self {
-        Self((0..tokens).collect())
+        Self {
+            parents: (0..tokens).collect(),
+            ready: vec![false; tokens as usize],
+        }
     }
 
     fn find(&mut self, token: Token) -> u32 {
         let mut at = token.0;
-        while self.0[at as usize] != at {
-            let up = self.0[at as usize];
-            self.0[at as usize] = self.0[up as usize];
+        while self.parents[at as usize] != at {
+            let up = self.parents[at as usize];
+            self.parents[at as usize] = self.parents[up as usize];
             at = up;
         }
         at
     }
 
     fn join(&mut self, a: Token, b: Token) {
+        if self.ready[a.0 as usize] || self.ready[b.0 as usize] {
+            return;
+        }
         let (a, b) = (self.find(a), self.find(b));
-        self.0[a.max(b) as usize] = a.min(b);
+        self.parents[a.max(b) as usize] = a.min(b);
     }
 }
 
@@ -222,6 +232,8 @@ impl Finder<'_, '_> {
     fn item_flow(&mut self, item: &Item) {
         match item {
             Item::Join { token, of } => {
+                let ready = of.iter().all(|from| self.flow.ready[from.0 as usize]);
+                self.flow.ready[token.0 as usize] = ready;
                 for &from in of {
                     self.flow.join(from, *token);
                     self.joined.join(from, *token);

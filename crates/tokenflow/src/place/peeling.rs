@@ -3,159 +3,387 @@
 //! A loop body has one count for each await, however different its iterations are. A loop is a
 //! candidate where peeling as many iterations as allowed makes some await force less. As few are
 //! peeled as give the same counts: trailing iterations that agree stay a loop.
+//!
+//! Loops inside of peeled loops are looked at again in the next round, copy by copy. A round is kept
+//! if the program that it leaves, placed anew, is better than the one before it; with groups, the
+//! fewest rounds are kept that are as good as all of them.
 
-use super::{Options, Part, counts};
+use super::{Options, Part, Placed, Whole, counts};
 use crate::compare::{Translation, compare};
 use crate::copy::{Copy, Peel, copy_peeled};
 use crate::eval::N;
 use crate::index::Index;
-use crate::program::{Commits, Item, LoopId};
+use crate::program::{Await, Commits, Item, LoopId, Program, Repeat, Slot};
 use crate::solve::{QueueSolution, solve_indexed};
+use std::collections::BTreeMap;
 
-struct Candidate {
-    id: LoopId,
-    trip: u64,
+/// Rounds of peeling at most.
+const ROUNDS: usize = 4;
+
+/// Loops that are peeled together.
+pub(super) struct Round {
+    pub peels: Vec<Peel>,
+    /// How many loops the program has then.
+    pub loops_left: u32,
 }
 
-impl Part<'_> {
-    pub(super) fn peel(&self, solution: &QueueSolution, limit: u64) -> Vec<Peel> {
-        let mut candidates = Vec::new();
-        self.program.body.visit(&mut |item| {
-            if let Item::Repeat(repeat) = item
-                && repeat.peelable
-                && repeat.trip > 1
-            {
-                let mut awaits = false;
-                repeat.body.visit(&mut |item| {
-                    awaits |= matches!(item, Item::Await { site, .. }
-                        if solution.waits[site.0 as usize].is_some());
-                });
-                if awaits {
-                    candidates.push(Candidate {
-                        id: repeat.id,
-                        trip: repeat.trip,
-                    });
-                }
-            }
+/// Returns what to peel, and the translation of what is left; `placed` is that of the unpeeled program.
+pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Vec<Round>, Vec<Placed>) {
+    if options.unroll_limit == 0 {
+        return (Vec::new(), placed);
+    }
+    let first = Stage::unpeeled(whole.program, placed);
+    let mut stages = Vec::new();
+    for _ in 0..ROUNDS {
+        let last = stages.last().map_or(&first, |(_, stage)| stage);
+        match last.next(options) {
+            Some(next) => stages.push(next),
+            None => break,
+        }
+    }
+    if options.form_groups && !stages.is_empty() {
+        with_groups(&first, &mut stages, options);
+    }
+    let mut placed = first.placed;
+    let mut rounds = Vec::new();
+    for (peels, stage) in stages {
+        placed = stage.placed;
+        rounds.push(Round {
+            peels,
+            loops_left: stage.program.loops,
         });
-        candidates
-            .iter()
-            .take(self.trials)
-            .filter_map(|candidate| self.peel_one(solution, candidate, limit))
-            .collect()
+    }
+    (rounds, placed)
+}
+
+/// Keeps as few stages as do, so that groups force no more than one group per operation does in the last
+/// one, and no more than groups without peeling.
+fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
+    let Some((_, last)) = stages.last() else { return };
+    let whole = Whole::new(&last.program, options.drop_implied);
+    let ungrouped = last.ungrouped();
+    // The groups of every stage, in the last one's program.
+    let mut carried = vec![last.best()];
+    for i in (0..stages.len()).rev() {
+        let before = if i == 0 { first } else { &stages[i - 1].1 };
+        let mut best = before.best();
+        for (_, stage) in &stages[i..] {
+            best = stage.carry(&best);
+        }
+        carried.insert(0, best);
+    }
+    let allowed = |solutions: &[QueueSolution]| judge(&whole, &ungrouped, solutions).no_more;
+    let mut keep: Option<usize> = None;
+    for (i, best) in carried.iter().enumerate() {
+        if allowed(best) && keep.is_none_or(|kept| judge(&whole, &carried[kept], best).better()) {
+            keep = Some(i);
+        }
+    }
+    let keep = keep.unwrap_or(stages.len());
+    if judge(&whole, &carried[0], &carried[keep]).no_more {
+        stages.truncate(keep);
+        without_idle(first, stages, options);
+        return;
+    }
+    // The groups of the unpeeled program have made something equal. With exact counts for them, the peeled
+    // program is as good everywhere.
+    let exact: Vec<QueueSolution> = whole
+        .parts
+        .iter()
+        .zip(&carried[0])
+        .map(|(part, groups)| part.solve(groups.commits.clone()))
+        .collect();
+    let sound = exact.iter().all(|exact| exact.open.is_empty());
+    if sound && allowed(&exact) && judge(&whole, &carried[0], &exact).better() {
+        drop(whole);
+        if let Some((_, last)) = stages.last_mut() {
+            for (placed, exact) in last.placed.iter_mut().zip(exact) {
+                placed.best = exact;
+            }
+        }
+    }
+}
+
+/// Takes those loops out of the last round that, with groups, need not be peeled.
+fn without_idle(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
+    if let Some((mut peels, last)) = stages.pop() {
+        let before = stages.last().map_or(first, |(_, stage)| stage);
+        let last = before.without_idle(&mut peels, last, options);
+        stages.push((peels, last));
+    }
+}
+
+/// How one translation compares with another, over all queues.
+struct Verdict {
+    no_more: bool,
+    less: bool,
+}
+
+impl Verdict {
+    fn better(&self) -> bool {
+        self.no_more && self.less
+    }
+}
+
+/// Compares `new` with `old`, both translations of `whole`.
+fn judge(whole: &Whole, old: &[QueueSolution], new: &[QueueSolution]) -> Verdict {
+    let mut verdict = Verdict {
+        no_more: true,
+        less: false,
+    };
+    for (part, (old, new)) in whole.parts.iter().zip(old.iter().zip(new)) {
+        let comparison = part.compare(old, new);
+        verdict.no_more &= comparison.forces_no_more();
+        verdict.less |= comparison.less;
+    }
+    verdict
+}
+
+/// A program with some loops peeled, and its translation.
+struct Stage {
+    program: Program,
+    /// What the awaits and slots were in the program before.
+    awaits: Vec<Await>,
+    slots: Vec<Slot>,
+    placed: Vec<Placed>,
+}
+
+impl Stage {
+    fn unpeeled(program: &Program, placed: Vec<Placed>) -> Self {
+        Self {
+            program: program.clone(),
+            awaits: Vec::new(),
+            slots: Vec::new(),
+            placed,
+        }
     }
 
-    /// Returns true if `peel` makes some await force less, and none more, also when operations share
-    /// groups;
-    /// `grouped` is the solution without it.
-    pub(super) fn helps_with_groups(&self, peel: Peel, grouped: &QueueSolution, options: &Options) -> bool {
-        let copy = copy_peeled(self.program, Some(peel));
-        let part = Part::new(&copy.program, self.queue, self.drop_implied);
-        let base = part.solve(copy.program.one_group_each(self.queue));
+    /// Peels loops and places anew.
+    fn peeled(&self, peels: &[Peel], options: &Options) -> Self {
+        let copy = copy_peeled(&self.program, peels);
         let options = Options {
             unroll_limit: 0,
             ..*options
         };
-        let placed = part.place(&base, &options);
-        let unpeeled = QueueSolution {
-            commits: slots(&copy, &grouped.commits),
-            waits: copy.awaits.iter().map(|w| grouped.waits[w.0 as usize]).collect(),
-            open: Vec::new(),
-        };
-        let comparison = part.compare(&unpeeled, &placed.best);
-        comparison.less && comparison.forces_no_more()
+        let (_, placed) = Whole::new(&copy.program, options.drop_implied).place(&options);
+        Self {
+            program: copy.program,
+            awaits: copy.awaits,
+            slots: copy.slots,
+            placed,
+        }
     }
 
-    fn peel_one(&self, solution: &QueueSolution, candidate: &Candidate, limit: u64) -> Option<Peel> {
-        let most = Peel {
-            id: candidate.id,
-            iterations: limit.min(candidate.trip),
-        };
-        let reference = self.peeled(solution, most)?;
-        // Fewer iterations will do if nothing is forced later than with the most. A loop that would run
-        // only once more is no loop.
-        (1..=most.iterations)
-            .filter(|&iterations| iterations + 1 != candidate.trip)
-            .map(|iterations| Peel { iterations, ..most })
-            .find(|&peel| {
-                peel == most
-                    || self
-                        .peeled(solution, peel)
-                        .is_some_and(|n| self.as_good(solution, peel, &n, most, &reference))
+    fn best(&self) -> Vec<QueueSolution> {
+        self.placed.iter().map(|placed| placed.best.clone()).collect()
+    }
+
+    fn ungrouped(&self) -> Vec<QueueSolution> {
+        self.placed
+            .iter()
+            .map(|placed| placed.ungrouped.clone())
+            .collect()
+    }
+
+    /// Turns a translation of the program before into one of this program.
+    fn carry(&self, solutions: &[QueueSolution]) -> Vec<QueueSolution> {
+        solutions
+            .iter()
+            .map(|solution| QueueSolution {
+                commits: pick(&self.slots, &solution.commits),
+                waits: self.awaits.iter().map(|w| solution.waits[w.0 as usize]).collect(),
+                open: Vec::new(),
             })
+            .collect()
     }
 
-    /// Solves the program with `peel` done; `None` if that makes no await force less.
-    fn peeled(&self, solution: &QueueSolution, peel: Peel) -> Option<Vec<N>> {
-        let copy = copy_peeled(self.program, Some(peel));
+    /// The next round: what to peel and what becomes of it, if anything gets better.
+    fn next(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
+        let mut most = BTreeMap::new();
+        for (queue, placed) in (0..).map(crate::program::Queue).zip(&self.placed) {
+            let candidates = candidates(&self.program, &placed.ungrouped);
+            if candidates.is_empty() {
+                continue;
+            }
+            let part = Part::new(&self.program, queue, options.drop_implied);
+            for (id, trip) in candidates.into_iter().take(part.trials) {
+                let iterations = part.iterations(&placed.ungrouped, id, trip, options.unroll_limit);
+                let known: &mut u64 = most.entry(id).or_default();
+                *known = iterations.unwrap_or(0).max(*known);
+            }
+        }
+        let peels: Vec<Peel> = most
+            .into_iter()
+            .filter(|(_, iterations)| *iterations > 0)
+            .map(|(id, iterations)| Peel { id, iterations })
+            .collect();
+        if peels.is_empty() {
+            return None;
+        }
+        let next = self.peeled(&peels, options);
+        let whole = Whole::new(&next.program, options.drop_implied);
+        judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped())
+            .better()
+            .then_some((peels, next))
+    }
+
+    /// Takes those loops out of `peels` that, with groups, need not be peeled; `all` is what becomes of
+    /// peeling all of them.
+    fn without_idle(&self, peels: &mut Vec<Peel>, all: Stage, options: &Options) -> Stage {
+        let mut best = all;
+        let mut trials = Part::new(&best.program, crate::program::Queue(0), true).trials;
+        let mut i = 0;
+        while peels.len() > 1 && i < peels.len() && trials > 0 {
+            trials -= 1;
+            let mut fewer = peels.clone();
+            let idle = fewer.remove(i);
+            let without = self.peeled(&fewer, options);
+            // The program of `best` again, got to by way of `without`.
+            let loops = copy_peeled(&self.program, &fewer).loops;
+            let copies = loops.iter().zip((0..).map(LoopId));
+            let rest: Vec<Peel> = copies
+                .filter(|(of, _)| **of == idle.id)
+                .map(|(_, id)| Peel { id, ..idle })
+                .collect();
+            let again = without.peeled(&rest, options);
+            let whole = Whole::new(&again.program, options.drop_implied);
+            if judge(&whole, &best.best(), &again.carry(&without.best())).no_more {
+                best = without;
+                *peels = fewer;
+            } else {
+                i += 1;
+            }
+        }
+        best
+    }
+}
+
+/// Returns the loops that may be peeled and hold a wait, with their trip counts.
+fn candidates(program: &Program, solution: &QueueSolution) -> Vec<(LoopId, u64)> {
+    let waits = |repeat: &Repeat| {
+        let mut waits = false;
+        repeat.body.visit(&mut |item| {
+            waits |= matches!(item, Item::Await { site, .. } if solution.waits[site.0 as usize].is_some());
+        });
+        waits
+    };
+    let mut candidates = Vec::new();
+    program.body.visit(&mut |item| {
+        if let Item::Repeat(repeat) = item
+            && repeat.peelable
+            && repeat.trip > 1
+            && waits(repeat)
+        {
+            candidates.push((repeat.id, repeat.trip));
+        }
+    });
+    candidates
+}
+
+impl Part<'_> {
+    /// Returns how many iterations of a loop to peel off, if any make an await force less.
+    fn iterations(&self, solution: &QueueSolution, id: LoopId, trip: u64, limit: u64) -> Option<u64> {
+        let peel = |iterations| Peel { id, iterations };
+        let most = Peeled::new(self, solution, peel(limit.min(trip)));
+        if !most.helps() {
+            return None;
+        }
+        // Fewer iterations will do if nothing is forced later than with the most; the more, the better.
+        let (mut too_few, mut enough) = (0, most.peel.iterations);
+        while enough - too_few > 1 {
+            let fewer = Peeled::new(self, solution, peel(u64::midpoint(too_few, enough)));
+            if fewer.helps() && most.is_matched_by(&fewer) {
+                enough = fewer.peel.iterations;
+            } else {
+                too_few = fewer.peel.iterations;
+            }
+        }
+        // A loop that would run only once more is no loop.
+        let alone = enough + 1 == trip;
+        Some(if alone {
+            most.peel.iterations.min(trip)
+        } else {
+            enough
+        })
+    }
+}
+
+/// The program with one loop peeled.
+struct Peeled<'a, 'p> {
+    part: &'a Part<'p>,
+    peel: Peel,
+    copy: Copy,
+    index: Index,
+    commits: Commits,
+    /// The counts of the unpeeled program.
+    old: Vec<N>,
+    /// The exact ones.
+    new: Vec<N>,
+}
+
+impl<'a, 'p> Peeled<'a, 'p> {
+    fn new(part: &'a Part<'p>, solution: &QueueSolution, peel: Peel) -> Self {
+        let copy = copy_peeled(part.program, &[peel]);
         let index = Index::new(&copy.program);
-        let commits: Commits = slots(&copy, &solution.commits);
-        let old: Vec<N> = awaits(&copy, &counts(solution));
+        let commits = pick(&copy.slots, &solution.commits);
         let new = solve_indexed(
             &copy.program,
             &index,
-            self.queue,
+            part.queue,
             commits.clone(),
-            self.drop_implied,
+            part.drop_implied,
         );
-        let new = counts(&new);
-        let a = Translation {
-            commits: &commits,
-            n: &old,
-        };
-        let b = Translation {
-            commits: &commits,
-            n: &new,
-        };
-        let comparison = compare(&copy.program, &index, self.queue, a, b);
-        (comparison.less && comparison.forces_no_more()).then_some(new)
+        let old = counts(solution);
+        Self {
+            part,
+            peel,
+            old: copy.awaits.iter().map(|w| old[w.0 as usize]).collect(),
+            new: counts(&new),
+            copy,
+            index,
+            commits,
+        }
     }
 
-    /// Returns true if `fewer` with counts `n` forces nothing more than `most` with `reference`.
-    fn as_good(&self, solution: &QueueSolution, fewer: Peel, n: &[N], most: Peel, reference: &[N]) -> bool {
-        let copy = copy_peeled(self.program, Some(most));
-        let index = Index::new(&copy.program);
-        let commits = slots(&copy, &solution.commits);
-        // The counts of `fewer`, spread over the copies that `most` makes.
-        let spread = spread(self, fewer, n, &copy);
-        let a = Translation {
-            commits: &commits,
-            n: reference,
+    /// Returns true if some await forces less than in the unpeeled program, and none more.
+    fn helps(&self) -> bool {
+        let comparison = self.compare(&self.old, &self.new);
+        comparison.less && comparison.forces_no_more()
+    }
+
+    /// Returns true if `fewer` forces nothing more.
+    fn is_matched_by(&self, fewer: &Self) -> bool {
+        self.compare(&self.new, &self.spread(fewer)).forces_no_more()
+    }
+
+    /// Returns the counts of `fewer` for the awaits of this program: the instances of an await come in
+    /// the same order in both, and what `fewer` left in the loop stands for all that was taken out here.
+    fn spread(&self, fewer: &Self) -> Vec<N> {
+        let mut instances = vec![Vec::new(); self.part.program.awaits as usize];
+        for (w, &n) in fewer.copy.awaits.iter().zip(&fewer.new) {
+            instances[w.0 as usize].push(n);
+        }
+        let mut next = vec![0; instances.len()];
+        let awaits = self.copy.awaits.iter().map(|w| w.0 as usize);
+        awaits
+            .map(|w| {
+                let at = next[w].min(instances[w].len() - 1);
+                next[w] += 1;
+                instances[w][at]
+            })
+            .collect()
+    }
+
+    fn compare(&self, a: &[N], b: &[N]) -> crate::compare::Comparison {
+        let translation = |n| Translation {
+            commits: &self.commits,
+            n,
         };
-        let b = Translation {
-            commits: &commits,
-            n: &spread,
-        };
-        compare(&copy.program, &index, self.queue, a, b).more.is_empty()
+        let (a, b) = (translation(a), translation(b));
+        compare(&self.copy.program, &self.index, self.part.queue, a, b)
     }
 }
 
-fn slots(copy: &Copy, commits: &Commits) -> Commits {
-    let slots = copy.slots.iter();
-    slots.map(|slot| commits[slot.0 as usize]).collect()
-}
-
-fn awaits(copy: &Copy, counts: &[N]) -> Vec<N> {
-    let awaits = copy.awaits.iter();
-    awaits.map(|w| counts[w.0 as usize]).collect()
-}
-
-/// Returns the counts of `fewer` for the awaits of `most`: the instances of an await come in the
-/// same order in both, and what `fewer` left in the loop stands for all that `most` took out.
-fn spread(part: &Part, fewer: Peel, n: &[N], most: &Copy) -> Vec<N> {
-    let small = copy_peeled(part.program, Some(fewer));
-    let mut instances = vec![Vec::new(); part.program.awaits as usize];
-    for (w, &n) in small.awaits.iter().zip(n) {
-        instances[w.0 as usize].push(n);
-    }
-    let mut next = vec![0; instances.len()];
-    most.awaits
-        .iter()
-        .map(|w| {
-            let w = w.0 as usize;
-            let at = next[w].min(instances[w].len() - 1);
-            next[w] += 1;
-            instances[w][at]
-        })
-        .collect()
+fn pick(slots: &[Slot], commits: &Commits) -> Commits {
+    slots.iter().map(|slot| commits[slot.0 as usize]).collect()
 }

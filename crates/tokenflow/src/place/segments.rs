@@ -1,25 +1,24 @@
 //! Cuts a program's body where no token is alive and nothing is in flight: what stands on one side of
 //! a cut does not influence what is right on the other.
 
-use super::{Part, counts};
+use super::{Whole, counts};
 use crate::compare::{self, Translation};
 use crate::index::{defs, uses};
-use crate::program::{Block, Program};
-use crate::solve::QueueSolution;
+use crate::program::Block;
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Cuts the items of the body's only block; a body of several blocks is left whole (and no range is
-/// returned). `wholes` are the solutions of the uncut program for one group per operation.
-pub(super) fn segments(program: &Program, wholes: &[(Part, QueueSolution)]) -> Vec<Range<usize>> {
-    let [block] = program.body.blocks.as_slice() else {
+/// returned).
+pub(super) fn segments(whole: &Whole) -> Vec<Range<usize>> {
+    let [block] = whole.program.body.blocks.as_slice() else {
         return Vec::new();
     };
     if block.edges.iter().any(|edge| !edge.args.is_empty()) {
         return Vec::new();
     }
     let needs = needs(block);
-    let quiet = quiet(wholes);
+    let quiet = quiet(whole);
     let mut segments = Vec::new();
     let (mut end, mut start) = (block.items.len(), usize::MAX);
     for i in (0..block.items.len()).rev() {
@@ -58,9 +57,9 @@ fn needs(block: &Block) -> Vec<usize> {
 }
 
 /// Returns, for each item, whether no queue has anything in flight behind it.
-fn quiet(wholes: &[(Part, QueueSolution)]) -> Vec<bool> {
+fn quiet(whole: &Whole) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
-    for (part, base) in wholes {
+    for (part, base) in whole.parts.iter().zip(&whole.bases) {
         let n = counts(base);
         let translation = Translation {
             commits: &base.commits,

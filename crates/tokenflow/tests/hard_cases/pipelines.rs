@@ -44,6 +44,22 @@ fn two_operands_that_are_awaited_together_share_groups() {
 }
 
 #[test]
+fn sharing_what_is_ready_is_no_tie() {
+    // All rotations start with the one token that `--cse` leaves of four. Two are awaited together.
+    let mut b = Build::new();
+    let ready = b.ready();
+    b.for_([ready; 4], |b, [left, right, third, fourth]| {
+        b.await_all(&[left, right]);
+        b.await_all(&[third]);
+        b.await_all(&[fourth]);
+        std::array::from_fn(|_| b.copy())
+    });
+    let program = b.finish();
+    assert_eq!(by_default(&program), "2 1 0");
+    assert_eq!(commits(&program, &Options::default()), 3);
+}
+
+#[test]
 fn one_wait_an_iteration() {
     // The tile for the next iteration is awaited at the end of this one, and again where it is used.
     let mut b = Build::new();

@@ -58,6 +58,10 @@ impl Build {
         params: &[usize],
         build: impl FnMut(&mut Self, usize, &[Token]) -> Vec<Edge>,
     ) -> Program {
+        // The graph's first block takes the place of the one begun.
+        if self.block.start.take().is_some() {
+            self.program.slots -= 1;
+        }
         let graph = self.graph(params, build);
         self.finish_with(graph)
     }

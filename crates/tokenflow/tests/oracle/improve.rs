@@ -130,7 +130,7 @@ pub fn unrolled(program: &Program, limit: u64) -> Program {
             _ => {}
         });
         let Some((id, iterations)) = next else { break };
-        program = peel(&program, &Peel { id, iterations });
+        program = peel(&program, &[Peel { id, iterations }]);
     }
     program
 }

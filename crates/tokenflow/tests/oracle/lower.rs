@@ -8,7 +8,7 @@ use tokenflow::{Await, Commits, Options, Program, Queue, QueueSolution, peel, so
 pub struct Lowered {
     /// The program, with iterations peeled off where that was asked for.
     pub program: Program,
-    /// The loops peeled, one after the other.
+    /// How many loops were peeled.
     pub peels: usize,
     /// What is emitted for each queue.
     pub emitted: Vec<Emitted>,
@@ -24,17 +24,13 @@ pub const PLAIN: Options = Options {
     unroll_limit: 0,
 };
 
-/// Lowers a program whose commits are to be chosen, and peels it as long as that is asked for.
+/// Lowers a program whose commits are to be chosen.
 pub fn lower(program: &Program, options: &Options) -> Lowered {
-    let mut program = program.clone();
-    for peels in 0..200 {
-        let solution = solve(&program, options);
-        let Some(next) = solution.peel.first() else {
-            return lowered(program, peels, &solution.queues);
-        };
-        program = peel(&program, next);
-    }
-    panic!("peeling does not end");
+    let solution = solve(program, options);
+    let rounds = solution.peel.iter();
+    let program = rounds.fold(program.clone(), |program, round| peel(&program, round));
+    let peels = solution.peel.iter().map(Vec::len).sum();
+    lowered(program, peels, &solution.queues)
 }
 
 /// Lowers a program for the given commits.
