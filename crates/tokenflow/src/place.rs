@@ -293,19 +293,18 @@ impl<'p> Part<'p> {
         if balanced.commits == base.commits {
             return grouped;
         }
-        let no_more = |a, b| self.compare(a, b).forces_no_more();
         let groups_alone = self.form_groups(base, &[]);
-        if no_more(&groups_alone, &grouped) {
+        let as_good = |solution: &QueueSolution| {
+            let no_more = |than| self.compare(than, solution).forces_no_more();
+            no_more(&groups_alone) && no_more(balanced)
+        };
+        if as_good(&grouped) {
             return grouped;
         }
         let groups_first = self.balance(&groups_alone).solution;
-        if no_more(balanced, &groups_first) {
-            groups_first
-        } else if no_more(&groups_alone, balanced) {
-            balanced.clone()
-        } else {
-            grouped
-        }
+        let others = [&groups_first, &groups_alone, balanced].into_iter();
+        let found = others.cloned().find(as_good);
+        found.unwrap_or(grouped)
     }
 
     fn solve(&self, commits: Commits) -> QueueSolution {
