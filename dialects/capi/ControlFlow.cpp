@@ -9,6 +9,9 @@
 #include "AsyncOpt-c/ControlFlow.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -96,6 +99,26 @@ bool asyncOptForEachRegionExit(MlirOperation terminator,
   return true;
 }
 
+/// The successor that a constant condition chooses; unlike the block alone, it
+/// tells two edges to one block apart.
+static std::optional<unsigned> getTakenIndex(Operation *op,
+                                             ArrayRef<Attribute> constants) {
+  auto value = constants.empty() ? IntegerAttr()
+                                 : dyn_cast_or_null<IntegerAttr>(constants[0]);
+  if (!value)
+    return std::nullopt;
+  if (isa<cf::CondBranchOp>(op))
+    return value.getValue().isZero() ? 1 : 0;
+  auto branch = dyn_cast<cf::SwitchOp>(op);
+  if (!branch)
+    return std::nullopt;
+  if (std::optional<DenseIntElementsAttr> cases = branch.getCaseValues())
+    for (auto [i, known] : llvm::enumerate(cases->getValues<APInt>()))
+      if (known == value.getValue())
+        return i + 1;
+  return 0;
+}
+
 bool asyncOptForEachBranch(MlirOperation terminator,
                            AsyncOptEdgeCallback callback, void *userData) {
   Operation *op = unwrap(terminator);
@@ -104,10 +127,12 @@ bool asyncOptForEachBranch(MlirOperation terminator,
   auto branch = dyn_cast<BranchOpInterface>(op);
   if (!branch)
     return false;
-  Block *taken = branch.getSuccessorForOperands(getConstantOperands(op));
+  SmallVector<Attribute> constants = getConstantOperands(op);
+  Block *taken = branch.getSuccessorForOperands(constants);
+  std::optional<unsigned> index = getTakenIndex(op, constants);
   for (unsigned i = 0, e = op->getNumSuccessors(); i < e; ++i) {
     Block *successor = op->getSuccessor(i);
-    bool possible = !taken || successor == taken;
+    bool possible = index ? i == *index : !taken || successor == taken;
     SuccessorOperands operands = branch.getSuccessorOperands(i);
     unsigned produced = operands.getProducedOperandCount();
     ValueRange arguments = successor->getArguments();
@@ -117,19 +142,42 @@ bool asyncOptForEachBranch(MlirOperation terminator,
   return true;
 }
 
-int64_t asyncOptConstantTripCount(MlirOperation op) {
+/// The bound or step of a loop that has one of them, null otherwise.
+static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
+  return values && values->size() == 1 ? values->front() : OpFoldResult();
+}
+
+/// How often `loop` runs, from the interface's answer or from its bounds.
+static std::optional<APInt> getTripCount(LoopLikeOpInterface loop) {
+  if (std::optional<APInt> trip = loop.getStaticTripCount())
+    return trip;
+  // A loop that says nothing of itself counts up to a signed bound.
+  OpFoldResult lower = getOnly(loop.getLoopLowerBounds());
+  OpFoldResult upper = getOnly(loop.getLoopUpperBounds());
+  OpFoldResult step = getOnly(loop.getLoopSteps());
+  if (!lower || !upper || !step || isa<scf::ForOp>(loop.getOperation()) ||
+      loop->hasTrait<OpTrait::HasParallelRegion>())
+    return std::nullopt;
+  return constantTripCount(lower, upper, step, /*isSigned=*/true,
+                           scf::computeUbMinusLb);
+}
+
+bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {
   auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
   auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
   if (!loop || !branch || branch->getNumRegions() != 1)
-    return -1;
-  if (std::optional<APInt> trip = loop.getStaticTripCount())
-    return trip->getActiveBits() < 63 ? trip->getSExtValue() : -1;
+    return false;
+  if (std::optional<APInt> count = getTripCount(loop)) {
+    *trip = count->getLimitedValue();
+    return count->getActiveBits() <= 64;
+  }
   SmallVector<InvocationBounds> bounds;
   branch.getRegionInvocationBounds(getConstantOperands(branch), bounds);
   if (bounds.size() != 1 || !bounds[0].getUpperBound() ||
       *bounds[0].getUpperBound() != bounds[0].getLowerBound())
-    return -1;
-  return bounds[0].getLowerBound();
+    return false;
+  *trip = bounds[0].getLowerBound();
+  return true;
 }
 
 bool asyncOptSelectedValues(MlirOperation op, MlirValue *trueValue,

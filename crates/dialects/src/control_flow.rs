@@ -69,8 +69,9 @@ pub fn branch_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
 /// How often the one region of `op` runs, if `op` is a loop and that is known.
 #[must_use]
 pub fn constant_trip_count(op: Op<'_>) -> Option<u64> {
-    // SAFETY: a live operation.
-    u64::try_from(unsafe { ffi::asyncOptConstantTripCount(op.to_raw()) }).ok()
+    let mut trip = 0;
+    // SAFETY: a live operation, and a place for the count.
+    unsafe { ffi::asyncOptConstantTripCount(op.to_raw(), &raw mut trip).then_some(trip) }
 }
 
 /// The values that `op` may return, if all it does is to select one of two.

@@ -213,7 +213,7 @@ unsafe extern "C" {
         callback: Option<EdgeCallback>,
         data: *mut c_void,
     ) -> bool;
-    pub fn asyncOptConstantTripCount(op: MlirOperation) -> i64;
+    pub fn asyncOptConstantTripCount(op: MlirOperation, trip: *mut u64) -> bool;
     pub fn asyncOptSelectedValues(
         op: MlirOperation,
         if_true: *mut MlirValue,

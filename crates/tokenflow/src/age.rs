@@ -52,9 +52,10 @@ impl Age {
         usize::from(self.0)
     }
 
-    /// Returns all ages, ascending.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (0..=Self::DONE.0).map(Self)
+    /// Returns the age at a place of a table of all ages.
+    #[must_use]
+    pub fn at(index: u32) -> Self {
+        Self(u8::try_from(index).unwrap_or(u8::MAX).min(Self::DONE.0))
     }
 }
 

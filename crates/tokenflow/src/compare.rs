@@ -24,8 +24,9 @@ pub(crate) struct Translation<'a> {
 /// How the second translation differs from the first.
 #[derive(Default)]
 pub(crate) struct Comparison {
-    /// Awaits that force more, each with the oldest operation that it forces too early.
-    pub more: BTreeMap<Await, Site>,
+    /// Awaits that force more, each with operations that it forces too early, one for each age, the
+    /// oldest first.
+    pub more: BTreeMap<Await, Vec<Site>>,
     /// True if some await forces less on some execution.
     pub less: bool,
     /// True if some wait of the program itself forces more.
@@ -54,7 +55,11 @@ pub(crate) fn compare(
     let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
         left_open: end.pairs.iter().any(left_open),
-        more: run.more.into_iter().map(|(w, (_, site))| (w, site)).collect(),
+        more: run
+            .more
+            .into_iter()
+            .map(|(w, sites)| (w, sites.into_values().rev().collect()))
+            .collect(),
         less: run.less,
         more_at_waits: run.more_at_waits,
     }
@@ -91,12 +96,14 @@ struct Run<'a> {
     through: HashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
     born: Vec<Option<Exit>>,
-    more: BTreeMap<Await, (Age, Site)>,
+    more: BTreeMap<Await, BTreeMap<Age, Site>>,
     more_at_waits: bool,
     less: bool,
     /// For the items of the outermost graph, in the order met, whether nothing is in flight behind.
     quiet: Vec<bool>,
     outermost: usize,
+    /// How many loops are being run. Outside of all of them, every graph is run once.
+    loops: usize,
 }
 
 impl<'a> Run<'a> {
@@ -114,11 +121,55 @@ impl<'a> Run<'a> {
             less: false,
             quiet: Vec::new(),
             outermost: index.root.id,
+            loops: 0,
         }
     }
 
     /// Runs a graph for instances from before it and, if `births`, for those issued inside.
     fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+        if !info.cyclic {
+            return self.once(graph, info, entry, births);
+        }
+        self.loops += 1;
+        let exit = self.to_fixpoint(graph, info, entry, births);
+        self.loops -= 1;
+        exit
+    }
+
+    /// Runs every block of a graph without cycles.
+    fn once(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+        let mut exit = Exit::default();
+        let mut arrived: Vec<Option<Pairs>> = vec![None; graph.blocks.len()];
+        if let Some(first) = arrived.first_mut() {
+            *first = Some(entry.clone());
+        }
+        for &b in &info.sequence {
+            let Some(mut pairs) = arrived[b].take() else { continue };
+            normalize(&mut pairs);
+            if pairs.is_empty() && !births {
+                continue;
+            }
+            if !self.block(graph, info, b, &mut pairs, births) {
+                continue;
+            }
+            for edge in &graph.blocks[b].edges {
+                match edge.to {
+                    Target::Exit => {
+                        exit.reached = true;
+                        exit.pairs.extend_from_slice(&pairs);
+                    }
+                    Target::Block(to) => arrived[to]
+                        .get_or_insert_default()
+                        .extend_from_slice(&pairs),
+                }
+            }
+        }
+        normalize(&mut exit.pairs);
+        exit
+    }
+
+    /// Runs the blocks of a graph until no new pair reaches any.
+    fn to_fixpoint(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
         let mut exit = Exit::default();
         let mut seen: Vec<HashSet<Pair>> = vec![HashSet::new(); graph.blocks.len()];
         let mut entered = vec![!births; graph.blocks.len()];
@@ -218,10 +269,7 @@ impl<'a> Run<'a> {
         for &((a, b), site) in pairs.iter() {
             let (after_a, after_b) = (wait(a, na), wait(b, nb));
             if after_b == Age::DONE && b != Age::DONE && after_a != Age::DONE {
-                let oldest = self.more.entry(w).or_insert((a, site));
-                if a > oldest.0 {
-                    *oldest = (a, site);
-                }
+                self.more.entry(w).or_default().entry(a).or_insert(site);
             }
             self.less |= after_a == Age::DONE && a != Age::DONE && after_b != Age::DONE;
         }
@@ -230,6 +278,14 @@ impl<'a> Run<'a> {
 
     /// Runs an item that holds a graph; returns false if control does not come back from it.
     fn inner(&mut self, item: &Item, info: &GraphInfo, pairs: &mut Pairs, births: bool) -> bool {
+        if self.loops == 0
+            && births
+            && let Item::Nested(nested) = item
+        {
+            let exit = self.graph(&nested.graph, info, pairs, true);
+            *pairs = exit.pairs;
+            return exit.reached;
+        }
         let mut out = Pairs::new();
         let mut reached = true;
         if births {
@@ -267,6 +323,7 @@ impl<'a> Run<'a> {
                 reached: true,
             };
         }
+        self.loops += 1;
         let born = self.graph(&repeat.body, info, &Vec::new(), true);
         let mut all = born.pairs.clone();
         for _ in 1..repeat.trip {
@@ -278,6 +335,7 @@ impl<'a> Run<'a> {
             }
             all = next;
         }
+        self.loops -= 1;
         Exit {
             pairs: all,
             reached: born.reached,
@@ -304,6 +362,7 @@ impl<'a> Run<'a> {
     }
 
     fn through_repeat(&mut self, repeat: &Repeat, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
+        self.loops += 1;
         let mut pairs = vec![(pair, site)];
         let mut seen: HashMap<Vec<Pair>, u64> = HashMap::new();
         let mut i = 0;
@@ -319,6 +378,7 @@ impl<'a> Run<'a> {
             pairs = self.step_body(repeat, info, &pairs);
             i += 1;
         }
+        self.loops -= 1;
         pairs.into_iter().map(|(pair, _)| pair).collect()
     }
 

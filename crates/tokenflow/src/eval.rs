@@ -65,6 +65,18 @@ struct Frame {
     table: AgeMap,
     /// The class of this frame's own tokens of each age.
     class: AgeTable<u32>,
+    /// The ages that have a class, as a set of bits.
+    ages: u128,
+}
+
+impl Frame {
+    fn new(table: AgeMap) -> Self {
+        Self {
+            table,
+            class: AgeTable::filled(NO_TOKEN),
+            ages: 0,
+        }
+    }
 }
 
 struct Remembered {
@@ -159,6 +171,7 @@ impl<'p> Evaluator<'p> {
         let class = &mut frame.class[age];
         if *class == NO_TOKEN {
             *class = token.0;
+            frame.ages |= 1 << age.index();
             self.root_age[token.0 as usize] = age;
         }
         self.parent[token.0 as usize] = *class;
@@ -174,12 +187,13 @@ impl<'p> Evaluator<'p> {
             frame.table.then_each(&step);
         }
         let mut moved = AgeTable::filled(NO_TOKEN);
-        for age in Age::all() {
+        let mut left = std::mem::take(&mut frame.ages);
+        while left != 0 {
+            let age = Age::at(left.trailing_zeros());
+            left &= left - 1;
             let root = frame.class[age];
-            if root == NO_TOKEN {
-                continue;
-            }
             let to = step(age);
+            frame.ages |= 1 << to.index();
             if moved[to] == NO_TOKEN {
                 moved[to] = root;
                 self.root_age[root as usize] = to;
@@ -323,10 +337,7 @@ impl<'p> Evaluator<'p> {
     }
 
     fn iteration(&mut self, repeat: &'p Repeat, info: &'p GraphInfo, state: &Outcome) -> Option<Outcome> {
-        self.frames.push(Frame {
-            table: state.table,
-            class: AgeTable::filled(NO_TOKEN),
-        });
+        self.frames.push(Frame::new(state.table));
         let body = self.graph(&repeat.body, info, &state.results);
         self.frames.pop();
         let mut next = body?;
@@ -370,10 +381,7 @@ impl<'p> Evaluator<'p> {
             }
         }
         let (version, mode) = (self.version, self.mode);
-        self.frames.push(Frame {
-            table: AgeMap::identity(),
-            class: AgeTable::filled(NO_TOKEN),
-        });
+        self.frames.push(Frame::new(AgeMap::identity()));
         let outcome = self.blocks(graph, info, inits);
         self.frames.pop();
         // An outcome for which a count changed on the way holds for no version.
@@ -446,8 +454,7 @@ impl<'p> Evaluator<'p> {
         self.work += 1;
         let block = &graph.blocks[b];
         if let Some(frame) = self.frames.last_mut() {
-            frame.table = state.table;
-            frame.class = AgeTable::filled(NO_TOKEN);
+            *frame = Frame::new(state.table);
         }
         let live_in = &info.blocks[b].live_in;
         for (token, age) in block.params.iter().chain(live_in).zip(&state.results) {

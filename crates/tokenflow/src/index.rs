@@ -22,6 +22,8 @@ pub(crate) struct GraphInfo {
     pub id: usize,
     /// For each block, its place in reverse postorder, or `None` if it can't be reached.
     pub order: Vec<Option<usize>>,
+    /// The blocks that can be reached, in reverse postorder.
+    pub sequence: Vec<usize>,
     /// True if some path through the blocks of this very graph comes back to a block.
     pub cyclic: bool,
     /// True if this graph or one inside it has a loop.
@@ -140,6 +142,7 @@ impl Builder {
         captured.sort_unstable();
         GraphInfo {
             id,
+            sequence: sequence(&order),
             order,
             cyclic,
             has_loop,
@@ -269,6 +272,13 @@ pub(crate) fn order(graph: &Graph) -> (Vec<Option<usize>>, bool) {
         order[b] = Some(i);
     }
     (order, cyclic)
+}
+
+/// Returns the blocks that have a place in `order`, by that place.
+fn sequence(order: &[Option<usize>]) -> Vec<usize> {
+    let mut sequence: Vec<usize> = (0..order.len()).filter(|&b| order[b].is_some()).collect();
+    sequence.sort_by_key(|&b| order[b]);
+    sequence
 }
 
 /// Calls `f` on every token that `item` uses, also inside.

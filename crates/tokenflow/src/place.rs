@@ -22,6 +22,7 @@ use crate::copy::{Peel, copy_items};
 use crate::eval::{N, NO_WAIT};
 use crate::index::Index;
 use crate::program::{Commits, Item, LoopId, Program, Queue, Slot};
+use std::collections::HashMap;
 use crate::solve::{QueueSolution, solve_indexed, solve_queue};
 
 /// What to do beyond exact counts for one group per operation.
@@ -117,11 +118,19 @@ impl<'p> Whole<'p> {
             return peeling::peel(self, placed, options);
         }
         let mut all = Joined::new(self);
+        // Unrolled and inlined code repeats itself.
+        let mut known: HashMap<Program, (Vec<Round>, Vec<Placed>)> = HashMap::new();
         for items in segments {
-            let copy = copy_items(self.program, items);
-            let (rounds, placed) = Whole::new(&copy.program, options.drop_implied).place(options);
-            all.add(&copy.program, rounds, placed);
-            if !crate::solve::reaches_end(&copy.program) {
+            let segment = copy_items(self.program, items).program;
+            if let Some((rounds, placed)) = known.get(&segment) {
+                all.add(&segment, rounds, placed);
+                continue;
+            }
+            let (rounds, placed) = Whole::new(&segment, options.drop_implied).place(options);
+            all.add(&segment, &rounds, &placed);
+            let goes_on = crate::solve::reaches_end(&segment);
+            known.insert(segment, (rounds, placed));
+            if !goes_on {
                 // What comes behind is never run.
                 break;
             }
@@ -170,7 +179,7 @@ impl<'a, 'p> Joined<'a, 'p> {
         self.awaits += awaits;
     }
 
-    fn add(&mut self, segment: &Program, rounds: Vec<Round>, placed: Vec<Placed>) {
+    fn add(&mut self, segment: &Program, rounds: &[Round], placed: &[Placed]) {
         // What the segments so far leave of their loops in each round, or had from the start.
         while self.rounds.len() < rounds.len() {
             let loops_left = self.rounds.last().map_or(self.loops, |round| round.loops_left);
@@ -181,20 +190,20 @@ impl<'a, 'p> Joined<'a, 'p> {
         }
         let mut before = self.loops;
         let mut left = segment.loops;
-        let mut rounds = rounds.into_iter();
+        let mut rounds = rounds.iter();
         for all in &mut self.rounds {
             let shift = std::mem::replace(&mut before, all.loops_left);
             if let Some(round) = rounds.next() {
-                all.peels.extend(round.peels.into_iter().map(|peel| Peel {
+                all.peels.extend(round.peels.iter().map(|peel| Peel {
                     id: LoopId(shift + peel.id.0),
-                    ..peel
+                    ..*peel
                 }));
                 left = round.loops_left;
             }
             all.loops_left += left;
         }
         for (all, placed) in self.placed.iter_mut().zip(placed) {
-            all.append(&placed);
+            all.append(placed);
         }
         self.slots += segment.slots as usize;
         self.awaits += segment.awaits as usize;
@@ -257,7 +266,7 @@ impl<'p> Part<'p> {
             index: Index::new(program),
             queue,
             drop_implied,
-            trials: ((1 << 18) / (size + 1)).min(2048),
+            trials: ((1 << 16) / (size + 1)).min(2048),
         }
     }
 

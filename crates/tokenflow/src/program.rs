@@ -38,7 +38,7 @@ pub struct LoopId(pub u32);
 pub struct Queue(pub u8);
 
 /// A whole function body.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Program {
     /// The body; leaving it by an exit edge is a return.
     pub body: Graph,
@@ -57,14 +57,14 @@ pub struct Program {
 }
 
 /// A control-flow graph; execution starts at block 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Graph {
     /// The blocks; edges name them by their place here.
     pub blocks: Vec<Block>,
 }
 
 /// A straight line of items.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Block {
     /// Tokens that the incoming edges bind; those of block 0 are bound from outside.
     pub params: Vec<Token>,
@@ -77,7 +77,7 @@ pub struct Block {
 }
 
 /// A possible transfer of control.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Edge {
     /// Where control goes.
     pub to: Target,
@@ -86,7 +86,7 @@ pub struct Edge {
 }
 
 /// The target of an [`Edge`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
     /// A block of the same graph.
     Block(usize),
@@ -95,7 +95,7 @@ pub enum Target {
 }
 
 /// One step of a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
     /// Issues an asynchronous operation, which joins the open group of its queue.
     Issue {
@@ -144,7 +144,7 @@ pub enum Item {
 }
 
 /// An op with regions; block 0 of the graph is where it is entered.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nested {
     /// The blocks of its regions; block 0 takes `inits`.
     pub graph: Graph,
@@ -158,7 +158,7 @@ pub struct Nested {
 
 /// A loop of constant trip count. The arguments of an exit edge of the body start the next
 /// iteration, or are the results after the last one.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Repeat {
     /// Which loop.
     pub id: LoopId,

@@ -51,9 +51,10 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachBranch(MlirOperation terminator,
                                               AsyncOptEdgeCallback callback,
                                               void *userData);
 
-/// Returns how often the only region of `op`, a loop, is run, or -1 if that is
-/// not known.
-MLIR_CAPI_EXPORTED int64_t asyncOptConstantTripCount(MlirOperation op);
+/// Returns true if it is known how often the only region of `op`, a loop, is
+/// run, and sets `trip` to it.
+MLIR_CAPI_EXPORTED bool asyncOptConstantTripCount(MlirOperation op,
+                                                  uint64_t *trip);
 
 /// Returns true if `op` selects one of two values (SelectLikeOpInterface), and
 /// sets them; a value that a constant condition rules out is null.

@@ -162,3 +162,29 @@ func.func @foreign_in_a_loop_that_is_never_run(%src: !src, %dst: !dst, %i: index
   async.await %r#0, %r#1
   return
 }
+
+// Two edges to one block are told apart.
+//
+// CHECK-LABEL: func.func @two_edges
+// CHECK: gpux.wait_group <cp_async>, 1
+func.func @two_edges(%src: !src, %dst: !dst, %i: index) {
+  %true = arith.constant true
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %b = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  cf.cond_br %true, ^meet(%a : !t), ^meet(%b : !t)
+^meet(%x: !t):
+  async.await %x
+  return
+}
+
+// CHECK-LABEL: func.func @two_cases
+// CHECK: gpux.wait_group <cp_async>, 1
+func.func @two_cases(%src: !src, %dst: !dst, %i: index) {
+  %c7 = arith.constant 7 : i32
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %b = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  cf.switch %c7 : i32, [default: ^meet(%b : !t), 7: ^meet(%a : !t)]
+^meet(%x: !t):
+  async.await %x
+  return
+}

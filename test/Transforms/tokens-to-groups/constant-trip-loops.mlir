@@ -158,3 +158,67 @@ func.func @prologue(%src: !src, %dst: !dst, %i: index, %n: index) {
   async.await %r#2
   return
 }
+
+// The bounds of other dialects' loops count as well.
+//
+// CHECK-LABEL: func.func @affine
+// CHECK: gpux.wait_group <cp_async>, 20
+// CHECK-NEXT: return
+func.func @affine(%src: !src, %dst: !dst, %i: index) {
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  affine.for %k = 0 to 20 {
+    gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  }
+  async.await %a
+  return
+}
+
+// The same bits, signed and unsigned: 0 to -56 and 0 to 200.
+//
+// CHECK-LABEL: func.func @signed
+// CHECK: gpux.wait_group <cp_async>, 0
+// CHECK-LABEL: func.func @unsigned
+// CHECK: gpux.wait_group <cp_async>, 2
+func.func @signed(%src: !src, %dst: !dst, %i: index) {
+  %c0 = arith.constant 0 : i8
+  %c100 = arith.constant 100 : i8
+  %c200 = arith.constant 200 : i8
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  scf.for %k = %c0 to %c200 step %c100 : i8 {
+    gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  }
+  async.await %a
+  return
+}
+
+func.func @unsigned(%src: !src, %dst: !dst, %i: index) {
+  %c0 = arith.constant 0 : i8
+  %c100 = arith.constant 100 : i8
+  %c200 = arith.constant 200 : i8
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  scf.for unsigned %k = %c0 to %c200 step %c100 : i8 {
+    gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  }
+  async.await %a
+  return
+}
+
+// Three iterations from a bound that is not known are never peeled (the count is right in the first one only).
+//
+// CHECK-LABEL: func.func @from_anywhere
+// CHECK: scf.for
+// CHECK: gpux.wait_group <cp_async>, 1
+// CHECK: }
+// CHECK-NEXT: return
+func.func @from_anywhere(%src: !src, %dst: !dst, %i: index) {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %end = arith.addi %i, %c3 overflow<nsw> : index
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  scf.for %k = %i to %end step %c1 {
+    async.await %a
+    gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+  }
+  return
+}

@@ -539,7 +539,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         items.push(Item::Repeat(Repeat {
             id,
             trip,
-            peelable: op.is("scf.for") && !self.unpeelable.contains(&op) && V::INSERTS_COMMITS,
+            peelable: V::INSERTS_COMMITS && is_peelable(op) && !self.unpeelable.contains(&op),
             body,
             inits,
             results,
@@ -608,4 +608,10 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 /// that control always passes through them: it speaks of all threads together.
 fn runs_for_some_threads(op: Op<'_>) -> bool {
     matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
+}
+
+/// Returns true if iterations can be taken off the front of `op`, a loop of constant trip count: what its induction
+/// variable is in each of them must be known.
+fn is_peelable(op: Op<'_>) -> bool {
+    op.is("scf.for") && [0, 2].iter().all(|&i| op.operand(i).as_constant_int().is_some())
 }

@@ -24,7 +24,7 @@ pub(super) fn peel<'c>(skeleton: &Skeleton<'c>, peels: &[Peel], peeled: &mut Has
 fn peel_for(op: Op<'_>, iterations: u64) -> bool {
     let [lower, _, step] = [0, 1, 2].map(|i| op.operand(i).as_constant_int());
     let (Some(lower), Some(step), Some(body)) = (lower, step, op.region(0).first()) else {
-        unreachable!("a loop of constant trip count has constant bounds and a body");
+        unreachable!("a peelable loop has a constant lower bound, a constant step and a body");
     };
     let trip = async_dialects::control_flow::constant_trip_count(op).unwrap_or(0);
     let iterations = iterations.min(trip);
@@ -46,7 +46,7 @@ fn peel_for(op: Op<'_>, iterations: u64) -> bool {
                 inner.clone_mapped(&mut mapping).move_before(op);
             }
         }
-        first += step;
+        first = first.wrapping_add(step);
     }
     if iterations == trip {
         op.replace_with(&carried);

@@ -7,7 +7,8 @@
 //! (Merging only a prologue's operations, and not the loop's, is the classic mistake.)
 //!
 //! All classes are left out first. Where that makes an await force more, the class of the commit
-//! right before the oldest operation forced too early is put back, until nothing is forced more.
+//! right before the oldest operation forced too early is put back (in the end, before every one of them), until
+//! nothing is forced more.
 //! Then each class that was put back is tried again on its own, and so are commits at the end of a
 //! block, whose group would join one of a later block.
 
@@ -20,6 +21,9 @@ use std::ops::Range;
 
 /// Rounds of putting classes back before giving up on all that are left.
 const ROUNDS: usize = 64;
+/// Rounds in which only the oldest operation that an await forces too early has its class put back, and
+/// not all of them.
+const PATIENT_ROUNDS: usize = 8;
 
 /// A commit that can be left out.
 struct Unit {
@@ -48,7 +52,7 @@ impl Part<'_> {
                 break;
             }
             let solution = self.merge(base, &units, &merged);
-            let culprits = self.culprits(base, &solution, &units, &merged);
+            let culprits = self.culprits(base, &solution, &units, &merged, round < PATIENT_ROUNDS);
             let Some(culprits) = culprits else {
                 best = solution;
                 break;
@@ -71,7 +75,7 @@ impl Part<'_> {
                 trials -= 1;
                 merged.insert(class);
                 let solution = self.merge(base, &units, &merged);
-                if self.culprits(base, &solution, &units, &merged).is_none() {
+                if self.culprits(base, &solution, &units, &merged, true).is_none() {
                     best = solution;
                     changed = true;
                 } else {
@@ -99,6 +103,7 @@ impl Part<'_> {
         solution: &QueueSolution,
         units: &[Unit],
         merged: &BTreeSet<usize>,
+        patient: bool,
     ) -> Option<BTreeSet<usize>> {
         let live = || units.iter().filter(|unit| merged.contains(&unit.class));
         let known: BTreeSet<Await> = base.open.iter().copied().collect();
@@ -113,7 +118,9 @@ impl Part<'_> {
         if comparison.forces_no_more() && !comparison.left_open {
             return None;
         }
-        let forced: BTreeSet<Site> = comparison.more.into_values().collect();
+        let most = if patient { 1 } else { usize::MAX };
+        let forced = comparison.more.into_values();
+        let forced: BTreeSet<Site> = forced.flat_map(|sites| sites.into_iter().take(most)).collect();
         let blamed = live().filter(|unit| unit.next.iter().any(|site| forced.contains(site)));
         Some(blamed.map(|unit| unit.class).collect())
     }
