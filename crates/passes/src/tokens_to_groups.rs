@@ -107,7 +107,7 @@ impl Pass for TokensToGroups {
             solution,
         } = translate(op, &vocabulary, skeleton, &options);
         if cx.bool("explain") {
-            explain::explain(&skeleton, &solution);
+            explain::explain(&skeleton, &solution, &silent, options.drop_implied);
         }
         let counts = emit::emit(&skeleton, &origins, &solution, &silent);
         cx.count("waits", counts.waits);

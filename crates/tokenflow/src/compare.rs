@@ -8,7 +8,7 @@
 //! Cost: linear in the program times the pairs of ages at a point (about as many as ages, as the two
 //! translations mostly shift ages alike).
 
-use crate::age::{Age, MAX_COUNT};
+use crate::age::Age;
 use crate::eval::{N, NO_WAIT};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
@@ -50,7 +50,7 @@ pub(crate) fn compare(
     a: Translation,
     b: Translation,
 ) -> Comparison {
-    let mut run = Run::new(program, index, queue, a, b);
+    let mut run = Run::new(index, queue, a, b);
     let end = run.graph(&program.body, &index.root, &Vec::new(), true);
     let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
@@ -74,7 +74,7 @@ impl Comparison {
 
 /// Returns for every item of the program's first block whether nothing is in flight behind it.
 pub(crate) fn quiet(program: &Program, index: &Index, queue: Queue, translation: Translation) -> Vec<bool> {
-    let mut run = Run::new(program, index, queue, translation, translation);
+    let mut run = Run::new(index, queue, translation, translation);
     run.graph(&program.body, &index.root, &Vec::new(), true);
     run.quiet
 }
@@ -107,8 +107,8 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(program: &Program, index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
-        let given = given_counts(program, queue);
+    fn new(index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
+        let given = index.largest_wait[usize::from(queue.0)];
         Self {
             queue,
             a,
@@ -144,7 +144,9 @@ impl<'a> Run<'a> {
             *first = Some(entry.clone());
         }
         for &b in &info.sequence {
-            let Some(mut pairs) = arrived[b].take() else { continue };
+            let Some(mut pairs) = arrived[b].take() else {
+                continue;
+            };
             normalize(&mut pairs);
             if pairs.is_empty() && !births {
                 continue;
@@ -158,9 +160,7 @@ impl<'a> Run<'a> {
                         exit.reached = true;
                         exit.pairs.extend_from_slice(&pairs);
                     }
-                    Target::Block(to) => arrived[to]
-                        .get_or_insert_default()
-                        .extend_from_slice(&pairs),
+                    Target::Block(to) => arrived[to].get_or_insert_default().extend_from_slice(&pairs),
                 }
             }
         }
@@ -391,19 +391,6 @@ impl<'a> Run<'a> {
         normalize(&mut out);
         out
     }
-}
-
-/// The largest count of the program's own waits.
-fn given_counts(program: &Program, queue: Queue) -> Option<N> {
-    let mut most = None;
-    program.body.visit(&mut |item| {
-        if let Item::Wait { queue: q, n } = item
-            && *q == queue
-        {
-            most = most.max(N::try_from(*n).ok().filter(|n| *n <= MAX_COUNT));
-        }
-    });
-    most
 }
 
 /// The first age that is older than any count.

@@ -404,48 +404,72 @@ impl<'p> Evaluator<'p> {
     fn blocks(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
         let mut states: Vec<Option<Outcome>> = vec![None; graph.blocks.len()];
         let mut exit: Option<Outcome> = None;
-        let mut work = BTreeSet::new();
-        if !graph.blocks.is_empty() {
-            states[0] = Some(Outcome {
+        if let Some(first) = states.first_mut() {
+            *first = Some(Outcome {
                 table: AgeMap::identity(),
                 results: inits.to_vec(),
             });
-            work.insert((0, 0));
         }
+        if !info.cyclic {
+            for &b in &info.sequence {
+                if let Some(state) = states[b].take()
+                    && self.block(graph, info, b, &state)
+                {
+                    self.leave(graph, info, b, &mut states, &mut exit, &mut |_| {});
+                }
+            }
+            return exit;
+        }
+        let mut work = BTreeSet::from([(0, 0)]);
         while let Some((_, b)) = work.pop_first() {
             let Some(state) = &states[b] else { continue };
             let state = state.clone();
-            if !self.block(graph, info, b, &state) {
-                continue;
-            }
-            for edge in &graph.blocks[b].edges {
-                let mut results = self.ages(&edge.args);
-                let target = match edge.to {
-                    Target::Block(to) => {
-                        results.extend(self.ages(&info.blocks[to].live_in));
-                        &mut states[to]
-                    }
-                    Target::Exit => &mut exit,
-                };
-                let Some(frame) = self.frames.last() else {
-                    continue;
-                };
-                let arrived = Outcome {
-                    table: frame.table,
-                    results,
-                };
-                let changed = if let Some(state) = target {
-                    meet(state, &arrived)
-                } else {
-                    *target = Some(arrived);
-                    true
-                };
-                if let (true, Target::Block(to)) = (changed, edge.to) {
+            if self.block(graph, info, b, &state) {
+                self.leave(graph, info, b, &mut states, &mut exit, &mut |to| {
                     work.insert((info.order[to].unwrap_or(usize::MAX), to));
-                }
+                });
             }
         }
         exit
+    }
+
+    /// Hands the state behind block `b` over to the blocks that its edges lead to, and names those whose
+    /// state that changes.
+    fn leave(
+        &mut self,
+        graph: &Graph,
+        info: &GraphInfo,
+        b: usize,
+        states: &mut [Option<Outcome>],
+        exit: &mut Option<Outcome>,
+        changed: &mut dyn FnMut(usize),
+    ) {
+        for edge in &graph.blocks[b].edges {
+            let mut results = self.ages(&edge.args);
+            let target = match edge.to {
+                Target::Block(to) => {
+                    results.extend(self.ages(&info.blocks[to].live_in));
+                    &mut states[to]
+                }
+                Target::Exit => &mut *exit,
+            };
+            let Some(frame) = self.frames.last() else {
+                continue;
+            };
+            let arrived = Outcome {
+                table: frame.table,
+                results,
+            };
+            let news = if let Some(state) = target {
+                meet(state, &arrived)
+            } else {
+                *target = Some(arrived);
+                true
+            };
+            if let (true, Target::Block(to)) = (news, edge.to) {
+                changed(to);
+            }
+        }
     }
 
     /// Runs block `b` from `state`, which stays in the innermost frame; returns false if control

@@ -2,6 +2,7 @@
 //! tokens cross blocks, which graphs have loops. Built once, in time linear in the program plus the
 //! tokens that cross blocks.
 
+use crate::age::MAX_COUNT;
 use crate::program::{Await, Block, Graph, Item, Program, Target, Token, deep};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,6 +15,8 @@ pub(crate) struct Index {
     pub root: GraphInfo,
     /// How many graphs there are.
     pub graphs: usize,
+    /// For each queue, the largest count of the program's own waits that the hardware takes.
+    pub largest_wait: Vec<Option<u8>>,
 }
 
 /// What is known of one graph.
@@ -58,6 +61,7 @@ impl Index {
             next_graph: 0,
             next_await: 0,
             open: Vec::new(),
+            largest_wait: vec![None; usize::from(program.queues)],
         };
         builder.define(&program.body, 0);
         let root = builder.graph(&program.body, 0);
@@ -65,6 +69,7 @@ impl Index {
             depth: builder.depth,
             root,
             graphs: builder.next_graph,
+            largest_wait: builder.largest_wait,
         }
     }
 }
@@ -77,6 +82,7 @@ struct Builder {
     next_await: u32,
     /// The graphs around the one at hand, outermost first.
     open: Vec<OpenGraph>,
+    largest_wait: Vec<Option<u8>>,
 }
 
 struct OpenGraph {
@@ -170,7 +176,12 @@ impl Builder {
                     self.uses(&repeat.inits);
                     inner.push(self.graph(&repeat.body, depth + frames(item)));
                 }
-                Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } => {}
+                Item::Wait { queue, n } => {
+                    let largest = &mut self.largest_wait[usize::from(queue.0)];
+                    let n = u8::try_from(*n).ok().filter(|n| *n <= MAX_COUNT);
+                    *largest = (*largest).max(n);
+                }
+                Item::Issue { .. } | Item::Commit { .. } => {}
             }
         }
         for edge in &block.edges {

@@ -22,8 +22,8 @@ use crate::copy::{Peel, copy_items};
 use crate::eval::{N, NO_WAIT};
 use crate::index::Index;
 use crate::program::{Commits, Item, LoopId, Program, Queue, Slot};
-use std::collections::HashMap;
 use crate::solve::{QueueSolution, solve_indexed, solve_queue};
+use std::collections::HashMap;
 
 /// What to do beyond exact counts for one group per operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -299,7 +299,8 @@ impl<'p> Part<'p> {
         columns: &[Vec<Slot>],
     ) -> QueueSolution {
         let grouped = self.form_groups(balanced, columns);
-        if balanced.commits == base.commits {
+        // Not in very large programs without a cut, whose time it would double.
+        if balanced.commits == base.commits || self.trials == 0 {
             return grouped;
         }
         let groups_alone = self.form_groups(base, &[]);

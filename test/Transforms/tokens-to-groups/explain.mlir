@@ -61,3 +61,24 @@ func.func @branch(%src: !global, %dst: !shared, %i: index, %p: i1) {
   async.await %a
   return
 }
+
+// -----
+
+!global = memref<64xf32>
+!shared = memref<64xf32, #gpu.address_space<workgroup>>
+
+func.func private @unknown(!async.token)
+
+// Each queue's wait names what is in that queue. Where a token escapes, the drain is explained and nothing else.
+func.func @two_queues(%src: !global, %dst: !shared, %i: index) {
+  // expected-note@below {{no group is committed after this one when the wait is reached by: the only path}}
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !global to !shared
+  %g = gpux.commit_group async <bulk>
+  // expected-remark@below {{wait_group <cp_async>, 0: waits for gpux.copy at}}
+  // expected-remark@below {{wait_group <bulk>, 0: waits for gpux.commit_group at}}
+  async.await %a, %g
+  %b = gpux.copy async %src[%i], %dst[%i], 4 : !global to !shared
+  // expected-remark@below {{a token of queue cp_async escapes here, where it can't be followed; the queue is drained before}}
+  call @unknown(%b) : (!async.token) -> ()
+  return
+}

@@ -18,3 +18,33 @@ func.func @unknown_trip_count(%src: !src, %dst: !dst, %i: index, %n: index, %c: 
   async.await %t
   return
 }
+
+// Nothing waits behind the arms, so there is nothing to say.
+//
+// CHECK-LABEL: func.func @nothing_suffers
+// CHECK: gpux.wait_group <cp_async>, 0
+func.func @nothing_suffers(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
+  %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  async.await %t
+  scf.if %c {
+    scf.for %k = %i to %n step %i {
+      %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+    }
+  }
+  return
+}
+
+// Nor about arms that could be made equal, were it of any use.
+//
+// CHECK-LABEL: func.func @no_use
+func.func @no_use(%src: !src, %dst: !dst, %i: index, %c: i1, %d: i1) {
+  scf.if %c {
+    scf.if %d {
+      gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+    }
+    gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  }
+  %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  async.await %t
+  return
+}

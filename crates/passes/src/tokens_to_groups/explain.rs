@@ -5,19 +5,32 @@ use crate::analysis::vocabulary::HardwareQueue;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Location;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tokenflow::{Await, Item, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use tokenflow::{Await, Count, Item, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness};
 
-/// Emits a remark at every await: the operations that it waits for, an execution that binds its count, and what a wait
-/// for everything would have waited for in vain.
-pub(super) fn explain(skeleton: &Skeleton, solution: &Solution) {
-    let awaited = Awaited::new(skeleton);
+/// Emits a remark at every await, but for those in `silent`: the operations that it waits for, an execution that binds
+/// its count, and what a wait for everything would have waited for in vain.
+pub(super) fn explain<'c>(
+    skeleton: &Skeleton<'c>,
+    solution: &Solution,
+    silent: &HashSet<Op<'c>>,
+    drop_implied: bool,
+) {
+    let explainer = Explainer {
+        skeleton,
+        awaited: Awaited::new(skeleton),
+        drop_implied,
+    };
+    let escapes: HashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
     for (w, &op) in (0..).map(Await).zip(&skeleton.awaits) {
+        if silent.contains(&op) || escapes.contains(&op) {
+            continue;
+        }
         let mut any = false;
         for ((&queue, solved), number) in skeleton.queues.iter().zip(&solution.queues).zip(0..) {
-            if solved.waits[w.0 as usize].is_some() {
+            if let Some(count) = solved.waits[w.0 as usize] {
                 any = true;
-                explain_wait(skeleton, &awaited, (queue, Queue(number)), solved, w);
+                explainer.wait((queue, Queue(number)), solved, w, count);
             }
         }
         if !any {
@@ -30,59 +43,70 @@ pub(super) fn explain(skeleton: &Skeleton, solution: &Solution) {
     }
 }
 
-fn explain_wait(
-    skeleton: &Skeleton,
-    awaited: &Awaited,
-    (queue, number): (HardwareQueue, Queue),
-    solved: &QueueSolution,
-    w: Await,
-) {
-    let Some(count) = solved.waits[w.0 as usize] else {
-        return;
-    };
-    let op = skeleton.awaits[w.0 as usize];
-    let places = |sites: &BTreeSet<Site>| {
-        let places: Vec<String> = sites
-            .iter()
-            .map(|site| place(skeleton.sites[site.0 as usize]))
-            .collect();
-        places.join(", ")
-    };
-    let sites = awaited.sites(w);
-    let what = if sites.is_empty() {
-        "a group that is committed by hand".into()
-    } else {
-        places(&sites)
-    };
-    let message = format!("wait_group <{}>, {}: waits for {what}", queue.name(), count.n);
-    let mut remark = Diagnostic::remark(op.location(), message);
-    if count.clamped {
-        remark = remark.note(
-            op.location(),
-            "more groups may stay in flight, but the hardware counts no further than 63",
-        );
-    } else if let Some(witness) = witness(&skeleton.program, number, solved, w) {
-        let site = skeleton.sites[witness.site.0 as usize];
+struct Explainer<'a, 'c> {
+    skeleton: &'a Skeleton<'c>,
+    awaited: Awaited<'c>,
+    drop_implied: bool,
+}
+
+impl<'c> Explainer<'_, 'c> {
+    fn wait(&self, (queue, number): (HardwareQueue, Queue), solved: &QueueSolution, w: Await, count: Count) {
+        let op = self.skeleton.awaits[w.0 as usize];
+        let by = self.awaited.by(w, number);
+        // The search for an execution follows copies.
+        let groups_by_hand = by.iter().any(|op| op.is("gpux.commit_group"));
+        let what = places(by.into_iter());
+        let message = format!("wait_group <{}>, {}: waits for {what}", queue.name(), count.n);
+        let remark = Diagnostic::remark(op.location(), message);
+        let remark = if count.clamped {
+            remark.note(
+                op.location(),
+                "more groups may stay in flight, but the hardware counts no further than 63",
+            )
+        } else if let Some(witness) = witness(&self.skeleton.program, number, solved, w) {
+            self.bound(remark, op, &witness, count)
+        } else if groups_by_hand {
+            remark
+        } else if self.drop_implied {
+            remark.note(
+                op.location(),
+                "no short execution binds this count other than through an earlier instance of the same wait",
+            )
+        } else {
+            remark.note(
+                op.location(),
+                "the count is the distance in the queue: what this wait is for is complete by other waits before",
+            )
+        };
+        remark.emit();
+    }
+
+    /// Adds the execution that binds a count.
+    fn bound(&self, remark: Diagnostic<'c>, op: Op<'c>, witness: &Witness, count: Count) -> Diagnostic<'c> {
+        let site = self.skeleton.sites[witness.site.0 as usize];
         let message = format!(
             "{} committed after this one when the wait is reached by: {}",
             groups(count.n),
-            path(skeleton, &witness.steps)
+            path(self.skeleton, &witness.steps)
         );
-        remark = remark.note(site.location(), message);
-        let vain = in_vain(&witness, count.n);
-        if !vain.is_empty() {
-            let message = format!(
-                "wait_group 0 would wait for these in vain there: {}",
-                places(&vain)
-            );
-            remark = remark.note(op.location(), message);
+        let remark = remark.note(site.location(), message);
+        let vain = in_vain(witness, count.n);
+        if vain.is_empty() {
+            return remark;
         }
-    } else {
-        let message =
-            "no short execution binds this count other than through an earlier instance of the same wait";
-        remark = remark.note(op.location(), message);
+        let vain = vain.iter().map(|site| self.skeleton.sites[site.0 as usize]);
+        let message = format!(
+            "wait_group 0 would wait for these in vain there: {}",
+            places(vain)
+        );
+        remark.note(op.location(), message)
     }
-    remark.emit();
+}
+
+/// `gpux.copy at 12:8, gpux.copy at 13:8`
+fn places<'c>(ops: impl Iterator<Item = Op<'c>>) -> String {
+    let places: Vec<String> = ops.map(place).collect();
+    places.join(", ")
 }
 
 fn groups(n: u8) -> String {
@@ -170,40 +194,46 @@ fn short(location: Location) -> String {
 }
 
 /// Which operations each await names.
-struct Awaited {
+struct Awaited<'c> {
     tokens: HashMap<Await, Vec<Token>>,
-    into: BTreeMap<Token, Vec<Token>>,
-    site_of: HashMap<Token, Site>,
+    into: HashMap<Token, Vec<Token>>,
+    /// The queue and the operation that makes a token.
+    makers: BTreeMap<Token, (Queue, Op<'c>)>,
 }
 
-impl Awaited {
-    fn new(skeleton: &Skeleton) -> Self {
-        let mut into: BTreeMap<Token, Vec<Token>> = BTreeMap::new();
+impl<'c> Awaited<'c> {
+    fn new(skeleton: &Skeleton<'c>) -> Self {
+        let mut into: HashMap<Token, Vec<Token>> = HashMap::new();
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             into.entry(to).or_default().push(from);
         }
-        let (mut tokens, mut site_of) = (HashMap::new(), HashMap::new());
+        let ops = skeleton.tokens.iter();
+        let ops: HashMap<Token, Op> = ops
+            .filter_map(|(value, &token)| Some((token, value.defining_op()?)))
+            .collect();
+        let (mut tokens, mut makers) = (HashMap::new(), BTreeMap::new());
         skeleton.program.body.visit(&mut |item| match item {
             Item::Await { site, tokens: of } => {
                 tokens.insert(*site, of.clone());
             }
             Item::Issue {
-                site,
+                queue,
                 token: Some(token),
                 ..
+            }
+            | Item::Commit {
+                queue,
+                token: Some(token),
             } => {
-                site_of.insert(*token, *site);
+                makers.extend(ops.get(token).map(|&op| (*token, (*queue, op))));
             }
             _ => {}
         });
-        Self {
-            tokens,
-            into,
-            site_of,
-        }
+        Self { tokens, into, makers }
     }
 
-    fn sites(&self, w: Await) -> BTreeSet<Site> {
+    /// The operations of `queue` that `w` names.
+    fn by(&self, w: Await, queue: Queue) -> Vec<Op<'c>> {
         let mut seen: BTreeSet<Token> = BTreeSet::new();
         let mut work = self.tokens.get(&w).cloned().unwrap_or_default();
         while let Some(token) = work.pop() {
@@ -211,8 +241,7 @@ impl Awaited {
                 work.extend(self.into.get(&token).into_iter().flatten());
             }
         }
-        seen.iter()
-            .filter_map(|token| self.site_of.get(token).copied())
-            .collect()
+        let makers = seen.iter().filter_map(|token| self.makers.get(token));
+        makers.filter(|(of, _)| *of == queue).map(|(_, op)| *op).collect()
     }
 }

@@ -35,7 +35,7 @@ enum Effect {
     Moved,
     /// The arms are equal now and were not before.
     Evened,
-    /// The arms can't be made equal because paths through one of them differ.
+    /// The arms can't be made equal because of a loop of unknown trip count in one of them.
     Uneven,
 }
 
@@ -71,8 +71,13 @@ impl Part<'_> {
             .all_on(&graphs, &all, base)
             .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
         best = self.prune(&graphs, base, best);
+        // Where nothing waits behind, nothing suffers.
+        let mut waits = best.solution.waits.iter();
+        let last_wait = waits.rposition(Option::is_some);
         let uneven = all.iter().zip(&best.rendered.effects);
-        let uneven = uneven.filter(|(_, effect)| **effect == Effect::Uneven);
+        let uneven = uneven.filter(|(diamond, effect)| {
+            **effect == Effect::Uneven && last_wait.is_some_and(|last| diamond.next_await as usize <= last)
+        });
         Balanced {
             uneven: uneven.filter_map(|(diamond, _)| diamond.after).collect(),
             columns: best.rendered.columns,
@@ -180,6 +185,7 @@ impl Part<'_> {
             queue: self.queue,
             graphs: vec![None; self.index.graphs],
             diamonds: HashMap::new(),
+            unbounded: vec![false; self.index.graphs],
         };
         for graph in graphs {
             for diamond in &graph.diamonds {
@@ -187,7 +193,7 @@ impl Part<'_> {
                 let effect = apply(diamond, form, &mut committed, &mut rendered);
                 rendered.effects.push(effect);
             }
-            committed.graphs[graph.info.id] = committed.graph(graph.graph, graph.info, &rendered.commits);
+            committed.note(graph.graph, graph.info, &rendered.commits);
         }
         rendered
     }
@@ -225,7 +231,8 @@ fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mu
         .map(|arm| committed.arm(diamond, arm, &rendered.commits))
         .collect();
     if arms.iter().any(Option::is_none) {
-        return Effect::Uneven;
+        let unbounded = committed.is_unbounded(diamond);
+        return if unbounded { Effect::Uneven } else { Effect::None };
     }
     let mut arms: Vec<Vec<Column>> = arms.into_iter().flatten().collect();
     let totals: Vec<u64> = arms.iter().map(|arm| total(arm)).collect();

@@ -20,6 +20,8 @@ pub(super) struct Diamond<'p> {
     pub after: Option<Slot>,
     /// The block that branches.
     pub head: usize,
+    /// The first await that may come after it.
+    pub next_await: u32,
 }
 
 /// One way through a diamond.
@@ -49,22 +51,30 @@ pub(super) struct GraphDiamonds<'p> {
 /// Returns all graphs of the program, inner ones before outer ones.
 pub(super) fn diamonds<'p>(root: &'p Graph, info: &'p GraphInfo) -> Vec<GraphDiamonds<'p>> {
     let mut out = Vec::new();
-    collect(root, info, None, &mut out);
+    collect(root, info, None, false, &mut out);
     out
 }
 
-fn collect<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, out: &mut Vec<GraphDiamonds<'p>>) {
+fn collect<'p>(
+    graph: &'p Graph,
+    info: &'p GraphInfo,
+    after: Option<Slot>,
+    in_loop: bool,
+    out: &mut Vec<GraphDiamonds<'p>>,
+) {
+    let in_loop = in_loop || info.cyclic;
     crate::program::deep(|| {
         for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
             let graphs = block.items.iter().filter(|item| item.graph().is_some());
             for (item, inner) in graphs.zip(&block_info.inner) {
                 if let Some(graph) = item.graph() {
-                    let after = matches!(item, Item::Nested(_)).then(|| item.after());
-                    collect(graph, inner, after.flatten(), out);
+                    let repeats = matches!(item, Item::Repeat(_));
+                    let after = if repeats { None } else { item.after() };
+                    collect(graph, inner, after, in_loop || repeats, out);
                 }
             }
         }
-        let diamonds = find(graph, info, after);
+        let diamonds = find(graph, info, after, in_loop);
         out.push(GraphDiamonds {
             graph,
             info,
@@ -74,7 +84,7 @@ fn collect<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, out: 
 }
 
 /// Finds the diamonds of one graph.
-fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>) -> Vec<Diamond<'p>> {
+fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop: bool) -> Vec<Diamond<'p>> {
     let n = graph.blocks.len();
     let exit = n;
     let mut preds = vec![0; n + 1];
@@ -139,6 +149,11 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>) -> Vec<D
                 graph.blocks[meet].start
             },
             head,
+            next_await: match (in_loop, meet == exit) {
+                (true, _) => 0,
+                (false, true) => info.awaits.end,
+                (false, false) => info.awaits.start,
+            },
         });
     }
     found
@@ -195,6 +210,8 @@ pub(super) struct Committed {
     pub graphs: Vec<Option<u64>>,
     /// For the head block of each diamond of a graph.
     pub diamonds: HashMap<(usize, usize), Option<u64>>,
+    /// For each graph, whether a loop of unknown trip count in it commits.
+    pub unbounded: Vec<bool>,
 }
 
 impl Committed {
@@ -254,8 +271,23 @@ impl Committed {
         Some(columns)
     }
 
+    /// Returns true if a loop of unknown trip count in some arm of a diamond commits.
+    pub fn is_unbounded(&self, diamond: &Diamond) -> bool {
+        let blocks = diamond.arms.iter().flat_map(|arm| &arm.spine);
+        let mut inner = blocks.flat_map(|&b| &diamond.info.blocks[b].inner);
+        inner.any(|inner| self.unbounded[inner.id])
+    }
+
+    /// Notes what is known of a graph whose inner graphs are known.
+    pub fn note(&mut self, graph: &Graph, info: &GraphInfo, commits: &Commits) {
+        self.graphs[info.id] = self.graph(graph, info, commits);
+        let mut inner = info.blocks.iter().flat_map(|block| &block.inner);
+        self.unbounded[info.id] =
+            (info.cyclic && self.graphs[info.id].is_none()) || inner.any(|inner| self.unbounded[inner.id]);
+    }
+
     /// Returns how many groups a graph commits from its start to its exit.
-    pub fn graph(&self, graph: &Graph, info: &GraphInfo, commits: &Commits) -> Option<u64> {
+    fn graph(&self, graph: &Graph, info: &GraphInfo, commits: &Commits) -> Option<u64> {
         let counts: Vec<Option<u64>> = (0..graph.blocks.len())
             .map(|b| self.block(graph, info, b, commits).map(|c| total(&c)))
             .collect();
