@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
             return self.once(graph, info, entry, births);
         }
         self.loops += 1;
-        let exit = self.to_fixpoint(graph, info, entry, births);
+        let exit = self.until_settled(graph, info, entry, births);
         self.loops -= 1;
         exit
     }
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the blocks of a graph until no new pair reaches any.
-    fn to_fixpoint(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+    fn until_settled(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
         let mut exit = Exit::default();
         let mut seen: Vec<HashSet<Pair>> = vec![HashSet::new(); graph.blocks.len()];
         let mut entered = vec![!births; graph.blocks.len()];

@@ -312,8 +312,8 @@ impl<'p> Part<'p> {
             return grouped;
         }
         let groups_first = self.balance(&groups_alone).solution;
-        let others = [&groups_first, &groups_alone, balanced].into_iter();
-        let found = others.cloned().find(as_good);
+        let others = [&groups_first, &groups_alone, balanced];
+        let found = others.into_iter().find(|other| as_good(other)).cloned();
         found.unwrap_or(grouped)
     }
 
