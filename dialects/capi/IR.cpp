@@ -77,6 +77,29 @@ bool asyncOptOperationIsFunction(MlirOperation op) {
   return isa<FunctionOpInterface>(unwrap(op));
 }
 
+bool asyncOptForEachConstantNumber(MlirAttribute attribute,
+                                   void (*callback)(uint64_t, void *),
+                                   void *userData) {
+  Attribute constant = unwrap(attribute);
+  auto number = [&](const APInt &bits) {
+    callback(bits.getLimitedValue(), userData);
+  };
+  if (auto integer = dyn_cast<IntegerAttr>(constant)) {
+    number(integer.getValue());
+  } else if (auto real = dyn_cast<FloatAttr>(constant)) {
+    number(real.getValue().bitcastToAPInt());
+  } else if (auto dense = dyn_cast<DenseFPElementsAttr>(constant)) {
+    for (const APFloat &real : dense.getValues<APFloat>())
+      number(real.bitcastToAPInt());
+  } else if (auto dense = dyn_cast<DenseIntElementsAttr>(constant)) {
+    for (const APInt &integer : dense.getValues<APInt>())
+      number(integer);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 bool asyncOptValueGetConstantInt(MlirValue v, int64_t *value) {
   APInt constant;
   if (!matchPattern(unwrap(v), m_ConstantInt(&constant)) ||

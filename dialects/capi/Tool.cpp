@@ -150,8 +150,32 @@ static LogicalResult serializeToPtx(ModuleOp module) {
   return pm.run(module);
 }
 
-/// Prints every PTX text in `module`, in order.
-static LogicalResult printPtx(ModuleOp module, raw_ostream &os) {
+/// Prints the PTX text of the GPU module or binary named `name`, or of the only
+/// one there is if `name` is empty.
+static LogicalResult printPtx(ModuleOp module, StringRef name,
+                              raw_ostream &os) {
+  SmallVector<Operation *> all, chosen;
+  module.walk([&](Operation *op) {
+    if (isa<gpu::GPUModuleOp, gpu::BinaryOp>(op))
+      all.push_back(op);
+  });
+  for (Operation *op : all)
+    if (name.empty() || SymbolTable::getSymbolName(op) == name)
+      chosen.push_back(op);
+  if (all.empty())
+    return module.emitError("has no gpu.module or gpu.binary to translate");
+  if (chosen.empty())
+    return module.emitError("has no gpu.module or gpu.binary named '")
+           << name << "'";
+  if (chosen.size() > 1)
+    return chosen[1]->emitError(
+        "is one of several: ptxas takes the PTX of one at a time, so choose "
+        "one with --module=<name>");
+  // Nobody asks for the others.
+  for (Operation *op : all)
+    if (op != chosen.front())
+      op->erase();
+
   bool foundModules = false;
   WalkResult untargeted = module.walk([&](gpu::GPUModuleOp gpuModule) {
     foundModules = true;
@@ -165,9 +189,7 @@ static LogicalResult printPtx(ModuleOp module, raw_ostream &os) {
       (foundModules && failed(serializeToPtx(module))))
     return failure();
 
-  bool foundBinary = false;
   WalkResult result = module.walk([&](gpu::BinaryOp binary) {
-    foundBinary = true;
     for (Attribute attribute : binary.getObjects()) {
       auto object = cast<gpu::ObjectAttr>(attribute);
       if (object.getFormat() != gpu::CompilationTarget::Assembly) {
@@ -181,15 +203,12 @@ static LogicalResult printPtx(ModuleOp module, raw_ostream &os) {
     }
     return WalkResult::advance();
   });
-  if (result.wasInterrupted())
-    return failure();
-  if (!foundBinary)
-    return module.emitError("has no gpu.module or gpu.binary to translate");
-  return success();
+  return failure(result.wasInterrupted());
 }
 
 static LogicalResult runTranslate(StringRef inputFilename,
                                   StringRef outputFilename,
+                                  StringRef moduleName,
                                   DialectRegistry &registry, size_t stackSize) {
   std::unique_ptr<llvm::MemoryBuffer> input =
       openInput(inputFilename, registry, stackSize);
@@ -210,7 +229,7 @@ static LogicalResult runTranslate(StringRef inputFilename,
   // Only a complete answer reaches the output.
   std::string ptx;
   llvm::raw_string_ostream ptxStream(ptx);
-  if (failed(printPtx(*module, ptxStream)))
+  if (failed(printPtx(*module, moduleName, ptxStream)))
     return failure();
 
   std::string message;
@@ -234,8 +253,11 @@ int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
 
   static llvm::cl::OptionCategory category("async-translate options");
   static llvm::cl::opt<bool> ptx(
-      "ptx", llvm::cl::desc("Print the PTX of every GPU module"),
+      "ptx", llvm::cl::desc("Print the PTX of a GPU module"),
       llvm::cl::cat(category));
+  static llvm::cl::opt<std::string> moduleName(
+      "module", llvm::cl::desc("The GPU module, where there are several"),
+      llvm::cl::value_desc("name"), llvm::cl::cat(category));
   static llvm::cl::opt<std::string> inputFilename(
       llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"),
       llvm::cl::cat(category));
@@ -253,6 +275,40 @@ int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
   asyncOptRegisterAllDialects(wrap(&registry));
-  return asMainReturnCode(
-      runTranslate(inputFilename, outputFilename, registry, stackSize));
+  return asMainReturnCode(runTranslate(inputFilename, outputFilename,
+                                       moduleName, registry, stackSize));
+}
+
+//===----------------------------------------------------------------------===//
+// Tools in Rust
+//===----------------------------------------------------------------------===//
+
+bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
+                        size_t stackSize,
+                        bool (*callback)(MlirOperation, void *),
+                        void *userData) {
+  installFaultGuard();
+  setWorkerStackSize(stackSize);
+  asyncOptRegisterUpstreamPasses();
+  DialectRegistry registry;
+  asyncOptRegisterAllDialects(wrap(&registry));
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(unwrap(path), registry, stackSize);
+  if (!input)
+    return false;
+
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return false;
+  PassManager pm(&context);
+  if (failed(parsePassPipeline(unwrap(pipeline), pm)) ||
+      failed(pm.run(*module)))
+    return false;
+  return callback(wrap(module->getOperation()), userData);
 }

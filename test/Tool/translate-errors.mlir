@@ -17,6 +17,19 @@
 // RUN: not async-translate %t.dir/nothing.mlir 2>&1 | FileCheck %s --check-prefix=FLAG
 // FLAG: nothing to translate to: give --ptx
 
+// RUN: not async-translate --ptx %t.dir/two.mlir 2>&1 | FileCheck %s --check-prefix=TWO
+// TWO: two.mlir:2:1: error: is one of several: ptxas takes the PTX of one at a time, so choose one with --module=<name>
+
+// RUN: not async-translate --ptx --module=c %t.dir/two.mlir 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: has no gpu.module or gpu.binary named 'c'
+
+// RUN: async-translate --ptx --module=b %t.dir/two.mlir | FileCheck %s --check-prefix=CHOSEN
+// CHOSEN-NOT: first
+// CHOSEN: second
+
+//--- two.mlir
+gpu.binary @a [#gpu.object<#nvvm.target, assembly = "first">]
+gpu.binary @b [#gpu.object<#nvvm.target, assembly = "second">]
 //--- no-target.mlir
 gpu.module @m {
 }

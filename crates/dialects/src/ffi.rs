@@ -1,8 +1,8 @@
 //! Declarations of our C API (`dialects/capi/AsyncOpt-c/`), header by header. Keep them in step.
 
 use mlir_sys::{
-    MlirBlock, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation, MlirOperation, MlirRegion,
-    MlirStringRef, MlirValue,
+    MlirAttribute, MlirBlock, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation, MlirOperation,
+    MlirRegion, MlirStringRef, MlirValue,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -139,6 +139,11 @@ unsafe extern "C" {
     pub fn asyncOptOperationIsAncestor(ancestor: MlirOperation, op: MlirOperation) -> bool;
     pub fn asyncOptOperationIsPure(op: MlirOperation) -> bool;
     pub fn asyncOptOperationIsFunction(op: MlirOperation) -> bool;
+    pub fn asyncOptForEachConstantNumber(
+        attribute: MlirAttribute,
+        callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
+        data: *mut c_void,
+    ) -> bool;
     pub fn asyncOptValueGetConstantInt(value: MlirValue, constant: *mut i64) -> bool;
 
     // Nvgpu.h
@@ -162,6 +167,13 @@ unsafe extern "C" {
         version: MlirStringRef,
         stack_size: usize,
     ) -> c_int;
+    pub fn asyncOptWithModule(
+        path: MlirStringRef,
+        pipeline: MlirStringRef,
+        stack_size: usize,
+        callback: Option<unsafe extern "C" fn(MlirOperation, *mut c_void) -> bool>,
+        data: *mut c_void,
+    ) -> bool;
 }
 
 /// `text` for the C++ side, which copies what it wants to keep.

@@ -10,6 +10,7 @@
 //! - [`pipeline`]: pass pipelines with options, written as a list.
 //! - [`registry`]: registration of dialects.
 //! - [`tool`]: the drivers of the command line tools.
+//! - [`types`]: what melior does not say of types and constants.
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
 pub mod control_flow;
@@ -24,6 +25,7 @@ pub mod pass;
 pub mod pipeline;
 pub mod registry;
 pub mod tool;
+pub mod types;
 pub mod vectors;
 
 pub use melior;

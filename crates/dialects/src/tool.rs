@@ -1,9 +1,10 @@
 //! The drivers of the command line tools.
 
-use crate::ffi;
+use crate::{ffi, ir::Op};
+use mlir_sys::MlirOperation;
 use std::{
     env,
-    ffi::{CString, OsString, c_char, c_int},
+    ffi::{CString, OsString, c_char, c_int, c_void},
     os::unix::ffi::OsStringExt,
     process::ExitCode,
     ptr, thread,
@@ -41,29 +42,82 @@ pub fn run_translate() -> ExitCode {
     })
 }
 
+/// Parses the module in a file (`-` is standard input), runs a pass pipeline such as `lower-affine` over it, and calls
+/// `work` with it. Returns what `work` returns, or `None` where something went wrong before, which was printed.
+///
+/// Diagnostics that `work` emits are printed with the source that they point at.
+pub fn with_module<T: Send>(path: &str, pipeline: &str, work: impl FnOnce(Op<'_>) -> T + Send) -> Option<T> {
+    /// What to call, until it was called; then what it returned.
+    enum Work<F, T> {
+        Open(F),
+        Done(Option<T>),
+    }
+    unsafe extern "C" fn call<F: FnOnce(Op<'_>) -> T, T>(module: MlirOperation, data: *mut c_void) -> bool {
+        // SAFETY: the pointer to `state` below.
+        let state = unsafe { &mut *data.cast::<Work<F, T>>() };
+        if let Work::Open(work) = std::mem::replace(state, Work::Done(None)) {
+            // SAFETY: the module lives during the call.
+            *state = Work::Done(Some(work(unsafe { Op::from_raw(module) })));
+        }
+        true
+    }
+    fn callback<F: FnOnce(Op<'_>) -> T, T>(
+        _: &Work<F, T>,
+    ) -> unsafe extern "C" fn(MlirOperation, *mut c_void) -> bool {
+        call::<F, T>
+    }
+    on_large_stack(move |stack_size| {
+        let mut state = Work::Open(work);
+        let call = callback(&state);
+        // SAFETY: strings that live during the call, and a callback that gets the pointer to `state`.
+        unsafe {
+            ffi::asyncOptWithModule(
+                ffi::string_ref(path),
+                ffi::string_ref(pipeline),
+                stack_size,
+                Some(call),
+                (&raw mut state).cast(),
+            );
+        }
+        match state {
+            Work::Done(result) => result,
+            Work::Open(_) => None,
+        }
+    })
+    .flatten()
+}
+
 /// Calls a C `main` on the largest stack that the system grants.
 fn run_on_large_stack(main: fn(c_int, *mut *mut c_char, usize) -> c_int) -> ExitCode {
+    let code = on_large_stack(|size| {
+        let arguments = c_arguments(env::args_os());
+        // C's `argv` ends with a null, and `main` may write to it.
+        let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
+        let argc = c_int::try_from(pointers.len()).expect("the system limits how many arguments there are");
+        pointers.push(ptr::null_mut());
+        main(argc, pointers.as_mut_ptr(), size)
+    });
+    ExitCode::from(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
+}
+
+/// Calls `work` on the largest stack that the system grants, and tells it how large that is. `None` if it panicked,
+/// which was printed, or if there is no stack at all.
+fn on_large_stack<T: Send>(work: impl FnOnce(usize) -> T + Send) -> Option<T> {
+    let mut work = Some(work);
     for size in STACK_SIZES {
-        let started = thread::Builder::new()
-            .name("main".into())
-            .stack_size(size)
-            .spawn(move || {
-                let arguments = c_arguments(env::args_os());
-                // C's `argv` ends with a null, and `main` may write to it.
-                let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
-                let argc =
-                    c_int::try_from(pointers.len()).expect("the system limits how many arguments there are");
-                pointers.push(ptr::null_mut());
-                main(argc, pointers.as_mut_ptr(), size)
-            });
-        if let Ok(thread) = started {
+        let result = thread::scope(|scope| {
+            let builder = thread::Builder::new().name("main".into()).stack_size(size);
+            let slot = &mut work;
+            let started = builder.spawn_scoped(scope, move || slot.take().map(|work| work(size)));
+            started.ok().map(thread::ScopedJoinHandle::join)
+        });
+        if let Some(joined) = result {
             // A panic has already said what is wrong.
-            let code = thread.join().unwrap_or(1);
-            return ExitCode::from(u8::try_from(code).unwrap_or(1));
+            return joined.ok().flatten();
         }
     }
     eprintln!("cannot start a thread: the system grants no memory for its stack");
-    ExitCode::FAILURE
+    None
 }
 
 /// Arguments as C wants them. No argument can hold a zero byte: the system hands them over as C strings.

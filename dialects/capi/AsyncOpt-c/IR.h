@@ -65,6 +65,15 @@ MLIR_CAPI_EXPORTED bool asyncOptOperationIsPure(MlirOperation op);
 /// Returns true if the operation is a function (FunctionOpInterface).
 MLIR_CAPI_EXPORTED bool asyncOptOperationIsFunction(MlirOperation op);
 
+/// Calls `callback` for the bits of every number of a constant: an integer, a
+/// floating-point number, or dense elements of them. Returns false if it is
+/// none of these. Numbers of more than 64 bits are cut off at their largest
+/// value.
+MLIR_CAPI_EXPORTED bool asyncOptForEachConstantNumber(MlirAttribute attribute,
+                                                      void (*callback)(uint64_t,
+                                                                       void *),
+                                                      void *userData);
+
 /// Returns true and sets `value` if the constant folder knows the integer (or
 /// index) that `v` holds.
 MLIR_CAPI_EXPORTED bool asyncOptValueGetConstantInt(MlirValue v,

@@ -9,6 +9,7 @@
 #ifndef ASYNCOPT_C_TOOL_H
 #define ASYNCOPT_C_TOOL_H
 
+#include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 
 #ifdef __cplusplus
@@ -36,6 +37,15 @@ MLIR_CAPI_EXPORTED int asyncOptMlirOptMain(int argc, char **argv,
 MLIR_CAPI_EXPORTED int asyncOptTranslateMain(int argc, char **argv,
                                              MlirStringRef version,
                                              size_t stackSize);
+
+/// Parses the module in a file ("-" is standard input), runs a pass pipeline
+/// such as "lower-affine" over it and hands it to `callback`, whose answer it
+/// returns; false where something went wrong before, which was printed.
+/// Whatever `callback` reports at locations of the module is printed with its
+/// source.
+MLIR_CAPI_EXPORTED bool
+asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline, size_t stackSize,
+                   bool (*callback)(MlirOperation, void *), void *userData);
 
 #ifdef __cplusplus
 }

@@ -191,3 +191,24 @@ func.func @predicated(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
   }
   return
 }
+
+// What a group that is committed for others holds is not known, so a copy does not join it: its await would wait for
+// the others, too.
+//
+// CHECK-LABEL: func.func @not_into_a_group_of_others
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: llvm.inline_asm
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+func.func @not_into_a_group_of_others(%src: !src, %dst: !dst, %i: index) {
+  %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  llvm.inline_asm has_side_effects "cp.async.ca.shared.global [$0], [$1], 4;", "" : () -> ()
+  %b = gpux.commit_group async <cp_async>
+  async.await %a
+  gpu.barrier
+  async.await %b
+  return
+}

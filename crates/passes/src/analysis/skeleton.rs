@@ -422,6 +422,17 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                 let number = self.queue(queue);
                 let token = token.map(|token| self.define(token));
                 self.out.issued.extend(token.map(|token| (token, queue)));
+                if V::INSERTS_COMMITS && token.is_some() {
+                    // Such a group is made for operations that nothing is known of: it has one of its own, and our
+                    // copies don't join it unnoticed.
+                    self.out.sites.push(op);
+                    items.push(Item::Issue {
+                        site: self.out.program.site(),
+                        queue: number,
+                        token: None,
+                        slot: None,
+                    });
+                }
                 items.push(Item::Commit { queue: number, token });
             }
             Meaning::Wait { queue, n } => {

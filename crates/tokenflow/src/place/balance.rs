@@ -16,7 +16,7 @@ use crate::program::{Await, Commits, Graph, Item, Slot};
 use crate::solve::QueueSolution;
 use std::collections::HashMap;
 
-/// The most empty groups that one arm gets.
+/// The most empty groups that one arm gets: no wait tells 64 groups from more.
 const MAX_PAD: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -235,7 +235,9 @@ fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mu
         return if unbounded { Effect::Uneven } else { Effect::None };
     }
     let mut arms: Vec<Vec<Column>> = arms.into_iter().flatten().collect();
-    let totals: Vec<u64> = arms.iter().map(|arm| total(arm)).collect();
+    let Some(totals) = arms.iter().map(|arm| total(arm)).collect::<Option<Vec<u64>>>() else {
+        return Effect::None;
+    };
     let equal = totals.iter().all(|&n| n == totals[0]);
     let most = totals.iter().copied().max().unwrap_or(0);
     if equal {
@@ -255,15 +257,15 @@ fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mu
     } else if equal {
         return Effect::None;
     }
-    let kept = arms.iter().map(|arm| total(arm));
-    let most = kept.clone().max().unwrap_or(0);
+    let moved = u64::from(sunk.is_some());
+    let kept = totals.iter().map(|n| n.saturating_sub(moved));
+    let most_kept = kept.clone().max().unwrap_or(0);
     let pads: Vec<u32> = kept
-        .map(|n| u32::try_from(most - n).unwrap_or(u32::MAX))
+        .map(|n| u32::try_from(most_kept - n).unwrap_or(MAX_PAD).min(MAX_PAD))
         .collect();
     let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
     let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();
-    // Padding by thousands is no longer a balance but a waste of code.
-    if starts.iter().zip(&pads).any(no_place) || pads.iter().any(|&pad| pad > MAX_PAD) {
+    if starts.iter().zip(&pads).any(no_place) {
         return Effect::None;
     }
     if let Some((moved, after)) = sunk {

@@ -244,7 +244,7 @@ impl Committed {
                         _ => 1,
                     };
                     let each = inner.next().and_then(|info| self.graphs[info.id]);
-                    let all = if trip == 0 { 0 } else { each?.saturating_mul(trip) };
+                    let all = if trip == 0 { 0 } else { each?.checked_mul(trip)? };
                     if all > 0 {
                         columns.push(Column::Fixed(all));
                     }
@@ -289,7 +289,7 @@ impl Committed {
     /// Returns how many groups a graph commits from its start to its exit.
     fn graph(&self, graph: &Graph, info: &GraphInfo, commits: &Commits) -> Option<u64> {
         let counts: Vec<Option<u64>> = (0..graph.blocks.len())
-            .map(|b| self.block(graph, info, b, commits).map(|c| total(&c)))
+            .map(|b| self.block(graph, info, b, commits).and_then(|c| total(&c)))
             .collect();
         if info.cyclic {
             return counts.iter().all(|count| *count == Some(0)).then_some(0);
@@ -303,7 +303,7 @@ impl Committed {
             *first = Some(0);
         }
         for b in order {
-            let sum = before[b]? + counts[b]?;
+            let sum = before[b]?.checked_add(counts[b]?)?;
             for edge in &graph.blocks[b].edges {
                 let to = &mut before[place(edge.to, graph.blocks.len())];
                 if to.is_some_and(|known| known != sum) {
@@ -316,13 +316,12 @@ impl Committed {
     }
 }
 
-/// Returns how many groups the columns commit.
-pub(super) fn total(columns: &[Column]) -> u64 {
-    columns
-        .iter()
-        .map(|column| match column {
+/// Returns how many groups the columns commit, unless nobody could count that far.
+pub(super) fn total(columns: &[Column]) -> Option<u64> {
+    columns.iter().try_fold(0_u64, |sum, column| {
+        sum.checked_add(match column {
             Column::Movable(_) => 1,
             Column::Fixed(n) => *n,
         })
-        .sum()
+    })
 }

@@ -7,10 +7,10 @@
 //! (Merging only a prologue's operations, and not the loop's, is the classic mistake.)
 //!
 //! All classes are left out first. Where that makes an await force more, the class of the commit
-//! right before the oldest operation forced too early is put back (in the end, before every one of them), until
-//! nothing is forced more.
+//! right before the oldest operation forced too early is put back (in the end, before every one of
+//! them), until nothing is forced more.
 //! Then each class that was put back is tried again on its own, and so are commits at the end of a
-//! block, whose group would join one of a later block.
+//! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
 use super::{Part, touches};
 use crate::index::{GraphInfo, defs};
@@ -34,15 +34,15 @@ struct Unit {
     next: Vec<Site>,
     /// The awaits between them.
     awaits: Vec<Range<u32>>,
-    /// True if the next commit is in another block: such a unit is tried on its own only.
-    leaves_block: bool,
+    /// True if such a unit is tried on its own only.
+    alone: bool,
 }
 
 impl Part<'_> {
     pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
         let units = self.units(base, columns);
         let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
-        let within = units.iter().filter(|unit| !unit.leaves_block);
+        let within = units.iter().filter(|unit| !unit.alone);
         let mut merged: BTreeSet<usize> = within.map(|unit| unit.class).collect();
         let mut best = base.clone();
         for round in 0..=ROUNDS {
@@ -179,7 +179,9 @@ impl Flow {
 enum Key {
     Flows(u32, u32, bool),
     Column(usize),
-    LeavesBlock(Slot),
+    /// Tried on its own: the last commit of a block, or an empty one at the start of one, which may have become
+    /// superfluous.
+    Alone(Slot),
 }
 
 /// What lies between a commit and the next one of its block, or the block's end.
@@ -378,9 +380,9 @@ impl Finder<'_, '_> {
             keyed.push((key.unwrap_or(Key::Column(i)), column.clone(), parts));
         }
         for (slot, gap) in gaps {
-            let key = match gap.end {
-                End::Commit => self.key(&gap),
-                _ => gap.before.map(|_| Key::LeavesBlock(slot)),
+            let key = match (gap.end, gap.before) {
+                (End::Commit, Some(_)) => self.key(&gap),
+                _ => Some(Key::Alone(slot)),
             };
             keyed.extend(key.map(|key| (key, vec![slot], vec![gap])));
         }
@@ -390,7 +392,7 @@ impl Finder<'_, '_> {
             Unit {
                 slots,
                 class: *classes.entry(key).or_insert(count),
-                leaves_block: matches!(key, Key::LeavesBlock(_)),
+                alone: matches!(key, Key::Alone(_)),
                 awaits: gaps.iter().map(|gap| gap.awaits.clone()).collect(),
                 next: gaps.into_iter().flat_map(|gap| gap.sites).collect(),
             }

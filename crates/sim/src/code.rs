@@ -1,0 +1,458 @@
+//! A kernel as the interpreter runs it: structured control flow is flattened to jumps, SSA values are registers of a
+//! thread, calls are inlined.
+
+use crate::scalar::Scalar;
+use crate::value::{Elem, Value};
+use std::rc::Rc;
+
+/// A register of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Reg(pub u32);
+
+/// A place in [`Code::instrs`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Label(pub u32);
+
+/// A kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// The name of the function.
+    pub name: String,
+    /// What is run, from 0 on.
+    pub instrs: Vec<Instr>,
+    /// How many registers a thread has.
+    pub regs: u32,
+    /// The parameters, which the launch fills in.
+    pub params: Vec<Param>,
+    /// Buffers of the block: made when it starts.
+    pub workgroup: Vec<BufferDecl>,
+    /// Buffers that all blocks share: `memref.global` outside of workgroup memory.
+    pub global: Vec<BufferDecl>,
+    /// The threads of a block, if the kernel says how many it has.
+    pub block: Option<[u32; 3]>,
+    /// The loops of the text; their counters are in [`Instr::loops`].
+    pub loops: Vec<Place>,
+}
+
+/// An operation's name and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The operation's name.
+    pub op: Rc<str>,
+    /// Its location: file, line and column where they are known.
+    pub location: Rc<str>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Instr {
+    /// What it does.
+    pub op: Op,
+    /// The operation that it was made from.
+    pub place: Place,
+    /// The loops around it, outermost first, as places in [`Code::loops`].
+    pub loops: Rc<[u32]>,
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Where it goes.
+    pub to: Reg,
+    /// What it is.
+    pub kind: ParamKind,
+}
+
+/// The type of a parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParamKind {
+    /// A number.
+    Number(Elem),
+    /// A buffer of these sizes, of which those that are `None` are up to the launch. Strides are in elements.
+    MemRef {
+        /// The sizes.
+        sizes: Vec<Option<i64>>,
+        /// The strides; row by row if they are `None`.
+        strides: Option<Vec<i64>>,
+        /// The type of the elements.
+        elem: Elem,
+        /// How many numbers an element has.
+        lanes: u32,
+        /// True if it lies in workgroup memory.
+        workgroup: bool,
+    },
+}
+
+/// A buffer of a size that is known.
+#[derive(Clone, Debug)]
+pub struct BufferDecl {
+    /// Where its view goes.
+    pub to: Reg,
+    /// What to call it.
+    pub name: String,
+    /// The view, but for the buffer.
+    pub view: crate::value::View,
+    /// What it is aligned to.
+    pub align: u32,
+    /// The initial bytes, or how many there are.
+    pub init: Init,
+}
+
+/// What a buffer holds at first.
+#[derive(Clone, Debug)]
+pub enum Init {
+    /// Nothing: so many bytes of garbage.
+    Garbage(usize),
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What the launch gives for dynamic workgroup memory.
+    Dynamic,
+}
+
+/// A FIFO of groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Queue {
+    /// `cp.async`
+    CpAsync = 0,
+    /// `cp.async.bulk` stores
+    Bulk = 1,
+    /// `wgmma`
+    Wgmma = 2,
+}
+
+/// Which id an instruction reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Id {
+    /// `gpu.thread_id`
+    Thread,
+    /// `gpu.block_id`
+    Block,
+    /// `gpu.block_dim`
+    BlockDim,
+    /// `gpu.grid_dim`
+    GridDim,
+    /// `gpu.global_id`
+    Global,
+    /// `gpu.lane_id`
+    Lane,
+    /// `gpu.subgroup_id`
+    Subgroup,
+}
+
+/// What `gpu.shuffle` exchanges with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shuffle {
+    /// The lane whose number differs in these bits.
+    Xor,
+    /// The lane so much below.
+    Up,
+    /// The lane so much above.
+    Down,
+    /// That lane.
+    Index,
+}
+
+/// An element of a memref, or several in a row.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The memref.
+    pub view: Reg,
+    /// One index for each dimension.
+    pub indices: Box<[Reg]>,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Assigns a constant.
+    Set {
+        /// Where to.
+        to: Reg,
+        /// What.
+        value: Value,
+    },
+    /// Assigns all at once.
+    Moves(Box<[(Reg, Reg)]>),
+    /// Computes, number by number.
+    Scalar {
+        /// What.
+        f: Scalar,
+        /// The type it computes in.
+        elem: Elem,
+        /// Where to.
+        to: Reg,
+        /// The operands.
+        args: Box<[Reg]>,
+    },
+    /// Reads an id; `dim` is 0 to 2.
+    Id {
+        /// Where to.
+        to: Reg,
+        /// Which.
+        id: Id,
+        /// Of which dimension.
+        dim: u8,
+    },
+    /// Goes elsewhere.
+    Jump(Label),
+    /// Goes to one of two places.
+    Branch {
+        /// The condition.
+        condition: Reg,
+        /// Where to if it is true.
+        then: Label,
+        /// Where to if it is false.
+        other: Label,
+    },
+    /// Goes to the place of a number.
+    Switch {
+        /// The number.
+        flag: Reg,
+        /// The numbers and places.
+        cases: Box<[(i64, Label)]>,
+        /// Where to else.
+        default: Label,
+    },
+    /// Starts a loop, or its next iteration.
+    Count {
+        /// Which loop, by its place in the instruction's loops.
+        depth: u32,
+        /// True if it starts.
+        start: bool,
+    },
+    /// Ends the thread.
+    Return,
+    /// `memref.load`, `vector.load`
+    Load {
+        /// Where to.
+        to: Reg,
+        /// From where.
+        from: Access,
+        /// How many elements in a row.
+        count: u32,
+        /// True if the result is a vector, even of one.
+        vector: bool,
+    },
+    /// `memref.store`, `vector.store`
+    Store {
+        /// The number or vector.
+        value: Reg,
+        /// Where to.
+        to: Access,
+    },
+    /// `memref.alloc` and `memref.alloca` of a thread.
+    Alloc {
+        /// Where to.
+        to: Reg,
+        /// The sizes that are known; the others are in `dynamic`.
+        sizes: Box<[Option<i64>]>,
+        /// The other sizes, in order.
+        dynamic: Box<[Reg]>,
+        /// The type of the elements.
+        elem: Elem,
+        /// How many numbers an element has.
+        lanes: u32,
+    },
+    /// `memref.dim`
+    Dim {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// Which dimension.
+        index: Reg,
+    },
+    /// `memref.subview`; sizes, offsets and strides are registers or constants.
+    SubView {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// The offsets.
+        offsets: Box<[Index]>,
+        /// The sizes.
+        sizes: Box<[Index]>,
+        /// The strides.
+        strides: Box<[Index]>,
+        /// The dimensions that the result does not have.
+        dropped: Box<[usize]>,
+    },
+    /// `memref.view`, `memref.cast`, `memref.reinterpret_cast`: another window of the same bytes.
+    Window {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// How many bytes further, if that is not 0.
+        shift: Option<Reg>,
+        /// The sizes.
+        sizes: Box<[Index]>,
+        /// The strides; row by row if they are `None`.
+        strides: Option<Box<[i64]>>,
+        /// The type of the elements.
+        elem: Elem,
+        /// How many numbers an element has.
+        lanes: u32,
+    },
+    /// A vector made of the numbers of others: `vector.extract`, `insert`, `shuffle`, `broadcast`, …
+    Pick {
+        /// Where to.
+        to: Reg,
+        /// The others.
+        from: Box<[Reg]>,
+        /// For each number, which of `from` and which number of it.
+        picks: Box<[(u32, u32)]>,
+        /// True if the result is a number and no vector.
+        number: bool,
+    },
+    /// The address that a memref's struct holds.
+    Address {
+        /// Where to.
+        to: Reg,
+        /// The memref.
+        view: Reg,
+        /// Which member of the struct.
+        member: Member,
+    },
+    /// `llvm.getelementptr` with one index.
+    Offset {
+        /// Where to.
+        to: Reg,
+        /// The pointer.
+        pointer: Reg,
+        /// The index.
+        index: Index,
+        /// The bytes of one step.
+        bytes: i64,
+    },
+    /// Issues a copy.
+    Copy {
+        /// From where: an element, or a pointer.
+        from: Target,
+        /// To where.
+        to: Target,
+        /// How many bytes.
+        bytes: u32,
+        /// How many elements, or bytes, are read; the rest is zero.
+        read: Option<Reg>,
+        /// The bytes that `read` counts in.
+        unit: u32,
+        /// Its token.
+        token: Option<Reg>,
+        /// Which queue it is in.
+        queue: Queue,
+    },
+    /// Closes the open group of a queue.
+    Commit {
+        /// Which queue.
+        queue: Queue,
+        /// The group's token.
+        token: Option<Reg>,
+    },
+    /// Waits until so many groups are in flight.
+    Wait {
+        /// Which queue.
+        queue: Queue,
+        /// How many.
+        n: u32,
+    },
+    /// Completes all that tokens stand for.
+    Await(Box<[Reg]>),
+    /// A token of what others stand for.
+    Join {
+        /// Where to.
+        to: Reg,
+        /// The others.
+        from: Box<[Reg]>,
+    },
+    /// Checks that a token is complete before a value of its region is used.
+    Guard {
+        /// The token.
+        token: Reg,
+        /// Where the region stands.
+        region: Place,
+    },
+    /// `gpu.barrier`
+    Barrier,
+    /// `gpu.shuffle`
+    Shuffle {
+        /// Where the number goes.
+        to: Reg,
+        /// Where it goes whether there was one.
+        valid: Reg,
+        /// The number handed over.
+        value: Reg,
+        /// The offset.
+        offset: Reg,
+        /// The width.
+        width: Reg,
+        /// Which lane.
+        mode: Shuffle,
+    },
+    /// `nvgpu.ldmatrix`
+    LdMatrix {
+        /// Where to.
+        to: Reg,
+        /// The row of 16 bytes that this lane addresses.
+        from: Access,
+        /// How many 8×8 matrices.
+        tiles: u32,
+        /// True if they are transposed.
+        transpose: bool,
+    },
+    /// `nvgpu.mma.sync`
+    Mma {
+        /// Where to.
+        to: Reg,
+        /// The left matrix's part.
+        a: Reg,
+        /// The right matrix's part.
+        b: Reg,
+        /// The part of what is added to.
+        c: Reg,
+        /// M, N and K.
+        shape: [u32; 3],
+        /// The type of A and B.
+        input: Elem,
+        /// The type of C and D.
+        output: Elem,
+    },
+    /// A failed `cf.assert`.
+    Assert {
+        /// The condition.
+        condition: Reg,
+        /// What to say.
+        message: String,
+    },
+}
+
+/// A constant or a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// A constant.
+    Const(i64),
+    /// A register.
+    Reg(Reg),
+}
+
+/// Where a copy starts.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// At an element.
+    Element(Access),
+    /// At an address.
+    Pointer(Reg),
+}
+
+/// A member of the struct that a memref is lowered to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Member {
+    /// The aligned pointer.
+    Pointer,
+    /// The offset.
+    Offset,
+    /// The size of a dimension.
+    Size(usize),
+    /// The stride of a dimension.
+    Stride(usize),
+}

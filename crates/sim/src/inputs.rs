@@ -1,0 +1,208 @@
+//! What a kernel is called with.
+
+use crate::code::{Param, ParamKind};
+use crate::machine::row_by_row;
+use crate::memory::{Memory, Space};
+use crate::scalar::from_f64;
+use crate::value::{BufferId, Elem, Value, View};
+use std::rc::Rc;
+use thiserror::Error;
+
+/// How a buffer is filled.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fill {
+    /// Small numbers at random, from a seed.
+    Random(u64),
+    /// 0, 1, 2, …; floating-point numbers are those modulo 64.
+    Ramp,
+    /// Zeros.
+    Zero,
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+/// An argument.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    /// A number.
+    Number(f64),
+    /// A buffer.
+    Buffer {
+        /// Its sizes; those of the type where this is empty.
+        sizes: Vec<i64>,
+        /// What is in it.
+        fill: Fill,
+    },
+}
+
+/// An argument that does not fit its parameter.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("argument {index}: {message}")]
+pub struct Mismatch {
+    /// Which.
+    pub index: usize,
+    /// Why.
+    pub message: String,
+}
+
+/// Where the buffers of the parameters begin: rows of this many bytes are what an allocation aligns to.
+const ALIGN: u32 = 256;
+
+/// Makes the values of parameters, and their buffers.
+///
+/// # Errors
+///
+/// Where an argument does not fit.
+pub fn arguments(
+    memory: &mut Memory,
+    params: &[Param],
+    given: &[Option<Argument>],
+) -> Result<Vec<Value>, Mismatch> {
+    let nothing = None;
+    params
+        .iter()
+        .enumerate()
+        .map(|(index, param)| {
+            let given = given.get(index).unwrap_or(&nothing).as_ref();
+            argument(memory, index, param, given).map_err(|message| Mismatch { index, message })
+        })
+        .collect()
+}
+
+fn argument(
+    memory: &mut Memory,
+    index: usize,
+    param: &Param,
+    given: Option<&Argument>,
+) -> Result<Value, String> {
+    match (&param.kind, given) {
+        (ParamKind::Number(elem), None) => Ok(Value::Bits(number(*elem, 1.0))),
+        (ParamKind::Number(elem), Some(Argument::Number(value))) => Ok(Value::Bits(number(*elem, *value))),
+        (ParamKind::Number(_), Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
+        (ParamKind::MemRef { .. }, Some(Argument::Number(_))) => Err("the parameter is a buffer".into()),
+        (
+            ParamKind::MemRef {
+                sizes,
+                strides,
+                elem,
+                lanes,
+                workgroup,
+            },
+            given,
+        ) => {
+            let (asked, fill) = match given {
+                Some(Argument::Buffer { sizes, fill }) => (sizes.clone(), fill.clone()),
+                _ => (Vec::new(), Fill::Random(index as u64)),
+            };
+            let sizes = fit(sizes, &asked)?;
+            let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
+            let last: i64 = sizes
+                .iter()
+                .zip(&strides)
+                .map(|(size, stride)| (size - 1).max(0) * stride)
+                .sum();
+            let empty = sizes.contains(&0);
+            let numbers = if empty { 0 } else { (last + 1) * i64::from(*lanes) };
+            let numbers = usize::try_from(numbers).map_err(|_| "a negative size".to_owned())?;
+            let space = if *workgroup {
+                Space::Workgroup
+            } else {
+                Space::Global
+            };
+            let buffer = memory.add(
+                format!("argument {index}"),
+                space,
+                ALIGN,
+                bytes(*elem, numbers, &fill)?,
+            );
+            Ok(Value::View(Rc::new(View {
+                buffer,
+                base: 0,
+                offset: 0,
+                sizes,
+                strides,
+                elem: *elem,
+                lanes: *lanes,
+            })))
+        }
+    }
+}
+
+/// The sizes of a buffer: those asked for must agree with those of the type.
+fn fit(sizes: &[Option<i64>], asked: &[i64]) -> Result<Vec<i64>, String> {
+    if asked.is_empty() {
+        let known: Option<Vec<i64>> = sizes.iter().copied().collect();
+        return known.ok_or_else(|| {
+            format!(
+                "the type leaves sizes open; give them, as in {}",
+                vec!["64"; sizes.len()].join("x")
+            )
+        });
+    }
+    if asked.len() != sizes.len() {
+        return Err(format!(
+            "{} sizes are given, and there are {}",
+            asked.len(),
+            sizes.len()
+        ));
+    }
+    for (size, asked) in sizes.iter().zip(asked) {
+        if size.is_some_and(|size| size != *asked) || *asked < 0 {
+            return Err(format!("size {asked} is not what the type says"));
+        }
+    }
+    Ok(asked.to_vec())
+}
+
+fn number(elem: Elem, value: f64) -> u64 {
+    #[allow(clippy::cast_possible_truncation)] // An integer was asked for.
+    match elem {
+        Elem::Int(_) => elem.wrap((value as i64).cast_unsigned()),
+        _ => from_f64(elem, value),
+    }
+}
+
+fn bytes(elem: Elem, numbers: usize, fill: &Fill) -> Result<Vec<u8>, String> {
+    let size = elem.bytes();
+    if let Fill::Bytes(bytes) = fill {
+        if bytes.len() != numbers * size {
+            return Err(format!(
+                "the file has {} bytes and not {}",
+                bytes.len(),
+                numbers * size
+            ));
+        }
+        return Ok(bytes.clone());
+    }
+    let mut out = Vec::with_capacity(numbers * size);
+    let mut state = match fill {
+        Fill::Random(seed) => *seed,
+        _ => 0,
+    };
+    for i in 0..numbers {
+        #[allow(clippy::cast_precision_loss)] // Small.
+        let value = match fill {
+            Fill::Zero | Fill::Bytes(_) => 0.0,
+            Fill::Ramp if elem.is_float() => (i % 64) as f64,
+            Fill::Ramp => i as f64,
+            // Eighths in -1 to 1: sums of their products are exact, so that no order of addition shows.
+            Fill::Random(_) => (crate::adversary::next_random(&mut state) % 17) as f64 / 8.0 - 1.0,
+        };
+        let value = if elem.is_float() || !matches!(fill, Fill::Random(_)) {
+            value
+        } else {
+            (value * 8.0).round()
+        };
+        out.extend_from_slice(&number(elem, value).to_le_bytes()[..size]);
+    }
+    Ok(out)
+}
+
+/// The buffers of arguments, in order.
+#[must_use]
+pub fn buffer_of(value: &Value) -> Option<BufferId> {
+    match value {
+        Value::View(view) => Some(view.buffer),
+        _ => None,
+    }
+}

@@ -1,0 +1,522 @@
+//! Runs a kernel, block by block.
+//!
+//! Every thread of a block runs until it has to wait for others: at a block barrier, or at an operation of its whole
+//! warp. When none can go on, warps whose threads have all arrived do their operation, and a barrier at which all
+//! threads of the block stand is passed, which starts a new era (see [`crate::memory`]). Races don't depend on the
+//! order in which threads run between barriers, so they run one after the other.
+
+mod compute;
+mod queues;
+mod warp;
+
+pub use self::compute::row_by_row;
+use self::queues::Queues;
+use crate::code::{Code, Id, Index, Init, Instr, Member, Op, ParamKind, Reg, Target};
+use crate::memory::{Actor, Fault, Memory, Space};
+use crate::report::{Problem, Spot};
+use crate::scalar::ScalarError;
+use crate::value::{BufferId, CopyId, Pointer, Value, View};
+use std::rc::Rc;
+
+/// How a kernel is launched.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// How many blocks, in x, y and z.
+    pub grid: [u32; 3],
+    /// How many threads in a block.
+    pub block: [u32; 3],
+    /// How many bytes of dynamic workgroup memory.
+    pub dynamic_workgroup: usize,
+    /// The most instructions of one thread, so that an endless loop ends.
+    pub budget: u64,
+}
+
+/// The threads of a warp.
+pub const WARP: usize = 32;
+
+/// Why a thread is not running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Running,
+    Barrier,
+    Warp,
+    Done,
+}
+
+struct Thread {
+    state: State,
+    pc: usize,
+    regs: Vec<Value>,
+    /// The iteration of each loop around.
+    counters: Vec<u32>,
+    /// The entry of `counters` in the table of iterations.
+    iterations: u32,
+    queues: Queues,
+    steps: u64,
+}
+
+/// What ends a run.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Where.
+    pub spot: Spot,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a run ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// A memory access that can't be made.
+    Fault(Fault),
+    /// A number that is not defined.
+    Scalar(ScalarError),
+    /// A register that holds nothing.
+    Poison,
+    /// An instruction got what it can't use; the reader should not have let it through.
+    Kind(&'static str),
+    /// The budget is used up.
+    Budget,
+    /// A failed assertion.
+    Assert(String),
+    /// The warp is not complete.
+    PartialWarp,
+}
+
+impl From<Fault> for Reason {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<ScalarError> for Reason {
+    fn from(error: ScalarError) -> Self {
+        Self::Scalar(error)
+    }
+}
+
+/// What a thread does after an instruction.
+enum Next {
+    Goes,
+    Jumps(usize),
+    Waits(State),
+}
+
+/// A run of a kernel.
+pub struct Machine<'c> {
+    code: &'c Code,
+    launch: Launch,
+    /// The memory.
+    pub memory: Memory,
+    /// Which iterations each entry stands for, outermost loop first.
+    pub iterations: Vec<Box<[u32]>>,
+    /// How many instructions were run.
+    pub steps: u64,
+    threads: Vec<Thread>,
+    /// The block that runs.
+    block: [u32; 3],
+    first_thread: u32,
+    era: u32,
+}
+
+impl<'c> Machine<'c> {
+    /// Makes a machine that has not run yet.
+    #[must_use]
+    pub fn new(code: &'c Code, launch: Launch, memory: Memory) -> Self {
+        Self {
+            code,
+            launch,
+            memory,
+            iterations: vec![Box::new([])],
+            steps: 0,
+            threads: Vec::new(),
+            block: [0; 3],
+            first_thread: 0,
+            era: 0,
+        }
+    }
+
+    /// Runs all blocks; `args` are the values of the parameters.
+    ///
+    /// # Errors
+    ///
+    /// Where an instruction can't be run.
+    pub fn run(&mut self, args: &[Value], each: &mut dyn FnMut(u32)) -> Result<(), Stop> {
+        let [x, y, z] = self.launch.grid;
+        let mut regs = vec![Value::Poison; self.code.regs as usize];
+        for (param, arg) in self.code.params.iter().zip(args) {
+            regs[param.to.0 as usize] = arg.clone();
+        }
+        for decl in &self.code.global {
+            let id = self.declare(decl, Space::Global);
+            regs[decl.to.0 as usize] = id;
+        }
+        let mut done = 0;
+        for bz in 0..z {
+            for by in 0..y {
+                for bx in 0..x {
+                    self.block = [bx, by, bz];
+                    self.run_block(regs.clone())?;
+                    done += 1;
+                    each(done);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {
+        let data = match &decl.init {
+            Init::Garbage(bytes) => garbage(*bytes),
+            Init::Bytes(bytes) => bytes.clone(),
+            Init::Dynamic => garbage(self.launch.dynamic_workgroup),
+        };
+        let mut view = decl.view.clone();
+        if let (Init::Dynamic, Some(size)) = (&decl.init, view.sizes.first_mut()) {
+            *size = i64::try_from(self.launch.dynamic_workgroup).unwrap_or(i64::MAX);
+        }
+        view.buffer = self.memory.add(decl.name.clone(), space, decl.align, data);
+        Value::View(Rc::new(view))
+    }
+
+    fn run_block(&mut self, mut regs: Vec<Value>) -> Result<(), Stop> {
+        let threads = self.launch.block.iter().product::<u32>();
+        let mut own: Vec<BufferId> = Vec::new();
+        for decl in &self.code.workgroup {
+            let value = self.declare(decl, Space::Workgroup);
+            if let Value::View(view) = &value {
+                own.push(view.buffer);
+            }
+            regs[decl.to.0 as usize] = value;
+        }
+        self.threads = (0..threads)
+            .map(|_| Thread {
+                state: State::Running,
+                pc: 0,
+                regs: regs.clone(),
+                counters: Vec::new(),
+                iterations: 0,
+                queues: Queues::default(),
+                steps: 0,
+            })
+            .collect();
+        self.era += 1;
+        while self.threads.iter().any(|thread| thread.state != State::Done) {
+            for t in 0..self.threads.len() {
+                self.run_thread(t)?;
+            }
+            if !self.warps()? && !self.pass_barrier() {
+                break;
+            }
+        }
+        self.drain();
+        for id in own {
+            self.memory.forget(id);
+        }
+        self.first_thread += threads;
+        Ok(())
+    }
+
+    /// Runs a thread until it has to wait.
+    fn run_thread(&mut self, t: usize) -> Result<(), Stop> {
+        let code = self.code;
+        while self.threads[t].state == State::Running {
+            let pc = self.threads[t].pc;
+            let instr = &code.instrs[pc];
+            self.steps += 1;
+            self.threads[t].steps += 1;
+            if self.threads[t].steps > self.launch.budget {
+                return Err(self.stop(t, Reason::Budget));
+            }
+            let next = self.instr(t, instr).map_err(|reason| self.stop(t, reason))?;
+            let thread = &mut self.threads[t];
+            match next {
+                Next::Goes => thread.pc += 1,
+                Next::Jumps(to) => thread.pc = to,
+                Next::Waits(state) => thread.state = state,
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&self, t: usize, reason: Reason) -> Stop {
+        Stop {
+            spot: self.spot(t),
+            reason,
+        }
+    }
+
+    /// Where a thread is.
+    fn spot(&self, t: usize) -> Spot {
+        Spot {
+            instr: u32::try_from(self.threads[t].pc).unwrap_or(u32::MAX),
+            thread: self.first_thread + u32::try_from(t).unwrap_or(u32::MAX),
+            iterations: self.threads[t].iterations,
+        }
+    }
+
+    fn actor(&self, t: usize) -> Actor {
+        Actor {
+            spot: self.spot(t),
+            era: self.era,
+        }
+    }
+
+    /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
+    fn pass_barrier(&mut self) -> bool {
+        let waiting: Vec<usize> = (0..self.threads.len())
+            .filter(|&t| self.threads[t].state == State::Barrier)
+            .collect();
+        let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
+        if let Some(t) = stuck {
+            let other = (0..self.threads.len())
+                .find(|&other| other / WARP == t / WARP && self.threads[other].pc != self.threads[t].pc);
+            self.memory.reports.problem(Problem::divergent_warp(
+                self.spot(t),
+                other.map(|other| self.spot(other)),
+            ));
+            return false;
+        }
+        let Some(&first) = waiting.first() else {
+            return false;
+        };
+        // Threads that have ended, or stand at another barrier, never come to this one.
+        let elsewhere = (0..self.threads.len()).find(|&t| self.threads[t].pc != self.threads[first].pc);
+        if let Some(other) = elsewhere {
+            let ended = self.threads[other].state == State::Done;
+            let (at, other) = (self.spot(first), self.spot(other));
+            self.memory
+                .reports
+                .problem(Problem::divergent_barrier(at, other, ended));
+            return false;
+        }
+        for t in waiting {
+            self.threads[t].state = State::Running;
+            self.threads[t].pc += 1;
+        }
+        self.era += 1;
+        true
+    }
+
+    /// What is left in the queues when a block ends.
+    fn drain(&mut self) {
+        for t in 0..self.threads.len() {
+            let queues = std::mem::take(&mut self.threads[t].queues);
+            for (queue, id) in queues.left() {
+                let spot = self.memory.issuer(id);
+                if !self.memory.is_complete(id) {
+                    self.memory.reports.problem(Problem::undrained(spot, queue));
+                }
+                self.memory.complete(id, self.era);
+            }
+        }
+    }
+
+    // Registers.
+
+    fn set(&mut self, t: usize, to: Reg, value: Value) {
+        self.threads[t].regs[to.0 as usize] = value;
+    }
+
+    fn value(&self, t: usize, reg: Reg) -> Result<&Value, Reason> {
+        match &self.threads[t].regs[reg.0 as usize] {
+            Value::Poison => Err(Reason::Poison),
+            value => Ok(value),
+        }
+    }
+
+    fn bits(&self, t: usize, reg: Reg) -> Result<u64, Reason> {
+        match self.value(t, reg)? {
+            Value::Bits(bits) => Ok(*bits),
+            // A vector without dimensions.
+            Value::Vector(numbers) if numbers.len() == 1 => Ok(numbers[0]),
+            _ => Err(Reason::Kind("a number")),
+        }
+    }
+
+    fn int(&self, t: usize, reg: Reg) -> Result<i64, Reason> {
+        Ok(self.bits(t, reg)?.cast_signed())
+    }
+
+    fn index(&self, t: usize, index: Index) -> Result<i64, Reason> {
+        match index {
+            Index::Const(value) => Ok(value),
+            Index::Reg(reg) => self.int(t, reg),
+        }
+    }
+
+    fn view(&self, t: usize, reg: Reg) -> Result<Rc<View>, Reason> {
+        match self.value(t, reg)? {
+            Value::View(view) => Ok(Rc::clone(view)),
+            _ => Err(Reason::Kind("a memref")),
+        }
+    }
+
+    fn pointer(&self, t: usize, reg: Reg) -> Result<Pointer, Reason> {
+        match self.value(t, reg)? {
+            Value::Pointer(pointer) => Ok(*pointer),
+            _ => Err(Reason::Kind("a pointer")),
+        }
+    }
+
+    fn numbers(&self, t: usize, reg: Reg) -> Result<Vec<u64>, Reason> {
+        match self.value(t, reg)? {
+            Value::Bits(bits) => Ok(vec![*bits]),
+            Value::Vector(numbers) => Ok(numbers.to_vec()),
+            _ => Err(Reason::Kind("a vector")),
+        }
+    }
+
+    fn copies(&self, t: usize, regs: &[Reg]) -> Result<Vec<CopyId>, Reason> {
+        let mut all = Vec::new();
+        for &reg in regs {
+            match &self.threads[t].regs[reg.0 as usize] {
+                Value::Token(copies) => all.extend_from_slice(copies),
+                // A token of nothing.
+                Value::Poison => {}
+                _ => return Err(Reason::Kind("a token")),
+            }
+        }
+        Ok(all)
+    }
+
+    // Instructions.
+
+    fn instr(&mut self, t: usize, instr: &Instr) -> Result<Next, Reason> {
+        match &instr.op {
+            Op::Set { to, value } => self.set(t, *to, value.clone()),
+            Op::Moves(moves) => {
+                let regs = &mut self.threads[t].regs;
+                let values: Vec<Value> = moves
+                    .iter()
+                    .map(|(_, from)| regs[from.0 as usize].clone())
+                    .collect();
+                for ((to, _), value) in moves.iter().zip(values) {
+                    regs[to.0 as usize] = value;
+                }
+            }
+            Op::Jump(to) => return Ok(Next::Jumps(to.0 as usize)),
+            Op::Branch {
+                condition,
+                then,
+                other,
+            } => {
+                let to = if self.bits(t, *condition)? & 1 == 1 {
+                    then
+                } else {
+                    other
+                };
+                return Ok(Next::Jumps(to.0 as usize));
+            }
+            Op::Switch { flag, cases, default } => {
+                let flag = self.int(t, *flag)?;
+                let case = cases.iter().find(|(value, _)| *value == flag);
+                return Ok(Next::Jumps(case.map_or(default, |(_, to)| to).0 as usize));
+            }
+            Op::Count { depth, start } => self.count(t, *depth, *start),
+            Op::Return => return Ok(Next::Waits(State::Done)),
+            Op::Barrier => return Ok(Next::Waits(State::Barrier)),
+            Op::Shuffle { .. } | Op::LdMatrix { .. } | Op::Mma { .. } => {
+                return Ok(Next::Waits(State::Warp));
+            }
+            Op::Assert { condition, message } => {
+                if self.bits(t, *condition)? & 1 == 0 {
+                    return Err(Reason::Assert(message.clone()));
+                }
+            }
+            Op::Id { to, id, dim } => {
+                let value = self.id(t, *id, usize::from(*dim));
+                self.set(t, *to, Value::Bits(value));
+            }
+            Op::Copy { .. }
+            | Op::Commit { .. }
+            | Op::Wait { .. }
+            | Op::Await(_)
+            | Op::Join { .. }
+            | Op::Guard { .. } => self.asynchronous(t, &instr.op)?,
+            other => self.compute(t, other)?,
+        }
+        Ok(Next::Goes)
+    }
+
+    fn count(&mut self, t: usize, depth: u32, start: bool) {
+        let counters = &mut self.threads[t].counters;
+        counters.truncate(depth as usize + usize::from(!start));
+        match counters.last_mut() {
+            Some(last) if !start => *last += 1,
+            _ => counters.resize(depth as usize + 1, 0),
+        }
+        let entry = counters.clone().into_boxed_slice();
+        self.iterations.push(entry);
+        self.threads[t].iterations = u32::try_from(self.iterations.len() - 1).unwrap_or(u32::MAX);
+    }
+
+    fn id(&self, t: usize, id: Id, dim: usize) -> u64 {
+        let t = u32::try_from(t).unwrap_or(u32::MAX);
+        let [x, y, _] = self.launch.block;
+        let thread = [t % x, t / x % y, t / x / y];
+        u64::from(match id {
+            Id::Thread => thread[dim],
+            Id::Block => self.block[dim],
+            Id::BlockDim => self.launch.block[dim],
+            Id::GridDim => self.launch.grid[dim],
+            Id::Global => self.block[dim] * self.launch.block[dim] + thread[dim],
+            Id::Lane => t % 32,
+            Id::Subgroup => t / 32,
+        })
+    }
+
+    /// The address of an element.
+    fn address(&self, t: usize, access: &crate::code::Access) -> Result<(Pointer, Rc<View>), Reason> {
+        let view = self.view(t, access.view)?;
+        let mut at = view.offset;
+        for ((index, stride), size) in access.indices.iter().zip(&view.strides).zip(&view.sizes) {
+            let index = self.int(t, *index)?;
+            if index < 0 || index >= *size {
+                return Err(Reason::Fault(Fault::OutOfBounds {
+                    buffer: view.buffer,
+                    offset: view.base + (at + index * stride) * view.elem_bytes(),
+                    bytes: usize::try_from(view.elem_bytes()).unwrap_or(0),
+                }));
+            }
+            at += index * stride;
+        }
+        let pointer = Pointer {
+            buffer: view.buffer,
+            offset: view.base + at * view.elem_bytes(),
+        };
+        Ok((pointer, view))
+    }
+
+    /// The address that a copy starts at.
+    fn target(&self, t: usize, target: &Target) -> Result<Pointer, Reason> {
+        match target {
+            Target::Element(access) => Ok(self.address(t, access)?.0),
+            Target::Pointer(reg) => self.pointer(t, *reg),
+        }
+    }
+
+    /// A member of a memref's struct.
+    fn member(view: &View, member: Member) -> Value {
+        match member {
+            Member::Pointer => Value::Pointer(Pointer {
+                buffer: view.buffer,
+                offset: view.base,
+            }),
+            Member::Offset => Value::int(view.offset),
+            Member::Size(dim) => Value::int(view.sizes[dim]),
+            Member::Stride(dim) => Value::int(view.strides[dim]),
+        }
+    }
+}
+
+/// Bytes that nobody should read: a NaN in every floating-point type, and an odd number.
+fn garbage(bytes: usize) -> Vec<u8> {
+    vec![0xFF; bytes]
+}
+
+/// The parameters of a kernel that the launch must make buffers for.
+#[must_use]
+pub fn needs_buffer(kind: &ParamKind) -> bool {
+    matches!(kind, ParamKind::MemRef { .. })
+}

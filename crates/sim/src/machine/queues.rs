@@ -1,0 +1,98 @@
+//! The asynchronous instructions: what is in flight, and what a wait completes.
+
+use super::{Machine, Reason};
+use crate::code::{Op, Queue};
+use crate::report::Problem;
+use crate::value::{CopyId, Value};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The queues of a thread. Each is a FIFO of groups; the last one is still open.
+#[derive(Default)]
+pub(super) struct Queues {
+    queues: [Fifo; 3],
+}
+
+#[derive(Default)]
+struct Fifo {
+    open: Vec<CopyId>,
+    groups: VecDeque<Rc<[CopyId]>>,
+}
+
+impl Queues {
+    /// What is left, and where.
+    pub fn left(self) -> Vec<(Queue, CopyId)> {
+        let names = [Queue::CpAsync, Queue::Bulk, Queue::Wgmma];
+        let mut left = Vec::new();
+        for (fifo, name) in self.queues.into_iter().zip(names) {
+            let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
+            left.extend(groups.chain(fifo.open).map(|id| (name, id)));
+        }
+        left
+    }
+}
+
+impl Machine<'_> {
+    pub(super) fn asynchronous(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
+        match op {
+            Op::Copy {
+                from,
+                to,
+                bytes,
+                read,
+                unit,
+                token,
+                queue,
+            } => {
+                let (source, destination) = (self.target(t, from)?, self.target(t, to)?);
+                let read = match read {
+                    Some(reg) => self.bits(t, *reg)?.saturating_mul(u64::from(*unit)),
+                    None => u64::from(*bytes),
+                };
+                let read = usize::try_from(read.min(u64::from(*bytes))).unwrap_or(0);
+                let id = self
+                    .memory
+                    .issue(self.actor(t), source, destination, read, *bytes as usize)?;
+                self.threads[t].queues.queues[*queue as usize].open.push(id);
+                if let Some(token) = token {
+                    self.set(t, *token, Value::Token(Rc::new([id])));
+                }
+            }
+            Op::Commit { queue, token } => {
+                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let group: Rc<[CopyId]> = std::mem::take(&mut fifo.open).into();
+                fifo.groups.push_back(Rc::clone(&group));
+                if let Some(token) = token {
+                    self.set(t, *token, Value::Token(group));
+                }
+            }
+            Op::Wait { queue, n } => {
+                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let finished = fifo.groups.len().saturating_sub(*n as usize);
+                let finished: Vec<_> = fifo.groups.drain(..finished).collect();
+                for id in finished.iter().flat_map(|group| group.iter()) {
+                    self.memory.complete(*id, self.era);
+                }
+            }
+            Op::Await(tokens) => {
+                for id in self.copies(t, tokens)? {
+                    self.memory.complete(id, self.era);
+                }
+            }
+            Op::Join { to, from } => {
+                let copies = self.copies(t, from)?;
+                self.set(t, *to, Value::Token(copies.into()));
+            }
+            Op::Guard { token, region } => {
+                let copies = self.copies(t, &[*token])?;
+                if let Some(id) = copies.into_iter().find(|id| !self.memory.is_complete(*id)) {
+                    let (spot, copy) = (self.spot(t), self.memory.issuer(id));
+                    let problem = Problem::early_use(spot, copy, region.clone());
+                    self.memory.reports.problem(problem);
+                }
+            }
+            _ => return Err(Reason::Kind("an asynchronous instruction")),
+        }
+        Ok(())
+    }
+}

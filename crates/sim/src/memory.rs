@@ -1,0 +1,441 @@
+//! Memory that knows, of every byte, who touched it last and which copies in flight may still touch it.
+//!
+//! A copy is **in flight** from its issue until its thread has observed its completion. In between it may read its
+//! source and write its destination at any time, so whoever else touches these bytes has a race, whatever happens to be
+//! there. Without that, what is there is settled by the [`Adversary`]: it is asked only when somebody looks, which makes
+//! every legal time of landing reachable without a clock.
+//!
+//! Threads of a block are ordered by block barriers alone. Each barrier starts a new **era**; two accesses to a byte in
+//! one era by different threads are a race if one of them writes. Blocks are not ordered at all.
+
+use crate::adversary::Adversary;
+use crate::report::{Hazard, Reports, Spot};
+use crate::value::{BufferId, CopyId, Pointer};
+
+/// Where a buffer lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    /// Seen by all blocks.
+    Global,
+    /// Seen by the threads of one block.
+    Workgroup,
+    /// Seen by one thread.
+    Private,
+}
+
+/// Bytes, and what is known of each.
+pub struct Buffer {
+    /// What to call it in a report.
+    pub name: String,
+    /// Where it lies.
+    pub space: Space,
+    /// What its first byte is aligned to.
+    pub align: u32,
+    /// The bytes.
+    pub data: Vec<u8>,
+    shadow: Vec<Cell>,
+}
+
+/// An access that was made.
+#[derive(Clone, Copy)]
+struct Access {
+    spot: Spot,
+    era: u32,
+}
+
+/// What is known of a byte.
+#[derive(Clone)]
+struct Cell {
+    write: Option<Access>,
+    /// The last read of the era, and one by another thread.
+    reads: [Option<Access>; 2],
+    /// The copy in flight that writes here.
+    landing: Option<CopyId>,
+    /// A copy in flight that reads here, and how many do.
+    reading: Option<(CopyId, u32)>,
+}
+
+const UNTOUCHED: Cell = Cell {
+    write: None,
+    reads: [None; 2],
+    landing: None,
+    reading: None,
+};
+
+/// Who accesses memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Actor {
+    /// The operation, the thread and the iterations.
+    pub spot: Spot,
+    /// The era of the thread's block.
+    pub era: u32,
+}
+
+/// An access that can't be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Some of the bytes are not the buffer's.
+    OutOfBounds {
+        /// The buffer.
+        buffer: BufferId,
+        /// The first byte accessed.
+        offset: i64,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// The address is not a multiple of what the access needs.
+    Misaligned {
+        /// The buffer.
+        buffer: BufferId,
+        /// The first byte accessed.
+        offset: i64,
+        /// What it has to be a multiple of.
+        align: usize,
+    },
+}
+
+/// An asynchronous copy.
+struct Copy {
+    actor: Spot,
+    source: Pointer,
+    destination: Pointer,
+    /// How many bytes are read, and how many written; the rest is zero.
+    read: usize,
+    written: usize,
+    /// What was read, where that was before the source changed.
+    taken: Option<Vec<u8>>,
+    landed: bool,
+    complete: bool,
+}
+
+/// All buffers, and the copies between them.
+pub struct Memory {
+    buffers: Vec<Buffer>,
+    copies: Vec<Copy>,
+    adversary: Adversary,
+    threads_per_block: u32,
+    /// What was found.
+    pub reports: Reports,
+}
+
+impl Memory {
+    /// Makes an empty memory.
+    #[must_use]
+    pub fn new(adversary: Adversary, threads_per_block: u32) -> Self {
+        Self {
+            buffers: Vec::new(),
+            copies: Vec::new(),
+            adversary,
+            threads_per_block,
+            reports: Reports::default(),
+        }
+    }
+
+    /// Adds a buffer.
+    pub fn add(&mut self, name: String, space: Space, align: u32, data: Vec<u8>) -> BufferId {
+        let id = BufferId(u32::try_from(self.buffers.len()).unwrap_or(u32::MAX));
+        self.buffers.push(Buffer {
+            name,
+            space,
+            align,
+            shadow: vec![UNTOUCHED; data.len()],
+            data,
+        });
+        id
+    }
+
+    /// A buffer.
+    #[must_use]
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.0 as usize]
+    }
+
+    /// Frees what only the block that ended could see.
+    pub fn forget(&mut self, id: BufferId) {
+        let buffer = &mut self.buffers[id.0 as usize];
+        buffer.data = Vec::new();
+        buffer.shadow = Vec::new();
+    }
+
+    /// Checks that `bytes` bytes at `at` are there, and aligned.
+    ///
+    /// # Errors
+    ///
+    /// If they are not.
+    pub fn check(&self, at: Pointer, bytes: usize, align: usize) -> Result<usize, Fault> {
+        let buffer = self.buffer(at.buffer);
+        let out = Fault::OutOfBounds {
+            buffer: at.buffer,
+            offset: at.offset,
+            bytes,
+        };
+        let start = usize::try_from(at.offset).map_err(|_| out.clone())?;
+        if start.checked_add(bytes).is_none_or(|end| end > buffer.data.len()) {
+            return Err(out);
+        }
+        if start % align != 0 || align > buffer.align as usize {
+            return Err(Fault::Misaligned {
+                buffer: at.buffer,
+                offset: at.offset,
+                align,
+            });
+        }
+        Ok(start)
+    }
+
+    /// Reads bytes.
+    ///
+    /// # Errors
+    ///
+    /// If they are not there.
+    pub fn read(&mut self, actor: Actor, at: Pointer, bytes: usize, align: usize) -> Result<&[u8], Fault> {
+        let start = self.check(at, bytes, align)?;
+        self.note_read(actor, at.buffer, start, bytes);
+        Ok(&self.buffer(at.buffer).data[start..start + bytes])
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    ///
+    /// If they are not there.
+    pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
+        let start = self.check(at, data.len(), align)?;
+        for i in start..start + data.len() {
+            let cell = &self.buffers[at.buffer.0 as usize].shadow[i];
+            if let Some(id) = cell.landing {
+                self.race(
+                    Hazard::WriteInFlight,
+                    actor.spot,
+                    self.copies[id.0 as usize].actor,
+                    at.buffer,
+                    i,
+                );
+                self.may_have_landed(id);
+            }
+            let cell = &self.buffers[at.buffer.0 as usize].shadow[i];
+            if let Some((id, _)) = cell.reading {
+                self.race(
+                    Hazard::SourceInFlight,
+                    actor.spot,
+                    self.copies[id.0 as usize].actor,
+                    at.buffer,
+                    i,
+                );
+                self.may_have_read(id);
+            }
+            self.note_write(actor, at.buffer, i);
+        }
+        self.buffers[at.buffer.0 as usize].data[start..start + data.len()].copy_from_slice(data);
+        Ok(())
+    }
+
+    /// Issues an asynchronous copy of `written` bytes, of which `read` come from the source and the rest are zero.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not there.
+    pub fn issue(
+        &mut self,
+        actor: Actor,
+        source: Pointer,
+        destination: Pointer,
+        read: usize,
+        written: usize,
+    ) -> Result<CopyId, Fault> {
+        let to = self.check(destination, written, written)?;
+        let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
+        if read > 0 {
+            let from = self.check(source, read, written)?;
+            self.note_read(actor, source.buffer, from, read);
+            for cell in &mut self.buffers[source.buffer.0 as usize].shadow[from..from + read] {
+                let count = cell.reading.map_or(0, |(_, count)| count);
+                cell.reading = Some((id, count + 1));
+            }
+        }
+        for i in to..to + written {
+            let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
+            if let Some(other) = cell.landing {
+                let other = self.copies[other.0 as usize].actor;
+                self.race(Hazard::CopyOverCopy, actor.spot, other, destination.buffer, i);
+            }
+            let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
+            if let Some((other, _)) = cell.reading {
+                let other = self.copies[other.0 as usize].actor;
+                self.race(Hazard::SourceInFlight, actor.spot, other, destination.buffer, i);
+            }
+            self.note_write(actor, destination.buffer, i);
+            self.buffers[destination.buffer.0 as usize].shadow[i].landing = Some(id);
+        }
+        self.copies.push(Copy {
+            actor: actor.spot,
+            source,
+            destination,
+            read,
+            written,
+            taken: None,
+            landed: false,
+            complete: false,
+        });
+        self.may_have_landed(id);
+        Ok(id)
+    }
+
+    /// Completes a copy, as its thread observes it in `era`.
+    pub fn complete(&mut self, id: CopyId, era: u32) {
+        if self.copies[id.0 as usize].complete {
+            return;
+        }
+        self.land(id);
+        let copy = &mut self.copies[id.0 as usize];
+        copy.complete = true;
+        copy.taken = None;
+        let access = Access {
+            spot: copy.actor,
+            era,
+        };
+        let (source, read) = (copy.source, copy.read);
+        let (destination, written) = (copy.destination, copy.written);
+        for cell in self.cells(destination, written) {
+            if cell.landing == Some(id) {
+                cell.landing = None;
+            }
+            cell.write = Some(access);
+        }
+        for cell in self.cells(source, read) {
+            cell.reading = match cell.reading {
+                Some((last, count)) if count > 1 => Some((last, count - 1)),
+                _ => None,
+            };
+            add_read(&mut cell.reads, access);
+        }
+    }
+
+    /// Returns true if a copy's completion was observed.
+    #[must_use]
+    pub fn is_complete(&self, id: CopyId) -> bool {
+        self.copies[id.0 as usize].complete
+    }
+
+    /// Who issued a copy.
+    #[must_use]
+    pub fn issuer(&self, id: CopyId) -> Spot {
+        self.copies[id.0 as usize].actor
+    }
+
+    /// Hands the adversary back, with what it has decided.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Buffer>, Adversary, Reports) {
+        (self.buffers, self.adversary, self.reports)
+    }
+
+    fn cells(&mut self, at: Pointer, bytes: usize) -> &mut [Cell] {
+        let start = usize::try_from(at.offset).unwrap_or(0);
+        let shadow = &mut self.buffers[at.buffer.0 as usize].shadow;
+        if bytes == 0 {
+            &mut []
+        } else {
+            &mut shadow[start..start + bytes]
+        }
+    }
+
+    fn may_have_landed(&mut self, id: CopyId) {
+        if !self.copies[id.0 as usize].landed && self.adversary.already() {
+            self.land(id);
+        }
+    }
+
+    /// A write is about to change the source of a copy: what it reads may be settled already.
+    fn may_have_read(&mut self, id: CopyId) {
+        let copy = &self.copies[id.0 as usize];
+        if !copy.landed && copy.taken.is_none() && self.adversary.already() {
+            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+        }
+    }
+
+    fn source_bytes(&self, id: CopyId) -> Vec<u8> {
+        let copy = &self.copies[id.0 as usize];
+        let start = usize::try_from(copy.source.offset).unwrap_or(0);
+        let mut bytes = match copy.read {
+            0 => Vec::new(),
+            read => self.buffer(copy.source.buffer).data[start..start + read].to_vec(),
+        };
+        bytes.resize(copy.written, 0);
+        bytes
+    }
+
+    fn land(&mut self, id: CopyId) {
+        if std::mem::replace(&mut self.copies[id.0 as usize].landed, true) {
+            return;
+        }
+        let bytes = match self.copies[id.0 as usize].taken.take() {
+            Some(taken) => taken,
+            None => self.source_bytes(id),
+        };
+        let at = self.copies[id.0 as usize].destination;
+        let start = usize::try_from(at.offset).unwrap_or(0);
+        self.buffers[at.buffer.0 as usize].data[start..start + bytes.len()].copy_from_slice(&bytes);
+    }
+
+    fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
+        for i in start..start + bytes {
+            let cell = &self.buffers[buffer.0 as usize].shadow[i];
+            if let Some(id) = cell.landing {
+                let copy = self.copies[id.0 as usize].actor;
+                self.race(Hazard::ReadInFlight, actor.spot, copy, buffer, i);
+                self.may_have_landed(id);
+            } else if let Some(write) = cell.write
+                && self.unordered(write, actor)
+            {
+                self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
+            }
+            let cell = &mut self.buffers[buffer.0 as usize].shadow[i];
+            let access = Access {
+                spot: actor.spot,
+                era: actor.era,
+            };
+            add_read(&mut cell.reads, access);
+        }
+    }
+
+    /// Notes a write that was ordered after copies in flight, or reported.
+    fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
+        let cell = &self.buffers[buffer.0 as usize].shadow[i];
+        let (write, reads) = (cell.write, cell.reads);
+        if let Some(write) = write
+            && cell.landing.is_none()
+            && self.unordered(write, actor)
+        {
+            self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
+        }
+        for read in reads.into_iter().flatten() {
+            if self.unordered(read, actor) {
+                self.race(Hazard::WriteAfterRead, actor.spot, read.spot, buffer, i);
+            }
+        }
+        self.buffers[buffer.0 as usize].shadow[i].write = Some(Access {
+            spot: actor.spot,
+            era: actor.era,
+        });
+    }
+
+    /// Returns true if no barrier lies between an access and what `actor` does.
+    fn unordered(&self, access: Access, actor: Actor) -> bool {
+        let (other, own) = (access.spot.thread, actor.spot.thread);
+        let block = |thread| thread / self.threads_per_block;
+        other != own && (access.era == actor.era || block(other) != block(own))
+    }
+
+    fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
+        self.reports.race(hazard, now, before, buffer, byte);
+    }
+}
+
+/// Keeps one read of the era by each of two threads.
+fn add_read(reads: &mut [Option<Access>; 2], access: Access) {
+    match reads {
+        [Some(first), _] if first.era != access.era => *reads = [Some(access), None],
+        [Some(first), second] if first.spot.thread != access.spot.thread => *second = Some(access),
+        [first, _] => *first = Some(access),
+    }
+}

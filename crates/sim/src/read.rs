@@ -1,0 +1,356 @@
+//! Reads a kernel from the IR: token form, counted form, `nvgpu`, and what `--gpux-to-nvvm` leaves structured.
+//!
+//! **Effect.** [`Code`]. Structured control flow becomes jumps, calls of functions in the module are inlined.
+//!
+//! **Refusals.** An operation that is not known, and types that the interpreter has no values for, are an [`Unknown`]
+//! that names the operation: nothing is skipped.
+
+mod arith;
+mod asynchronous;
+mod flow;
+mod memory;
+mod vectors;
+
+use crate::code::{Code, Instr, Label, Op as Code_, Param, ParamKind, Place, Reg};
+use crate::value::Elem;
+use async_dialects::ir::{Block, Op, Value};
+use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
+use async_dialects::types::{self, Float};
+use std::collections::HashMap;
+use std::rc::Rc;
+use thiserror::Error;
+
+/// What can't be read, and where it stands.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct Unknown<'c> {
+    /// The operation.
+    pub op: Op<'c>,
+    /// What is not known about it.
+    pub message: String,
+}
+
+impl<'c> Unknown<'c> {
+    fn new(op: Op<'c>, message: impl Into<String>) -> Self {
+        Self {
+            op,
+            message: message.into(),
+        }
+    }
+
+    fn operation(op: Op<'c>) -> Self {
+        Self::new(op, format!("the interpreter does not know '{}'", op.name()))
+    }
+}
+
+type Done<'c> = Result<(), Unknown<'c>>;
+
+/// Reads `function` as a kernel.
+///
+/// # Errors
+///
+/// At the first operation that is not known.
+pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
+    let mut reader = Reader {
+        code: Code::default(),
+        regs: HashMap::new(),
+        labels: Vec::new(),
+        loops: Vec::new(),
+        calls: vec![function],
+        guards: HashMap::new(),
+        names: HashMap::new(),
+        globals: HashMap::new(),
+        dynamic: None,
+    };
+    reader.kernel(function)?;
+    Ok(reader.finish())
+}
+
+struct Reader<'c> {
+    code: Code,
+    regs: HashMap<Value<'c>, Reg>,
+    /// Where each label is.
+    labels: Vec<u32>,
+    /// The loops around, as places in [`Code::loops`].
+    loops: Vec<u32>,
+    /// The functions being read, callers first.
+    calls: Vec<Op<'c>>,
+    /// Values that must not be used before a token is complete, and the region they are of.
+    guards: HashMap<Value<'c>, (Value<'c>, Place)>,
+    names: HashMap<&'c str, Rc<str>>,
+    /// The registers that hold `memref.global`s, and dynamic workgroup memory.
+    globals: HashMap<Op<'c>, Reg>,
+    dynamic: Option<Reg>,
+}
+
+impl<'c> Reader<'c> {
+    fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
+        self.code.name = function.str_attr("sym_name").unwrap_or("kernel").into();
+        self.code.block = block_size(function);
+        let Some(entry) = function.region(0).first() else {
+            return Err(Unknown::new(function, "a kernel without a body can't be run"));
+        };
+        self.parameters(function, entry)?;
+        self.region(function.region(0), &mut |reader, terminator| {
+            reader.emit(terminator, Code_::Return);
+            Ok(())
+        })
+    }
+
+    /// Declares the arguments: parameters, and the buffers of `gpu.func`'s attributions.
+    fn parameters(&mut self, function: Op<'c>, entry: Block<'c>) -> Done<'c> {
+        let attributions = function.int_attr("workgroup_attributions").unwrap_or(0);
+        let attributions = usize::try_from(attributions).unwrap_or(0);
+        let inputs = function_inputs(function).unwrap_or(entry.num_args());
+        for (i, arg) in entry.args().enumerate() {
+            let to = self.reg(arg);
+            if i < inputs {
+                let kind = Self::param_kind(function, arg.ty())?;
+                self.code.params.push(Param { to, kind });
+            } else {
+                let workgroup = i < inputs + attributions;
+                let align = if workgroup {
+                    attribution_align(function, i - inputs)
+                } else {
+                    None
+                };
+                self.attribution(function, arg, workgroup, align)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn param_kind(function: Op<'c>, ty: Type<'c>) -> Result<ParamKind, Unknown<'c>> {
+        if let Some(elem) = number(ty) {
+            return Ok(ParamKind::Number(elem));
+        }
+        let Some(shape) = types::memref_shape(ty) else {
+            let message = format!("a parameter of type {ty} can't be made up");
+            return Err(Unknown::new(function, message));
+        };
+        let (elem, lanes) = Self::element(function, shape.element)?;
+        let layout = types::memref_layout(ty);
+        let strides = layout.and_then(|layout| layout.strides.into_iter().collect::<Option<Vec<i64>>>());
+        Ok(ParamKind::MemRef {
+            sizes: shape.sizes,
+            strides,
+            elem,
+            lanes,
+            workgroup: memory::is_workgroup(ty),
+        })
+    }
+
+    /// The type of a memref's elements, and how many numbers each has.
+    fn element(op: Op<'c>, ty: Type<'c>) -> Result<(Elem, u32), Unknown<'c>> {
+        let unknown = || Unknown::new(op, format!("the interpreter has no elements of type {ty}"));
+        if let Some(elem) = number(ty) {
+            return Ok((elem, 1));
+        }
+        let shape = types::vector_shape(ty).ok_or_else(unknown)?;
+        let elem = number(shape.element).ok_or_else(unknown)?;
+        Ok((elem, lanes(&shape.sizes).ok_or_else(unknown)?))
+    }
+
+    /// The type of numbers in a number or vector.
+    fn elem(op: Op<'c>, ty: Type<'c>) -> Result<Elem, Unknown<'c>> {
+        let element = types::vector_shape(ty).map_or(ty, |shape| shape.element);
+        number(element)
+            .ok_or_else(|| Unknown::new(op, format!("the interpreter has no numbers of type {ty}")))
+    }
+
+    fn reg(&mut self, value: Value<'c>) -> Reg {
+        let next = Reg(self.code.regs);
+        let reg = *self.regs.entry(value).or_insert(next);
+        if reg == next {
+            self.code.regs += 1;
+        }
+        reg
+    }
+
+    fn fresh(&mut self) -> Reg {
+        self.code.regs += 1;
+        Reg(self.code.regs - 1)
+    }
+
+    fn operand(&mut self, op: Op<'c>, index: usize) -> Reg {
+        self.reg(op.operand(index))
+    }
+
+    fn operands(&mut self, op: Op<'c>) -> Box<[Reg]> {
+        op.operands().map(|value| self.reg(value)).collect()
+    }
+
+    fn place(&mut self, op: Op<'c>) -> Place {
+        let name = op.name();
+        let op_name = self.names.entry(name).or_insert_with(|| name.into());
+        Place {
+            op: Rc::clone(op_name),
+            location: short(op.location()).into(),
+        }
+    }
+
+    fn emit(&mut self, op: Op<'c>, instr: Code_) {
+        let place = self.place(op);
+        self.code.instrs.push(Instr {
+            op: instr,
+            place,
+            loops: self.loops.as_slice().into(),
+        });
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels.push(0);
+        Label(u32::try_from(self.labels.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = u32::try_from(self.code.instrs.len()).unwrap_or(u32::MAX);
+    }
+
+    /// Assigns values to other values.
+    fn moves(&mut self, op: Op<'c>, from: &[Value<'c>], to: &[Value<'c>]) {
+        let pairs: Box<[(Reg, Reg)]> = from
+            .iter()
+            .zip(to)
+            .map(|(&from, &to)| (self.reg(to), self.reg(from)))
+            .filter(|(to, from)| to != from)
+            .collect();
+        if !pairs.is_empty() {
+            self.emit(op, Code_::Moves(pairs));
+        }
+    }
+
+    /// Reads one operation that is no terminator.
+    fn op(&mut self, op: Op<'c>) -> Done<'c> {
+        self.guard(op);
+        if self.flow(op)?
+            || self.arith(op)?
+            || self.memory(op)?
+            || self.vectors(op)?
+            || self.asynchronous(op)?
+        {
+            return Ok(());
+        }
+        Err(Unknown::operation(op))
+    }
+
+    /// Checks the tokens of regions whose values `op` uses, unless it waits for them itself.
+    fn guard(&mut self, op: Op<'c>) {
+        if self.guards.is_empty() || op.is("async.await") {
+            return;
+        }
+        let guarded: Vec<(Value<'c>, Place)> = op
+            .operands()
+            .filter_map(|operand| self.guards.get(&operand).cloned())
+            .collect();
+        for (token, region) in guarded {
+            let token = self.reg(token);
+            self.emit(op, Code_::Guard { token, region });
+        }
+    }
+
+    fn finish(mut self) -> Code {
+        let labels = self.labels;
+        let resolve = |label: &mut Label| label.0 = labels[label.0 as usize];
+        for instr in &mut self.code.instrs {
+            match &mut instr.op {
+                Code_::Jump(to) => resolve(to),
+                Code_::Branch { then, other, .. } => {
+                    resolve(then);
+                    resolve(other);
+                }
+                Code_::Switch { cases, default, .. } => {
+                    cases.iter_mut().for_each(|(_, to)| resolve(to));
+                    resolve(default);
+                }
+                _ => {}
+            }
+        }
+        self.code
+    }
+}
+
+/// The type of a number; `None` if `ty` is none.
+fn number(ty: Type<'_>) -> Option<Elem> {
+    if let Some(float) = types::float(ty) {
+        return Some(match float {
+            Float::F16 => Elem::F16,
+            Float::BF16 => Elem::BF16,
+            Float::F32 => Elem::F32,
+            Float::F64 => Elem::F64,
+        });
+    }
+    if ty.is_index() {
+        return Some(Elem::INDEX);
+    }
+    let width = IntegerType::try_from(ty).ok()?.width();
+    u8::try_from(width)
+        .ok()
+        .filter(|width| (1..=64).contains(width))
+        .map(Elem::Int)
+}
+
+/// How many numbers a vector of these sizes has.
+fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
+    let sizes: Option<Vec<i64>> = sizes.iter().copied().collect();
+    u32::try_from(sizes?.iter().product::<i64>()).ok()
+}
+
+/// `known_block_size`
+fn block_size(function: Op<'_>) -> Option<[u32; 3]> {
+    let sizes = ints(function, "known_block_size").or_else(|| ints(function, "gpu.known_block_size"))?;
+    let sizes: Option<Vec<u32>> = sizes.into_iter().map(|size| u32::try_from(size).ok()).collect();
+    sizes?.try_into().ok()
+}
+
+/// How many arguments of the entry block are parameters.
+fn function_inputs(function: Op<'_>) -> Option<usize> {
+    use async_dialects::melior::ir::{attribute::TypeAttribute, r#type::FunctionType};
+    let ty = TypeAttribute::try_from(function.attr("function_type")?)
+        .ok()?
+        .value();
+    Some(FunctionType::try_from(ty).ok()?.input_count())
+}
+
+/// The alignment that an attribution is given.
+fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
+    let text = function.attr("workgroup_attrib_attrs")?.to_string();
+    // An array of dictionaries, in the order of the attributions.
+    let dictionary = text.split('{').nth(index + 1)?.split('}').next()?;
+    let value = dictionary.split("llvm.align = ").nth(1)?;
+    value.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The numbers of an array attribute: dense, or of integers.
+fn ints(op: Op<'_>, name: &str) -> Option<Vec<i64>> {
+    use async_dialects::melior::ir::attribute::{
+        ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute,
+    };
+    let attribute = op.attr(name)?;
+    if let Ok(array) = DenseI64ArrayAttribute::try_from(attribute) {
+        return (0..array.len()).map(|i| array.element(i).ok()).collect();
+    }
+    if let Ok(array) = DenseI32ArrayAttribute::try_from(attribute) {
+        return (0..array.len())
+            .map(|i| array.element(i).ok().map(i64::from))
+            .collect();
+    }
+    let array = ArrayAttribute::try_from(attribute).ok()?;
+    (0..array.len())
+        .map(|i| {
+            let numbers = types::constant_numbers(array.element(i).ok()?)?;
+            numbers.first().map(|bits| bits.cast_signed())
+        })
+        .collect()
+}
+
+/// `kernel.mlir:12:8`, or all of the location if it is of another kind.
+fn short(location: Location<'_>) -> String {
+    let text = location.to_string();
+    let inner = text.strip_prefix("loc(").and_then(|text| text.strip_suffix(')'));
+    let place = inner.and_then(|inner| {
+        let (file, place) = inner.strip_prefix('"')?.split_once("\":")?;
+        Some(format!("{file}:{place}"))
+    });
+    place.unwrap_or(text)
+}

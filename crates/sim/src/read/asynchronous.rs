@@ -1,0 +1,284 @@
+//! Asynchronous operations in all their forms, and operations that threads do together.
+
+use super::{Done, Reader, Unknown, ints};
+use crate::code::{Access, Op as Code, Queue, Reg, Shuffle, Target};
+use crate::value::{Elem, Value as Constant};
+use async_dialects::ir::{Op, Value};
+use async_dialects::types;
+use std::ops::Range;
+
+impl<'c> Reader<'c> {
+    /// Reads `op` if it is asynchronous, or done by several threads together; returns false if it is neither.
+    pub(super) fn asynchronous(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        match op.name() {
+            "gpux.copy" => self.copy(op)?,
+            "nvgpu.device_async_copy" => self.nvgpu_copy(op)?,
+            "nvvm.cp.async.shared.global" => self.nvvm_copy(op)?,
+            "gpux.commit_group" => {
+                let queue = queue(op)?;
+                self.commit(op, queue);
+            }
+            "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => {
+                self.commit(op, Queue::CpAsync);
+            }
+            "gpux.wait_group" => {
+                let queue = queue(op)?;
+                self.wait(op, queue, "pending")?;
+            }
+            "nvgpu.device_async_wait" => self.wait(op, Queue::CpAsync, "numGroups")?,
+            "nvvm.cp.async.wait.group" => self.wait(op, Queue::CpAsync, "n")?,
+            "async.await" => {
+                let tokens = self.operands(op);
+                self.emit(op, Code::Await(tokens));
+                // Values of a region whose token is awaited may be used.
+                for token in op.operands() {
+                    self.guards
+                        .retain(|_, (guard, _)| *guard != token || !encloses(op, *guard));
+                }
+            }
+            "async.ready" => self.set(op, op.result(0), Constant::Token([].into())),
+            "async.join" => {
+                let (from, to) = (self.operands(op), self.reg(op.result(0)));
+                self.emit(op, Code::Join { to, from });
+            }
+            "async.region" => self.async_region(op)?,
+            "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Code::Barrier),
+            "gpu.shuffle" => self.shuffle_lanes(op)?,
+            "nvgpu.ldmatrix" => self.ldmatrix(op)?,
+            "nvgpu.mma.sync" => self.mma(op)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn access_at(&mut self, op: Op<'c>, view: usize, indices: Range<usize>) -> Access {
+        Access {
+            view: self.operand(op, view),
+            indices: indices.map(|i| self.operand(op, i)).collect(),
+        }
+    }
+
+    /// The bytes of `count` elements of operand `view`.
+    fn bytes(op: Op<'c>, view: usize, count: i64) -> Result<(u32, u32), Unknown<'c>> {
+        let shape = types::memref_shape(op.operand(view).ty()).ok_or_else(|| Unknown::operation(op))?;
+        let (elem, lanes) = Self::element(op, shape.element)?;
+        let unit = u32::try_from(elem.bytes()).unwrap_or(0) * lanes;
+        Ok((unit, unit * u32::try_from(count).unwrap_or(0)))
+    }
+
+    fn copy(&mut self, op: Op<'c>) -> Done<'c> {
+        let [deps, source, destination, count] = segments(op, [0, 1, 3, 5])?;
+        let (source_indices, destination_indices) =
+            (source.end..destination.start, destination.end..count.start);
+        if !deps.is_empty() {
+            let tokens = deps.map(|i| self.operand(op, i)).collect();
+            self.emit(op, Code::Await(tokens));
+        }
+        let (unit, bytes) = Self::bytes(op, source.start, op.int_attr("elements").unwrap_or(0))?;
+        let from = Target::Element(self.access_at(op, source.start, source_indices));
+        let to = Target::Element(self.access_at(op, destination.start, destination_indices));
+        let read = count.clone().next().map(|i| self.operand(op, i));
+        let token = (op.num_results() > 0).then(|| self.reg(op.result(0)));
+        self.issue(op, (from, to), (bytes, unit), read, token);
+        Ok(())
+    }
+
+    fn nvgpu_copy(&mut self, op: Op<'c>) -> Done<'c> {
+        let [destination, source, count] = segments(op, [0, 2, 4])?;
+        let (destination_indices, source_indices) = (destination.end..source.start, source.end..count.start);
+        let elements = op.int_attr("dstElements").unwrap_or(0);
+        let (unit, bytes) = Self::bytes(op, destination.start, elements)?;
+        let from = Target::Element(self.access_at(op, source.start, source_indices));
+        let to = Target::Element(self.access_at(op, destination.start, destination_indices));
+        let read = count.clone().next().map(|i| self.operand(op, i));
+        let token = Some(self.reg(op.result(0)));
+        self.issue(op, (from, to), (bytes, unit), read, token);
+        Ok(())
+    }
+
+    fn nvvm_copy(&mut self, op: Op<'c>) -> Done<'c> {
+        let to = Target::Pointer(self.operand(op, 0));
+        let from = Target::Pointer(self.operand(op, 1));
+        let bytes = op.int_attr("size").and_then(|size| u32::try_from(size).ok());
+        let bytes = bytes.ok_or_else(|| Unknown::operation(op))?;
+        let read = (op.num_operands() > 2).then(|| self.operand(op, 2));
+        self.issue(op, (from, to), (bytes, 1), read, None);
+        Ok(())
+    }
+
+    fn issue(
+        &mut self,
+        op: Op<'c>,
+        (from, to): (Target, Target),
+        (bytes, unit): (u32, u32),
+        read: Option<Reg>,
+        token: Option<Reg>,
+    ) {
+        self.emit(
+            op,
+            Code::Copy {
+                from,
+                to,
+                bytes,
+                read,
+                unit,
+                token,
+                queue: Queue::CpAsync,
+            },
+        );
+    }
+
+    fn commit(&mut self, op: Op<'c>, queue: Queue) {
+        let token = (op.num_results() > 0).then(|| self.reg(op.result(0)));
+        self.emit(op, Code::Commit { queue, token });
+    }
+
+    /// A wait without a number is one for everything.
+    fn wait(&mut self, op: Op<'c>, queue: Queue, name: &str) -> Done<'c> {
+        let n = op.int_attr(name).unwrap_or(0);
+        let n = u32::try_from(n).map_err(|_| Unknown::new(op, format!("a wait for {n} groups")))?;
+        self.emit(op, Code::Wait { queue, n });
+        Ok(())
+    }
+
+    /// In device code a region is issued where it stands, and its token is that of what it yields.
+    fn async_region(&mut self, op: Op<'c>) -> Done<'c> {
+        let dependencies = self.operands(op);
+        if !dependencies.is_empty() {
+            self.emit(op, Code::Await(dependencies));
+        }
+        let results: Vec<Value> = op.results().collect();
+        let (token, values) = (results[0], &results[1..]);
+        let to = self.reg(token);
+        let end = self.label();
+        self.region(op.region(0), &mut |reader, terminator| {
+            let yielded: Vec<Value> = terminator.operands().collect();
+            reader.moves(terminator, &yielded[..values.len()], values);
+            let from = yielded[values.len()..].iter().map(|&token| reader.reg(token));
+            let from = from.collect();
+            reader.emit(terminator, Code::Join { to, from });
+            reader.emit(terminator, Code::Jump(end));
+            Ok(())
+        })?;
+        self.bind(end);
+        let place = self.place(op);
+        for &value in values {
+            self.guards.insert(value, (token, place.clone()));
+        }
+        Ok(())
+    }
+
+    fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
+        let mode = op.attr("mode").map(|mode| mode.to_string()).unwrap_or_default();
+        let mode = match mode.as_str() {
+            "#gpu<shuffle_mode xor>" => Shuffle::Xor,
+            "#gpu<shuffle_mode up>" => Shuffle::Up,
+            "#gpu<shuffle_mode down>" => Shuffle::Down,
+            "#gpu<shuffle_mode idx>" => Shuffle::Index,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let [value, offset, width] = [0, 1, 2].map(|i| self.operand(op, i));
+        let (to, valid) = (self.reg(op.result(0)), self.reg(op.result(1)));
+        self.emit(
+            op,
+            Code::Shuffle {
+                to,
+                valid,
+                value,
+                offset,
+                width,
+                mode,
+            },
+        );
+        Ok(())
+    }
+
+    fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
+        let tiles = op
+            .int_attr("numTiles")
+            .and_then(|tiles| u32::try_from(tiles).ok());
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let Some(tiles @ (1 | 2 | 4)) = tiles else {
+            return Err(Unknown::operation(op));
+        };
+        if elem.bytes() != 2 {
+            return Err(Unknown::new(op, "ldmatrix of anything but 16-bit numbers"));
+        }
+        let from = self.access(op, 0, 1);
+        let to = self.reg(op.result(0));
+        let transpose = op.bool_attr("transpose").unwrap_or(false);
+        self.emit(
+            op,
+            Code::LdMatrix {
+                to,
+                from,
+                tiles,
+                transpose,
+            },
+        );
+        Ok(())
+    }
+
+    fn mma(&mut self, op: Op<'c>) -> Done<'c> {
+        let (input, output) = (
+            Self::elem(op, op.operand(0).ty())?,
+            Self::elem(op, op.result(0).ty())?,
+        );
+        let shape = ints(op, "mmaShape").unwrap_or_default();
+        let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
+        let known = matches!(
+            (input, shape.as_slice()),
+            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16]) | (Elem::F32, [16, 8, 4 | 8])
+        );
+        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, output.is_float()) else {
+            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
+        };
+        let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
+        let to = self.reg(op.result(0));
+        self.emit(
+            op,
+            Code::Mma {
+                to,
+                a,
+                b,
+                c,
+                shape,
+                input,
+                output,
+            },
+        );
+        Ok(())
+    }
+}
+
+/// Returns true if `op` stands in the block in which `value` is defined, so that it is run whenever what follows is.
+fn encloses(op: Op<'_>, value: Value<'_>) -> bool {
+    value.defining_op().and_then(Op::block) == op.block()
+}
+
+/// The queue of a commit or wait.
+fn queue(op: Op<'_>) -> Result<Queue, Unknown<'_>> {
+    let name = op
+        .attr("queue")
+        .map(|queue| queue.to_string())
+        .unwrap_or_default();
+    match name.as_str() {
+        "#gpux.queue<cp_async>" => Ok(Queue::CpAsync),
+        "#gpux.queue<bulk>" => Ok(Queue::Bulk),
+        "#gpux.queue<wgmma>" => Ok(Queue::Wgmma),
+        _ => Err(Unknown::operation(op)),
+    }
+}
+
+/// Which operands those groups of operands are that have these numbers.
+fn segments<const N: usize>(op: Op<'_>, which: [usize; N]) -> Result<[Range<usize>; N], Unknown<'_>> {
+    let sizes = ints(op, "operandSegmentSizes").ok_or_else(|| Unknown::operation(op))?;
+    let sizes: Vec<usize> = sizes
+        .into_iter()
+        .map(|n| usize::try_from(n).unwrap_or(0))
+        .collect();
+    Ok(which.map(|group| {
+        let start: usize = sizes[..group].iter().sum();
+        start..start + sizes.get(group).copied().unwrap_or(0)
+    }))
+}

@@ -1,0 +1,285 @@
+//! Control flow: `scf`, `cf`, calls, and regions that run where they stand.
+
+use super::{Done, Reader, Unknown, number};
+use crate::code::{Label, Op as Code};
+use crate::scalar::{IntPredicate, Scalar};
+use crate::value::{Elem, Value as Constant};
+use async_dialects::control_flow::branch_edges;
+use async_dialects::ir::{Block, Op, Region, Value};
+use async_dialects::types;
+use std::collections::HashMap;
+
+/// What a terminator without successors does.
+type Exit<'a, 'c> = &'a mut dyn FnMut(&mut Reader<'c>, Op<'c>) -> Done<'c>;
+
+impl<'c> Reader<'c> {
+    /// Reads the blocks of a region; control comes out behind what `exit` emits.
+    pub(super) fn region(&mut self, region: Region<'c>, exit: Exit<'_, 'c>) -> Done<'c> {
+        let blocks = region.blocks();
+        let labels: HashMap<Block<'c>, Label> = blocks.iter().map(|&block| (block, self.label())).collect();
+        for block in blocks {
+            self.bind(labels[&block]);
+            for op in block.ops() {
+                if Some(op) != block.terminator() {
+                    self.op(op)?;
+                }
+            }
+            let Some(terminator) = block.terminator() else {
+                continue;
+            };
+            self.guard(terminator);
+            if terminator.successors().len() > 0 {
+                self.branch(terminator, &labels)?;
+            } else {
+                exit(self, terminator)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a region that runs once, and whose last operation hands its operands over to `results`.
+    fn body(&mut self, region: Region<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let end = self.label();
+        self.region(region, &mut |reader, terminator| {
+            let from: Vec<Value> = terminator.operands().collect();
+            reader.moves(terminator, &from, results);
+            reader.emit(terminator, Code::Jump(end));
+            Ok(())
+        })?;
+        self.bind(end);
+        Ok(())
+    }
+
+    fn branch(&mut self, op: Op<'c>, labels: &HashMap<Block<'c>, Label>) -> Done<'c> {
+        let edges = branch_edges(op).ok_or_else(|| Unknown::operation(op))?;
+        let stubs: Vec<Label> = edges.iter().map(|_| self.label()).collect();
+        match op.name() {
+            "cf.br" => {}
+            "cf.cond_br" => {
+                let condition = self.operand(op, 0);
+                self.emit(
+                    op,
+                    Code::Branch {
+                        condition,
+                        then: stubs[0],
+                        other: stubs[1],
+                    },
+                );
+            }
+            "cf.switch" => {
+                let flag = self.operand(op, 0);
+                let values = op.attr("case_values").and_then(types::constant_numbers);
+                let values = values.unwrap_or_default().into_iter();
+                let cases = values.map(u64::cast_signed).zip(stubs[1..].iter().copied());
+                let cases = cases.collect();
+                self.emit(
+                    op,
+                    Code::Switch {
+                        flag,
+                        cases,
+                        default: stubs[0],
+                    },
+                );
+            }
+            _ => return Err(Unknown::operation(op)),
+        }
+        for ((edge, stub), block) in edges.iter().zip(stubs).zip(op.successors()) {
+            self.bind(stub);
+            let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
+            self.moves(op, &from, &to);
+            self.emit(op, Code::Jump(labels[&block]));
+        }
+        Ok(())
+    }
+
+    /// Reads `op` if it is control flow; returns false if it is not.
+    pub(super) fn flow(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        let results: Vec<Value> = op.results().collect();
+        match op.name() {
+            "scf.if" => self.choice(op, &results)?,
+            "scf.for" => self.counted_loop(op, &results)?,
+            "scf.while" => self.while_loop(op, &results)?,
+            "scf.index_switch" => self.switch(op, &results)?,
+            "scf.execute_region" | "memref.alloca_scope" => self.body(op.region(0), &results)?,
+            "func.call" => self.call(op, &results)?,
+            "cf.assert" => {
+                let condition = self.operand(op, 0);
+                let message = op.str_attr("msg").unwrap_or_default().to_owned();
+                self.emit(op, Code::Assert { condition, message });
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn choice(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let (then, other, end) = (self.label(), self.label(), self.label());
+        let condition = self.operand(op, 0);
+        self.emit(
+            op,
+            Code::Branch {
+                condition,
+                then,
+                other,
+            },
+        );
+        self.bind(then);
+        self.body(op.region(0), results)?;
+        self.emit(op, Code::Jump(end));
+        self.bind(other);
+        if op.region(1).first().is_some() {
+            self.body(op.region(1), results)?;
+        }
+        self.bind(end);
+        Ok(())
+    }
+
+    fn switch(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let (end, default) = (self.label(), self.label());
+        let flag = self.operand(op, 0);
+        let values = super::ints(op, "cases").unwrap_or_default();
+        let cases: Vec<(i64, Label)> = values.into_iter().map(|value| (value, self.label())).collect();
+        self.emit(
+            op,
+            Code::Switch {
+                flag,
+                cases: cases.clone().into(),
+                default,
+            },
+        );
+        let labels = std::iter::once(default).chain(cases.into_iter().map(|(_, label)| label));
+        for (region, label) in op.regions().zip(labels.collect::<Vec<_>>()) {
+            self.bind(label);
+            self.body(region, results)?;
+            self.emit(op, Code::Jump(end));
+        }
+        self.bind(end);
+        Ok(())
+    }
+
+    /// Enters a loop: its counter starts at 0.
+    fn enter(&mut self, op: Op<'c>) -> u32 {
+        let depth = u32::try_from(self.loops.len()).unwrap_or(u32::MAX);
+        let place = self.place(op);
+        self.code.loops.push(place);
+        self.emit(op, Code::Count { depth, start: true });
+        let number = u32::try_from(self.code.loops.len() - 1).unwrap_or(u32::MAX);
+        self.loops.push(number);
+        depth
+    }
+
+    fn counted_loop(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let Some(entry) = op.region(0).first() else {
+            return Err(Unknown::operation(op));
+        };
+        let (counter, carried) = (entry.arg(0), entry.args().skip(1).collect::<Vec<_>>());
+        let elem = number(counter.ty()).unwrap_or(Elem::INDEX);
+        let inits: Vec<Value> = std::iter::once(op.operand(0))
+            .chain(op.operands().skip(3))
+            .collect();
+        self.moves(op, &inits, &entry.args().collect::<Vec<_>>());
+        let depth = self.enter(op);
+        let (head, body, end) = (self.label(), self.label(), self.label());
+        self.bind(head);
+        let predicate = if op.has_attr("unsignedCmp") {
+            IntPredicate::Ult
+        } else {
+            IntPredicate::Slt
+        };
+        let (i, bound, step) = (self.reg(counter), self.operand(op, 1), self.operand(op, 2));
+        let goes_on = self.fresh();
+        self.scalar(op, Scalar::CmpI(predicate), elem, goes_on, &[i, bound]);
+        self.emit(
+            op,
+            Code::Branch {
+                condition: goes_on,
+                then: body,
+                other: end,
+            },
+        );
+        self.bind(body);
+        self.body(op.region(0), &carried)?;
+        self.scalar(op, Scalar::Add, elem, i, &[i, step]);
+        self.emit(op, Code::Count { depth, start: false });
+        self.emit(op, Code::Jump(head));
+        self.bind(end);
+        self.loops.pop();
+        self.moves(op, &carried, results);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let [before, after] = [0, 1].map(|i| op.region(i));
+        let (Some(first), Some(second)) = (before.first(), after.first()) else {
+            return Err(Unknown::operation(op));
+        };
+        let carried: Vec<Value> = first.args().collect();
+        let handed: Vec<Value> = second.args().collect();
+        self.moves(op, &op.operands().collect::<Vec<_>>(), &carried);
+        let depth = self.enter(op);
+        let (head, body, end) = (self.label(), self.label(), self.label());
+        self.bind(head);
+        self.region(before, &mut |reader, condition| {
+            let from: Vec<Value> = condition.operands().skip(1).collect();
+            let goes_on = reader.operand(condition, 0);
+            let stop = reader.label();
+            reader.emit(
+                condition,
+                Code::Branch {
+                    condition: goes_on,
+                    then: body,
+                    other: stop,
+                },
+            );
+            reader.bind(stop);
+            reader.moves(condition, &from, results);
+            reader.emit(condition, Code::Jump(end));
+            reader.bind(body);
+            reader.moves(condition, &from, &handed);
+            Ok(())
+        })?;
+        self.body(after, &carried)?;
+        self.emit(op, Code::Count { depth, start: false });
+        self.emit(op, Code::Jump(head));
+        self.bind(end);
+        self.loops.pop();
+        Ok(())
+    }
+
+    fn call(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let name = op
+            .attr("callee")
+            .map(|callee| callee.to_string())
+            .unwrap_or_default();
+        let name = name.trim_start_matches('@');
+        let found = op.ancestors().find_map(|ancestor| {
+            let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
+            let ops = region.first()?.ops();
+            ops.into_iter()
+                .find(|op| op.is("func.func") && op.str_attr("sym_name") == Some(name))
+        });
+        let Some((callee, entry)) = found.and_then(|callee| Some((callee, callee.region(0).first()?))) else {
+            return Err(Unknown::new(op, format!("'{name}' has no body to run")));
+        };
+        if self.calls.contains(&callee) {
+            return Err(Unknown::new(
+                op,
+                format!("'{name}' calls itself, which can't be run"),
+            ));
+        }
+        self.moves(
+            op,
+            &op.operands().collect::<Vec<_>>(),
+            &entry.args().collect::<Vec<_>>(),
+        );
+        self.calls.push(callee);
+        self.body(callee.region(0), results)?;
+        self.calls.pop();
+        Ok(())
+    }
+
+    pub(super) fn set(&mut self, op: Op<'c>, to: Value<'c>, value: Constant) {
+        let to = self.reg(to);
+        self.emit(op, Code::Set { to, value });
+    }
+}

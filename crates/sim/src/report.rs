@@ -1,0 +1,242 @@
+//! What was found.
+
+use crate::value::BufferId;
+use std::collections::BTreeMap;
+
+/// A dynamic instance of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// The instruction, by number.
+    pub instr: u32,
+    /// The thread, counted over all blocks.
+    pub thread: u32,
+    /// Which iterations of the loops around it: an entry of [`Iterations`].
+    pub iterations: u32,
+}
+
+/// What is wrong between two operations.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Hazard {
+    /// A read of what a copy in flight writes (RAW).
+    ReadInFlight,
+    /// A write to what a copy in flight writes (WAW).
+    WriteInFlight,
+    /// A copy to where a copy in flight writes (WAW).
+    CopyOverCopy,
+    /// A write to what a copy in flight reads (WAR).
+    SourceInFlight,
+    /// A read of what another thread has written, with no block barrier between (RAW).
+    ReadAfterWrite,
+    /// A write to what another thread has read, with no block barrier between (WAR).
+    WriteAfterRead,
+    /// A write to what another thread has written, with no block barrier between (WAW).
+    WriteAfterWrite,
+}
+
+impl Hazard {
+    /// The short name of its kind.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::ReadInFlight | Self::ReadAfterWrite => "RAW",
+            Self::WriteInFlight | Self::CopyOverCopy | Self::WriteAfterWrite => "WAW",
+            Self::SourceInFlight | Self::WriteAfterRead => "WAR",
+        }
+    }
+
+    /// Who does what, and what to do about it.
+    #[must_use]
+    pub fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ReadInFlight => (
+                "reads what an asynchronous copy has not been seen to write",
+                "wait for the copy (and pass a block barrier, if another thread issued it) before reading",
+            ),
+            Self::WriteInFlight => (
+                "writes where an asynchronous copy may still write",
+                "wait for the copy before writing",
+            ),
+            Self::CopyOverCopy => (
+                "copies to where another asynchronous copy may still write",
+                "wait for the earlier copy first, or give the buffer another slot",
+            ),
+            Self::SourceInFlight => (
+                "writes what an asynchronous copy may still read",
+                "wait for the copy before its source changes, or give the buffer another slot",
+            ),
+            Self::ReadAfterWrite => (
+                "reads what another thread wrote, and no block barrier lies between",
+                "put a gpu.barrier between the write (for a copy: behind its wait) and the read",
+            ),
+            Self::WriteAfterRead => (
+                "writes what another thread reads, and no block barrier lies between",
+                "put a gpu.barrier between the read and the write, or give the buffer another slot",
+            ),
+            Self::WriteAfterWrite => (
+                "writes what another thread writes, and no block barrier lies between",
+                "put a gpu.barrier between the two writes, or let one thread write",
+            ),
+        }
+    }
+}
+
+/// A race: the same two operations are reported once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// What is wrong.
+    pub hazard: Hazard,
+    /// The access that makes it one, the first time.
+    pub now: Spot,
+    /// What it collides with.
+    pub before: Spot,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The bytes, from the first to the last one of the first time.
+    pub bytes: (usize, usize),
+    /// How many bytes collided, in all.
+    pub count: u64,
+    /// The iterations in which the later access collided, the first few that differ.
+    pub iterations: Vec<u32>,
+}
+
+/// So many iterations are kept of a race.
+const ITERATIONS: usize = 8;
+
+/// Something else that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Its name, for tools.
+    pub kind: &'static str,
+    /// True if it does no harm.
+    pub note: bool,
+    /// Where.
+    pub at: Spot,
+    /// What else has to do with it.
+    pub other: Option<Spot>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub advice: &'static str,
+}
+
+impl Problem {
+    /// Threads of a block stand at a barrier that others don't come to.
+    #[must_use]
+    pub fn divergent_barrier(at: Spot, other: Spot, ended: bool) -> Self {
+        let message = if ended {
+            "some threads of the block wait at this barrier, and others have ended"
+        } else {
+            "some threads of the block wait at this barrier, and others at another one"
+        };
+        Self {
+            kind: "divergent-barrier",
+            note: false,
+            at,
+            other: Some(other),
+            message: message.into(),
+            advice: "let all threads of the block reach the same barriers: take it out of the condition",
+        }
+    }
+
+    /// Threads of a warp stand at an operation of the whole warp that others don't come to.
+    #[must_use]
+    pub fn divergent_warp(at: Spot, other: Option<Spot>) -> Self {
+        Self {
+            kind: "divergent-warp",
+            note: false,
+            at,
+            other,
+            message: "this is an operation of a whole warp, and not all of its threads come to it".into(),
+            advice: "let all threads of the warp reach it: take it out of the condition",
+        }
+    }
+
+    /// An asynchronous operation that nobody has waited for when its thread ends.
+    #[must_use]
+    pub fn undrained(at: Spot, queue: crate::code::Queue) -> Self {
+        let harmless = queue == crate::code::Queue::CpAsync;
+        Self {
+            kind: "undrained",
+            note: harmless,
+            at,
+            other: None,
+            message: "the kernel ends and nobody has waited for this".into(),
+            advice: if harmless {
+                "harmless; without it the kernel does the same"
+            } else {
+                "wait for the queue before the kernel ends"
+            },
+        }
+    }
+
+    /// A value of a region that is used before its token is complete.
+    #[must_use]
+    pub fn early_use(at: Spot, copy: Spot, region: crate::code::Place) -> Self {
+        Self {
+            kind: "early-use",
+            note: false,
+            at,
+            other: Some(copy),
+            message: format!(
+                "a value of the {} at {} is used before its token is complete",
+                region.op, region.location
+            ),
+            advice: "await the token first, or make it a dependency",
+        }
+    }
+}
+
+/// All that was found.
+#[derive(Clone, Default, Debug)]
+pub struct Reports {
+    races: BTreeMap<(Hazard, u32, u32), Race>,
+    problems: BTreeMap<(&'static str, u32, u32), Problem>,
+}
+
+impl Reports {
+    /// Adds one byte of a race.
+    pub fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
+        let race = self
+            .races
+            .entry((hazard, now.instr, before.instr))
+            .or_insert(Race {
+                hazard,
+                now,
+                before,
+                buffer,
+                bytes: (byte, byte),
+                count: 0,
+                iterations: Vec::new(),
+            });
+        race.count += 1;
+        if race.iterations.len() < ITERATIONS && !race.iterations.contains(&now.iterations) {
+            race.iterations.push(now.iterations);
+        }
+        if race.now == now && race.before == before && byte == race.bytes.1 + 1 {
+            race.bytes.1 = byte;
+        }
+    }
+
+    /// Adds a problem, unless it is known of the same operations.
+    pub fn problem(&mut self, problem: Problem) {
+        let other = problem.other.map_or(u32::MAX, |other| other.instr);
+        let key = (problem.kind, problem.at.instr, other);
+        self.problems.entry(key).or_insert(problem);
+    }
+
+    /// The problems, by kind and place.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.values()
+    }
+
+    /// The races, by kind and place.
+    pub fn races(&self) -> impl Iterator<Item = &Race> {
+        self.races.values()
+    }
+
+    /// Returns true if nothing harmful was found.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.races.is_empty() && self.problems.values().all(|problem| problem.note)
+    }
+}

@@ -1,0 +1,57 @@
+// What can't be run ends the run, at the operation.
+//
+// RUN: not async-sim %s --kernel=outside | FileCheck %s --check-prefix=OUTSIDE
+// RUN: not async-sim %s --kernel=misaligned | FileCheck %s --check-prefix=MISALIGNED
+// RUN: not async-sim %s --kernel=zero | FileCheck %s --check-prefix=ZERO
+// RUN: not async-sim %s --kernel=endless --budget=1000 | FileCheck %s --check-prefix=ENDLESS
+// RUN: not async-sim %s --kernel=unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not async-sim %s --kernel=open 2>&1 | FileCheck %s --check-prefix=OPEN
+// RUN: not async-sim %s --kernel=nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
+
+!src = memref<16xf32>
+!dst = memref<16xf32, #gpu.address_space<workgroup>>
+
+// OUTSIDE: errors.mlir:[[#@LINE+5]]:8: error: memref.load: 4 bytes from byte 64 on are not inside of argument 0, which has 64
+// OUTSIDE-NEXT: this: thread 16 of block 0
+func.func @outside(%src: !src)
+    attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+  %t = gpu.thread_id x
+  %x = memref.load %src[%t] : !src
+  return
+}
+
+// MISALIGNED: error: gpux.copy: byte 4 of argument 0, which is aligned to 256, is not aligned to 16
+func.func @misaligned(%src: !src, %i: index) {
+  %dst = memref.alloc() : !dst
+  %c0 = arith.constant 0 : index
+  gpux.copy %src[%i], %dst[%c0], 4 : !src to !dst
+  return
+}
+
+// ZERO: error: arith.divui: division by zero
+func.func @zero(%n: index) {
+  %x = arith.subi %n, %n : index
+  %y = arith.divui %n, %x : index
+  return
+}
+
+// ENDLESS: error: {{.*}} the thread has run longer than its budget allows; does it end?
+func.func @endless() {
+  cf.br ^loop
+^loop:
+  cf.br ^loop
+}
+
+// UNKNOWN: errors.mlir:[[#@LINE+3]]:8: error: the interpreter does not know 'math.erf'
+// UNKNOWN: %x = math.erf
+func.func @unknown(%y: f32) {
+  %x = math.erf %y : f32
+  return
+}
+
+// OPEN: async-sim: argument 0: the type leaves sizes open; give them, as in 64
+func.func @open(%src: memref<?xf32>) {
+  return
+}
+
+// NOTHING: async-sim: there is no kernel named 'nothing'

@@ -1,0 +1,37 @@
+// A value of a region may be used when its token is complete.
+//
+// RUN: not async-sim %s --kernel=early | FileCheck %s --check-prefix=EARLY
+// RUN: async-sim %s --kernel=awaited | FileCheck %s --check-prefix=AWAITED
+
+!src = memref<16xf32>
+!dst = memref<16xf32, #gpu.address_space<workgroup>>
+
+// EARLY: error: memref.load: a value of the async.region at {{.*}}regions.mlir:[[#@LINE+6]]:12 is used before its token is complete
+// EARLY: against: gpux.copy
+// EARLY: mend it: await the token first, or make it a dependency
+func.func @early(%src: !src, %out: !src) {
+  %c0 = arith.constant 0 : index
+  %dst = memref.alloc() : !dst
+  %t, %m = async.region -> (!dst) {
+    %u = gpux.copy async %src[%c0], %dst[%c0], 4 : !src to !dst
+    async.yield %dst, %u : !dst, !async.token
+  }
+  %x = memref.load %m[%c0] : !dst
+  async.await %t
+  memref.store %x, %out[%c0] : !src
+  return
+}
+
+// AWAITED: awaited: clean
+func.func @awaited(%src: !src, %out: !src) {
+  %c0 = arith.constant 0 : index
+  %dst = memref.alloc() : !dst
+  %t, %m = async.region -> (!dst) {
+    %u = gpux.copy async %src[%c0], %dst[%c0], 4 : !src to !dst
+    async.yield %dst, %u : !dst, !async.token
+  }
+  async.await %t
+  %x = memref.load %m[%c0] : !dst
+  memref.store %x, %out[%c0] : !src
+  return
+}
