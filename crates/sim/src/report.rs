@@ -10,7 +10,7 @@ pub struct Spot {
     pub instr: u32,
     /// The thread, counted over all blocks.
     pub thread: u32,
-    /// Which iterations of the loops around it: an entry of [`Iterations`].
+    /// Which iterations of the loops around it: an entry of the machine's table.
     pub iterations: u32,
 }
 
