@@ -171,13 +171,12 @@ static LogicalResult printPtx(ModuleOp module, StringRef name,
     return chosen[1]->emitError(
         "is one of several: ptxas takes the PTX of one at a time, so choose "
         "one with --module=<name>");
-  // Nobody asks for the others.
-  for (Operation *op : all)
-    if (op != chosen.front())
-      op->erase();
+  // On its own: neither the others nor host code is translated.
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
+  chosen.front()->moveBefore(alone->getBody(), alone->getBody()->end());
 
   bool foundModules = false;
-  WalkResult untargeted = module.walk([&](gpu::GPUModuleOp gpuModule) {
+  WalkResult untargeted = alone->walk([&](gpu::GPUModuleOp gpuModule) {
     foundModules = true;
     if (gpuModule.getTargetsAttr() && !gpuModule.getTargetsAttr().empty())
       return WalkResult::advance();
@@ -186,10 +185,10 @@ static LogicalResult printPtx(ModuleOp module, StringRef name,
     return WalkResult::interrupt();
   });
   if (untargeted.wasInterrupted() ||
-      (foundModules && failed(serializeToPtx(module))))
+      (foundModules && failed(serializeToPtx(*alone))))
     return failure();
 
-  WalkResult result = module.walk([&](gpu::BinaryOp binary) {
+  WalkResult result = alone->walk([&](gpu::BinaryOp binary) {
     for (Attribute attribute : binary.getObjects()) {
       auto object = cast<gpu::ObjectAttr>(attribute);
       if (object.getFormat() != gpu::CompilationTarget::Assembly) {

@@ -1,7 +1,8 @@
 // Host code around the kernels stays as it is; a kernel inside of gpu.launch is outlined.
 //
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_80 format=isa" | FileCheck %s
-// RUN: async-opt %s --gpux-lower-to-nvvm | async-translate --ptx | FileCheck %s --check-prefix=PTX
+// RUN: async-opt %s --gpux-lower-to-nvvm | async-translate --ptx --module=kernels | FileCheck %s --check-prefix=PTX
+// RUN: async-opt %s --gpux-lower-to-nvvm | async-translate --ptx --module=host_kernel | FileCheck %s --check-prefix=OUTLINED
 
 module attributes {gpu.container_module} {
   // CHECK-LABEL: func.func @host
@@ -36,9 +37,9 @@ module attributes {gpu.container_module} {
 
   // CHECK-DAG: gpu.binary @host_kernel
   // CHECK-DAG: gpu.binary @kernels
-  // PTX-DAG: .entry host_kernel(
-  // PTX-DAG: cp.async.wait_group 0;
-  // PTX-DAG: .entry kernel(
+  // PTX: .entry kernel(
+  // OUTLINED: .entry host_kernel(
+  // OUTLINED: cp.async.wait_group 0;
   gpu.module @kernels {
     gpu.func @kernel(%a: memref<?xf32>) kernel {
       gpu.return

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use async_sim::code::ParamKind;
 use async_sim::inputs::{Argument, Fill};
 use async_sim::scalar::{signed, to_f64};
+use async_sim::timeline::Costs;
 use async_sim::value::{Elem, View};
 use clap::{Parser, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,18 @@ pub struct Options {
     /// Writes the buffer of an argument to a file: INDEX=FILE.npy
     #[arg(long, value_name = "INDEX=FILE")]
     pub out: Vec<Assignment>,
+    /// Draws when what happens in the first block, as SVG.
+    #[arg(long, value_name = "FILE.svg")]
+    pub timeline: Option<PathBuf>,
+    /// The same as a trace for Perfetto.
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+    /// Another lowering of the kernel, run the same way, to draw on the same axis.
+    #[arg(long, value_name = "FILE.mlir")]
+    pub compare: Option<String>,
+    /// What the timeline takes things to cost, in cycles: NAME=CYCLES with issue, access, mma, latency or bytes-per-cycle.
+    #[arg(long, value_name = "NAME=CYCLES", value_parser = cost)]
+    pub cost: Vec<(String, u64)>,
     /// Prints what was found as JSON.
     #[arg(long)]
     pub json: bool,
@@ -108,7 +121,36 @@ fn dimensions(text: &str) -> Result<[u32; 3]> {
     Ok(dimensions)
 }
 
+fn cost(text: &str) -> Result<(String, u64)> {
+    let (name, cycles) = text.split_once('=').context("write NAME=CYCLES")?;
+    if !["issue", "access", "mma", "latency", "bytes-per-cycle"].contains(&name) {
+        bail!("there is no cost named '{name}'");
+    }
+    Ok((name.to_owned(), cycles.parse()?))
+}
+
 impl Options {
+    /// Returns true if a timeline is asked for.
+    pub fn wants_timeline(&self) -> bool {
+        self.timeline.is_some() || self.trace.is_some()
+    }
+
+    /// What things cost.
+    pub fn costs(&self) -> Costs {
+        let mut costs = Costs::default();
+        for (name, cycles) in &self.cost {
+            let cost = match name.as_str() {
+                "issue" => &mut costs.issue,
+                "access" => &mut costs.access,
+                "mma" => &mut costs.mma,
+                "latency" => &mut costs.latency,
+                _ => &mut costs.bytes_per_cycle,
+            };
+            *cost = *cycles;
+        }
+        costs
+    }
+
     /// The arguments that were given, by position.
     pub fn arguments(&self) -> Result<Vec<Option<Argument>>> {
         let mut arguments = Vec::new();

@@ -3,18 +3,20 @@
 
 mod arguments;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use arguments::{Options, Schedule};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, Walk};
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
+use async_sim::draw::{self, Listing, Picture};
 use async_sim::inputs;
 use async_sim::machine::{Launch, Machine, Stop};
 use async_sim::memory::{Buffer, Memory};
 use async_sim::read;
 use async_sim::report::Reports;
 use async_sim::show::Names;
+use async_sim::timeline::Timeline;
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -23,10 +25,13 @@ const EXHAUSTIVE_RUNS: u32 = 100_000;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let result =
-        async_dialects::tool::with_module(&options.input.clone(), "builtin.module(lower-affine)", |module| {
-            simulate(module, &options)
-        });
+    let mut drawn = Vec::new();
+    let mut result = simulate_file(&options.input, &options, &mut drawn);
+    if let (Some(other), Some(Ok(clean))) = (&options.compare, &result) {
+        let first = *clean;
+        result = simulate_file(other, &options, &mut drawn).map(|second| second.map(|clean| first && clean));
+    }
+    let result = result.map(|result| result.and_then(|clean| draw(&drawn, &options).map(|()| clean)));
     match result {
         Some(Ok(true)) => ExitCode::SUCCESS,
         Some(Err(error)) => {
@@ -38,8 +43,62 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
+/// can't be parsed, which was printed.
+fn simulate_file(path: &str, options: &Options, drawn: &mut Vec<Drawn>) -> Option<Result<bool>> {
+    let results = async_dialects::tool::with_module(path, "builtin.module(lower-affine)", |module| {
+        let mut drawn = Vec::new();
+        simulate(module, options, path, &mut drawn).map(|clean| (clean, drawn))
+    });
+    results.map(|result| {
+        result.map(|(clean, new)| {
+            drawn.extend(new);
+            clean
+        })
+    })
+}
+
+/// A timeline, and what it takes to draw it; plain data, which outlives the file's IR.
+struct Drawn {
+    title: String,
+    listing: Listing,
+    iterations: Vec<Box<[u32]>>,
+    timeline: Timeline,
+}
+
+/// Writes the pictures that were asked for.
+fn draw(drawn: &[Drawn], options: &Options) -> Result<()> {
+    let pictures: Vec<Picture> = drawn
+        .iter()
+        .map(|drawn| Picture {
+            title: &drawn.title,
+            listing: &drawn.listing,
+            iterations: &drawn.iterations,
+            timeline: &drawn.timeline,
+        })
+        .collect();
+    if let Some(path) = &options.timeline {
+        std::fs::write(path, draw::svg(&pictures)).with_context(|| format!("{}", path.display()))?;
+    }
+    if let Some(path) = &options.trace {
+        let trace = draw::trace(&pictures).to_string();
+        std::fs::write(path, trace).with_context(|| format!("{}", path.display()))?;
+    }
+    if options.wants_timeline() {
+        for drawn in drawn {
+            println!(
+                "{}: {} cycles; warps wait {} for copies",
+                drawn.title,
+                drawn.timeline.end(),
+                drawn.timeline.stall()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Runs every kernel that was asked for. Returns true if nothing is wrong with any.
-fn simulate(module: Op<'_>, options: &Options) -> Result<bool> {
+fn simulate(module: Op<'_>, options: &Options, path: &str, drawn: &mut Vec<Drawn>) -> Result<bool> {
     let kernels = kernels(module, options.kernel.as_deref());
     if kernels.is_empty() {
         match &options.kernel {
@@ -52,7 +111,15 @@ fn simulate(module: Op<'_>, options: &Options) -> Result<bool> {
     for kernel in kernels {
         match read::read(kernel) {
             Ok(code) => {
-                let run = Runs::new(&code, options)?.all()?;
+                let mut run = Runs::new(&code, options)?.all()?;
+                if let Some(timeline) = run.timeline.take() {
+                    drawn.push(Drawn {
+                        title: format!("{} in {path}", code.name),
+                        listing: Listing::new(&code),
+                        iterations: run.iterations.clone(),
+                        timeline,
+                    });
+                }
                 if options.json {
                     findings.push(run.json(&code));
                 } else {
@@ -99,6 +166,7 @@ struct Outcome {
     threads_per_block: u32,
     runs: u32,
     steps: u64,
+    timeline: Option<Timeline>,
 }
 
 struct Runs<'a> {
@@ -166,11 +234,17 @@ impl<'a> Runs<'a> {
     }
 
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
-        let threads_per_block = self.launch.block.iter().product();
+        let threads_per_block: u32 = self.launch.block.iter().product();
         let mut memory = Memory::new(adversary, threads_per_block);
         let arguments = inputs::arguments(&mut memory, &self.code.params, &self.options.arguments()?)?;
         let mut machine = Machine::new(self.code, self.launch.clone(), memory);
+        let threads = usize::try_from(threads_per_block)?;
+        machine.timeline = self
+            .options
+            .wants_timeline()
+            .then(|| Timeline::new(self.options.costs(), threads));
         let stop = machine.run(&arguments, &mut |_| {}).err();
+        let timeline = machine.timeline.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let (buffers, adversary, reports) = machine.memory.into_parts();
         let outcome = Outcome {
@@ -182,6 +256,7 @@ impl<'a> Runs<'a> {
             threads_per_block,
             runs: 1,
             steps,
+            timeline,
         };
         Ok((outcome, adversary))
     }

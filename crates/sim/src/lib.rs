@@ -3,6 +3,7 @@
 
 pub mod adversary;
 pub mod code;
+pub mod draw;
 pub mod inputs;
 pub mod machine;
 pub mod memory;
@@ -10,4 +11,5 @@ pub mod read;
 pub mod report;
 pub mod scalar;
 pub mod show;
+pub mod timeline;
 pub mod value;

@@ -15,6 +15,7 @@ use crate::code::{Code, Id, Index, Init, Instr, Member, Op, ParamKind, Reg, Targ
 use crate::memory::{Actor, Fault, Memory, Space};
 use crate::report::{Problem, Spot};
 use crate::scalar::ScalarError;
+use crate::timeline::Timeline;
 use crate::value::{BufferId, CopyId, Pointer, Value, View};
 use std::rc::Rc;
 
@@ -112,6 +113,8 @@ pub struct Machine<'c> {
     pub iterations: Vec<Box<[u32]>>,
     /// How many instructions were run.
     pub steps: u64,
+    /// When what happens in the first block, if that is asked for.
+    pub timeline: Option<Timeline>,
     threads: Vec<Thread>,
     /// The block that runs.
     block: [u32; 3],
@@ -129,6 +132,7 @@ impl<'c> Machine<'c> {
             memory,
             iterations: vec![Box::new([])],
             steps: 0,
+            timeline: None,
             threads: Vec::new(),
             block: [0; 3],
             first_thread: 0,
@@ -151,6 +155,7 @@ impl<'c> Machine<'c> {
             let id = self.declare(decl, Space::Global);
             regs[decl.to.0 as usize] = id;
         }
+        self.memory.watch(self.timeline.is_some());
         let mut done = 0;
         for bz in 0..z {
             for by in 0..y {
@@ -228,7 +233,12 @@ impl<'c> Machine<'c> {
             if self.threads[t].steps > self.launch.budget {
                 return Err(self.stop(t, Reason::Budget));
             }
+            let spot = self.spot(t);
+            if let Some(timeline) = self.timing() {
+                timeline.step(code, t, spot.instr, spot.iterations);
+            }
             let next = self.instr(t, instr).map_err(|reason| self.stop(t, reason))?;
+            self.note_reads(t);
             let thread = &mut self.threads[t];
             match next {
                 Next::Goes => thread.pc += 1,
@@ -237,6 +247,21 @@ impl<'c> Machine<'c> {
             }
         }
         Ok(())
+    }
+
+    /// The timeline, while the block that it is of runs.
+    fn timing(&mut self) -> Option<&mut Timeline> {
+        self.timeline.as_mut().filter(|_| self.block == [0; 3])
+    }
+
+    /// Tells the timeline which copies thread `t` has just read the destination of.
+    fn note_reads(&mut self, t: usize) {
+        let seen = std::mem::take(&mut self.memory.seen);
+        if let Some(timeline) = self.timing() {
+            for id in seen {
+                timeline.read(t, id);
+            }
+        }
     }
 
     fn stop(&self, t: usize, reason: Reason) -> Stop {
@@ -289,6 +314,10 @@ impl<'c> Machine<'c> {
                 .reports
                 .problem(Problem::divergent_barrier(at, other, ended));
             return false;
+        }
+        let spot = self.spot(first);
+        if let Some(timeline) = self.timing() {
+            timeline.barrier(spot.instr, spot.iterations);
         }
         for t in waiting {
             self.threads[t].state = State::Running;

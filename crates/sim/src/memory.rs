@@ -53,6 +53,8 @@ struct Cell {
     landing: Option<CopyId>,
     /// A copy in flight that reads here, and how many do.
     reading: Option<(CopyId, u32)>,
+    /// The copy that wrote last, if it was one.
+    copied: Option<CopyId>,
 }
 
 const UNTOUCHED: Cell = Cell {
@@ -60,6 +62,7 @@ const UNTOUCHED: Cell = Cell {
     reads: [None; 2],
     landing: None,
     reading: None,
+    copied: None,
 };
 
 /// Who accesses memory.
@@ -116,6 +119,9 @@ pub struct Memory {
     threads_per_block: u32,
     /// What was found.
     pub reports: Reports,
+    /// The copies whose destination was read, where that is watched; each only once in a row.
+    pub seen: Vec<CopyId>,
+    watched: bool,
 }
 
 impl Memory {
@@ -128,7 +134,14 @@ impl Memory {
             adversary,
             threads_per_block,
             reports: Reports::default(),
+            seen: Vec::new(),
+            watched: false,
         }
+    }
+
+    /// Says whether [`Memory::seen`] is wanted.
+    pub fn watch(&mut self, watched: bool) {
+        self.watched = watched;
     }
 
     /// Adds a buffer.
@@ -301,6 +314,7 @@ impl Memory {
                 cell.landing = None;
             }
             cell.write = Some(access);
+            cell.copied = Some(id);
         }
         for cell in self.cells(source, read) {
             cell.reading = match cell.reading {
@@ -395,6 +409,10 @@ impl Memory {
                 era: actor.era,
             };
             add_read(&mut cell.reads, access);
+            let copied = cell.copied.filter(|_| self.watched);
+            if copied.is_some() && self.seen.last() != copied.as_ref() {
+                self.seen.extend(copied);
+            }
         }
     }
 
@@ -413,7 +431,9 @@ impl Memory {
                 self.race(Hazard::WriteAfterRead, actor.spot, read.spot, buffer, i);
             }
         }
-        self.buffers[buffer.0 as usize].shadow[i].write = Some(Access {
+        let cell = &mut self.buffers[buffer.0 as usize].shadow[i];
+        cell.copied = None;
+        cell.write = Some(Access {
             spot: actor.spot,
             era: actor.era,
         });

@@ -53,6 +53,10 @@ impl Machine<'_> {
                 let id = self
                     .memory
                     .issue(self.actor(t), source, destination, read, *bytes as usize)?;
+                let spot = self.spot(t);
+                if let Some(timeline) = self.timing() {
+                    timeline.issue(t, id, u64::from(*bytes), spot.instr, spot.iterations);
+                }
                 self.threads[t].queues.queues[*queue as usize].open.push(id);
                 if let Some(token) = token {
                     self.set(t, *token, Value::Token(Rc::new([id])));
@@ -70,14 +74,12 @@ impl Machine<'_> {
                 let fifo = &mut self.threads[t].queues.queues[*queue as usize];
                 let finished = fifo.groups.len().saturating_sub(*n as usize);
                 let finished: Vec<_> = fifo.groups.drain(..finished).collect();
-                for id in finished.iter().flat_map(|group| group.iter()) {
-                    self.memory.complete(*id, self.era);
-                }
+                let ids: Vec<CopyId> = finished.iter().flat_map(|group| group.iter().copied()).collect();
+                self.observe(t, &ids);
             }
             Op::Await(tokens) => {
-                for id in self.copies(t, tokens)? {
-                    self.memory.complete(id, self.era);
-                }
+                let ids = self.copies(t, tokens)?;
+                self.observe(t, &ids);
             }
             Op::Join { to, from } => {
                 let copies = self.copies(t, from)?;
@@ -94,5 +96,16 @@ impl Machine<'_> {
             _ => return Err(Reason::Kind("an asynchronous instruction")),
         }
         Ok(())
+    }
+
+    /// Thread `t` observes that copies are complete.
+    fn observe(&mut self, t: usize, ids: &[CopyId]) {
+        let spot = self.spot(t);
+        if let Some(timeline) = self.timing() {
+            timeline.wait(t, ids, spot.instr, spot.iterations);
+        }
+        for &id in ids {
+            self.memory.complete(id, self.era);
+        }
     }
 }

@@ -26,6 +26,7 @@ impl Machine<'_> {
             }
             self.warp(op, &lanes)
                 .map_err(|reason| self.stop(leader, reason))?;
+            self.note_reads(leader);
             for t in lanes {
                 self.threads[t].state = State::Running;
                 self.threads[t].pc += 1;

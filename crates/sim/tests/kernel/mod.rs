@@ -1,0 +1,132 @@
+//! Kernels as text, lowered and run in this process.
+#![allow(dead_code)] // Not every test needs all of it.
+
+use async_dialects::ir::{Op, Walk};
+use async_dialects::melior::{
+    Context, dialect::DialectRegistry, ir::Module, pass::PassManager, utility::parse_pass_pipeline,
+};
+use async_dialects::registry::register_all_dialects;
+use async_sim::adversary::Adversary;
+use async_sim::inputs::{self, Argument};
+use async_sim::machine::{Launch, Machine};
+use async_sim::memory::Memory;
+use async_sim::read;
+use async_sim::show::Names;
+use async_sim::value::Value;
+use std::sync::Once;
+
+/// How a kernel is called.
+#[derive(Clone)]
+pub struct Call {
+    pub grid: [u32; 3],
+    /// The threads of a block, where the kernel does not say.
+    pub block: [u32; 3],
+    pub dynamic_workgroup: usize,
+    pub arguments: Vec<Option<Argument>>,
+}
+
+impl Call {
+    /// One block of so many threads, with arguments made up.
+    pub fn of(threads: u32) -> Self {
+        Self {
+            grid: [1; 3],
+            block: [threads, 1, 1],
+            dynamic_workgroup: 0,
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// What is wrong, or nothing.
+    pub findings: String,
+    /// The bytes of the arguments' buffers afterwards.
+    pub memory: Vec<Vec<u8>>,
+}
+
+impl Outcome {
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Everything loaded.
+pub fn context() -> Context {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(async_passes::register_all);
+    let registry = DialectRegistry::new();
+    register_all_dialects(&registry);
+    Context::new_with_registry(&registry, true)
+}
+
+/// Runs a pipeline such as `builtin.module(canonicalize)` over a module.
+pub fn lower(context: &Context, source: &str, pipeline: &str) -> String {
+    let mut module = Module::parse(context, source).unwrap_or_else(|| panic!("can't be parsed:\n{source}"));
+    let passes = PassManager::new(context);
+    parse_pass_pipeline(passes.as_operation_pass_manager(), pipeline).expect("a pipeline");
+    passes
+        .run(&mut module)
+        .unwrap_or_else(|_| panic!("{pipeline} fails:\n{source}"));
+    module.as_operation().to_string()
+}
+
+/// The tokens of a kernel counted, with options of the pass.
+pub fn count(context: &Context, source: &str, options: &str) -> String {
+    lower(
+        context,
+        source,
+        &format!("builtin.module(gpu.module(gpu.func(gpux-tokens-to-groups{{{options}}})))"),
+    )
+}
+
+/// Runs the only kernel of a module.
+pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -> Outcome {
+    let module = Module::parse(context, source).unwrap_or_else(|| panic!("can't be parsed:\n{source}"));
+    let mut kernel = None;
+    Op::from(module.as_operation()).walk(|op| {
+        if op.is("gpu.func") {
+            kernel = Some(op);
+        }
+        Walk::Advance
+    });
+    let kernel = kernel.expect("a kernel");
+    let code = read::read(kernel).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"));
+    let block = code.block.unwrap_or(call.block);
+    let threads_per_block = block.iter().product();
+    let mut memory = Memory::new(adversary, threads_per_block);
+    let arguments =
+        inputs::arguments(&mut memory, &code.params, &call.arguments).expect("arguments that fit");
+    let launch = Launch {
+        grid: call.grid,
+        block,
+        dynamic_workgroup: call.dynamic_workgroup,
+        budget: 1 << 24,
+    };
+    let mut machine = Machine::new(&code, launch, memory);
+    let stop = machine.run(&arguments, &mut |_| {}).err();
+    let iterations = std::mem::take(&mut machine.iterations);
+    let (buffers, _, reports) = machine.memory.into_parts();
+    let names = Names {
+        code: &code,
+        buffers: &buffers,
+        iterations: &iterations,
+        threads_per_block,
+    };
+    let mut findings = String::new();
+    if !reports.is_clean() {
+        findings += &names.text(&reports);
+    }
+    if let Some(stop) = &stop {
+        findings += &names.stop(stop);
+    }
+    let memory = arguments
+        .iter()
+        .filter_map(|argument| match argument {
+            Value::View(view) => Some(buffers[view.buffer.0 as usize].data.clone()),
+            _ => None,
+        })
+        .collect();
+    Outcome { findings, memory }
+}
