@@ -1,7 +1,7 @@
 // What can't be run ends the run, at the operation.
 //
 // RUN: not async-sim %s --kernel=outside | FileCheck %s --check-prefix=OUTSIDE
-// RUN: not async-sim %s --kernel=misaligned | FileCheck %s --check-prefix=MISALIGNED
+// RUN: not async-sim %s --kernel=misaligned --arg 1=1 | FileCheck %s --check-prefix=MISALIGNED
 // RUN: not async-sim %s --kernel=zero | FileCheck %s --check-prefix=ZERO
 // RUN: not async-sim %s --kernel=endless --budget=1000 | FileCheck %s --check-prefix=ENDLESS
 // RUN: not async-sim %s --kernel=unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN

@@ -35,3 +35,19 @@ func.func @awaited(%src: !src, %out: !src) {
   memref.store %x, %out[%c0] : !src
   return
 }
+
+// Loops and branches of other dialects are run as they are lowered.
+//
+// RUN: async-sim %s --kernel=affine --print | FileCheck %s --check-prefix=AFFINE
+// AFFINE: affine: clean
+// AFFINE: argument 0: 0 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+func.func @affine(%out: memref<16xindex>) {
+  %c0 = arith.constant 0 : index
+  affine.for %i = 0 to 16 {
+    affine.store %c0, %out[%i] : memref<16xindex>
+  }
+  affine.for %i = 2 to 16 {
+    affine.store %i, %out[%i] : memref<16xindex>
+  }
+  return
+}

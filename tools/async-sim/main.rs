@@ -18,6 +18,7 @@ use async_sim::report::Reports;
 use async_sim::show::Names;
 use async_sim::timeline::Timeline;
 use clap::Parser;
+use indicatif::ProgressBar;
 use std::process::ExitCode;
 
 /// Runs of an exhaustive search at most.
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
 /// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
 /// can't be parsed, which was printed.
 fn simulate_file(path: &str, options: &Options, drawn: &mut Vec<Drawn>) -> Option<Result<bool>> {
-    let results = async_dialects::tool::with_module(path, "builtin.module(lower-affine)", |module| {
+    let results = async_dialects::tool::with_module(path, "lower-affine", |module| {
         let mut drawn = Vec::new();
         simulate(module, options, path, &mut drawn).map(|clean| (clean, drawn))
     });
@@ -243,7 +244,13 @@ impl<'a> Runs<'a> {
             .options
             .wants_timeline()
             .then(|| Timeline::new(self.options.costs(), threads));
-        let stop = machine.run(&arguments, &mut |_| {}).err();
+        // Seen where standard error is a terminal, and the run long enough.
+        let blocks = self.launch.grid.iter().map(|&n| u64::from(n)).product();
+        let progress = ProgressBar::new(blocks).with_message(self.code.name.clone());
+        let stop = machine
+            .run(&arguments, &mut |done| progress.set_position(done.into()))
+            .err();
+        progress.finish_and_clear();
         let timeline = machine.timeline.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let (buffers, adversary, reports) = machine.memory.into_parts();

@@ -4,7 +4,7 @@ use crate::code::{Param, ParamKind};
 use crate::machine::row_by_row;
 use crate::memory::{Memory, Space};
 use crate::scalar::from_f64;
-use crate::value::{BufferId, Elem, Value, View};
+use crate::value::{Elem, Value, View};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -76,6 +76,8 @@ fn argument(
     given: Option<&Argument>,
 ) -> Result<Value, String> {
     match (&param.kind, given) {
+        // An index of 0 is aligned to everything.
+        (ParamKind::Number(Elem::Int(_)), None) => Ok(Value::Bits(0)),
         (ParamKind::Number(elem), None) => Ok(Value::Bits(number(*elem, 1.0))),
         (ParamKind::Number(elem), Some(Argument::Number(value))) => Ok(Value::Bits(number(*elem, *value))),
         (ParamKind::Number(_), Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
@@ -196,13 +198,4 @@ fn bytes(elem: Elem, numbers: usize, fill: &Fill) -> Result<Vec<u8>, String> {
         out.extend_from_slice(&number(elem, value).to_le_bytes()[..size]);
     }
     Ok(out)
-}
-
-/// The buffers of arguments, in order.
-#[must_use]
-pub fn buffer_of(value: &Value) -> Option<BufferId> {
-    match value {
-        Value::View(view) => Some(view.buffer),
-        _ => None,
-    }
 }

@@ -7,16 +7,17 @@
 
 mod compute;
 mod queues;
+mod registers;
 mod warp;
 
 pub use self::compute::row_by_row;
 use self::queues::Queues;
-use crate::code::{Code, Id, Index, Init, Instr, Member, Op, ParamKind, Reg, Target};
+use crate::code::{Code, Id, Init, Instr, Op};
 use crate::memory::{Actor, Fault, Memory, Space};
 use crate::report::{Problem, Spot};
 use crate::scalar::ScalarError;
 use crate::timeline::Timeline;
-use crate::value::{BufferId, CopyId, Pointer, Value, View};
+use crate::value::{BufferId, Value};
 use std::rc::Rc;
 
 /// How a kernel is launched.
@@ -140,7 +141,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Runs all blocks; `args` are the values of the parameters.
+    /// Runs all blocks; `args` are the values of the parameters. Calls `each` with the number of blocks done.
     ///
     /// # Errors
     ///
@@ -341,76 +342,6 @@ impl<'c> Machine<'c> {
         }
     }
 
-    // Registers.
-
-    fn set(&mut self, t: usize, to: Reg, value: Value) {
-        self.threads[t].regs[to.0 as usize] = value;
-    }
-
-    fn value(&self, t: usize, reg: Reg) -> Result<&Value, Reason> {
-        match &self.threads[t].regs[reg.0 as usize] {
-            Value::Poison => Err(Reason::Poison),
-            value => Ok(value),
-        }
-    }
-
-    fn bits(&self, t: usize, reg: Reg) -> Result<u64, Reason> {
-        match self.value(t, reg)? {
-            Value::Bits(bits) => Ok(*bits),
-            // A vector without dimensions.
-            Value::Vector(numbers) if numbers.len() == 1 => Ok(numbers[0]),
-            _ => Err(Reason::Kind("a number")),
-        }
-    }
-
-    fn int(&self, t: usize, reg: Reg) -> Result<i64, Reason> {
-        Ok(self.bits(t, reg)?.cast_signed())
-    }
-
-    fn index(&self, t: usize, index: Index) -> Result<i64, Reason> {
-        match index {
-            Index::Const(value) => Ok(value),
-            Index::Reg(reg) => self.int(t, reg),
-        }
-    }
-
-    fn view(&self, t: usize, reg: Reg) -> Result<Rc<View>, Reason> {
-        match self.value(t, reg)? {
-            Value::View(view) => Ok(Rc::clone(view)),
-            _ => Err(Reason::Kind("a memref")),
-        }
-    }
-
-    fn pointer(&self, t: usize, reg: Reg) -> Result<Pointer, Reason> {
-        match self.value(t, reg)? {
-            Value::Pointer(pointer) => Ok(*pointer),
-            _ => Err(Reason::Kind("a pointer")),
-        }
-    }
-
-    fn numbers(&self, t: usize, reg: Reg) -> Result<Vec<u64>, Reason> {
-        match self.value(t, reg)? {
-            Value::Bits(bits) => Ok(vec![*bits]),
-            Value::Vector(numbers) => Ok(numbers.to_vec()),
-            _ => Err(Reason::Kind("a vector")),
-        }
-    }
-
-    fn copies(&self, t: usize, regs: &[Reg]) -> Result<Vec<CopyId>, Reason> {
-        let mut all = Vec::new();
-        for &reg in regs {
-            match &self.threads[t].regs[reg.0 as usize] {
-                Value::Token(copies) => all.extend_from_slice(copies),
-                // A token of nothing.
-                Value::Poison => {}
-                _ => return Err(Reason::Kind("a token")),
-            }
-        }
-        Ok(all)
-    }
-
-    // Instructions.
-
     fn instr(&mut self, t: usize, instr: &Instr) -> Result<Next, Reason> {
         match &instr.op {
             Op::Set { to, value } => self.set(t, *to, value.clone()),
@@ -494,58 +425,9 @@ impl<'c> Machine<'c> {
             Id::Subgroup => t / 32,
         })
     }
-
-    /// The address of an element.
-    fn address(&self, t: usize, access: &crate::code::Access) -> Result<(Pointer, Rc<View>), Reason> {
-        let view = self.view(t, access.view)?;
-        let mut at = view.offset;
-        for ((index, stride), size) in access.indices.iter().zip(&view.strides).zip(&view.sizes) {
-            let index = self.int(t, *index)?;
-            if index < 0 || index >= *size {
-                return Err(Reason::Fault(Fault::OutOfBounds {
-                    buffer: view.buffer,
-                    offset: view.base + (at + index * stride) * view.elem_bytes(),
-                    bytes: usize::try_from(view.elem_bytes()).unwrap_or(0),
-                }));
-            }
-            at += index * stride;
-        }
-        let pointer = Pointer {
-            buffer: view.buffer,
-            offset: view.base + at * view.elem_bytes(),
-        };
-        Ok((pointer, view))
-    }
-
-    /// The address that a copy starts at.
-    fn target(&self, t: usize, target: &Target) -> Result<Pointer, Reason> {
-        match target {
-            Target::Element(access) => Ok(self.address(t, access)?.0),
-            Target::Pointer(reg) => self.pointer(t, *reg),
-        }
-    }
-
-    /// A member of a memref's struct.
-    fn member(view: &View, member: Member) -> Value {
-        match member {
-            Member::Pointer => Value::Pointer(Pointer {
-                buffer: view.buffer,
-                offset: view.base,
-            }),
-            Member::Offset => Value::int(view.offset),
-            Member::Size(dim) => Value::int(view.sizes[dim]),
-            Member::Stride(dim) => Value::int(view.strides[dim]),
-        }
-    }
 }
 
 /// Bytes that nobody should read: a NaN in every floating-point type, and an odd number.
 fn garbage(bytes: usize) -> Vec<u8> {
     vec![0xFF; bytes]
-}
-
-/// The parameters of a kernel that the launch must make buffers for.
-#[must_use]
-pub fn needs_buffer(kind: &ParamKind) -> bool {
-    matches!(kind, ParamKind::MemRef { .. })
 }

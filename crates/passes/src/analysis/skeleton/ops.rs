@@ -1,0 +1,229 @@
+//! Operations: what they mean to counting, and loops of constant trip count.
+
+use super::{Kind, Reader, Scope, SlotPlace};
+use crate::analysis::vocabulary::{HardwareQueue, Meaning, Vocabulary};
+use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges};
+use async_dialects::ir::{Op, Value};
+use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
+
+impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
+    pub(super) fn op(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
+        if self.vocabulary.marks(op) {
+            self.await_op(op, Vec::new(), items);
+        }
+        match self.vocabulary.meaning(op) {
+            Meaning::Issue { queue, token } => self.issue(op, queue, token, items),
+            Meaning::Commit { queue, token } => {
+                let number = self.queue(queue);
+                let token = token.map(|token| self.define(token));
+                self.out.issued.extend(token.map(|token| (token, queue)));
+                if V::INSERTS_COMMITS && token.is_some() {
+                    // Such a group is made for operations that nothing is known of: it has one of its own, and our
+                    // copies don't join it unnoticed.
+                    self.out.sites.push(op);
+                    items.push(Item::Issue {
+                        site: self.out.program.site(),
+                        queue: number,
+                        token: None,
+                        slot: None,
+                    });
+                }
+                items.push(Item::Commit { queue: number, token });
+            }
+            Meaning::Wait { queue, n } => {
+                let queue = self.queue(queue);
+                items.push(Item::Wait { queue, n });
+            }
+            Meaning::Await(values) => {
+                let tokens = values.iter().map(|&value| self.token(value)).collect();
+                self.await_op(op, tokens, items);
+            }
+            Meaning::Join(value, of) => self.join(value, &of, items),
+            Meaning::Other => self.other(op, items),
+        }
+    }
+
+    pub(super) fn issue(
+        &mut self,
+        op: Op<'c>,
+        queue: HardwareQueue,
+        token: Option<Value<'c>>,
+        items: &mut Vec<Item>,
+    ) {
+        let number = self.queue(queue);
+        let token = token.map(|token| self.define(token));
+        self.out.issued.extend(token.map(|token| (token, queue)));
+        self.out.sites.push(op);
+        let slot = token.and_then(|_| self.slot(SlotPlace::After(op)));
+        items.push(Item::Issue {
+            site: self.out.program.site(),
+            queue: number,
+            token,
+            slot,
+        });
+    }
+
+    pub(super) fn join(&mut self, value: Value<'c>, of: &[Value<'c>], items: &mut Vec<Item>) {
+        let of: Vec<Token> = of.iter().map(|&value| self.token(value)).collect();
+        let token = self.define(value);
+        self.out.joins.extend(of.iter().map(|&from| (from, token)));
+        items.push(Item::Join { token, of });
+    }
+
+    pub(super) fn other(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
+        if op.is_function() {
+            // Not executed where it stands.
+            return;
+        }
+        let results = self.token_values(op.results());
+        if let ([result], true) = (results.as_slice(), op.num_regions() == 0) {
+            if op.is("ub.poison") {
+                return self.join(*result, &[], items);
+            }
+            if let Some(values) = async_dialects::control_flow::selected_values(op) {
+                return self.join(*result, &values, items);
+            }
+        }
+        if op.num_regions() == 0 {
+            self.escaping_operands(op, &[], items);
+            return self.foreign_results(results, items);
+        }
+        let edges = if runs_for_some_threads(op) {
+            None
+        } else {
+            entry_edges(op)
+        };
+        if let Some(edges) = edges {
+            self.escaping_operands(op, &edges, items);
+            let edges = self.possible(edges);
+            if !self.repeat(op, &edges, &results, items) {
+                self.nested(op, Some(&edges), &results, items);
+            }
+        } else {
+            self.escaping_operands(op, &[], items);
+            self.nested(op, None, &results, items);
+        }
+    }
+
+    /// Reads a loop of constant trip count; returns false if `op` is none, or does not carry its tokens around plainly.
+    pub(super) fn repeat(
+        &mut self,
+        op: Op<'c>,
+        edges: &[IrEdge<'c>],
+        results: &[Value<'c>],
+        items: &mut Vec<Item>,
+    ) -> bool {
+        let Some(trip) = constant_trip_count(op) else {
+            return false;
+        };
+        let (Some(entry), Some(edge)) = (op.region(0).first(), edges.first()) else {
+            return false;
+        };
+        let params = self.token_values(entry.args());
+        if params.len() != results.len() {
+            return false;
+        }
+        let targets = match edge.to {
+            EdgeTarget::Index(_) => &params,
+            EdgeTarget::Behind => results,
+        };
+        let carried = edge
+            .bindings
+            .iter()
+            .filter(|(from, _)| self.is_token(*from))
+            .count();
+        if carried != targets.len() {
+            return false;
+        }
+        let inits = self.bind(edge, targets);
+        for (&init, (&param, &result)) in inits.iter().zip(params.iter().zip(results)) {
+            let (param, result) = (self.token(param), self.token(result));
+            self.out
+                .bindings
+                .extend([(init, param), (init, result), (param, result)]);
+        }
+        let id = self.out.program.new_loop();
+        self.out.loops.push(op);
+        let regions: Vec<_> = op.regions().collect();
+        let body = self.regions(&regions, Scope::new(op, Kind::Repeat, 0), Vec::new());
+        let results = results.iter().map(|&result| self.define(result)).collect();
+        let after = self.slot(SlotPlace::After(op));
+        items.push(Item::Repeat(Repeat {
+            id,
+            trip,
+            peelable: V::INSERTS_COMMITS && is_peelable(op) && !self.unpeelable.contains(&op),
+            body,
+            inits,
+            results,
+            after,
+        }));
+        true
+    }
+
+    pub(super) fn nested(
+        &mut self,
+        op: Op<'c>,
+        edges: Option<&[IrEdge<'c>]>,
+        results: &[Value<'c>],
+        items: &mut Vec<Item>,
+    ) {
+        let kind = if edges.is_some() {
+            Kind::Known
+        } else {
+            Kind::Unknown
+        };
+        // A branch without an else gets one in the skeleton, where commits may be wanted.
+        let skips = |edge: &IrEdge| edge.to == EdgeTarget::Behind;
+        let new_else = matches!(op.name(), "scf.if" | "affine.if")
+            && op.region(1).first().is_none()
+            && edges.is_some_and(|edges| edges.iter().any(skips));
+        let scope = Scope::new(op, kind, if new_else { 2 } else { 1 });
+        let mut blocks = vec![Block::default()];
+        if new_else {
+            blocks.push(Block {
+                start: self.slot(SlotPlace::NewElse(op)),
+                edges: vec![Edge {
+                    to: Target::Exit,
+                    args: Vec::new(),
+                }],
+                ..Block::default()
+            });
+        }
+        blocks[0].edges = match edges {
+            None => self.unknown_edges(&scope),
+            Some(edges) => {
+                let edges = edges.iter().map(|edge| match edge.to {
+                    EdgeTarget::Behind if new_else => Edge {
+                        to: Target::Block(1),
+                        args: Vec::new(),
+                    },
+                    EdgeTarget::Behind => self.exit(edge, &scope),
+                    EdgeTarget::Index(region) => self.edge_to(edge, scope.entries[region], &scope),
+                });
+                edges.collect()
+            }
+        };
+        let regions: Vec<_> = op.regions().collect();
+        let graph = self.regions(&regions, scope, blocks);
+        let results = results.iter().map(|&result| self.define(result)).collect();
+        let after = self.slot(SlotPlace::After(op));
+        items.push(Item::Nested(Nested {
+            graph,
+            inits: Vec::new(),
+            results,
+            after,
+        }));
+    }
+}
+
+/// Returns true if a thread may run the regions of `op` any number of times, or not at all, although the interface says
+/// that control always passes through them: it speaks of all threads together.
+fn runs_for_some_threads(op: Op<'_>) -> bool {
+    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
+}
+
+/// Returns true if iterations can be taken off the front of `op`, a loop of constant trip count: what its induction
+/// variable is in each of them must be known.
+fn is_peelable(op: Op<'_>) -> bool {
+    op.is("scf.for") && [0, 2].iter().all(|&i| op.operand(i).as_constant_int().is_some())
+}
