@@ -131,7 +131,7 @@ fn side(lowered: &Lowered) -> Side<'_> {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(2000))]
 
     #[test]
     fn one_group_a_copy_is_exact(recipe in any_program(Style::Tokens)) {
@@ -154,7 +154,7 @@ proptest! {
 
 // Choosing commits takes longer than counting.
 proptest! {
-    #![proptest_config(config(120))]
+    #![proptest_config(config(600))]
 
     #[test]
     fn every_option_is_exact(recipe in any_program(Style::Mixed), options in options()) {
@@ -209,7 +209,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(60))]
+    #![proptest_config(config(240))]
 
     #[test]
     fn no_balance_is_missed(recipe in structured(Style::Tokens)) {
