@@ -45,6 +45,8 @@ impl Part<'_> {
         let within = units.iter().filter(|unit| !unit.alone);
         let mut merged: BTreeSet<usize> = within.map(|unit| unit.class).collect();
         let mut best = base.clone();
+        // Where no class can be tried on its own later, a round is dearer than a group more.
+        let patient = if self.trials == 0 { 1 } else { PATIENT_ROUNDS };
         for round in 0..=ROUNDS {
             if merged.is_empty() || round == ROUNDS {
                 merged.clear();
@@ -52,7 +54,7 @@ impl Part<'_> {
                 break;
             }
             let solution = self.merge(base, &units, &merged);
-            let culprits = self.culprits(base, &solution, &units, &merged, round < PATIENT_ROUNDS);
+            let culprits = self.culprits(base, &solution, &units, &merged, round < patient);
             let Some(culprits) = culprits else {
                 best = solution;
                 break;
