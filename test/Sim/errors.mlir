@@ -6,6 +6,8 @@
 // RUN: not async-sim %s --kernel=endless --budget=1000 | FileCheck %s --check-prefix=ENDLESS
 // RUN: not async-sim %s --kernel=unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not async-sim %s --kernel=open 2>&1 | FileCheck %s --check-prefix=OPEN
+// RUN: not async-sim %s --kernel=open --arg 0=9223372036854775807:zero 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not async-sim %s --kernel=open --block=65536,65536 2>&1 | FileCheck %s --check-prefix=BLOCK
 // RUN: not async-sim %s --kernel=nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 !src = memref<16xf32>
@@ -55,3 +57,6 @@ func.func @open(%src: memref<?xf32>) {
 }
 
 // NOTHING: async-sim: there is no kernel named 'nothing'
+
+// HUGE: async-sim: argument 0: no buffer is that large
+// BLOCK: async-sim: a block has 1 to 1024 threads

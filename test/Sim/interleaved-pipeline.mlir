@@ -5,6 +5,7 @@
 //
 // RUN: not async-sim %s --kernel=wait_5 | FileCheck %s --check-prefix=WAIT5
 // RUN: async-sim %s --kernel=wait_3 | FileCheck %s --check-prefix=WAIT3
+// RUN: async-sim %s --kernel=wait_3 --schedule=exhaustive | FileCheck %s --check-prefix=WAIT3
 // RUN: async-sim %s --kernel=prologue_apart | FileCheck %s --check-prefix=APART
 
 !src = memref<16xf32>
@@ -52,7 +53,9 @@ func.func @wait_5(%a: !src, %b: !src, %c: !src) {
   return
 }
 
-// WAIT3: wait_3: clean
+// Where nobody looks too early there is one outcome, and one run.
+//
+// WAIT3: wait_3: clean (1 run,
 func.func @wait_3(%a: !src, %b: !src, %c: !src) {
   %as = memref.alloc() : !dst
   %bs = memref.alloc() : !dst

@@ -10,7 +10,7 @@ use async_dialects::ir::{Op, Walk};
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::draw::{self, Listing, Picture};
-use async_sim::inputs;
+use async_sim::inputs::{self, Argument};
 use async_sim::machine::{Launch, Machine, Stop};
 use async_sim::memory::{Buffer, Memory};
 use async_sim::read;
@@ -23,6 +23,8 @@ use std::process::ExitCode;
 
 /// Runs of an exhaustive search at most.
 const EXHAUSTIVE_RUNS: u32 = 100_000;
+/// More workgroup memory than any GPU has.
+const MAX_WORKGROUP: usize = 1 << 20;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -174,13 +176,21 @@ struct Runs<'a> {
     code: &'a Code,
     options: &'a Options,
     launch: Launch,
+    arguments: Vec<Option<Argument>>,
 }
 
 impl<'a> Runs<'a> {
     fn new(code: &'a Code, options: &'a Options) -> Result<Self> {
         let block = options.block.or(code.block).unwrap_or([1, 1, 1]);
-        if block.iter().product::<u32>() == 0 || block.iter().product::<u32>() > 1024 {
+        let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
+        if !(1..=1024).contains(&product(block)) {
             bail!("a block has 1 to 1024 threads");
+        }
+        if product(options.grid.unwrap_or([1, 1, 1])) * product(block) > u128::from(u32::MAX) {
+            bail!("a grid has at most {} threads here", u32::MAX);
+        }
+        if options.dynamic_workgroup > MAX_WORKGROUP {
+            bail!("a block has at most {MAX_WORKGROUP} bytes of workgroup memory");
         }
         let launch = Launch {
             grid: options.grid.unwrap_or([1, 1, 1]),
@@ -192,6 +202,7 @@ impl<'a> Runs<'a> {
             code,
             options,
             launch,
+            arguments: options.arguments()?,
         })
     }
 
@@ -217,6 +228,12 @@ impl<'a> Runs<'a> {
                 _ => None,
             };
             if next.is_none() || !outcome.is_clean() {
+                let cut_off = self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS;
+                if cut_off && outcome.is_clean() {
+                    bail!(
+                        "{EXHAUSTIVE_RUNS} runs are not all there are: this is for tiny programs, take --schedule=random"
+                    );
+                }
                 return Ok(outcome);
             }
         }
@@ -237,7 +254,7 @@ impl<'a> Runs<'a> {
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
         let threads_per_block: u32 = self.launch.block.iter().product();
         let mut memory = Memory::new(adversary, threads_per_block);
-        let arguments = inputs::arguments(&mut memory, &self.code.params, &self.options.arguments()?)?;
+        let arguments = inputs::arguments(&mut memory, &self.code.params, &self.arguments)?;
         let mut machine = Machine::new(self.code, self.launch.clone(), memory);
         let threads = usize::try_from(threads_per_block)?;
         machine.timeline = self

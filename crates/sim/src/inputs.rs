@@ -4,7 +4,7 @@ use crate::code::{Param, ParamKind};
 use crate::machine::row_by_row;
 use crate::memory::{Memory, Space};
 use crate::scalar::from_f64;
-use crate::value::{Elem, Value, View};
+use crate::value::{BufferId, Elem, Value, View};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -98,34 +98,28 @@ fn argument(
             };
             let sizes = fit(sizes, &asked)?;
             let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
-            let last: i64 = sizes
-                .iter()
-                .zip(&strides)
-                .map(|(size, stride)| (size - 1).max(0) * stride)
-                .sum();
-            let empty = sizes.contains(&0);
-            let numbers = if empty { 0 } else { (last + 1) * i64::from(*lanes) };
-            let numbers = usize::try_from(numbers).map_err(|_| "a negative size".to_owned())?;
-            let space = if *workgroup {
-                Space::Workgroup
-            } else {
-                Space::Global
-            };
-            let buffer = memory.add(
-                format!("argument {index}"),
-                space,
-                ALIGN,
-                bytes(*elem, numbers, &fill)?,
-            );
-            Ok(Value::View(Rc::new(View {
-                buffer,
+            let mut view = View {
+                buffer: BufferId(0),
                 base: 0,
                 offset: 0,
                 sizes,
                 strides,
                 elem: *elem,
                 lanes: *lanes,
-            })))
+            };
+            let span = view.span_bytes().ok_or("no buffer is that large")?;
+            let space = if *workgroup {
+                Space::Workgroup
+            } else {
+                Space::Global
+            };
+            view.buffer = memory.add(
+                format!("argument {index}"),
+                space,
+                ALIGN,
+                bytes(*elem, span / elem.bytes(), &fill)?,
+            );
+            Ok(Value::View(Rc::new(view)))
         }
     }
 }

@@ -234,12 +234,16 @@ impl<'c> Machine<'c> {
             if self.threads[t].steps > self.launch.budget {
                 return Err(self.stop(t, Reason::Budget));
             }
-            let spot = self.spot(t);
-            if let Some(timeline) = self.timing() {
-                timeline.step(code, t, spot.instr, spot.iterations);
+            if self.timeline.is_some() {
+                let spot = self.spot(t);
+                if let Some(timeline) = self.timing() {
+                    timeline.step(code, t, spot.instr, spot.iterations);
+                }
             }
             let next = self.instr(t, instr).map_err(|reason| self.stop(t, reason))?;
-            self.note_reads(t);
+            if self.timeline.is_some() {
+                self.note_reads(t);
+            }
             let thread = &mut self.threads[t];
             match next {
                 Next::Goes => thread.pc += 1,

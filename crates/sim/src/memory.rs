@@ -269,8 +269,9 @@ impl Memory {
         for i in to..to + written {
             let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
             if let Some(other) = cell.landing {
-                let other = self.copies[other.0 as usize].actor;
-                self.race(Hazard::CopyOverCopy, actor.spot, other, destination.buffer, i);
+                let before = self.copies[other.0 as usize].actor;
+                self.race(Hazard::CopyOverCopy, actor.spot, before, destination.buffer, i);
+                self.may_have_landed(other);
             }
             let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
             if let Some((other, _)) = cell.reading {
@@ -290,7 +291,6 @@ impl Memory {
             landed: false,
             complete: false,
         });
-        self.may_have_landed(id);
         Ok(id)
     }
 

@@ -90,7 +90,28 @@ pub struct View {
     pub lanes: u32,
 }
 
+/// The most bytes that a buffer has; more is a mistake, or nothing for an interpreter.
+const MAX_BYTES: i64 = 1 << 32;
+
 impl View {
+    /// How many bytes lie between the first and the last element, both included; `None` if no buffer is that large, or
+    /// a size is negative.
+    #[must_use]
+    pub fn span_bytes(&self) -> Option<usize> {
+        if self.sizes.iter().any(|&size| size < 0) {
+            return None;
+        }
+        if self.sizes.contains(&0) {
+            return Some(0);
+        }
+        let mut last = 0_i64;
+        for (size, stride) in self.sizes.iter().zip(&self.strides) {
+            last = last.checked_add((size - 1).checked_mul(*stride)?)?;
+        }
+        let bytes = last.checked_add(1)?.checked_mul(self.elem_bytes())?;
+        usize::try_from(bytes).ok().filter(|_| bytes <= MAX_BYTES)
+    }
+
     /// The bytes of one element.
     #[must_use]
     pub fn elem_bytes(&self) -> i64 {

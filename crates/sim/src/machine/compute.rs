@@ -45,7 +45,7 @@ impl Machine<'_> {
                 bytes,
             } => {
                 let (mut pointer, index) = (self.pointer(t, *pointer)?, self.index(t, *index)?);
-                pointer.offset += index * bytes;
+                pointer.offset = pointer.offset.wrapping_add(index.wrapping_mul(*bytes));
                 (*to, Value::Pointer(pointer))
             }
             _ => return Err(Reason::Kind("an instruction of one thread")),
@@ -149,8 +149,9 @@ impl Machine<'_> {
             elem,
             lanes,
         };
-        let bytes = view.sizes.iter().product::<i64>().max(0) * view.elem_bytes();
-        let bytes = usize::try_from(bytes).unwrap_or(0);
+        let bytes = view
+            .span_bytes()
+            .ok_or(Reason::Kind("a size that a buffer has"))?;
         view.buffer = self
             .memory
             .add("a private buffer".into(), Space::Private, 16, garbage(bytes));
@@ -175,12 +176,12 @@ impl Machine<'_> {
                 let (offsets, sizes) = (self.indices(t, offsets)?, self.indices(t, sizes)?);
                 let steps = self.indices(t, strides)?;
                 for (offset, stride) in offsets.iter().zip(&view.strides) {
-                    view.offset += offset * stride;
+                    view.offset = view.offset.wrapping_add(offset.wrapping_mul(*stride));
                 }
                 let keeps = |i: &usize| !dropped.contains(i);
                 view.strides = (0..view.strides.len())
                     .filter(keeps)
-                    .map(|i| view.strides[i] * steps[i])
+                    .map(|i| view.strides[i].wrapping_mul(steps[i]))
                     .collect();
                 view.sizes = (0..sizes.len()).filter(keeps).map(|i| sizes[i]).collect();
                 view
@@ -240,9 +241,9 @@ impl Machine<'_> {
 /// The strides of a buffer without gaps.
 #[must_use]
 pub fn row_by_row(sizes: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1; sizes.len()];
+    let mut strides = vec![1_i64; sizes.len()];
     for i in (1..sizes.len()).rev() {
-        strides[i - 1] = strides[i] * sizes[i].max(0);
+        strides[i - 1] = strides[i].saturating_mul(sizes[i].max(0));
     }
     strides
 }

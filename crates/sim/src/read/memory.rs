@@ -130,13 +130,9 @@ impl<'c> Reader<'c> {
             elem,
             lanes,
         };
-        let last: i64 = view
-            .sizes
-            .iter()
-            .zip(&view.strides)
-            .map(|(size, stride)| (size - 1).max(0) * stride)
-            .sum();
-        let bytes = usize::try_from((last + 1) * view.elem_bytes()).unwrap_or(0);
+        let Some(bytes) = view.span_bytes() else {
+            return Err(Unknown::new(op, format!("a buffer of type {ty} is too large")));
+        };
         Ok(BufferDecl {
             to: self.reg(to),
             name,

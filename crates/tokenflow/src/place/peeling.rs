@@ -29,7 +29,8 @@ pub(super) struct Round {
 
 /// Returns what to peel, and the translation of what is left; `placed` is that of the unpeeled program.
 pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Vec<Round>, Vec<Placed>) {
-    if options.unroll_limit == 0 {
+    let hopeless = |placed: &Placed| candidates(whole.program, &placed.ungrouped).is_empty();
+    if options.unroll_limit == 0 || placed.iter().all(hopeless) {
         return (Vec::new(), placed);
     }
     let first = Stage::unpeeled(whole.program, placed);
