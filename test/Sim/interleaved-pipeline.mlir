@@ -13,11 +13,11 @@
 
 // WAIT5: interleaved-pipeline.mlir:[[#LOAD:]]:{{[0-9]+}}: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
 // WAIT5-NEXT: this: thread 0 of block 0, iteration 0 of the scf.for
-// WAIT5-NEXT: also seen: iterations 0, 1{{$}}
+// WAIT5-NEXT: seen in iterations 0 to 1{{$}}
 // WAIT5-NEXT: against: gpux.copy
 // WAIT5: interleaved-pipeline.mlir:[[#LOAD+1]]:{{[0-9]+}}: error: RAW race: memref.load
 // WAIT5-NEXT: this: thread 0 of block 0, iteration 0 of the scf.for
-// WAIT5-NEXT: also seen: iterations 0, 1{{$}}
+// WAIT5-NEXT: seen in iterations 0 to 1{{$}}
 // WAIT5-NEXT: against: gpux.copy
 // WAIT5: error: WAW race: gpux.copy
 // WAIT5-NOT: race

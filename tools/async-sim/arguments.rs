@@ -59,6 +59,9 @@ pub struct Options {
     /// Another lowering of the kernel, run the same way, to draw on the same axis.
     #[arg(long, value_name = "FILE.mlir")]
     pub compare: Option<String>,
+    /// Another form of the kernel, such as its token form: checks that all that it waits for is waited for here, too.
+    #[arg(long, value_name = "FILE.mlir")]
+    pub refines: Option<String>,
     /// What the timeline takes things to cost, in cycles: NAME=CYCLES with issue, access, mma, latency or bytes-per-cycle.
     #[arg(long, value_name = "NAME=CYCLES", value_parser = cost)]
     pub cost: Vec<(String, u64)>,

@@ -332,7 +332,9 @@ pub enum Op {
         /// To where.
         to: Target,
         /// How many bytes.
-        bytes: u32,
+        bytes: Index,
+        /// What both addresses are a multiple of.
+        align: u32,
         /// How many elements, or bytes, are read; the rest is zero.
         read: Option<Reg>,
         /// The bytes that `read` counts in.
@@ -355,6 +357,8 @@ pub enum Op {
         queue: Queue,
         /// How many.
         n: u32,
+        /// True if it is enough that the sources of the others were read.
+        read: bool,
     },
     /// Completes all that tokens stand for.
     Await(Box<[Reg]>),

@@ -30,6 +30,18 @@ impl Listing {
         });
         Self(names.collect())
     }
+
+    /// `gpux.copy at k.mlir:12:5, iteration 3`
+    #[must_use]
+    pub fn label(&self, instr: u32, counters: &[u32]) -> String {
+        let (name, in_loop) = &self.0[instr as usize];
+        let mut label = name.clone();
+        if *in_loop {
+            let counters: Vec<String> = counters.iter().map(ToString::to_string).collect();
+            let _ = write!(label, ", iteration {}", counters.join("."));
+        }
+        label
+    }
 }
 
 const WIDTH: f64 = 1200.0;
@@ -40,16 +52,8 @@ const ROW: f64 = 6.0;
 const ROWS: usize = 12;
 
 impl Picture<'_> {
-    /// `gpux.copy at k.mlir:12:5, iteration 3`
     fn label(&self, instr: u32, iterations: u32) -> String {
-        let (name, in_loop) = &self.listing.0[instr as usize];
-        let mut label = name.clone();
-        if *in_loop {
-            let counters = &self.iterations[iterations as usize];
-            let counters: Vec<String> = counters.iter().map(ToString::to_string).collect();
-            let _ = write!(label, ", iteration {}", counters.join("."));
-        }
-        label
+        self.listing.label(instr, &self.iterations[iterations as usize])
     }
 
     fn span(&self, span: &Span) -> String {

@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod machine;
 pub mod memory;
 pub mod read;
+pub mod refine;
 pub mod report;
 pub mod scalar;
 pub mod show;

@@ -12,12 +12,13 @@ mod warp;
 
 pub use self::compute::row_by_row;
 use self::queues::Queues;
-use crate::code::{Code, Id, Init, Instr, Op};
+use crate::code::{Code, Id, Init, Instr, Op, Queue};
 use crate::memory::{Actor, Fault, Memory, Space};
+use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
 use crate::scalar::ScalarError;
 use crate::timeline::Timeline;
-use crate::value::{BufferId, Value};
+use crate::value::{BufferId, Pointer, Value};
 use std::rc::Rc;
 
 /// How a kernel is launched.
@@ -83,6 +84,13 @@ pub enum Reason {
     Assert(String),
     /// The warp is not complete.
     PartialWarp,
+    /// A copy of a size that can't be copied.
+    Size {
+        /// How many bytes.
+        bytes: i64,
+        /// What they have to be a multiple of.
+        of: u32,
+    },
 }
 
 impl From<Fault> for Reason {
@@ -116,6 +124,8 @@ pub struct Machine<'c> {
     pub steps: u64,
     /// When what happens in the first block, if that is asked for.
     pub timeline: Option<Timeline>,
+    /// What the threads do, to compare it with another form, if that is asked for.
+    pub trace: Option<Trace>,
     threads: Vec<Thread>,
     /// The block that runs.
     block: [u32; 3],
@@ -134,6 +144,7 @@ impl<'c> Machine<'c> {
             iterations: vec![Box::new([])],
             steps: 0,
             timeline: None,
+            trace: None,
             threads: Vec::new(),
             block: [0; 3],
             first_thread: 0,
@@ -269,6 +280,14 @@ impl<'c> Machine<'c> {
         }
     }
 
+    /// Tells the trace what thread `t` does.
+    fn note_step(&mut self, t: usize, kind: Kind, at: Option<Pointer>) {
+        let spot = self.spot(t);
+        if let Some(trace) = &mut self.trace {
+            trace.step(kind, at, spot);
+        }
+    }
+
     fn stop(&self, t: usize, reason: Reason) -> Stop {
         Stop {
             spot: self.spot(t),
@@ -325,6 +344,7 @@ impl<'c> Machine<'c> {
             timeline.barrier(spot.instr, spot.iterations);
         }
         for t in waiting {
+            self.note_step(t, Kind::Barrier, None);
             self.threads[t].state = State::Running;
             self.threads[t].pc += 1;
         }
@@ -338,7 +358,12 @@ impl<'c> Machine<'c> {
             let queues = std::mem::take(&mut self.threads[t].queues);
             for (queue, id) in queues.left() {
                 let spot = self.memory.issuer(id);
-                if !self.memory.is_complete(id) {
+                // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
+                let done = match queue {
+                    Queue::Bulk => self.memory.is_source_free(id),
+                    Queue::CpAsync | Queue::Wgmma => self.memory.is_complete(id),
+                };
+                if !done {
                     self.memory.reports.problem(Problem::undrained(spot, queue));
                 }
                 self.memory.complete(id, self.era);

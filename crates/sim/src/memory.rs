@@ -108,6 +108,8 @@ struct Copy {
     /// What was read, where that was before the source changed.
     taken: Option<Vec<u8>>,
     landed: bool,
+    /// The thread knows that the source was read.
+    source_free: bool,
     complete: bool,
 }
 
@@ -228,13 +230,8 @@ impl Memory {
             }
             let cell = &self.buffers[at.buffer.0 as usize].shadow[i];
             if let Some((id, _)) = cell.reading {
-                self.race(
-                    Hazard::SourceInFlight,
-                    actor.spot,
-                    self.copies[id.0 as usize].actor,
-                    at.buffer,
-                    i,
-                );
+                let reader = self.reader(id, at.buffer, i);
+                self.race(Hazard::SourceInFlight, actor.spot, reader, at.buffer, i);
                 self.may_have_read(id);
             }
             self.note_write(actor, at.buffer, i);
@@ -247,19 +244,18 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// If the bytes are not there.
+    /// If the bytes are not there, or not aligned to `align`.
     pub fn issue(
         &mut self,
         actor: Actor,
-        source: Pointer,
-        destination: Pointer,
-        read: usize,
-        written: usize,
+        (source, destination): (Pointer, Pointer),
+        (read, written): (usize, usize),
+        align: usize,
     ) -> Result<CopyId, Fault> {
-        let to = self.check(destination, written, written)?;
+        let to = self.check(destination, written, align)?;
         let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
         if read > 0 {
-            let from = self.check(source, read, written)?;
+            let from = self.check(source, read, align)?;
             self.note_read(actor, source.buffer, from, read);
             for cell in &mut self.buffers[source.buffer.0 as usize].shadow[from..from + read] {
                 let count = cell.reading.map_or(0, |(_, count)| count);
@@ -275,7 +271,7 @@ impl Memory {
             }
             let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
             if let Some((other, _)) = cell.reading {
-                let other = self.copies[other.0 as usize].actor;
+                let other = self.reader(other, destination.buffer, i);
                 self.race(Hazard::SourceInFlight, actor.spot, other, destination.buffer, i);
             }
             self.note_write(actor, destination.buffer, i);
@@ -289,6 +285,7 @@ impl Memory {
             written,
             taken: None,
             landed: false,
+            source_free: false,
             complete: false,
         });
         Ok(id)
@@ -300,6 +297,7 @@ impl Memory {
             return;
         }
         self.land(id);
+        self.free_source(id, era);
         let copy = &mut self.copies[id.0 as usize];
         copy.complete = true;
         copy.taken = None;
@@ -307,7 +305,6 @@ impl Memory {
             spot: copy.actor,
             era,
         };
-        let (source, read) = (copy.source, copy.read);
         let (destination, written) = (copy.destination, copy.written);
         for cell in self.cells(destination, written) {
             if cell.landing == Some(id) {
@@ -316,6 +313,22 @@ impl Memory {
             cell.write = Some(access);
             cell.copied = Some(id);
         }
+    }
+
+    /// The thread of a copy observes in `era` that its source was read, and may change.
+    pub fn free_source(&mut self, id: CopyId, era: u32) {
+        if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
+            return;
+        }
+        let copy = &self.copies[id.0 as usize];
+        let access = Access {
+            spot: copy.actor,
+            era,
+        };
+        let (source, read) = (copy.source, copy.read);
+        if !copy.landed && copy.taken.is_none() {
+            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+        }
         for cell in self.cells(source, read) {
             cell.reading = match cell.reading {
                 Some((last, count)) if count > 1 => Some((last, count - 1)),
@@ -323,6 +336,12 @@ impl Memory {
             };
             add_read(&mut cell.reads, access);
         }
+    }
+
+    /// Returns true if a copy is known to have read its source.
+    #[must_use]
+    pub fn is_source_free(&self, id: CopyId) -> bool {
+        self.copies[id.0 as usize].source_free
     }
 
     /// Returns true if a copy's completion was observed.
@@ -357,6 +376,21 @@ impl Memory {
         if !self.copies[id.0 as usize].landed && self.adversary.already() {
             self.land(id);
         }
+    }
+
+    /// Who issued a copy in flight that reads a byte: `last`, or an earlier one where that is done.
+    fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Spot {
+        let reads = |copy: &&Copy| {
+            let start = usize::try_from(copy.source.offset).unwrap_or(0);
+            !copy.source_free && copy.source.buffer == buffer && (start..start + copy.read).contains(&byte)
+        };
+        let before = &self.copies[..=last.0 as usize];
+        before
+            .iter()
+            .rev()
+            .find(reads)
+            .unwrap_or(&before[last.0 as usize])
+            .actor
     }
 
     /// A write is about to change the source of a copy: what it reads may be settled already.

@@ -250,6 +250,11 @@ impl<'c> Reader<'c> {
     }
 
     fn finish(mut self) -> Code {
+        // Lowering aligns the buffers that copies write.
+        if self.names.contains_key("gpux.copy") {
+            let buffers = self.code.workgroup.iter_mut();
+            buffers.for_each(|buffer| buffer.align = buffer.align.max(memory::COPY_ALIGN));
+        }
         let labels = self.labels;
         let resolve = |label: &mut Label| label.0 = labels[label.0 as usize];
         for instr in &mut self.code.instrs {

@@ -97,6 +97,8 @@ pub struct Race {
     pub count: u64,
     /// The iterations in which the later access collided, the first few that differ.
     pub iterations: Vec<u32>,
+    /// True if there were more of them.
+    pub more: bool,
 }
 
 /// So many iterations are kept of a race.
@@ -207,10 +209,15 @@ impl Reports {
                 bytes: (byte, byte),
                 count: 0,
                 iterations: Vec::new(),
+                more: false,
             });
         race.count += 1;
-        if race.iterations.len() < ITERATIONS && !race.iterations.contains(&now.iterations) {
-            race.iterations.push(now.iterations);
+        if !race.iterations.contains(&now.iterations) {
+            if race.iterations.len() < ITERATIONS {
+                race.iterations.push(now.iterations);
+            } else {
+                race.more = true;
+            }
         }
         if race.now == now && race.before == before && byte == race.bytes.1 + 1 {
             race.bytes.1 = byte;

@@ -105,9 +105,16 @@ impl Names<'_> {
         );
         let _ = writeln!(text, "  this:    {}", self.instance(now));
         let seen = self.innermost(race);
-        if seen.len() > 1 {
-            let seen: Vec<String> = seen.iter().map(ToString::to_string).collect();
-            let _ = writeln!(text, "           also seen: iterations {}", seen.join(", "));
+        if let [first, .., last] = seen.as_slice() {
+            let whole = seen.len() == (last - first + 1) as usize;
+            let numbers: Vec<String> = seen.iter().map(ToString::to_string).collect();
+            let numbers = if whole {
+                format!("{first} to {last}")
+            } else {
+                numbers.join(", ")
+            };
+            let more = if race.more { ", and more" } else { "" };
+            let _ = writeln!(text, "           seen in iterations {numbers}{more}");
         }
         let _ = writeln!(
             text,
@@ -189,6 +196,7 @@ impl Names<'_> {
             Reason::Kind(what) => format!("an operand is not {what}"),
             Reason::Budget => "the thread has run longer than its budget allows; does it end?".into(),
             Reason::Assert(message) => format!("the assertion failed: {message}"),
+            Reason::Size { bytes, of } => format!("{bytes} bytes can't be copied, only multiples of {of}"),
             Reason::PartialWarp => {
                 "the warp is not complete, and all of its 32 threads have to take part".into()
             }

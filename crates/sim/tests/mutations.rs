@@ -36,6 +36,7 @@ fn examples() -> Vec<Example> {
             Some(buffer(&[size], Fill::Zero)),
             Some(Argument::Number(2.0)),
         ],
+        budget: 1 << 24,
     };
     vec![
         Example {
@@ -62,6 +63,7 @@ fn examples() -> Vec<Example> {
                     Some(buffer(&[256, 128], Fill::Random(2))),
                     Some(buffer(&[128, 128], Fill::Zero)),
                 ],
+                budget: 1 << 24,
             },
             slots: 4,
         },

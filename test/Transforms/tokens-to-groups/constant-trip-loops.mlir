@@ -15,7 +15,7 @@ func.func @three_times(%src: !src, %dst: !dst, %i: index) {
   %c3 = arith.constant 3 : index
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %k = %c0 to %c3 step %c1 {
-    %u = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %u = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
   }
   async.await %t
   return
@@ -47,9 +47,9 @@ func.func @nested(%src: !src, %dst: !dst, %i: index) {
   %c3 = arith.constant 3 : index
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %j = %c0 to %c3 step %c1 {
-    %u = gpux.copy async %src[%j], %dst[%j], 4 : !src to !dst
+    %u = gpux.copy async %src[%j], %dst[%j], 1 : !src to !dst
     scf.for %k = %c0 to %c2 step %c1 {
-      %v = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+      %v = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     }
   }
   async.await %t
@@ -62,7 +62,7 @@ func.func @nested(%src: !src, %dst: !dst, %i: index) {
 func.func @perhaps_none(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %k = %i to %n step %i {
-    %u = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %u = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
   }
   async.await %t
   return
@@ -82,7 +82,7 @@ func.func @zero_trips(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %k = %c1 to %c0 step %c1 {
-    %v = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %v = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     async.await %v
   }
   async.await %t
@@ -145,11 +145,11 @@ func.func @prologue(%src: !src, %dst: !dst, %i: index, %n: index) {
   %c3 = arith.constant 3 : index
   %none = async.ready
   %p:3 = scf.for %k = %c0 to %c3 step %c1 iter_args(%x = %none, %y = %none, %z = %none) -> (!async.token, !async.token, !async.token) {
-    %t = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     scf.yield %y, %z, %t : !async.token, !async.token, !async.token
   }
   %r:3 = scf.for %k = %c3 to %n step %c1 iter_args(%x = %p#0, %y = %p#1, %z = %p#2) -> (!async.token, !async.token, !async.token) {
-    %t = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     async.await %x
     scf.yield %y, %z, %t : !async.token, !async.token, !async.token
   }
@@ -218,7 +218,7 @@ func.func @from_anywhere(%src: !src, %dst: !dst, %i: index) {
   gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %k = %i to %end step %c1 {
     async.await %a
-    gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
   }
   return
 }

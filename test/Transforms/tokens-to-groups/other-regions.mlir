@@ -24,11 +24,11 @@
 func.func @affine_for(%src: !src, %dst: !dst, %i: index, %n: index) {
   %none = async.ready
   %p:3 = affine.for %k = 0 to 3 iter_args(%x = %none, %y = %none, %z = %none) -> (!t, !t, !t) {
-    %t = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     affine.yield %y, %z, %t : !t, !t, !t
   }
   %r:3 = affine.for %k = 0 to %n iter_args(%x = %p#0, %y = %p#1, %z = %p#2) -> (!t, !t, !t) {
-    %t = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     async.await %x
     affine.yield %y, %z, %t : !t, !t, !t
   }

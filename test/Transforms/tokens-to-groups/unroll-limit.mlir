@@ -111,7 +111,7 @@ func.func @steady(%src: !src, %dst: !dst, %i: index) {
   %b = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.for %k = %c0 to %c4 step %c1 iter_args(%x = %a, %y = %b) -> (!t, !t) {
     async.await %x
-    %e = gpux.copy async %src[%k], %dst[%k], 4 : !src to !dst
+    %e = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
     scf.yield %y, %e : !t, !t
   }
   return

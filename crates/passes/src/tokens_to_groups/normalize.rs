@@ -32,10 +32,10 @@ pub(super) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
 /// yield.
 pub(super) fn inline_regions(function: Op<'_>) {
-    for region in own_ops(function) {
-        if !region.is("async.region") {
-            continue;
-        }
+    // A region takes its terminator with it, which is not to be looked at afterwards.
+    let mut regions = own_ops(function);
+    regions.retain(|op| op.is("async.region"));
+    for region in regions {
         let dependencies: Vec<Value> = region.operands().collect();
         if !dependencies.is_empty() {
             await_before(region, &dependencies);

@@ -3,6 +3,7 @@
 use super::{Machine, Reason, garbage};
 use crate::code::{Access, Index, Op, Reg};
 use crate::memory::Space;
+use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View};
 use std::rc::Rc;
@@ -65,6 +66,9 @@ impl Machine<'_> {
         if f == Scalar::Same {
             return Ok(self.threads[t].regs[args[0].0 as usize].clone());
         }
+        if let Some(pointer) = self.pointer_arithmetic(t, f, args)? {
+            return Ok(Value::Pointer(pointer));
+        }
         let mut bits = [0; 3];
         let vector = args
             .iter()
@@ -96,11 +100,33 @@ impl Machine<'_> {
         Ok(Value::Vector(out.into()))
     }
 
+    /// An address that goes through integers: converted, or moved by a number of bytes.
+    fn pointer_arithmetic(&self, t: usize, f: Scalar, args: &[Reg]) -> Result<Option<Pointer>, Reason> {
+        let reg = |i: usize| &self.threads[t].regs[args[i].0 as usize];
+        let moved = |pointer: &Pointer, by: i64| {
+            let offset = pointer.offset.wrapping_add(by);
+            Some(Pointer { offset, ..*pointer })
+        };
+        Ok(match (f, args.len()) {
+            (Scalar::SignExtend(_) | Scalar::ZeroExtend, 1) => match reg(0) {
+                Value::Pointer(pointer) => Some(*pointer),
+                _ => None,
+            },
+            (Scalar::Add, 2) => match (reg(0), reg(1)) {
+                (Value::Pointer(pointer), _) => moved(pointer, self.int(t, args[1])?),
+                (_, Value::Pointer(pointer)) => moved(pointer, self.int(t, args[0])?),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
     fn load(&mut self, t: usize, from: &Access, count: u32, vector: bool) -> Result<Value, Reason> {
         let (at, view) = self.address(t, from)?;
         let numbers = view.lanes as usize * count as usize;
         let size = view.elem.bytes();
         let actor = self.actor(t);
+        self.note_step(t, Kind::Load, Some(at));
         let bytes = self.memory.read(actor, at, numbers * size, size)?;
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
@@ -120,6 +146,7 @@ impl Machine<'_> {
             bytes.extend_from_slice(&number.to_le_bytes()[..size]);
         }
         let actor = self.actor(t);
+        self.note_step(t, Kind::Store, Some(at));
         Ok(self.memory.write(actor, at, &bytes, size)?)
     }
 
@@ -234,6 +261,7 @@ impl Machine<'_> {
     pub(super) fn row(&mut self, t: usize, access: &Access, bytes: usize) -> Result<Vec<u8>, Reason> {
         let (at, _): (Pointer, _) = self.address(t, access)?;
         let actor = self.actor(t);
+        self.note_step(t, Kind::Load, Some(at));
         Ok(self.memory.read(actor, at, bytes, bytes)?.to_vec())
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Queues {
 struct Fifo {
     open: Vec<CopyId>,
     groups: VecDeque<Rc<[CopyId]>>,
+    /// How many of the oldest groups are known to have read their sources.
+    sources_free: usize,
 }
 
 impl Queues {
@@ -39,23 +41,32 @@ impl Machine<'_> {
                 from,
                 to,
                 bytes,
+                align,
                 read,
                 unit,
                 token,
                 queue,
             } => {
-                let (source, destination) = (self.target(t, from)?, self.target(t, to)?);
+                let ends = (self.target(t, from)?, self.target(t, to)?);
+                let bytes = self.index(t, *bytes)?;
+                let written = usize::try_from(bytes).map_err(|_| Reason::Kind("a number of bytes"))?;
+                if written % *align as usize != 0 {
+                    return Err(Reason::Size { bytes, of: *align });
+                }
                 let read = match read {
                     Some(reg) => self.bits(t, *reg)?.saturating_mul(u64::from(*unit)),
-                    None => u64::from(*bytes),
+                    None => u64::MAX,
                 };
-                let read = usize::try_from(read.min(u64::from(*bytes))).unwrap_or(0);
+                let read = usize::try_from(read).map_or(written, |read| read.min(written));
                 let id = self
                     .memory
-                    .issue(self.actor(t), source, destination, read, *bytes as usize)?;
+                    .issue(self.actor(t), ends, (read, written), *align as usize)?;
                 let spot = self.spot(t);
+                if let Some(trace) = &mut self.trace {
+                    trace.issue(id, ends.1, spot);
+                }
                 if let Some(timeline) = self.timing() {
-                    timeline.issue(t, id, u64::from(*bytes), spot.instr, spot.iterations);
+                    timeline.issue(t, id, bytes.unsigned_abs(), spot.instr, spot.iterations);
                 }
                 self.threads[t].queues.queues[*queue as usize].open.push(id);
                 if let Some(token) = token {
@@ -70,10 +81,25 @@ impl Machine<'_> {
                     self.set(t, *token, Value::Token(group));
                 }
             }
-            Op::Wait { queue, n } => {
+            Op::Wait { queue, n, read: true } => {
+                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let first = fifo.sources_free;
+                fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
+                let groups = fifo.groups.range(first..fifo.sources_free);
+                let ids: Vec<CopyId> = groups.flat_map(|group| group.iter().copied()).collect();
+                for id in ids {
+                    self.memory.free_source(id, self.era);
+                }
+            }
+            Op::Wait {
+                queue,
+                n,
+                read: false,
+            } => {
                 let fifo = &mut self.threads[t].queues.queues[*queue as usize];
                 let finished = fifo.groups.len().saturating_sub(*n as usize);
                 let finished: Vec<_> = fifo.groups.drain(..finished).collect();
+                fifo.sources_free = fifo.sources_free.saturating_sub(finished.len());
                 let ids: Vec<CopyId> = finished.iter().flat_map(|group| group.iter().copied()).collect();
                 self.observe(t, &ids);
             }
@@ -104,8 +130,14 @@ impl Machine<'_> {
         if let Some(timeline) = self.timing() {
             timeline.wait(t, ids, spot.instr, spot.iterations);
         }
+        if let Some(trace) = &mut self.trace {
+            trace.wait(spot);
+        }
         for &id in ids {
             self.memory.complete(id, self.era);
+            if let Some(trace) = &mut self.trace {
+                trace.complete(spot.thread, id);
+            }
         }
     }
 }

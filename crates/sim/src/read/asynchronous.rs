@@ -1,7 +1,7 @@
 //! Asynchronous operations in all their forms, and operations that threads do together.
 
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Access, Op as Code, Queue, Reg, Shuffle, Target};
+use crate::code::{Access, Index, Op as Code, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
 use async_dialects::types;
@@ -14,6 +14,7 @@ impl<'c> Reader<'c> {
             "gpux.copy" => self.copy(op)?,
             "nvgpu.device_async_copy" => self.nvgpu_copy(op)?,
             "nvvm.cp.async.shared.global" => self.nvvm_copy(op)?,
+            "nvvm.cp.async.bulk.global.shared.cta" => self.nvvm_bulk_store(op)?,
             "gpux.commit_group" => {
                 let queue = queue(op)?;
                 self.commit(op, queue);
@@ -21,12 +22,16 @@ impl<'c> Reader<'c> {
             "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => {
                 self.commit(op, Queue::CpAsync);
             }
+            "nvvm.cp.async.bulk.commit.group" => self.commit(op, Queue::Bulk),
             "gpux.wait_group" => {
                 let queue = queue(op)?;
                 self.wait(op, queue, "pending")?;
             }
             "nvgpu.device_async_wait" => self.wait(op, Queue::CpAsync, "numGroups")?,
             "nvvm.cp.async.wait.group" => self.wait(op, Queue::CpAsync, "n")?,
+            "nvvm.cp.async.bulk.wait_group" => self.wait(op, Queue::Bulk, "group")?,
+            // Which proxy an access goes through is not followed.
+            "nvvm.fence.proxy" => {}
             "async.await" => {
                 let tokens = self.operands(op);
                 self.emit(op, Code::Await(tokens));
@@ -106,6 +111,30 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// One thread stores as many bytes as an operand says, a multiple of 16 (PTX ISA, `cp.async.bulk`).
+    fn nvvm_bulk_store(&mut self, op: Op<'c>) -> Done<'c> {
+        let sizes = ints(op, "operandSegmentSizes").unwrap_or_default();
+        if sizes.last() != Some(&0) {
+            return Err(Unknown::new(op, "the interpreter does not know byte masks"));
+        }
+        let [to, from] = [0, 1].map(|i| Target::Pointer(self.operand(op, i)));
+        let bytes = Index::Reg(self.operand(op, 2));
+        self.emit(
+            op,
+            Code::Copy {
+                from,
+                to,
+                bytes,
+                align: 16,
+                read: None,
+                unit: 1,
+                token: None,
+                queue: Queue::Bulk,
+            },
+        );
+        Ok(())
+    }
+
     fn issue(
         &mut self,
         op: Op<'c>,
@@ -119,7 +148,8 @@ impl<'c> Reader<'c> {
             Code::Copy {
                 from,
                 to,
-                bytes,
+                bytes: Index::Const(i64::from(bytes)),
+                align: bytes,
                 read,
                 unit,
                 token,
@@ -137,7 +167,8 @@ impl<'c> Reader<'c> {
     fn wait(&mut self, op: Op<'c>, queue: Queue, name: &str) -> Done<'c> {
         let n = op.int_attr(name).unwrap_or(0);
         let n = u32::try_from(n).map_err(|_| Unknown::new(op, format!("a wait for {n} groups")))?;
-        self.emit(op, Code::Wait { queue, n });
+        let read = op.attr("read").is_some();
+        self.emit(op, Code::Wait { queue, n, read });
         Ok(())
     }
 

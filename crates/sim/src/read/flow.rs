@@ -1,7 +1,7 @@
 //! Control flow: `scf`, `cf`, calls, and regions that run where they stand.
 
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Label, Op as Code};
+use crate::code::{Index, Label, Op as Code, Reg};
 use crate::scalar::{IntPredicate, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::control_flow::branch_edges;
@@ -99,6 +99,9 @@ impl<'c> Reader<'c> {
             "scf.if" => self.choice(op, &results)?,
             "scf.for" => self.counted_loop(op, &results)?,
             "scf.while" => self.while_loop(op, &results)?,
+            "scf.parallel" => self.parallel(op, &results)?,
+            "scf.forall" => self.forall(op)?,
+            "gpu.warp_execute_on_lane_0" => self.lane_0(op)?,
             "scf.index_switch" => self.switch(op, &results)?,
             "scf.execute_region" | "memref.alloca_scope" => self.body(op.region(0), &results)?,
             "func.call" => self.call(op, &results)?,
@@ -107,6 +110,8 @@ impl<'c> Reader<'c> {
                 let message = op.str_attr("msg").unwrap_or_default().to_owned();
                 self.emit(op, Code::Assert { condition, message });
             }
+            // Programs of their own, which don't run where they stand.
+            "builtin.module" | "gpu.module" | "func.func" | "gpu.func" => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -178,33 +183,150 @@ impl<'c> Reader<'c> {
             .chain(op.operands().skip(3))
             .collect();
         self.moves(op, &inits, &entry.args().collect::<Vec<_>>());
+        let i = self.reg(counter);
+        let (bound, step) = (self.operand(op, 1), self.operand(op, 2));
+        self.count_up(op, (i, elem), (bound, step), &mut |reader| {
+            reader.body(op.region(0), &carried)
+        })?;
+        self.moves(op, &carried, results);
+        Ok(())
+    }
+
+    /// Runs `body` while counter `i`, which is set, is below `bound`.
+    fn count_up(
+        &mut self,
+        op: Op<'c>,
+        (i, elem): (Reg, Elem),
+        (bound, step): (Reg, Reg),
+        body: &mut dyn FnMut(&mut Self) -> Done<'c>,
+    ) -> Done<'c> {
         let depth = self.enter(op);
-        let (head, body, end) = (self.label(), self.label(), self.label());
+        let (head, inside, end) = (self.label(), self.label(), self.label());
         self.bind(head);
         let predicate = if op.has_attr("unsignedCmp") {
             IntPredicate::Ult
         } else {
             IntPredicate::Slt
         };
-        let (i, bound, step) = (self.reg(counter), self.operand(op, 1), self.operand(op, 2));
         let goes_on = self.fresh();
         self.scalar(op, Scalar::CmpI(predicate), elem, goes_on, &[i, bound]);
         self.emit(
             op,
             Code::Branch {
                 condition: goes_on,
-                then: body,
+                then: inside,
                 other: end,
             },
         );
-        self.bind(body);
-        self.body(op.region(0), &carried)?;
+        self.bind(inside);
+        body(self)?;
         self.scalar(op, Scalar::Add, elem, i, &[i, step]);
         self.emit(op, Code::Count { depth, start: false });
         self.emit(op, Code::Jump(head));
         self.bind(end);
         self.loops.pop();
-        self.moves(op, &carried, results);
+        Ok(())
+    }
+
+    /// Loops in loops, of which each counter goes from its first to below its second number in steps of the third.
+    fn nest(
+        &mut self,
+        op: Op<'c>,
+        counters: &[(Reg, [Index; 3])],
+        body: &mut dyn FnMut(&mut Self) -> Done<'c>,
+    ) -> Done<'c> {
+        let Some(((i, numbers), inner)) = counters.split_first() else {
+            return body(self);
+        };
+        let [first, bound, step] = numbers.map(|number| match number {
+            Index::Reg(reg) => reg,
+            Index::Const(number) => {
+                let (to, value) = (self.fresh(), Constant::int(number));
+                self.emit(op, Code::Set { to, value });
+                to
+            }
+        });
+        self.emit(op, Code::Moves([(*i, first)].into()));
+        self.count_up(op, (*i, Elem::INDEX), (bound, step), &mut |reader| {
+            reader.nest(op, inner, body)
+        })
+    }
+
+    /// One thread runs all iterations, one after the other.
+    fn parallel(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let Some(entry) = op.region(0).first() else {
+            return Err(Unknown::operation(op));
+        };
+        let rank = entry.num_args();
+        let inits: Vec<Value> = op.operands().skip(3 * rank).collect();
+        self.moves(op, &inits, results);
+        let counters: Vec<(Reg, [Index; 3])> = (0..rank)
+            .map(|dim| {
+                let numbers = [0, 1, 2].map(|part| Index::Reg(self.operand(op, part * rank + dim)));
+                (self.reg(entry.arg(dim)), numbers)
+            })
+            .collect();
+        self.nest(op, &counters, &mut |reader| {
+            let end = reader.label();
+            reader.region(op.region(0), &mut |reader, reduce| {
+                for (i, (value, region)) in reduce.operands().zip(reduce.regions()).enumerate() {
+                    let args: Vec<Value> = region
+                        .first()
+                        .map_or_else(Vec::new, |block| block.args().collect());
+                    reader.moves(reduce, &[results[i], value], &args);
+                    reader.body(region, &results[i..=i])?;
+                }
+                reader.emit(reduce, Code::Jump(end));
+                Ok(())
+            })?;
+            reader.bind(end);
+            Ok(())
+        })
+    }
+
+    /// The same; iterations that are handed out to threads are not known.
+    fn forall(&mut self, op: Op<'c>) -> Done<'c> {
+        let Some(entry) = op.region(0).first() else {
+            return Err(Unknown::operation(op));
+        };
+        if op.num_results() > 0 || op.has_attr("mapping") {
+            return Err(Unknown::new(
+                op,
+                "only a loop without results and mapping can be run here",
+            ));
+        }
+        let mut next = 0;
+        let [first, bound, step] = [
+            self.list(op, "staticLowerBound", &mut next)?,
+            self.list(op, "staticUpperBound", &mut next)?,
+            self.list(op, "staticStep", &mut next)?,
+        ];
+        let counters: Vec<(Reg, [Index; 3])> = (0..first.len())
+            .map(|dim| (self.reg(entry.arg(dim)), [first[dim], bound[dim], step[dim]]))
+            .collect();
+        self.nest(op, &counters, &mut |reader| reader.body(op.region(0), &[]))
+    }
+
+    fn lane_0(&mut self, op: Op<'c>) -> Done<'c> {
+        if op.num_results() > 0 || op.num_operands() > 1 {
+            return Err(Unknown::new(
+                op,
+                "what is handed to other lanes and back is not known here",
+            ));
+        }
+        let lane = self.operand(op, 0);
+        let (first, others) = (self.label(), self.label());
+        self.emit(
+            op,
+            Code::Switch {
+                flag: lane,
+                cases: [(0, first)].into(),
+                default: others,
+            },
+        );
+        self.bind(first);
+        self.body(op.region(0), &[])?;
+        self.bind(others);
         Ok(())
     }
 

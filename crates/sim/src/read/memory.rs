@@ -11,6 +11,8 @@ use async_dialects::types;
 
 /// Buffers that are not told otherwise are aligned as `cudaMalloc` does.
 const DEFAULT_ALIGN: u32 = 256;
+/// What workgroup buffers are aligned to at least.
+pub(super) const COPY_ALIGN: u32 = 16;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it is about memory; returns false if it is not.
@@ -39,7 +41,15 @@ impl<'c> Reader<'c> {
             "memref.view" => self.view(op)?,
             "memref.cast" | "memref.memory_space_cast" | "memref.assume_alignment" => self.same(op),
             "memref.expand_shape" | "memref.collapse_shape" => self.regroup(op)?,
-            "builtin.unrealized_conversion_cast" | "llvm.addrspacecast" => {
+            "memref.extract_aligned_pointer_as_index" => {
+                let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+                let member = Member::Pointer;
+                self.emit(op, Code::Address { to, view, member });
+            }
+            "builtin.unrealized_conversion_cast"
+            | "llvm.addrspacecast"
+            | "llvm.inttoptr"
+            | "llvm.ptrtoint" => {
                 if op.num_operands() != 1 || op.num_results() != 1 {
                     return Err(Unknown::operation(op));
                 }
@@ -153,7 +163,7 @@ impl<'c> Reader<'c> {
             return self.private(function, arg);
         }
         let name = format!("workgroup buffer {}", self.code.workgroup.len());
-        let decl = self.declare(function, (arg, arg.ty()), name, align.unwrap_or(16), None)?;
+        let decl = self.declare(function, (arg, arg.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
         self.code.workgroup.push(decl);
         Ok(())
     }
@@ -193,7 +203,7 @@ impl<'c> Reader<'c> {
         let align = op
             .int_attr("alignment")
             .and_then(|align| u32::try_from(align).ok());
-        let decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(16), None)?;
+        let decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
         self.code.workgroup.push(decl);
         Ok(())
     }
@@ -235,7 +245,7 @@ impl<'c> Reader<'c> {
             Init::Bytes(bytes.collect())
         });
         let workgroup = is_workgroup(ty);
-        let align = align.unwrap_or(if workgroup { 16 } else { DEFAULT_ALIGN });
+        let align = align.unwrap_or(if workgroup { COPY_ALIGN } else { DEFAULT_ALIGN });
         let decl = self.declare(op, (op.result(0), ty), format!("@{name}"), align, init)?;
         self.globals.insert(global, decl.to);
         if workgroup {
@@ -261,7 +271,12 @@ impl<'c> Reader<'c> {
     }
 
     /// Constants and operands of a list such as `static_offsets`, where operands start at `first`.
-    fn list(&mut self, op: Op<'c>, name: &str, first: &mut usize) -> Result<Box<[Index]>, Unknown<'c>> {
+    pub(super) fn list(
+        &mut self,
+        op: Op<'c>,
+        name: &str,
+        first: &mut usize,
+    ) -> Result<Box<[Index]>, Unknown<'c>> {
         let values = super::ints(op, name).ok_or_else(|| Unknown::operation(op))?;
         Ok(values
             .into_iter()

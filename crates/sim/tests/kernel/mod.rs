@@ -5,12 +5,14 @@ use async_dialects::ir::{Op, Walk};
 use async_dialects::melior::{
     Context, dialect::DialectRegistry, ir::Module, pass::PassManager, utility::parse_pass_pipeline,
 };
-use async_dialects::registry::register_all_dialects;
+use async_dialects::registry::{register_all_dialects, register_upstream_passes};
 use async_sim::adversary::Adversary;
+use async_sim::code::Code;
 use async_sim::inputs::{self, Argument};
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::read;
+use async_sim::refine::Trace;
 use async_sim::show::Names;
 use async_sim::value::Value;
 use std::sync::Once;
@@ -23,6 +25,8 @@ pub struct Call {
     pub block: [u32; 3],
     pub dynamic_workgroup: usize,
     pub arguments: Vec<Option<Argument>>,
+    /// The most instructions of one thread.
+    pub budget: u64,
 }
 
 impl Call {
@@ -33,17 +37,21 @@ impl Call {
             block: [threads, 1, 1],
             dynamic_workgroup: 0,
             arguments: Vec::new(),
+            budget: 1 << 24,
         }
     }
 }
 
 /// What came of a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// What is wrong, or nothing.
     pub findings: String,
+    /// True if it could not go on to its end.
+    pub stopped: bool,
     /// The bytes of the arguments' buffers afterwards.
     pub memory: Vec<Vec<u8>>,
+    /// What the threads did.
+    pub trace: Trace,
 }
 
 impl Outcome {
@@ -55,7 +63,10 @@ impl Outcome {
 /// Everything loaded.
 pub fn context() -> Context {
     static ONCE: Once = Once::new();
-    ONCE.call_once(async_passes::register_all);
+    ONCE.call_once(|| {
+        async_passes::register_all();
+        register_upstream_passes();
+    });
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
     Context::new_with_registry(&registry, true)
@@ -63,13 +74,18 @@ pub fn context() -> Context {
 
 /// Runs a pipeline such as `builtin.module(canonicalize)` over a module.
 pub fn lower(context: &Context, source: &str, pipeline: &str) -> String {
-    let mut module = Module::parse(context, source).unwrap_or_else(|| panic!("can't be parsed:\n{source}"));
+    let module = try_lower(context, source, pipeline);
+    let module = module.unwrap_or_else(|| panic!("{pipeline} fails:\n{source}"));
+    module.as_operation().to_string()
+}
+
+/// The same; `None` where the source can't be parsed, or a pass refuses it.
+pub fn try_lower<'c>(context: &'c Context, source: &str, pipeline: &str) -> Option<Module<'c>> {
+    let mut module = Module::parse(context, source)?;
     let passes = PassManager::new(context);
     parse_pass_pipeline(passes.as_operation_pass_manager(), pipeline).expect("a pipeline");
-    passes
-        .run(&mut module)
-        .unwrap_or_else(|_| panic!("{pipeline} fails:\n{source}"));
-    module.as_operation().to_string()
+    passes.run(&mut module).ok()?;
+    Some(module)
 }
 
 /// The tokens of a kernel counted, with options of the pass.
@@ -81,8 +97,8 @@ pub fn count(context: &Context, source: &str, options: &str) -> String {
     )
 }
 
-/// Runs the only kernel of a module.
-pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -> Outcome {
+/// Reads the only kernel of a module.
+pub fn parse(context: &Context, source: &str) -> Code {
     let module = Module::parse(context, source).unwrap_or_else(|| panic!("can't be parsed:\n{source}"));
     let mut kernel = None;
     Op::from(module.as_operation()).walk(|op| {
@@ -92,7 +108,16 @@ pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -
         Walk::Advance
     });
     let kernel = kernel.expect("a kernel");
-    let code = read::read(kernel).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"));
+    read::read(kernel).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"))
+}
+
+/// Runs the only kernel of a module.
+pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -> Outcome {
+    execute(&parse(context, source), call, adversary)
+}
+
+/// Runs a kernel.
+pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     let block = code.block.unwrap_or(call.block);
     let threads_per_block = block.iter().product();
     let mut memory = Memory::new(adversary, threads_per_block);
@@ -102,14 +127,16 @@ pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -
         grid: call.grid,
         block,
         dynamic_workgroup: call.dynamic_workgroup,
-        budget: 1 << 24,
+        budget: call.budget,
     };
-    let mut machine = Machine::new(&code, launch, memory);
+    let mut machine = Machine::new(code, launch, memory);
+    machine.trace = Some(Trace::default());
     let stop = machine.run(&arguments, &mut |_| {}).err();
+    let trace = machine.trace.take().unwrap_or_default();
     let iterations = std::mem::take(&mut machine.iterations);
     let (buffers, _, reports) = machine.memory.into_parts();
     let names = Names {
-        code: &code,
+        code,
         buffers: &buffers,
         iterations: &iterations,
         threads_per_block,
@@ -128,5 +155,10 @@ pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -
             _ => None,
         })
         .collect();
-    Outcome { findings, memory }
+    Outcome {
+        findings,
+        stopped: stop.is_some(),
+        memory,
+        trace,
+    }
 }

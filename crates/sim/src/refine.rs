@@ -1,0 +1,171 @@
+//! Compares two forms of one program: whether the second waits for all that the first waits for.
+//!
+//! Lowering tokens to counted groups removes awaits and adds waits, and leaves all else: each thread accesses the same
+//! addresses in the same order. So the two runs are put side by side, and before each access, and at the end, the copies
+//! that the first has observed must be among those that the second has. This needs no data that anybody reads, nor
+//! places that differ: it judges waits alone.
+
+use crate::report::Spot;
+use crate::value::{CopyId, Pointer};
+use std::collections::{BTreeSet, HashMap};
+
+/// What a thread does in both forms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The issue of a copy; its address is the destination's.
+    Copy,
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// A block barrier.
+    Barrier,
+}
+
+/// Something that both forms do.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// What.
+    pub kind: Kind,
+    /// Where, in bytes from the start of a buffer; 0 for a barrier.
+    pub offset: i64,
+    /// Which instruction.
+    pub spot: Spot,
+}
+
+/// What one thread does.
+#[derive(Default)]
+struct Thread {
+    events: Vec<Event>,
+    /// The number of each copy that has not been observed, in the order of issue.
+    copies: HashMap<CopyId, usize>,
+    issued: Vec<Spot>,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Step(Step),
+    /// The thread passes a wait.
+    Wait(Spot),
+    /// It observes that its copy of this number is complete.
+    Complete(usize),
+}
+
+/// What the threads of a run do.
+#[derive(Default)]
+pub struct Trace {
+    threads: Vec<Thread>,
+}
+
+impl Trace {
+    fn thread(&mut self, thread: u32) -> &mut Thread {
+        let index = thread as usize;
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+        &mut self.threads[index]
+    }
+
+    /// Notes an access, or a barrier.
+    pub fn step(&mut self, kind: Kind, at: Option<Pointer>, spot: Spot) {
+        let offset = at.map_or(0, |at| at.offset);
+        let step = Event::Step(Step { kind, offset, spot });
+        self.thread(spot.thread).events.push(step);
+    }
+
+    /// Notes the issue of a copy.
+    pub fn issue(&mut self, id: CopyId, at: Pointer, spot: Spot) {
+        self.step(Kind::Copy, Some(at), spot);
+        let thread = self.thread(spot.thread);
+        thread.copies.insert(id, thread.issued.len());
+        thread.issued.push(spot);
+    }
+
+    /// Notes that a thread passes a wait or an await.
+    pub fn wait(&mut self, spot: Spot) {
+        self.thread(spot.thread).events.push(Event::Wait(spot));
+    }
+
+    /// Notes that a thread observes the completion of a copy of its own; only the first time counts.
+    pub fn complete(&mut self, thread: u32, id: CopyId) {
+        let thread = self.thread(thread);
+        if let Some(copy) = thread.copies.remove(&id) {
+            thread.events.push(Event::Complete(copy));
+        }
+    }
+}
+
+/// How a form differs from what is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Difference {
+    /// A copy may still be in flight where the first form has waited for it.
+    Pending {
+        /// What the second form does next; `None` if the thread ends.
+        at: Option<Spot>,
+        /// The copy, in the second form.
+        copy: Spot,
+        /// The last wait that the second form has passed.
+        wait: Option<Spot>,
+    },
+    /// They do different things: this is no lowering of the other.
+    Other {
+        /// What the first form does; `None` if its thread ends.
+        meant: Option<Spot>,
+        /// What the second form does instead.
+        instead: Option<Spot>,
+    },
+}
+
+/// Compares what is meant with another form of the same program, run with the same arguments.
+#[must_use]
+pub fn compare(meant: &Trace, other: &Trace) -> Option<Difference> {
+    let nothing = Thread::default();
+    (0..meant.threads.len().max(other.threads.len())).find_map(|i| {
+        compare_threads(
+            meant.threads.get(i).unwrap_or(&nothing),
+            other.threads.get(i).unwrap_or(&nothing),
+        )
+    })
+}
+
+fn compare_threads(meant: &Thread, other: &Thread) -> Option<Difference> {
+    let (mut meant_events, mut other_events) = (meant.events.iter(), other.events.iter());
+    // Copies that the first form has waited for and the second has not, and the other way round.
+    let (mut missing, mut ahead) = (BTreeSet::new(), BTreeSet::new());
+    let mut wait = None;
+    loop {
+        let (expected, completed) = next_step(&mut meant_events, &mut None);
+        missing.extend(completed.into_iter().filter(|copy| !ahead.remove(copy)));
+        let (found, completed) = next_step(&mut other_events, &mut wait);
+        ahead.extend(completed.into_iter().filter(|copy| !missing.remove(copy)));
+        let (here, there) = (found.map(|step| step.spot), expected.map(|step| step.spot));
+        let what = |step: Step| (step.kind, step.offset);
+        if expected.map(what) != found.map(what) {
+            return Some(Difference::Other {
+                meant: there,
+                instead: here,
+            });
+        }
+        if let Some(&copy) = missing.first() {
+            let copy = other.issued[copy];
+            return Some(Difference::Pending { at: here, copy, wait });
+        }
+        found?;
+    }
+}
+
+/// The next access, and the copies that are completed before it.
+fn next_step(
+    events: &mut std::slice::Iter<'_, Event>,
+    wait: &mut Option<Spot>,
+) -> (Option<Step>, Vec<usize>) {
+    let mut completed = Vec::new();
+    for event in events {
+        match event {
+            Event::Step(step) => return (Some(*step), completed),
+            Event::Wait(spot) => *wait = Some(*spot),
+            Event::Complete(copy) => completed.push(*copy),
+        }
+    }
+    (None, completed)
+}

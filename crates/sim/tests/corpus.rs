@@ -1,0 +1,292 @@
+//! Every lit test with device code is a program, and what lowering makes of it is held against it: run side by side,
+//! the counted form and the form in the NVVM dialect wait for all that the tokens wait for, and are clean where it is.
+//!
+//! Most of these tests are skeletons: they show where tokens go, and all of their copies write to one place. As programs
+//! they race, and so does what is made of them; the comparison does not mind (see `async_sim::refine`).
+#![allow(missing_docs)]
+
+mod kernel;
+
+use async_dialects::ir::{Op, Walk};
+use async_dialects::melior::Context;
+use async_sim::adversary::Adversary;
+use async_sim::code::{Code, ParamKind};
+use async_sim::inputs::{Argument, Fill};
+use async_sim::read;
+use async_sim::refine;
+use async_sim::value::Elem;
+use kernel::{Call, Outcome, context, execute, try_lower};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Arguments are tried until the program runs to its end with so many.
+const CALLS: u64 = 3;
+const ATTEMPTS: u64 = 100;
+
+/// Options under which tokens are counted.
+const OPTIONS: [&str; 3] = [
+    "",
+    "drop-implied=false",
+    "form-groups=false balance=false unroll-limit=0",
+];
+
+/// A kernel of a test.
+struct Kernel {
+    /// `test/Transforms/…/branches.mlir, @name`
+    title: String,
+    code: Code,
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of tests") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "mlir") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// The functions of a module that have asynchronous operations of a device, by name.
+fn kernels<'c>(module: Op<'c>) -> Kernels {
+    let mut all = BTreeMap::new();
+    module.walk(|op: Op<'c>| {
+        let has_body = op.is_function() && op.num_regions() == 1 && op.region(0).first().is_some();
+        if !has_body || op.is("async.func") {
+            return Walk::Advance;
+        }
+        let mut is_asynchronous = false;
+        op.walk(|inner| {
+            let prefixes = ["gpux.", "nvgpu.device_async", "nvvm.cp.async"];
+            is_asynchronous |= prefixes.iter().any(|prefix| inner.name().starts_with(prefix));
+            Walk::Advance
+        });
+        if is_asynchronous {
+            let name = op.str_attr("sym_name").unwrap_or_default().to_owned();
+            all.insert(name, read::read(op).map_err(|unknown| unknown.message));
+        }
+        Walk::Skip
+    });
+    all
+}
+
+type Kernels = BTreeMap<String, Result<Code, String>>;
+
+/// What passes make of the kernels of a test; `None` where they refuse it.
+fn lowered(context: &Context, source: &str, passes: &str) -> Option<Kernels> {
+    // The last pass is what the tool runs, too; others see the loops of `affine`.
+    let module = try_lower(context, source, &format!("builtin.module({passes}lower-affine)"))?;
+    Some(kernels(Op::from(module.as_operation())))
+}
+
+/// Arguments for a kernel: numbers that loops and indices of these tests like.
+fn call(code: &Code, seed: u64) -> Call {
+    let mut state = seed;
+    let mut draw = |from: &[f64]| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        from[(state >> 33) as usize % from.len()]
+    };
+    let arguments = code.params.iter().map(|param| {
+        Some(match &param.kind {
+            ParamKind::Number(Elem::Int(1)) => Argument::Number(draw(&[0.0, 1.0])),
+            ParamKind::Number(_) => Argument::Number(draw(&[0.0, 0.0, 0.0, 1.0, 4.0, 4.0, 8.0, 16.0])),
+            ParamKind::MemRef { sizes, .. } => Argument::Buffer {
+                sizes: sizes
+                    .iter()
+                    .map(|size| size.unwrap_or(if sizes.len() == 1 { 4096 } else { 128 }))
+                    .collect(),
+                fill: Fill::Random(seed),
+            },
+        })
+    });
+    Call {
+        arguments: arguments.collect(),
+        budget: 1 << 14,
+        dynamic_workgroup: 1 << 16,
+        ..Call::of(if seed.is_multiple_of(2) { 1 } else { 32 })
+    }
+}
+
+/// Holds what was made of a kernel against it. Returns whether it is clean itself; `None` if no arguments were found
+/// that it runs with.
+fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<bool> {
+    let mut calls = 0;
+    let mut clean = true;
+    for seed in 0..ATTEMPTS {
+        let call = call(&kernel.code, seed);
+        let meant = execute(&kernel.code, &call, Adversary::Early);
+        if meant.stopped {
+            continue;
+        }
+        for (form, code) in lowered {
+            let place = format!("{}, {form}, call {seed}", kernel.title);
+            let outcome: Outcome = execute(code, &call, Adversary::Late);
+            if tokens {
+                let difference = refine::compare(&meant.trace, &outcome.trace);
+                assert!(difference.is_none(), "{place}: {difference:?}");
+            }
+            if meant.is_clean() {
+                assert!(outcome.is_clean(), "{place}: {}", outcome.findings);
+                assert!(outcome.memory == meant.memory, "{place}: other memory");
+            }
+        }
+        clean &= meant.is_clean();
+        calls += 1;
+        if calls == CALLS {
+            break;
+        }
+    }
+    (calls > 0).then_some(clean)
+}
+
+/// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
+const EXPLAINED: [(&str, &str); 15] = [
+    (
+        "does not know 'test.",
+        "an operation that nobody knows is what the test is about",
+    ),
+    ("does not know 'llvm.inline_asm'", "the same"),
+    (
+        "has no body to run",
+        "a call of what is elsewhere is what the test is about",
+    ),
+    ("of type !async.token", "no launch hands over a token"),
+    ("of type !nvgpu.device.async.token", "the same"),
+    (
+        "of type !llvm.ptr<3>",
+        "the same, of an address in workgroup memory",
+    ),
+    (
+        "does not know 'gpu.launch",
+        "the kernel is run by itself, without the host's code",
+    ),
+    (
+        "does not know 'nvvm.wgmma",
+        "nothing is computed with tensor cores of this kind yet",
+    ),
+    (
+        "Dialect/Gpux/ops.mlir",
+        "one of its functions can't be lowered, and so the file is not",
+    ),
+    ("Dialect/Gpux/alignment.mlir", "no arguments of these are aligned"),
+    ("@far_beyond", "runs for too long"),
+    ("@infinite_loop", "runs forever"),
+    ("@step_of_zero", "the same"),
+    ("Tool/translate-errors.mlir", "can't be parsed on purpose"),
+    ("Sim/timeline.mlir", "two files in one"),
+];
+
+#[test]
+fn what_lowering_makes_of_the_lit_tests_waits_for_all_that_they_wait_for() {
+    let context = context();
+    context.set_allow_unregistered_dialects(true);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut tally = Tally::default();
+    for file in ["test", "examples"]
+        .iter()
+        .flat_map(|folder| files(&root.join(folder)))
+    {
+        let text = std::fs::read_to_string(&file).expect("a test");
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        // What is to be refused is no program.
+        for source in text
+            .split("// -----")
+            .filter(|source| !source.contains("expected-error"))
+        {
+            hold_source(&context, &name, source, &mut tally);
+        }
+    }
+    println!(
+        "{} kernels hold, {} of them clean programs; left out:",
+        tally.held, tally.clean
+    );
+    for title in &tally.left {
+        println!("  {title}");
+    }
+    let explained = |title: &&String| EXPLAINED.iter().any(|(part, _)| title.contains(part));
+    let unexplained: Vec<&String> = tally.left.iter().filter(|title| !explained(title)).collect();
+    assert!(
+        unexplained.is_empty(),
+        "left out for no good reason: {unexplained:#?}"
+    );
+    for (part, _) in EXPLAINED {
+        let needed = tally.left.iter().any(|title| title.contains(part));
+        assert!(needed, "nothing is left out for '{part}' any more");
+    }
+    assert!(tally.held >= 230, "only {} kernels hold", tally.held);
+}
+
+#[derive(Default)]
+struct Tally {
+    held: usize,
+    /// Those that report nothing in the form that they are written in.
+    clean: usize,
+    left: Vec<String>,
+}
+
+/// Holds every kernel of a source against what passes make of it.
+fn hold_source(context: &Context, name: &str, source: &str, tally: &mut Tally) {
+    let Some(kernels) = lowered(context, source, "") else {
+        tally.left.push(format!("{name}: can't be parsed"));
+        return;
+    };
+    let forms = forms(context, source);
+    for (function, code) in kernels {
+        let title = format!("{name}, @{function}");
+        let code = match code {
+            Ok(code) => code,
+            Err(message) => {
+                tally.left.push(format!("{title}: {message}"));
+                continue;
+            }
+        };
+        let lowered: Vec<(&str, &Code)> = forms
+            .iter()
+            .filter_map(|(form, kernels)| match kernels.get(&function) {
+                Some(Ok(code)) => Some((form.as_str(), code)),
+                _ => None,
+            })
+            .collect();
+        if lowered.is_empty() {
+            tally.left.push(format!("{title}: is not lowered"));
+            continue;
+        }
+        let kernel = Kernel { title, code };
+        match holds(&kernel, &lowered, !counts_itself(source)) {
+            Some(clean) => {
+                tally.held += 1;
+                tally.clean += usize::from(clean);
+            }
+            None => tally.left.push(format!("{}: no arguments run", kernel.title)),
+        }
+    }
+}
+
+/// Upstream's waits: a number says what is waited for, and not a token.
+fn counts_itself(source: &str) -> bool {
+    source.contains("nvgpu.device_async_wait")
+}
+
+/// What passes make of a test: the name of the form, and its kernels.
+fn forms(context: &Context, source: &str) -> Vec<(String, Kernels)> {
+    let mut pipelines = Vec::new();
+    if counts_itself(source) {
+        pipelines.push(("exact waits".to_owned(), "nvgpu-exact-waits".to_owned()));
+    } else {
+        for options in OPTIONS {
+            let pass = format!("gpux-tokens-to-groups{{{options}}}");
+            pipelines.push((format!("counted {options}"), pass.clone()));
+            pipelines.push((format!("lowered {options}"), format!("{pass},gpux-to-nvvm")));
+        }
+    }
+    let forms = pipelines.into_iter();
+    forms
+        .filter_map(|(form, pipeline)| Some((form, lowered(context, source, &format!("{pipeline},"))?)))
+        .collect()
+}
