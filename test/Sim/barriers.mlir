@@ -73,7 +73,7 @@ gpu.module @m {
 
   // REUSE: error: WAR race: gpux.copy writes what another thread reads, and no block barrier lies between
   // REUSE: against: memref.load
-  // REUSE: mend it: put a gpu.barrier between the read and the write, or give the buffer another slot
+  // REUSE: mend it: put a gpu.barrier between the read (for a copy: behind its wait) and the write, or give the buffer another slot
   gpu.func @none_before_reuse(%src: !src, %dst: !src) workgroup(%slots: !slots) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index

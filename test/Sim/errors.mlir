@@ -13,7 +13,7 @@
 !src = memref<16xf32>
 !dst = memref<16xf32, #gpu.address_space<workgroup>>
 
-// OUTSIDE: errors.mlir:[[#@LINE+5]]:8: error: memref.load: 4 bytes from byte 64 on are not inside of argument 0, which has 64
+// OUTSIDE: errors.mlir:[[#@LINE+5]]:8: error: memref.load: index 16 is out of bounds: dimension 0 of this view of argument 0 has size 16
 // OUTSIDE-NEXT: this: thread 16 of block 0
 func.func @outside(%src: !src)
     attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
@@ -22,7 +22,7 @@ func.func @outside(%src: !src)
   return
 }
 
-// MISALIGNED: error: gpux.copy: byte 4 of argument 0, which is aligned to 256, is not aligned to 16
+// MISALIGNED: error: gpux.copy: byte 4 of argument 0 is no multiple of 16, which the access needs
 func.func @misaligned(%src: !src, %i: index) {
   %dst = memref.alloc() : !dst
   %c0 = arith.constant 0 : index
@@ -37,17 +37,17 @@ func.func @zero(%n: index) {
   return
 }
 
-// ENDLESS: error: {{.*}} the thread has run longer than its budget allows; does it end?
+// ENDLESS: error: {{.*}} the thread has run longer than --budget allows; does it end?
 func.func @endless() {
   cf.br ^loop
 ^loop:
   cf.br ^loop
 }
 
-// UNKNOWN: errors.mlir:[[#@LINE+3]]:8: error: the interpreter does not know 'math.erf'
-// UNKNOWN: %x = math.erf
-func.func @unknown(%y: f32) {
-  %x = math.erf %y : f32
+// UNKNOWN: errors.mlir:[[#@LINE+3]]:12: error: the interpreter does not know 'arith.mulsi_extended'
+// UNKNOWN: %x, %z = arith.mulsi_extended
+func.func @unknown(%y: i32) {
+  %x, %z = arith.mulsi_extended %y, %y : i32
   return
 }
 
@@ -58,5 +58,5 @@ func.func @open(%src: memref<?xf32>) {
 
 // NOTHING: async-sim: there is no kernel named 'nothing'
 
-// HUGE: async-sim: argument 0: no buffer is that large
+// HUGE: async-sim: argument 0: no buffers are that large here
 // BLOCK: async-sim: a block has 1 to 1024 threads

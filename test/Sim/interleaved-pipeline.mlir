@@ -5,7 +5,7 @@
 //
 // RUN: not async-sim %s --kernel=wait_5 | FileCheck %s --check-prefix=WAIT5
 // RUN: async-sim %s --kernel=wait_3 | FileCheck %s --check-prefix=WAIT3
-// RUN: async-sim %s --kernel=wait_3 --schedule=exhaustive | FileCheck %s --check-prefix=WAIT3
+// RUN: async-sim %s --kernel=wait_3 --schedule=exhaustive | FileCheck %s --check-prefix=EVERY
 // RUN: async-sim %s --kernel=prologue_apart | FileCheck %s --check-prefix=APART
 
 !src = memref<16xf32>
@@ -55,7 +55,8 @@ func.func @wait_5(%a: !src, %b: !src, %c: !src) {
 
 // Where nobody looks too early there is one outcome, and one run.
 //
-// WAIT3: wait_3: clean (1 run,
+// WAIT3: wait_3: clean (1 run of
+// EVERY: wait_3: clean (1 run, which stands for every schedule,
 func.func @wait_3(%a: !src, %b: !src, %c: !src) {
   %as = memref.alloc() : !dst
   %bs = memref.alloc() : !dst

@@ -1,7 +1,7 @@
 //! The command line.
 
+use crate::npy;
 use anyhow::{Context, Result, bail};
-use async_sim::code::ParamKind;
 use async_sim::inputs::{Argument, Fill};
 use async_sim::scalar::{signed, to_f64};
 use async_sim::timeline::Costs;
@@ -35,17 +35,17 @@ pub struct Options {
     /// When asynchronous work happens.
     #[arg(long, value_enum, default_value_t = Schedule::Late)]
     pub schedule: Schedule,
-    /// The seed of a random schedule.
+    /// The seed of a random schedule, and of what random buffers hold.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// How many runs of a random schedule, each with the next seed.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// The most instructions that one thread runs.
     #[arg(long, default_value_t = 1 << 32)]
     pub budget: u64,
     /// Prints the buffers of the arguments afterwards.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub print: bool,
     /// Writes the buffer of an argument to a file: INDEX=FILE.npy
     #[arg(long, value_name = "INDEX=FILE")]
@@ -86,7 +86,8 @@ pub enum Schedule {
 /// `INDEX=TEXT`
 #[derive(Clone)]
 pub struct Assignment {
-    index: usize,
+    /// Which argument.
+    pub index: usize,
     text: String,
 }
 
@@ -103,9 +104,9 @@ impl FromStr for Assignment {
 }
 
 impl Assignment {
-    /// The path, if this is for argument `index`.
-    pub fn of(&self, index: usize) -> Option<&Path> {
-        (self.index == index).then(|| Path::new(&self.text))
+    /// What is assigned, if that is a path.
+    pub fn path(&self) -> &Path {
+        Path::new(&self.text)
     }
 }
 
@@ -129,13 +130,17 @@ fn cost(text: &str) -> Result<(String, u64)> {
     if !["issue", "access", "mma", "latency", "bytes-per-cycle"].contains(&name) {
         bail!("there is no cost named '{name}'");
     }
-    Ok((name.to_owned(), cycles.parse()?))
+    let cycles: u32 = cycles.parse()?;
+    if name == "bytes-per-cycle" && cycles == 0 {
+        bail!("without any bytes per cycle no copy lands");
+    }
+    Ok((name.to_owned(), cycles.into()))
 }
 
 impl Options {
     /// Returns true if a timeline is asked for.
     pub fn wants_timeline(&self) -> bool {
-        self.timeline.is_some() || self.trace.is_some()
+        self.timeline.is_some() || self.trace.is_some() || self.compare.is_some()
     }
 
     /// What things cost.
@@ -154,22 +159,31 @@ impl Options {
         costs
     }
 
-    /// The arguments that were given, by position.
-    pub fn arguments(&self) -> Result<Vec<Option<Argument>>> {
-        let mut arguments = Vec::new();
-        for given in &self.args {
-            if arguments.len() <= given.index {
-                arguments.resize(given.index + 1, None);
+    /// The arguments that were given, by position, for a kernel of so many parameters.
+    pub fn arguments(&self, parameters: usize) -> Result<Vec<Option<Argument>>> {
+        let mut arguments = vec![None; parameters];
+        for Assignment { index, text } in &self.args {
+            let Some(place) = arguments.get_mut(*index) else {
+                bail!("--arg {index}=…: the kernel has {parameters} parameters, counted from 0");
+            };
+            if place.is_some() {
+                bail!("--arg {index}=… is given twice");
             }
-            let argument =
-                argument(&given.text, given.index).with_context(|| format!("argument {}", given.index))?;
-            arguments[given.index] = Some(argument);
+            *place = Some(argument(text).with_context(|| format!("--arg {index}={text}"))?);
         }
         Ok(arguments)
     }
 }
 
-fn argument(text: &str, index: usize) -> Result<Argument> {
+fn argument(text: &str) -> Result<Argument> {
+    match text {
+        "true" => return Ok(Argument::Integer(1)),
+        "false" => return Ok(Argument::Integer(0)),
+        _ => {}
+    }
+    if let Ok(number) = text.parse() {
+        return Ok(Argument::Integer(number));
+    }
     if let Ok(number) = text.parse() {
         return Ok(Argument::Number(number));
     }
@@ -181,93 +195,32 @@ fn argument(text: &str, index: usize) -> Result<Argument> {
         None => (Vec::new(), text),
     };
     let fill = match fill {
-        "random" => Fill::Random(index as u64),
+        "random" => Fill::Random,
         "ramp" => Fill::Ramp,
         "zero" => Fill::Zero,
         path if Path::new(path)
             .extension()
             .is_some_and(|extension| extension == "npy") =>
         {
-            return read_npy(&PathBuf::from(path));
+            return npy::read(Path::new(path));
         }
         other => bail!("'{other}' is no number, none of random, ramp and zero, and no .npy file"),
     };
     Ok(Argument::Buffer { sizes, fill })
 }
 
-/// The start of a file in the format of NumPy (NEP 1), version 1.0.
-const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
-
-fn read_npy(path: &Path) -> Result<Argument> {
-    let bytes = std::fs::read(path).with_context(|| format!("{}", path.display()))?;
-    let header = bytes.strip_prefix(MAGIC).and_then(|rest| {
-        let (length, rest) = rest.split_first_chunk::<2>()?;
-        rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
-    });
-    let Some((header, data)) = header else {
-        bail!("{} is no .npy file of version 1.0", path.display());
-    };
-    let header = String::from_utf8_lossy(header);
-    if header.contains("'fortran_order': True") {
-        bail!("{} is in Fortran order", path.display());
-    }
-    let shape = header
-        .split_once("'shape': (")
-        .and_then(|(_, rest)| rest.split_once(')'))
-        .map(|(shape, _)| shape)
-        .context("the header has no shape")?;
-    let sizes: Result<Vec<i64>, _> = shape
-        .split(',')
-        .map(str::trim)
-        .filter(|size| !size.is_empty())
-        .map(str::parse)
-        .collect();
-    Ok(Argument::Buffer {
-        sizes: sizes?,
-        fill: Fill::Bytes(data.to_vec()),
-    })
-}
-
-/// Writes a buffer without gaps.
-pub fn write_npy(path: &Path, view: &View, data: &[u8]) -> Result<()> {
-    let kind = match view.elem {
-        Elem::F16 => "<f2",
-        Elem::F32 => "<f4",
-        Elem::F64 => "<f8",
-        // NumPy has no such type.
-        Elem::BF16 => "<u2",
-        Elem::Int(1) => "|b1",
-        Elem::Int(bits) if bits <= 8 => "|i1",
-        Elem::Int(bits) if bits <= 16 => "<i2",
-        Elem::Int(bits) if bits <= 32 => "<i4",
-        Elem::Int(_) => "<i8",
-    };
-    let shape: Vec<String> = view.sizes.iter().map(|size| format!("{size},")).collect();
-    let mut header = format!(
-        "{{'descr': '{kind}', 'fortran_order': False, 'shape': ({}), }}",
-        shape.concat()
-    );
-    while !(MAGIC.len() + 2 + header.len() + 1).is_multiple_of(64) {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut file = MAGIC.to_vec();
-    file.extend(u16::try_from(header.len())?.to_le_bytes());
-    file.extend(header.as_bytes());
-    file.extend(data);
-    std::fs::write(path, file).with_context(|| format!("{}", path.display()))
-}
-
-/// The numbers of a buffer.
-pub fn numbers(kind: &ParamKind, data: &[u8]) -> String {
-    let ParamKind::MemRef { elem, .. } = kind else {
-        return String::new();
-    };
-    let numbers = data.chunks_exact(elem.bytes()).map(|bytes| {
+/// The numbers that a view shows of a buffer, row by row.
+pub fn numbers(view: &View, data: &[u8]) -> String {
+    let elem = view.elem;
+    let bytes = view
+        .elements()
+        .flat_map(|element| data[element].chunks_exact(elem.bytes()));
+    let numbers = bytes.map(|bytes| {
         let bits = elem.from_bytes(bytes);
         match elem {
-            Elem::Int(width) => signed(*width, bits).to_string(),
-            _ => to_f64(*elem, bits).to_string(),
+            Elem::Int(1) => bits.to_string(),
+            Elem::Int(width) => signed(width, bits).to_string(),
+            _ => to_f64(elem, bits).to_string(),
         }
     });
     numbers.collect::<Vec<_>>().join(" ")

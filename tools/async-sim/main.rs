@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod npy;
 mod refines;
 mod runs;
 
@@ -18,7 +19,18 @@ use runs::Runs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => {
+            // Help is no error.
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::FAILURE
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
     match run(&options) {
         Some(Ok(true)) => ExitCode::SUCCESS,
         Some(Err(error)) => {
@@ -30,27 +42,48 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns true if nothing is wrong, and `None` if a file can't be parsed, which was printed.
+/// Runs what was asked for, and prints what was found. Returns true if nothing is wrong, and `None` if a file can't be
+/// parsed, which was printed.
 fn run(options: &Options) -> Option<Result<bool>> {
     let mut kept = Vec::new();
-    let mut clean = match file(&options.input, options, true, &mut kept)? {
+    let result = files(options, &mut kept);
+    if options.json {
+        let kernels = kept.iter_mut().filter_map(|kept| kept.json.take());
+        println!("{:#}", serde_json::Value::Array(kernels.collect()));
+    }
+    result
+}
+
+fn files(options: &Options, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
+    let mut clean = match file(&options.input, options, Role::Judged, kept)? {
         Ok(clean) => clean,
         error => return Some(error),
     };
     if let Some(meant) = &options.refines {
         let mut meant_kept = Vec::new();
-        match file(meant, options, false, &mut meant_kept)? {
-            Ok(read) => clean &= read && refines::report(&kept, &meant_kept, options.json),
+        match file(meant, options, Role::Meant, &mut meant_kept)? {
+            Ok(known) => clean &= known && refines::report(kept, &meant_kept),
             error => return Some(error),
         }
     }
-    if let (Some(other), true) = (&options.compare, clean) {
-        match file(other, options, true, &mut kept)? {
+    if let Some(other) = &options.compare {
+        match file(other, options, Role::Compared, kept)? {
             Ok(other) => clean &= other,
             error => return Some(error),
         }
     }
-    Some(draw(&kept, options).map(|()| clean))
+    Some(draw(kept, options).map(|()| clean))
+}
+
+/// What a file is run for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It is what the user asks about.
+    Judged,
+    /// Its timeline stands below that of the judged one.
+    Compared,
+    /// The judged one is held against it; nothing is said of it.
+    Meant,
 }
 
 /// What is kept of a kernel's run; plain data, which outlives the file's IR.
@@ -61,14 +94,16 @@ struct Kept {
     iterations: Vec<Box<[u32]>>,
     timeline: Option<Timeline>,
     trace: Option<Trace>,
+    /// What is printed of it for tools.
+    json: Option<serde_json::Value>,
 }
 
-/// Runs every kernel of a file that was asked for, and prints what was found if `says`. Returns true if nothing is wrong
-/// with any, and `None` if the file can't be parsed, which was printed.
-fn file(path: &str, options: &Options, says: bool, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
+/// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
+/// can't be parsed, which was printed.
+fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
     let results = async_dialects::tool::with_module(path, "lower-affine", |module| {
         let mut kept = Vec::new();
-        simulate(module, options, path, says, &mut kept).map(|clean| (clean, kept))
+        simulate(module, options, path, role, &mut kept).map(|clean| (clean, kept))
     });
     results.map(|result| {
         result.map(|(clean, new)| {
@@ -78,7 +113,7 @@ fn file(path: &str, options: &Options, says: bool, kept: &mut Vec<Kept>) -> Opti
     })
 }
 
-/// Writes the pictures that were asked for.
+/// Writes the pictures that were asked for, and says how long all takes.
 fn draw(kept: &[Kept], options: &Options) -> Result<()> {
     let titles: Vec<String> = kept
         .iter()
@@ -103,16 +138,15 @@ fn draw(kept: &[Kept], options: &Options) -> Result<()> {
         let trace = draw::trace(&pictures).to_string();
         std::fs::write(path, trace).with_context(|| format!("{}", path.display()))?;
     }
-    for picture in &pictures {
+    for picture in pictures.iter().filter(|_| !options.json) {
         let (end, stall) = (picture.timeline.end(), picture.timeline.stall());
         println!("{}: {end} cycles; warps wait {stall} for copies", picture.title);
     }
     Ok(())
 }
 
-/// Runs every kernel that was asked for. Returns true if nothing is wrong with any; where nothing is said, if all can be
-/// read.
-fn simulate(module: Op<'_>, options: &Options, path: &str, says: bool, kept: &mut Vec<Kept>) -> Result<bool> {
+/// Runs every kernel that was asked for. Returns true if nothing is wrong with any; of what is meant, if all can be read.
+fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mut Vec<Kept>) -> Result<bool> {
     let kernels = kernels(module, options.kernel.as_deref());
     if kernels.is_empty() {
         match &options.kernel {
@@ -120,41 +154,48 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, says: bool, kept: &mu
             None => bail!("there is no kernel: no gpu.func, and no func.func with a body"),
         }
     }
+    if kernels.len() > 1 && !options.out.is_empty() {
+        bail!(
+            "--out is for one kernel, and {path} has {}: --kernel says which",
+            kernels.len()
+        );
+    }
     let mut clean = true;
-    let mut findings = Vec::new();
     for kernel in kernels {
-        match read::read(kernel) {
-            Ok(code) => {
-                let mut run = Runs::new(&code, options)?.all()?;
-                kept.push(Kept {
-                    kernel: code.name.clone(),
-                    path: path.to_owned(),
-                    listing: Listing::new(&code),
-                    timeline: run.timeline.take(),
-                    trace: run.trace.take(),
-                    iterations: run.iterations.clone(),
-                });
-                if !says {
-                    continue;
-                }
-                if options.json {
-                    findings.push(run.json(&code));
-                } else {
-                    print!("{}", run.text(&code));
-                }
-                if options.print || !options.out.is_empty() {
-                    run.output(&code, options)?;
-                }
-                clean &= run.is_clean();
-            }
+        let code = match read::read(kernel) {
+            Ok(code) => code,
             Err(unknown) => {
                 Diagnostic::error(unknown.op.location(), unknown.message).emit();
                 clean = false;
+                continue;
             }
+        };
+        let runs = Runs::new(&code, options)?;
+        if role == Role::Judged {
+            runs.say_defaults();
         }
-    }
-    if options.json && says {
-        println!("{:#}", serde_json::Value::Array(findings));
+        let mut outcome = runs.all()?;
+        if role == Role::Judged {
+            runs.write(&outcome)?;
+        }
+        if role != Role::Meant {
+            if !options.json {
+                print!("{}", runs.text(&outcome));
+            }
+            if options.print {
+                print!("{}", runs.printed(&outcome));
+            }
+            clean &= outcome.is_clean();
+        }
+        kept.push(Kept {
+            kernel: code.name.clone(),
+            path: path.to_owned(),
+            listing: Listing::new(&code),
+            json: options.json.then(|| runs.json(path, &outcome)),
+            timeline: outcome.timeline.take(),
+            trace: outcome.trace.take(),
+            iterations: outcome.iterations,
+        });
     }
     Ok(clean)
 }
@@ -163,7 +204,11 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, says: bool, kept: &mu
 fn kernels<'c>(module: Op<'c>, name: Option<&str>) -> Vec<Op<'c>> {
     let mut all = Vec::new();
     module.walk(|op| {
-        let has_body = op.is_function() && op.num_regions() == 1 && op.region(0).first().is_some();
+        // A script of the transform dialect is a function, too.
+        let has_body = op.is_function()
+            && !op.name().starts_with("transform.")
+            && op.num_regions() == 1
+            && op.region(0).first().is_some();
         if has_body && name.is_none_or(|name| op.str_attr("sym_name") == Some(name)) {
             all.push(op);
         }

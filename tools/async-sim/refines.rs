@@ -4,54 +4,44 @@ use crate::Kept;
 use async_sim::refine::{self, Difference};
 use async_sim::report::Spot;
 
-/// Compares each kernel with the one of its name, or with the only one there is, and prints what differs. Returns true
-/// if nothing does.
-pub fn report(kernels: &[Kept], meant: &[Kept], json: bool) -> bool {
-    let mut same = true;
+/// Compares each kernel with the one of its name, or with the only one there is, and says what differs. Returns true if
+/// nothing does.
+pub fn report(kernels: &mut [Kept], meant: &[Kept]) -> bool {
+    let alone = kernels.len() == 1 && meant.len() == 1;
+    let mut all = true;
     for kernel in kernels {
         let named = meant.iter().find(|meant| meant.kernel == kernel.kernel);
-        let only = meant.first().filter(|_| meant.len() == 1 && kernels.len() == 1);
-        let Some(meant) = named.or(only) else {
-            eprintln!(
-                "async-sim: the other file has no kernel named '{}'",
+        let message = match named.or(meant.first().filter(|_| alone)) {
+            Some(meant) => compare(kernel, meant),
+            None => Some(format!(
+                "{}: error: the other file has no kernel of this name",
                 kernel.kernel
-            );
-            same = false;
-            continue;
+            )),
         };
-        let (Some(trace), Some(meant_trace)) = (&kernel.trace, &meant.trace) else {
-            continue;
-        };
-        let Some(difference) = refine::compare(meant_trace, trace) else {
-            continue;
-        };
-        same = false;
-        let text = text(kernel, meant, difference);
-        if json {
-            println!(
-                "{:#}",
-                serde_json::json!({ "kernel": kernel.kernel, "refines": false, "why": text })
-            );
-        } else {
-            println!("{text}");
+        all &= message.is_none();
+        match (&mut kernel.json, message) {
+            (Some(object), message) => object["refines"] = serde_json::json!({ "message": message }),
+            (None, Some(message)) => println!("{message}"),
+            (None, None) => {}
         }
     }
-    same
+    all
 }
 
-fn text(kernel: &Kept, meant: &Kept, difference: Difference) -> String {
+fn compare(kernel: &Kept, meant: &Kept) -> Option<String> {
+    let (trace, meant_trace) = (kernel.trace.as_ref()?, meant.trace.as_ref()?);
     let at = |kept: &Kept, spot: Option<Spot>| match spot {
         Some(spot) => kept
             .listing
             .label(spot.instr, &kept.iterations[spot.iterations as usize]),
         None => "the end of the thread".into(),
     };
-    match difference {
+    let name = &kernel.kernel;
+    Some(match refine::compare(meant_trace, trace)? {
         Difference::Pending { at: next, copy, wait } => format!(
-            "{}: error: {} is reached while a copy may be in flight that {} has waited for by now\n  \
+            "{name}: error: {} is reached while a copy may be in flight that {} has waited for by now\n  \
              the copy:  {}, by thread {}\n  \
              last wait: {}",
-            kernel.kernel,
             at(kernel, next),
             meant.path,
             at(kernel, Some(copy)),
@@ -62,11 +52,10 @@ fn text(kernel: &Kept, meant: &Kept, difference: Difference) -> String {
             meant: expected,
             instead,
         } => format!(
-            "{}: error: this is another program: it comes to {} where {} comes to {}",
-            kernel.kernel,
+            "{name}: error: this is another program: it comes to {} where {} comes to {}",
             at(kernel, instead),
             meant.path,
             at(meant, expected)
         ),
-    }
+    })
 }

@@ -1,18 +1,19 @@
 //! Runs a kernel as often as the schedule asks for.
 
 use crate::arguments::{self, Options, Schedule};
+use crate::npy;
 use anyhow::{Result, bail};
 use async_sim::adversary::Adversary;
-use async_sim::code::Code;
+use async_sim::code::{Code, Id, Op, ParamKind};
 use async_sim::inputs::{self, Argument};
-use async_sim::machine::{Launch, Machine, Stop};
+use async_sim::machine::{Launch, Machine};
 use async_sim::memory::{Buffer, Memory};
 use async_sim::refine::Trace;
-use async_sim::report::Reports;
-use async_sim::show::Names;
+use async_sim::show::{self, Finding, Names};
 use async_sim::timeline::Timeline;
 use async_sim::value::Value;
 use indicatif::ProgressBar;
+use serde_json::json;
 
 /// Runs of an exhaustive search at most.
 const EXHAUSTIVE_RUNS: u32 = 100_000;
@@ -21,15 +22,18 @@ const MAX_WORKGROUP: usize = 1 << 20;
 
 /// What came of the runs of a kernel.
 pub struct Outcome {
-    reports: Reports,
-    stop: Option<Stop>,
-    buffers: Vec<Buffer>,
-    /// The iterations that spots refer to.
-    pub iterations: Vec<Box<[u32]>>,
-    arguments: Vec<Value>,
-    threads_per_block: u32,
+    /// What all runs have found.
+    findings: Vec<Finding>,
     runs: u32,
+    /// Instructions of all runs.
     steps: u64,
+    /// True if runs of other schedules would be the same.
+    settled: bool,
+    /// The rest is of the last run.
+    buffers: Vec<Buffer>,
+    arguments: Vec<Value>,
+    /// The iterations that the timeline and the trace refer to.
+    pub iterations: Vec<Box<[u32]>>,
     /// When what happened, if that was asked for.
     pub timeline: Option<Timeline>,
     /// What the threads did, if that was asked for.
@@ -48,60 +52,98 @@ impl<'a> Runs<'a> {
     /// Checks how the kernel is launched.
     pub fn new(code: &'a Code, options: &'a Options) -> Result<Self> {
         let block = options.block.or(code.block).unwrap_or([1, 1, 1]);
+        let grid = options.grid.unwrap_or([1, 1, 1]);
         let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
         if !(1..=1024).contains(&product(block)) {
             bail!("a block has 1 to 1024 threads");
         }
-        if product(options.grid.unwrap_or([1, 1, 1])) * product(block) > u128::from(u32::MAX) {
+        if product(grid) * product(block) > u128::from(u32::MAX) {
             bail!("a grid has at most {} threads here", u32::MAX);
         }
-        if options.dynamic_workgroup > MAX_WORKGROUP {
-            bail!("a block has at most {MAX_WORKGROUP} bytes of workgroup memory");
+        let buffers = code.workgroup.iter().filter_map(|decl| decl.view.span_bytes());
+        let workgroup = buffers.fold(options.dynamic_workgroup, usize::saturating_add);
+        if workgroup > MAX_WORKGROUP {
+            bail!(
+                "{}: a block has at most {MAX_WORKGROUP} bytes of workgroup memory, and this needs {workgroup}",
+                code.name
+            );
         }
-        let launch = Launch {
-            grid: options.grid.unwrap_or([1, 1, 1]),
-            block,
-            dynamic_workgroup: options.dynamic_workgroup,
-            budget: options.budget,
-        };
         Ok(Self {
             code,
             options,
-            launch,
-            arguments: options.arguments()?,
+            launch: Launch {
+                grid,
+                block,
+                dynamic_workgroup: options.dynamic_workgroup,
+                budget: options.budget,
+            },
+            arguments: options.arguments(code.params.len())?,
         })
     }
 
-    /// Runs until something is wrong, or all runs are done.
+    /// Says what is taken for what the command line leaves open, and matters.
+    pub fn say_defaults(&self) {
+        let name = &self.code.name;
+        let shares = |op: &Op| {
+            matches!(
+                op,
+                Op::Barrier
+                    | Op::Id {
+                        id: Id::Thread | Id::Lane | Id::Subgroup | Id::Global,
+                        ..
+                    }
+            )
+        };
+        let uses_threads = self.code.instrs.iter().any(|instr| shares(&instr.op));
+        if uses_threads && self.options.block.or(self.code.block).is_none() {
+            eprintln!(
+                "async-sim: note: {name} has no known_block_size, and is run by one thread: --block gives it more"
+            );
+        }
+        for (i, param) in self.code.params.iter().enumerate() {
+            let given = self.arguments.get(i).is_some_and(Option::is_some);
+            if matches!(param.kind, ParamKind::Number(_)) && !given {
+                let value = if param.kind.is_integer() { 0 } else { 1 };
+                eprintln!(
+                    "async-sim: note: argument {i} of {name} is taken to be {value}: --arg {i}=… says otherwise"
+                );
+            }
+        }
+    }
+
+    /// Does all runs, and puts together what they find.
     pub fn all(&self) -> Result<Outcome> {
-        let mut next = Some(self.first());
-        let mut runs = 0;
-        let mut steps = 0;
+        let mut adversary = self.first();
+        let mut findings = Vec::new();
+        let (mut runs, mut steps) = (0, 0);
         loop {
-            let Some(adversary) = next else {
-                unreachable!("a run is followed by its outcome")
-            };
-            let (mut outcome, adversary) = self.one(adversary)?;
+            let (mut outcome, decided) = self.one(adversary)?;
             runs += 1;
             steps += outcome.steps;
-            outcome.runs = runs;
-            outcome.steps = steps;
-            next = match self.options.schedule {
-                Schedule::Exhaustive if runs < EXHAUSTIVE_RUNS => adversary.next(),
+            show::merge(&mut findings, std::mem::take(&mut outcome.findings));
+            let next = match self.options.schedule {
+                // Nobody has looked where the schedule matters.
+                _ if outcome.settled => None,
+                Schedule::Exhaustive => decided.next(),
                 Schedule::Random if runs < self.options.runs => {
-                    Some(Adversary::Random(self.options.seed + u64::from(runs)))
+                    Some(Adversary::Random(self.options.seed.wrapping_add(runs.into())))
                 }
                 _ => None,
             };
-            if next.is_none() || !outcome.is_clean() {
-                let cut_off = self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS;
-                if cut_off && outcome.is_clean() {
-                    bail!(
-                        "{EXHAUSTIVE_RUNS} runs are not all there are: this is for tiny programs, take --schedule=random"
-                    );
-                }
-                return Ok(outcome);
+            let Some(next) = next else {
+                return Ok(Outcome {
+                    findings,
+                    runs,
+                    steps,
+                    ..outcome
+                });
+            };
+            if self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS {
+                bail!(
+                    "{EXHAUSTIVE_RUNS} runs are not all there are: this is for tiny programs, take --schedule=random"
+                );
             }
+            adversary = next;
         }
     }
 
@@ -118,18 +160,19 @@ impl<'a> Runs<'a> {
     }
 
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
-        let threads_per_block: u32 = self.launch.block.iter().product();
-        let mut memory = Memory::new(adversary, threads_per_block);
-        let arguments = inputs::arguments(&mut memory, &self.code.params, &self.arguments)?;
+        let Launch { grid, block, .. } = self.launch;
+        let mut memory = Memory::new(adversary, block.iter().product());
+        let arguments =
+            inputs::arguments(&mut memory, &self.code.params, &self.arguments, self.options.seed)?;
         let mut machine = Machine::new(self.code, self.launch.clone(), memory);
-        let threads = usize::try_from(threads_per_block)?;
+        let threads = usize::try_from(block.iter().product::<u32>())?;
         machine.timeline = self
             .options
             .wants_timeline()
             .then(|| Timeline::new(self.options.costs(), threads));
         machine.trace = self.options.refines.is_some().then(Trace::default);
         // Seen where standard error is a terminal, and the run long enough.
-        let blocks = self.launch.grid.iter().map(|&n| u64::from(n)).product();
+        let blocks = grid.iter().map(|&n| u64::from(n)).product();
         let progress = ProgressBar::new(blocks).with_message(self.code.name.clone());
         let stop = machine
             .run(&arguments, &mut |done| progress.set_position(done.into()))
@@ -137,80 +180,111 @@ impl<'a> Runs<'a> {
         progress.finish_and_clear();
         let (timeline, trace) = (machine.timeline.take(), machine.trace.take());
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
+        let settled = !machine.memory.asked;
         let (buffers, adversary, reports) = machine.memory.into_parts();
+        let names = Names {
+            code: self.code,
+            buffers: &buffers,
+            iterations: &iterations,
+            block,
+            grid,
+        };
+        let findings = names.findings(&reports, stop.as_ref());
         let outcome = Outcome {
-            reports,
-            stop,
-            buffers,
-            iterations,
-            arguments,
-            threads_per_block,
+            findings,
             runs: 1,
             steps,
+            settled,
+            buffers,
+            arguments,
+            iterations,
             timeline,
             trace,
         };
         Ok((outcome, adversary))
+    }
+
+    /// The report for people.
+    pub fn text(&self, outcome: &Outcome) -> String {
+        let findings: String = outcome.findings.iter().map(Finding::text).collect();
+        let verdict = if outcome.is_clean() { "clean" } else { "not clean" };
+        let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let Launch { grid, block, .. } = &self.launch;
+        let runs = match outcome.runs {
+            1 if outcome.settled && self.options.schedule != Schedule::Late => {
+                "1 run, which stands for every schedule,".to_owned()
+            }
+            runs => count(runs, "run"),
+        };
+        format!(
+            "{findings}{}: {verdict} ({runs} of {} of {}, {} instructions)\n",
+            self.code.name,
+            count(grid.iter().product(), "block"),
+            count(block.iter().product(), "thread"),
+            outcome.steps
+        )
+    }
+
+    /// The report for tools.
+    pub fn json(&self, path: &str, outcome: &Outcome) -> serde_json::Value {
+        let findings: Vec<_> = outcome.findings.iter().map(Finding::json).collect();
+        let timeline = outcome.timeline.as_ref();
+        json!({
+            "file": path,
+            "kernel": self.code.name,
+            "clean": outcome.is_clean(),
+            "runs": outcome.runs,
+            "grid": self.launch.grid,
+            "block": self.launch.block,
+            "instructions": outcome.steps,
+            "findings": findings,
+            "cycles": timeline.map(Timeline::end),
+            "stall": timeline.map(Timeline::stall),
+        })
+    }
+
+    /// The buffers of the arguments afterwards, each on a line of its own.
+    pub fn printed(&self, outcome: &Outcome) -> String {
+        let mut text = String::new();
+        for (i, (view, data)) in outcome.argument_buffers() {
+            text += &format!("argument {i}: {}\n", arguments::numbers(view, data));
+        }
+        text
+    }
+
+    /// Writes the buffers of arguments to files.
+    pub fn write(&self, outcome: &Outcome) -> Result<()> {
+        for out in &self.options.out {
+            let buffer = outcome.argument_buffers().find(|(i, _)| *i == out.index);
+            let Some((_, (view, data))) = buffer else {
+                bail!(
+                    "--out {}: {} has no argument of this number that is a buffer",
+                    out.index,
+                    self.code.name
+                );
+            };
+            npy::write(out.path(), view, data)?;
+        }
+        Ok(())
     }
 }
 
 impl Outcome {
     /// Returns true if nothing is wrong.
     pub fn is_clean(&self) -> bool {
-        self.reports.is_clean() && self.stop.is_none()
+        self.findings.iter().all(|finding| finding.note)
     }
 
-    fn names<'a>(&'a self, code: &'a Code) -> Names<'a> {
-        Names {
-            code,
-            buffers: &self.buffers,
-            iterations: &self.iterations,
-            threads_per_block: self.threads_per_block,
-        }
-    }
-
-    /// The report for people.
-    pub fn text(&self, code: &Code) -> String {
-        let names = self.names(code);
-        let mut text = names.text(&self.reports);
-        if let Some(stop) = &self.stop {
-            text += &names.stop(stop);
-        }
-        let verdict = if self.is_clean() { "clean" } else { "not clean" };
-        let runs = if self.runs == 1 { "run" } else { "runs" };
-        text + &format!(
-            "{}: {verdict} ({} {runs}, {} instructions)\n",
-            code.name, self.runs, self.steps
-        )
-    }
-
-    /// The report for tools.
-    pub fn json(&self, code: &Code) -> serde_json::Value {
-        let names = self.names(code);
-        serde_json::json!({
-            "kernel": code.name,
-            "clean": self.is_clean(),
-            "runs": self.runs,
-            "instructions": self.steps,
-            "findings": names.json(&self.reports),
-            "stopped": self.stop.as_ref().map(|stop| names.stop(stop)),
-        })
-    }
-
-    /// Prints the buffers of the arguments, or writes them to files.
-    pub fn output(&self, code: &Code, options: &Options) -> Result<()> {
-        for (i, (value, param)) in self.arguments.iter().zip(&code.params).enumerate() {
-            let Value::View(view) = value else {
-                continue;
-            };
-            let data = &self.buffers[view.buffer.0 as usize].data;
-            if options.print {
-                println!("argument {i}: {}", arguments::numbers(&param.kind, data));
-            }
-            if let Some(path) = options.out.iter().find_map(|out| out.of(i)) {
-                arguments::write_npy(path, view, data)?;
-            }
-        }
-        Ok(())
+    /// The arguments that are buffers, by position.
+    fn argument_buffers(&self) -> impl Iterator<Item = (usize, (&async_sim::value::View, &[u8]))> {
+        self.arguments
+            .iter()
+            .enumerate()
+            .filter_map(|(i, value)| match value {
+                Value::View(view) => {
+                    Some((i, (&**view, self.buffers[view.buffer.0 as usize].data.as_slice())))
+                }
+                _ => None,
+            })
     }
 }

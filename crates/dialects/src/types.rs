@@ -3,9 +3,9 @@
 use crate::ffi;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 use mlir_sys::{
-    mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType, mlirShapedTypeGetRank,
-    mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32, mlirTypeIsAF64,
-    mlirTypeIsAMemRef, mlirTypeIsAVector,
+    mlirMemRefTypeGetStridesAndOffset, mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType,
+    mlirShapedTypeGetRank, mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32,
+    mlirTypeIsAF64, mlirTypeIsAMemRef, mlirTypeIsAVector,
 };
 use std::ffi::c_void;
 
@@ -71,8 +71,14 @@ fn shape(ty: Type<'_>) -> Shape<'_> {
 /// The layout, if `ty` is a memref with strides.
 #[must_use]
 pub fn memref_layout(ty: Type<'_>) -> Option<Layout> {
-    let memref = MemRefType::try_from(ty).ok()?;
-    let (strides, offset) = memref.strides_and_offset();
+    let rank = memref_shape(ty)?.sizes.len();
+    let (mut strides, mut offset) = (vec![0; rank], 0);
+    // SAFETY: a live memref type, and room for the stride of each of its dimensions.
+    let result =
+        unsafe { mlirMemRefTypeGetStridesAndOffset(ty.to_raw(), strides.as_mut_ptr(), &raw mut offset) };
+    if result.value == 0 {
+        return None;
+    }
     let known = |number: i64| (number != i64::MIN).then_some(number);
     Some(Layout {
         strides: strides.into_iter().map(known).collect(),

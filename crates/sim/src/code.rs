@@ -83,6 +83,14 @@ pub enum ParamKind {
     },
 }
 
+impl ParamKind {
+    /// Returns true if it is an integer.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        matches!(self, Self::Number(Elem::Int(_)))
+    }
+}
+
 /// A buffer of a size that is known.
 #[derive(Clone, Debug)]
 pub struct BufferDecl {
@@ -137,6 +145,8 @@ pub enum Id {
     Lane,
     /// `gpu.subgroup_id`
     Subgroup,
+    /// `gpu.num_subgroups`
+    Subgroups,
 }
 
 /// What `gpu.shuffle` exchanges with.
@@ -159,6 +169,17 @@ pub struct Access {
     pub view: Reg,
     /// One index for each dimension.
     pub indices: Box<[Reg]>,
+}
+
+/// A part of a memref that a vector covers.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// The sizes of the vector.
+    pub sizes: Box<[i64]>,
+    /// Which dimension of the memref each of them goes along; `None` if it stands still.
+    pub dims: Box<[Option<usize>]>,
+    /// Whether each of them is known to be in bounds.
+    pub in_bounds: Box<[bool]>,
 }
 
 /// What an instruction does.
@@ -193,6 +214,13 @@ pub enum Op {
         /// Of which dimension.
         dim: u8,
     },
+    /// Checks the step of a loop: with another one it would not end.
+    Positive {
+        /// The step.
+        step: Reg,
+        /// Its type.
+        elem: Elem,
+    },
     /// Goes elsewhere.
     Jump(Label),
     /// Goes to one of two places.
@@ -222,7 +250,7 @@ pub enum Op {
     },
     /// Ends the thread.
     Return,
-    /// `memref.load`, `vector.load`
+    /// `memref.load`, `vector.load` of one dimension
     Load {
         /// Where to.
         to: Reg,
@@ -239,6 +267,97 @@ pub enum Op {
         value: Reg,
         /// Where to.
         to: Access,
+    },
+    /// A vector of several dimensions, or with elements that may be out of bounds: `vector.transfer_read`
+    LoadTile {
+        /// Where to.
+        to: Reg,
+        /// Where it starts.
+        from: Access,
+        /// Its shape.
+        tile: Tile,
+        /// What stands for elements that are out of bounds.
+        padding: Option<Reg>,
+    },
+    /// `vector.transfer_write`, and `vector.store` of several dimensions
+    StoreTile {
+        /// The vector.
+        value: Reg,
+        /// Where it starts.
+        to: Access,
+        /// Its shape.
+        tile: Tile,
+    },
+    /// Ends the life of a buffer: `memref.dealloc`
+    Free {
+        /// A view of it.
+        view: Reg,
+    },
+    /// Checks what is said of a memref: sizes that its type tells, and what its start is aligned to.
+    Check {
+        /// The memref.
+        view: Reg,
+        /// The sizes.
+        sizes: Box<[Option<i64>]>,
+        /// The alignment.
+        align: usize,
+    },
+    /// One number of a vector: `vector.extract` at an index that is no constant
+    Extract {
+        /// Where to.
+        to: Reg,
+        /// The vector.
+        vector: Reg,
+        /// Which number.
+        index: Reg,
+    },
+    /// A vector with one number changed: `vector.insert` at an index that is no constant
+    Insert {
+        /// Where to.
+        to: Reg,
+        /// The number.
+        value: Reg,
+        /// The vector.
+        vector: Reg,
+        /// Which number.
+        index: Reg,
+    },
+    /// `vector.bitcast`
+    Bitcast {
+        /// Where to.
+        to: Reg,
+        /// The vector.
+        vector: Reg,
+        /// The type of its numbers.
+        from: Elem,
+        /// The type of the result's.
+        into: Elem,
+    },
+    /// Adds up, or the like, the numbers of a vector: `vector.reduction`
+    Reduce {
+        /// Where to.
+        to: Reg,
+        /// The vector.
+        vector: Reg,
+        /// What it starts with, if not with the first number.
+        start: Option<Reg>,
+        /// How two numbers make one.
+        f: Scalar,
+        /// The type of the numbers.
+        elem: Elem,
+    },
+    /// A read and a write that nothing comes between: `memref.atomic_rmw`
+    Atomic {
+        /// Where what was there goes.
+        to: Reg,
+        /// Where.
+        at: Access,
+        /// The operand.
+        value: Reg,
+        /// What is computed of the two.
+        f: Scalar,
+        /// The type of the numbers.
+        elem: Elem,
     },
     /// `memref.alloc` and `memref.alloca` of a thread.
     Alloc {
@@ -277,18 +396,58 @@ pub enum Op {
         /// The dimensions that the result does not have.
         dropped: Box<[usize]>,
     },
-    /// `memref.view`, `memref.cast`, `memref.reinterpret_cast`: another window of the same bytes.
+    /// `memref.reinterpret_cast`: another window, counted from the buffer's start.
+    Reinterpret {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// The offset, in elements.
+        offset: Index,
+        /// The sizes.
+        sizes: Box<[Index]>,
+        /// The strides.
+        strides: Box<[Index]>,
+    },
+    /// `memref.transpose`
+    Permute {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// Which dimension of it each of the result's is.
+        dims: Box<[usize]>,
+    },
+    /// `memref.collapse_shape`
+    Collapse {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// How many dimensions make one.
+        groups: Box<[usize]>,
+    },
+    /// `memref.expand_shape`
+    Expand {
+        /// Where to.
+        to: Reg,
+        /// Of which memref.
+        view: Reg,
+        /// How many dimensions are made of one.
+        groups: Box<[usize]>,
+        /// The sizes of the result.
+        sizes: Box<[Index]>,
+    },
+    /// `memref.view`: another window of the same bytes.
     Window {
         /// Where to.
         to: Reg,
         /// Of which memref.
         view: Reg,
-        /// How many bytes further, if that is not 0.
-        shift: Option<Reg>,
+        /// How many bytes further.
+        shift: Reg,
         /// The sizes.
         sizes: Box<[Index]>,
-        /// The strides; row by row if they are `None`.
-        strides: Option<Box<[i64]>>,
         /// The type of the elements.
         elem: Elem,
         /// How many numbers an element has.
@@ -369,15 +528,17 @@ pub enum Op {
         /// The others.
         from: Box<[Reg]>,
     },
-    /// Checks that a token is complete before a value of its region is used.
+    /// Marks a value of a region: it must not be used before the region's token is complete.
     Guard {
+        /// The value.
+        value: Reg,
         /// The token.
         token: Reg,
-        /// Where the region stands.
-        region: Place,
     },
     /// `gpu.barrier`
     Barrier,
+    /// `nvvm.bar.warp.sync` of all threads of the warp
+    WarpBarrier,
     /// `gpu.shuffle`
     Shuffle {
         /// Where the number goes.
@@ -403,6 +564,8 @@ pub enum Op {
         tiles: u32,
         /// True if they are transposed.
         transpose: bool,
+        /// The type of the numbers.
+        elem: Elem,
     },
     /// `nvgpu.mma.sync`
     Mma {
@@ -428,6 +591,32 @@ pub enum Op {
         /// What to say.
         message: String,
     },
+}
+
+impl Op {
+    /// Returns true if a report may name an instance of it.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        !matches!(
+            self,
+            Self::Set { .. }
+                | Self::Moves(_)
+                | Self::Scalar { .. }
+                | Self::Id { .. }
+                | Self::Jump(_)
+                | Self::Branch { .. }
+                | Self::Switch { .. }
+                | Self::Count { .. }
+                | Self::Pick { .. }
+                | Self::Dim { .. }
+                | Self::Address { .. }
+                | Self::Offset { .. }
+                | Self::Window { .. }
+                | Self::Permute { .. }
+                | Self::Expand { .. }
+                | Self::SubView { .. }
+        )
+    }
 }
 
 /// A constant or a register.

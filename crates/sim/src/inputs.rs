@@ -1,29 +1,35 @@
 //! What a kernel is called with.
 
 use crate::code::{Param, ParamKind};
-use crate::machine::row_by_row;
 use crate::memory::{Memory, Space};
 use crate::scalar::from_f64;
-use crate::value::{BufferId, Elem, Value, View};
+use crate::value::{BufferId, Elem, Value, View, row_by_row};
 use std::rc::Rc;
 use thiserror::Error;
 
 /// How a buffer is filled.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fill {
-    /// Small numbers at random, from a seed.
-    Random(u64),
+    /// Small numbers at random: eighths from -1 to 1, or integers from -8 to 8.
+    Random,
     /// 0, 1, 2, …; floating-point numbers are those modulo 64.
     Ramp,
     /// Zeros.
     Zero,
-    /// These bytes.
-    Bytes(Vec<u8>),
+    /// What is in a file.
+    Bytes {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// The type of the numbers, as NumPy calls it.
+        kind: String,
+    },
 }
 
 /// An argument.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
+    /// An integer.
+    Integer(i128),
     /// A number.
     Number(f64),
     /// A buffer.
@@ -57,6 +63,7 @@ pub fn arguments(
     memory: &mut Memory,
     params: &[Param],
     given: &[Option<Argument>],
+    seed: u64,
 ) -> Result<Vec<Value>, Mismatch> {
     let nothing = None;
     params
@@ -64,14 +71,14 @@ pub fn arguments(
         .enumerate()
         .map(|(index, param)| {
             let given = given.get(index).unwrap_or(&nothing).as_ref();
-            argument(memory, index, param, given).map_err(|message| Mismatch { index, message })
+            argument(memory, (index, seed), param, given).map_err(|message| Mismatch { index, message })
         })
         .collect()
 }
 
 fn argument(
     memory: &mut Memory,
-    index: usize,
+    (index, seed): (usize, u64),
     param: &Param,
     given: Option<&Argument>,
 ) -> Result<Value, String> {
@@ -79,9 +86,19 @@ fn argument(
         // An index of 0 is aligned to everything.
         (ParamKind::Number(Elem::Int(_)), None) => Ok(Value::Bits(0)),
         (ParamKind::Number(elem), None) => Ok(Value::Bits(number(*elem, 1.0))),
+        (ParamKind::Number(Elem::Int(width)), Some(Argument::Integer(value))) => integer(*width, *value),
+        (ParamKind::Number(Elem::Int(_)), Some(Argument::Number(value))) => {
+            Err(format!("the parameter is an integer, and {value} is none"))
+        }
+        #[allow(clippy::cast_precision_loss)] // Rounded to the type.
+        (ParamKind::Number(elem), Some(Argument::Integer(value))) => {
+            Ok(Value::Bits(number(*elem, *value as f64)))
+        }
         (ParamKind::Number(elem), Some(Argument::Number(value))) => Ok(Value::Bits(number(*elem, *value))),
         (ParamKind::Number(_), Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
-        (ParamKind::MemRef { .. }, Some(Argument::Number(_))) => Err("the parameter is a buffer".into()),
+        (ParamKind::MemRef { .. }, Some(Argument::Number(_) | Argument::Integer(_))) => {
+            Err("the parameter is a buffer".into())
+        }
         (
             ParamKind::MemRef {
                 sizes,
@@ -94,7 +111,7 @@ fn argument(
         ) => {
             let (asked, fill) = match given {
                 Some(Argument::Buffer { sizes, fill }) => (sizes.clone(), fill.clone()),
-                _ => (Vec::new(), Fill::Random(index as u64)),
+                _ => (Vec::new(), Fill::Random),
             };
             let sizes = fit(sizes, &asked)?;
             let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
@@ -107,18 +124,16 @@ fn argument(
                 elem: *elem,
                 lanes: *lanes,
             };
-            let span = view.span_bytes().ok_or("no buffer is that large")?;
+            let span = view.span_bytes().filter(|bytes| memory.has_room(*bytes));
+            let span = span.ok_or("no buffers are that large here")?;
             let space = if *workgroup {
                 Space::Workgroup
             } else {
                 Space::Global
             };
-            view.buffer = memory.add(
-                format!("argument {index}"),
-                space,
-                ALIGN,
-                bytes(*elem, span / elem.bytes(), &fill)?,
-            );
+            let (name, array) = (format!("argument {index}"), view.array());
+            let data = bytes(*elem, span / elem.bytes(), &fill, seed.wrapping_add(index as u64))?;
+            view.buffer = memory.add(name, space, ALIGN, data, array);
             Ok(Value::View(Rc::new(view)))
         }
     }
@@ -150,6 +165,16 @@ fn fit(sizes: &[Option<i64>], asked: &[i64]) -> Result<Vec<i64>, String> {
     Ok(asked.to_vec())
 }
 
+/// The bits of an integer that fits `width` bits, with a sign or without.
+fn integer(width: u8, value: i128) -> Result<Value, String> {
+    let bits = u32::from(width);
+    if value >= 1 << bits || value < -(1 << (bits - 1)) {
+        return Err(format!("{value} has more than {width} bits"));
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The bits are all there are.
+    Ok(Value::Bits(Elem::Int(width).wrap(value as u64)))
+}
+
 fn number(elem: Elem, value: f64) -> u64 {
     #[allow(clippy::cast_possible_truncation)] // An integer was asked for.
     match elem {
@@ -158,9 +183,15 @@ fn number(elem: Elem, value: f64) -> u64 {
     }
 }
 
-fn bytes(elem: Elem, numbers: usize, fill: &Fill) -> Result<Vec<u8>, String> {
+fn bytes(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Result<Vec<u8>, String> {
     let size = elem.bytes();
-    if let Fill::Bytes(bytes) = fill {
+    if let Fill::Bytes { bytes, kind } = fill {
+        if !elem.npy_kinds().contains(&kind.as_str()) {
+            let kinds = elem.npy_kinds().join(" or ");
+            return Err(format!(
+                "the file has numbers of type {kind}, and this takes {kinds}"
+            ));
+        }
         if bytes.len() != numbers * size {
             return Err(format!(
                 "the file has {} bytes and not {}",
@@ -171,20 +202,17 @@ fn bytes(elem: Elem, numbers: usize, fill: &Fill) -> Result<Vec<u8>, String> {
         return Ok(bytes.clone());
     }
     let mut out = Vec::with_capacity(numbers * size);
-    let mut state = match fill {
-        Fill::Random(seed) => *seed,
-        _ => 0,
-    };
+    let mut state = seed;
     for i in 0..numbers {
         #[allow(clippy::cast_precision_loss)] // Small.
         let value = match fill {
-            Fill::Zero | Fill::Bytes(_) => 0.0,
+            Fill::Zero | Fill::Bytes { .. } => 0.0,
             Fill::Ramp if elem.is_float() => (i % 64) as f64,
             Fill::Ramp => i as f64,
             // Eighths in -1 to 1: sums of their products are exact, so that no order of addition shows.
-            Fill::Random(_) => (crate::adversary::next_random(&mut state) % 17) as f64 / 8.0 - 1.0,
+            Fill::Random => (crate::adversary::next_random(&mut state) % 17) as f64 / 8.0 - 1.0,
         };
-        let value = if elem.is_float() || !matches!(fill, Fill::Random(_)) {
+        let value = if elem.is_float() || !matches!(fill, Fill::Random) {
             value
         } else {
             (value * 8.0).round()

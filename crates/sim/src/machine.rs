@@ -8,17 +8,21 @@
 mod compute;
 mod queues;
 mod registers;
+mod tiles;
+mod views;
 mod warp;
 
-pub use self::compute::row_by_row;
 use self::queues::Queues;
-use crate::code::{Code, Id, Init, Instr, Op, Queue};
+use crate::code::{Code, Id, Init, Instr, Op, ParamKind, Place, Queue, Reg};
 use crate::memory::{Actor, Fault, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
 use crate::scalar::ScalarError;
 use crate::timeline::Timeline;
-use crate::value::{BufferId, Pointer, Value};
+use crate::value::{BufferId, CopyId, Pointer, Value, View};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 /// How a kernel is launched.
@@ -52,8 +56,10 @@ struct Thread {
     regs: Vec<Value>,
     /// The iteration of each loop around.
     counters: Vec<u32>,
-    /// The entry of `counters` in the table of iterations.
+    /// The entry of `counters` in the table of iterations, if it is not `moved`.
     iterations: u32,
+    /// True if `counters` have changed since they were looked up.
+    moved: bool,
     queues: Queues,
     steps: u64,
 }
@@ -80,10 +86,30 @@ pub enum Reason {
     Kind(&'static str),
     /// The budget is used up.
     Budget,
+    /// A loop whose step is 0 or less.
+    Step,
     /// A failed assertion.
     Assert(String),
     /// The warp is not complete.
     PartialWarp,
+    /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.
+    Count {
+        /// How many it is to read.
+        read: i64,
+        /// How many it writes.
+        written: i64,
+    },
+    /// A memref has another size than its type says.
+    Mismatch {
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        size: i64,
+        /// What the type says.
+        expected: i64,
+    },
+    /// Buffers of more bytes than an interpreter has room for.
+    Room,
     /// A copy of a size that can't be copied.
     Size {
         /// How many bytes.
@@ -120,6 +146,8 @@ pub struct Machine<'c> {
     pub memory: Memory,
     /// Which iterations each entry stands for, outermost loop first.
     pub iterations: Vec<Box<[u32]>>,
+    /// The entry of each.
+    entries: HashMap<Box<[u32]>, u32>,
     /// How many instructions were run.
     pub steps: u64,
     /// When what happens in the first block, if that is asked for.
@@ -130,7 +158,9 @@ pub struct Machine<'c> {
     /// The block that runs.
     block: [u32; 3],
     first_thread: u32,
-    era: u32,
+    era: NonZeroU32,
+    /// Copies that were in flight when a value of their region was used, and the region.
+    early: RefCell<Vec<(CopyId, Place)>>,
 }
 
 impl<'c> Machine<'c> {
@@ -142,13 +172,15 @@ impl<'c> Machine<'c> {
             launch,
             memory,
             iterations: vec![Box::new([])],
+            entries: HashMap::from([(Box::default(), 0)]),
             steps: 0,
             timeline: None,
             trace: None,
             threads: Vec::new(),
             block: [0; 3],
             first_thread: 0,
-            era: 0,
+            era: NonZeroU32::MIN,
+            early: RefCell::default(),
         }
     }
 
@@ -160,8 +192,13 @@ impl<'c> Machine<'c> {
     pub fn run(&mut self, args: &[Value], each: &mut dyn FnMut(u32)) -> Result<(), Stop> {
         let [x, y, z] = self.launch.grid;
         let mut regs = vec![Value::Poison; self.code.regs as usize];
+        let mut own = Vec::new();
         for (param, arg) in self.code.params.iter().zip(args) {
             regs[param.to.0 as usize] = arg.clone();
+            if let (ParamKind::MemRef { workgroup: true, .. }, Value::View(view)) = (&param.kind, arg) {
+                let initial = self.memory.buffer(view.buffer).data.clone();
+                own.push((param.to, Rc::clone(view), initial));
+            }
         }
         for decl in &self.code.global {
             let id = self.declare(decl, Space::Global);
@@ -173,6 +210,9 @@ impl<'c> Machine<'c> {
             for by in 0..y {
                 for bx in 0..x {
                     self.block = [bx, by, bz];
+                    if done > 0 {
+                        self.renew(&mut regs, &own);
+                    }
                     self.run_block(regs.clone())?;
                     done += 1;
                     each(done);
@@ -180,6 +220,22 @@ impl<'c> Machine<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Workgroup memory that is a parameter is another one in each block, filled the same way.
+    fn renew(&mut self, regs: &mut [Value], own: &[(Reg, Rc<View>, Vec<u8>)]) {
+        for (to, view, initial) in own {
+            let old = self.memory.buffer(view.buffer);
+            let (name, align, array) = (old.name.clone(), old.align, old.array.clone());
+            let buffer = self
+                .memory
+                .add(name, Space::Workgroup, align, initial.clone(), array);
+            let view = View {
+                buffer,
+                ..View::clone(view)
+            };
+            regs[to.0 as usize] = Value::View(Rc::new(view));
+        }
     }
 
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {
@@ -192,7 +248,8 @@ impl<'c> Machine<'c> {
         if let (Init::Dynamic, Some(size)) = (&decl.init, view.sizes.first_mut()) {
             *size = i64::try_from(self.launch.dynamic_workgroup).unwrap_or(i64::MAX);
         }
-        view.buffer = self.memory.add(decl.name.clone(), space, decl.align, data);
+        let array = view.array();
+        view.buffer = self.memory.add(decl.name.clone(), space, decl.align, data, array);
         Value::View(Rc::new(view))
     }
 
@@ -213,11 +270,12 @@ impl<'c> Machine<'c> {
                 regs: regs.clone(),
                 counters: Vec::new(),
                 iterations: 0,
+                moved: false,
                 queues: Queues::default(),
                 steps: 0,
             })
             .collect();
-        self.era += 1;
+        self.next_era();
         while self.threads.iter().any(|thread| thread.state != State::Done) {
             for t in 0..self.threads.len() {
                 self.run_thread(t)?;
@@ -228,7 +286,7 @@ impl<'c> Machine<'c> {
         }
         self.drain();
         for id in own {
-            self.memory.forget(id);
+            self.memory.free(id);
         }
         self.first_thread += threads;
         Ok(())
@@ -245,13 +303,20 @@ impl<'c> Machine<'c> {
             if self.threads[t].steps > self.launch.budget {
                 return Err(self.stop(t, Reason::Budget));
             }
+            if self.timeline.is_some() || instr.op.is_seen() {
+                self.settle(t);
+            }
             if self.timeline.is_some() {
                 let spot = self.spot(t);
                 if let Some(timeline) = self.timing() {
                     timeline.step(code, t, spot.instr, spot.iterations);
                 }
             }
-            let next = self.instr(t, instr).map_err(|reason| self.stop(t, reason))?;
+            let next = match self.instr(t, instr) {
+                Ok(next) => next,
+                Err(reason) => return Err(self.stop(t, reason)),
+            };
+            self.note_early(t);
             if self.timeline.is_some() {
                 self.note_reads(t);
             }
@@ -288,7 +353,39 @@ impl<'c> Machine<'c> {
         }
     }
 
-    fn stop(&self, t: usize, reason: Reason) -> Stop {
+    /// Reports the values of regions that thread `t` has just used too early.
+    fn note_early(&mut self, t: usize) {
+        if self.early.get_mut().is_empty() {
+            return;
+        }
+        self.settle(t);
+        for (copy, region) in std::mem::take(self.early.get_mut()) {
+            let problem = Problem::early_use(self.spot(t), self.memory.issuer(copy), &region);
+            self.memory.reports.problem(problem);
+        }
+    }
+
+    /// Looks up the iterations that thread `t` is in, so that [`Machine::spot`] names them.
+    fn settle(&mut self, t: usize) {
+        let thread = &mut self.threads[t];
+        if !std::mem::replace(&mut thread.moved, false) {
+            return;
+        }
+        let known = self.entries.get(thread.counters.as_slice());
+        thread.iterations = known.copied().unwrap_or_else(|| {
+            let entry = u32::try_from(self.iterations.len()).unwrap_or(u32::MAX);
+            self.iterations.push(thread.counters.as_slice().into());
+            self.entries.insert(thread.counters.as_slice().into(), entry);
+            entry
+        });
+    }
+
+    fn next_era(&mut self) {
+        self.era = self.era.saturating_add(1);
+    }
+
+    fn stop(&mut self, t: usize, reason: Reason) -> Stop {
+        self.settle(t);
         Stop {
             spot: self.spot(t),
             reason,
@@ -308,6 +405,7 @@ impl<'c> Machine<'c> {
         Actor {
             spot: self.spot(t),
             era: self.era,
+            atomic: false,
         }
     }
 
@@ -348,7 +446,7 @@ impl<'c> Machine<'c> {
             self.threads[t].state = State::Running;
             self.threads[t].pc += 1;
         }
-        self.era += 1;
+        self.next_era();
         true
     }
 
@@ -356,7 +454,7 @@ impl<'c> Machine<'c> {
     fn drain(&mut self) {
         for t in 0..self.threads.len() {
             let queues = std::mem::take(&mut self.threads[t].queues);
-            for (queue, id) in queues.left() {
+            for (queue, id, committed) in queues.left() {
                 let spot = self.memory.issuer(id);
                 // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
                 let done = match queue {
@@ -364,7 +462,8 @@ impl<'c> Machine<'c> {
                     Queue::CpAsync | Queue::Wgmma => self.memory.is_complete(id),
                 };
                 if !done {
-                    self.memory.reports.problem(Problem::undrained(spot, queue));
+                    let problem = Problem::undrained(spot, queue, committed);
+                    self.memory.reports.problem(problem);
                 }
                 self.memory.complete(id, self.era);
             }
@@ -405,7 +504,7 @@ impl<'c> Machine<'c> {
             Op::Count { depth, start } => self.count(t, *depth, *start),
             Op::Return => return Ok(Next::Waits(State::Done)),
             Op::Barrier => return Ok(Next::Waits(State::Barrier)),
-            Op::Shuffle { .. } | Op::LdMatrix { .. } | Op::Mma { .. } => {
+            Op::Shuffle { .. } | Op::LdMatrix { .. } | Op::Mma { .. } | Op::WarpBarrier => {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Assert { condition, message } => {
@@ -435,9 +534,7 @@ impl<'c> Machine<'c> {
             Some(last) if !start => *last += 1,
             _ => counters.resize(depth as usize + 1, 0),
         }
-        let entry = counters.clone().into_boxed_slice();
-        self.iterations.push(entry);
-        self.threads[t].iterations = u32::try_from(self.iterations.len() - 1).unwrap_or(u32::MAX);
+        self.threads[t].moved = true;
     }
 
     fn id(&self, t: usize, id: Id, dim: usize) -> u64 {
@@ -452,6 +549,7 @@ impl<'c> Machine<'c> {
             Id::Global => self.block[dim] * self.launch.block[dim] + thread[dim],
             Id::Lane => t % 32,
             Id::Subgroup => t / 32,
+            Id::Subgroups => self.launch.block.iter().product::<u32>().div_ceil(32),
         })
     }
 }

@@ -11,6 +11,7 @@
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
+use std::num::NonZeroU32;
 
 /// Where a buffer lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,22 +34,51 @@ pub struct Buffer {
     pub align: u32,
     /// The bytes.
     pub data: Vec<u8>,
-    shadow: Vec<Cell>,
+    /// What it is an array of, if it is one without gaps.
+    pub array: Option<Array>,
+    /// True if it was deallocated.
+    freed: bool,
+    /// What is known of each byte, page by page; of bytes that nobody has touched there is none.
+    shadow: Vec<Option<Box<[Cell]>>>,
 }
 
-/// An access that was made.
-#[derive(Clone, Copy)]
-struct Access {
-    spot: Spot,
-    era: u32,
+/// An array, row by row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Array {
+    /// The size of each dimension.
+    pub sizes: Vec<i64>,
+    /// The bytes of an element.
+    pub element: usize,
 }
+
+/// Bytes of one page of shadow.
+const PAGE: usize = 1024;
+
+impl Buffer {
+    fn cell(&self, byte: usize) -> &Cell {
+        match &self.shadow[byte / PAGE] {
+            Some(page) => &page[byte % PAGE],
+            None => &UNTOUCHED,
+        }
+    }
+
+    fn cell_mut(&mut self, byte: usize) -> &mut Cell {
+        let page = &mut self.shadow[byte / PAGE];
+        &mut page.get_or_insert_with(|| vec![UNTOUCHED.clone(); PAGE].into())[byte % PAGE]
+    }
+}
+
+/// More than a kernel that is worth interpreting has, and less than a machine does.
+const MAX_BYTES: usize = 1 << 30;
 
 /// What is known of a byte.
 #[derive(Clone)]
 struct Cell {
-    write: Option<Access>,
+    write: Option<Actor>,
     /// The last read of the era, and one by another thread.
-    reads: [Option<Access>; 2],
+    reads: [Option<Actor>; 2],
+    /// A read by a block that has ended: nothing orders blocks.
+    foreign: Option<Actor>,
     /// The copy in flight that writes here.
     landing: Option<CopyId>,
     /// A copy in flight that reads here, and how many do.
@@ -57,9 +87,10 @@ struct Cell {
     copied: Option<CopyId>,
 }
 
-const UNTOUCHED: Cell = Cell {
+static UNTOUCHED: Cell = Cell {
     write: None,
     reads: [None; 2],
+    foreign: None,
     landing: None,
     reading: None,
     copied: None,
@@ -71,12 +102,30 @@ pub struct Actor {
     /// The operation, the thread and the iterations.
     pub spot: Spot,
     /// The era of the thread's block.
-    pub era: u32,
+    pub era: NonZeroU32,
+    /// True if it does not race with others that are atomic.
+    pub atomic: bool,
 }
 
 /// An access that can't be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
+    /// An index is negative, or not below the size of its dimension.
+    Index {
+        /// The buffer.
+        buffer: BufferId,
+        /// The index of the first element that is not there.
+        index: i64,
+        /// Its dimension.
+        dim: usize,
+        /// The size of that.
+        size: i64,
+    },
+    /// The buffer was deallocated.
+    Freed {
+        /// The buffer.
+        buffer: BufferId,
+    },
     /// Some of the bytes are not the buffer's.
     OutOfBounds {
         /// The buffer.
@@ -99,7 +148,7 @@ pub enum Fault {
 
 /// An asynchronous copy.
 struct Copy {
-    actor: Spot,
+    actor: Actor,
     source: Pointer,
     destination: Pointer,
     /// How many bytes are read, and how many written; the rest is zero.
@@ -117,7 +166,11 @@ struct Copy {
 pub struct Memory {
     buffers: Vec<Buffer>,
     copies: Vec<Copy>,
+    /// How many bytes the buffers have.
+    bytes: usize,
     adversary: Adversary,
+    /// True if the adversary had a say: other schedules may go another way.
+    pub asked: bool,
     threads_per_block: u32,
     /// What was found.
     pub reports: Reports,
@@ -133,7 +186,9 @@ impl Memory {
         Self {
             buffers: Vec::new(),
             copies: Vec::new(),
+            bytes: 0,
             adversary,
+            asked: false,
             threads_per_block,
             reports: Reports::default(),
             seen: Vec::new(),
@@ -147,16 +202,34 @@ impl Memory {
     }
 
     /// Adds a buffer.
-    pub fn add(&mut self, name: String, space: Space, align: u32, data: Vec<u8>) -> BufferId {
+    pub fn add(
+        &mut self,
+        name: String,
+        space: Space,
+        align: u32,
+        data: Vec<u8>,
+        array: Option<Array>,
+    ) -> BufferId {
         let id = BufferId(u32::try_from(self.buffers.len()).unwrap_or(u32::MAX));
+        let mut shadow = Vec::new();
+        shadow.resize_with(data.len().div_ceil(PAGE), || None);
+        self.bytes += data.len();
         self.buffers.push(Buffer {
             name,
             space,
             align,
-            shadow: vec![UNTOUCHED; data.len()],
             data,
+            array,
+            freed: false,
+            shadow,
         });
         id
+    }
+
+    /// Returns true if a buffer of so many bytes can be added.
+    #[must_use]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.saturating_add(bytes) <= MAX_BYTES
     }
 
     /// A buffer.
@@ -165,9 +238,11 @@ impl Memory {
         &self.buffers[id.0 as usize]
     }
 
-    /// Frees what only the block that ended could see.
-    pub fn forget(&mut self, id: BufferId) {
+    /// Frees a buffer: nobody can access it any more.
+    pub fn free(&mut self, id: BufferId) {
         let buffer = &mut self.buffers[id.0 as usize];
+        self.bytes -= buffer.data.len();
+        buffer.freed = true;
         buffer.data = Vec::new();
         buffer.shadow = Vec::new();
     }
@@ -179,6 +254,9 @@ impl Memory {
     /// If they are not.
     pub fn check(&self, at: Pointer, bytes: usize, align: usize) -> Result<usize, Fault> {
         let buffer = self.buffer(at.buffer);
+        if buffer.freed {
+            return Err(Fault::Freed { buffer: at.buffer });
+        }
         let out = Fault::OutOfBounds {
             buffer: at.buffer,
             offset: at.offset,
@@ -217,18 +295,18 @@ impl Memory {
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
         for i in start..start + data.len() {
-            let cell = &self.buffers[at.buffer.0 as usize].shadow[i];
+            let cell = self.buffer(at.buffer).cell(i);
             if let Some(id) = cell.landing {
                 self.race(
                     Hazard::WriteInFlight,
                     actor.spot,
-                    self.copies[id.0 as usize].actor,
+                    self.copies[id.0 as usize].actor.spot,
                     at.buffer,
                     i,
                 );
                 self.may_have_landed(id);
             }
-            let cell = &self.buffers[at.buffer.0 as usize].shadow[i];
+            let cell = self.buffer(at.buffer).cell(i);
             if let Some((id, _)) = cell.reading {
                 let reader = self.reader(id, at.buffer, i);
                 self.race(Hazard::SourceInFlight, actor.spot, reader, at.buffer, i);
@@ -257,28 +335,28 @@ impl Memory {
         if read > 0 {
             let from = self.check(source, read, align)?;
             self.note_read(actor, source.buffer, from, read);
-            for cell in &mut self.buffers[source.buffer.0 as usize].shadow[from..from + read] {
+            self.each_cell(source, read, |cell| {
                 let count = cell.reading.map_or(0, |(_, count)| count);
                 cell.reading = Some((id, count + 1));
-            }
+            });
         }
         for i in to..to + written {
-            let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
+            let cell = self.buffer(destination.buffer).cell(i);
             if let Some(other) = cell.landing {
-                let before = self.copies[other.0 as usize].actor;
+                let before = self.copies[other.0 as usize].actor.spot;
                 self.race(Hazard::CopyOverCopy, actor.spot, before, destination.buffer, i);
                 self.may_have_landed(other);
             }
-            let cell = &self.buffers[destination.buffer.0 as usize].shadow[i];
+            let cell = self.buffer(destination.buffer).cell(i);
             if let Some((other, _)) = cell.reading {
                 let other = self.reader(other, destination.buffer, i);
                 self.race(Hazard::SourceInFlight, actor.spot, other, destination.buffer, i);
             }
             self.note_write(actor, destination.buffer, i);
-            self.buffers[destination.buffer.0 as usize].shadow[i].landing = Some(id);
+            self.buffers[destination.buffer.0 as usize].cell_mut(i).landing = Some(id);
         }
         self.copies.push(Copy {
-            actor: actor.spot,
+            actor,
             source,
             destination,
             read,
@@ -292,7 +370,7 @@ impl Memory {
     }
 
     /// Completes a copy, as its thread observes it in `era`.
-    pub fn complete(&mut self, id: CopyId, era: u32) {
+    pub fn complete(&mut self, id: CopyId, era: NonZeroU32) {
         if self.copies[id.0 as usize].complete {
             return;
         }
@@ -301,41 +379,36 @@ impl Memory {
         let copy = &mut self.copies[id.0 as usize];
         copy.complete = true;
         copy.taken = None;
-        let access = Access {
-            spot: copy.actor,
-            era,
-        };
+        let access = Actor { era, ..copy.actor };
         let (destination, written) = (copy.destination, copy.written);
-        for cell in self.cells(destination, written) {
+        self.each_cell(destination, written, |cell| {
             if cell.landing == Some(id) {
                 cell.landing = None;
             }
             cell.write = Some(access);
             cell.copied = Some(id);
-        }
+        });
     }
 
     /// The thread of a copy observes in `era` that its source was read, and may change.
-    pub fn free_source(&mut self, id: CopyId, era: u32) {
+    pub fn free_source(&mut self, id: CopyId, era: NonZeroU32) {
         if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
             return;
         }
         let copy = &self.copies[id.0 as usize];
-        let access = Access {
-            spot: copy.actor,
-            era,
-        };
+        let access = Actor { era, ..copy.actor };
         let (source, read) = (copy.source, copy.read);
         if !copy.landed && copy.taken.is_none() {
             self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
         }
-        for cell in self.cells(source, read) {
+        let threads_per_block = self.threads_per_block;
+        self.each_cell(source, read, |cell| {
             cell.reading = match cell.reading {
                 Some((last, count)) if count > 1 => Some((last, count - 1)),
                 _ => None,
             };
-            add_read(&mut cell.reads, access);
-        }
+            cell.add_read(access, threads_per_block);
+        });
     }
 
     /// Returns true if a copy is known to have read its source.
@@ -353,7 +426,7 @@ impl Memory {
     /// Who issued a copy.
     #[must_use]
     pub fn issuer(&self, id: CopyId) -> Spot {
-        self.copies[id.0 as usize].actor
+        self.copies[id.0 as usize].actor.spot
     }
 
     /// Hands the adversary back, with what it has decided.
@@ -362,18 +435,22 @@ impl Memory {
         (self.buffers, self.adversary, self.reports)
     }
 
-    fn cells(&mut self, at: Pointer, bytes: usize) -> &mut [Cell] {
+    fn each_cell(&mut self, at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
         let start = usize::try_from(at.offset).unwrap_or(0);
-        let shadow = &mut self.buffers[at.buffer.0 as usize].shadow;
-        if bytes == 0 {
-            &mut []
-        } else {
-            &mut shadow[start..start + bytes]
+        let buffer = &mut self.buffers[at.buffer.0 as usize];
+        // What was freed meanwhile nobody can look at.
+        if !buffer.freed {
+            (start..start + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
         }
     }
 
+    fn ask(&mut self) -> bool {
+        self.asked = true;
+        self.adversary.already()
+    }
+
     fn may_have_landed(&mut self, id: CopyId) {
-        if !self.copies[id.0 as usize].landed && self.adversary.already() {
+        if !self.copies[id.0 as usize].landed && self.ask() {
             self.land(id);
         }
     }
@@ -391,12 +468,13 @@ impl Memory {
             .find(reads)
             .unwrap_or(&before[last.0 as usize])
             .actor
+            .spot
     }
 
     /// A write is about to change the source of a copy: what it reads may be settled already.
     fn may_have_read(&mut self, id: CopyId) {
         let copy = &self.copies[id.0 as usize];
-        if !copy.landed && copy.taken.is_none() && self.adversary.already() {
+        if !copy.landed && copy.taken.is_none() && self.ask() {
             self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
         }
     }
@@ -404,9 +482,10 @@ impl Memory {
     fn source_bytes(&self, id: CopyId) -> Vec<u8> {
         let copy = &self.copies[id.0 as usize];
         let start = usize::try_from(copy.source.offset).unwrap_or(0);
+        let source = &self.buffer(copy.source.buffer).data;
         let mut bytes = match copy.read {
             0 => Vec::new(),
-            read => self.buffer(copy.source.buffer).data[start..start + read].to_vec(),
+            read => source.get(start..start + read).unwrap_or_default().to_vec(),
         };
         bytes.resize(copy.written, 0);
         bytes
@@ -422,27 +501,32 @@ impl Memory {
         };
         let at = self.copies[id.0 as usize].destination;
         let start = usize::try_from(at.offset).unwrap_or(0);
-        self.buffers[at.buffer.0 as usize].data[start..start + bytes.len()].copy_from_slice(&bytes);
+        let data = &mut self.buffers[at.buffer.0 as usize].data;
+        if let Some(data) = data.get_mut(start..start + bytes.len()) {
+            data.copy_from_slice(&bytes);
+        }
     }
 
     fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
+        let threads_per_block = self.threads_per_block;
         for i in start..start + bytes {
-            let cell = &self.buffers[buffer.0 as usize].shadow[i];
+            let cell = self.buffer(buffer).cell(i);
             if let Some(id) = cell.landing {
                 let copy = self.copies[id.0 as usize].actor;
-                self.race(Hazard::ReadInFlight, actor.spot, copy, buffer, i);
+                let hazard = if self.unordered(copy, actor) {
+                    Hazard::ReadBesideCopy
+                } else {
+                    Hazard::ReadInFlight
+                };
+                self.race(hazard, actor.spot, copy.spot, buffer, i);
                 self.may_have_landed(id);
             } else if let Some(write) = cell.write
                 && self.unordered(write, actor)
             {
                 self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
             }
-            let cell = &mut self.buffers[buffer.0 as usize].shadow[i];
-            let access = Access {
-                spot: actor.spot,
-                era: actor.era,
-            };
-            add_read(&mut cell.reads, access);
+            let cell = self.buffers[buffer.0 as usize].cell_mut(i);
+            cell.add_read(actor, threads_per_block);
             let copied = cell.copied.filter(|_| self.watched);
             if copied.is_some() && self.seen.last() != copied.as_ref() {
                 self.seen.extend(copied);
@@ -452,8 +536,8 @@ impl Memory {
 
     /// Notes a write that was ordered after copies in flight, or reported.
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
-        let cell = &self.buffers[buffer.0 as usize].shadow[i];
-        let (write, reads) = (cell.write, cell.reads);
+        let cell = self.buffer(buffer).cell(i);
+        let (write, reads) = (cell.write, [cell.reads[0], cell.reads[1], cell.foreign]);
         if let Some(write) = write
             && cell.landing.is_none()
             && self.unordered(write, actor)
@@ -465,19 +549,17 @@ impl Memory {
                 self.race(Hazard::WriteAfterRead, actor.spot, read.spot, buffer, i);
             }
         }
-        let cell = &mut self.buffers[buffer.0 as usize].shadow[i];
+        let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
-        cell.write = Some(Access {
-            spot: actor.spot,
-            era: actor.era,
-        });
+        cell.write = Some(actor);
     }
 
     /// Returns true if no barrier lies between an access and what `actor` does.
-    fn unordered(&self, access: Access, actor: Actor) -> bool {
+    fn unordered(&self, access: Actor, actor: Actor) -> bool {
         let (other, own) = (access.spot.thread, actor.spot.thread);
         let block = |thread| thread / self.threads_per_block;
-        other != own && (access.era == actor.era || block(other) != block(own))
+        let atomic = access.atomic && actor.atomic;
+        other != own && !atomic && (access.era == actor.era || block(other) != block(own))
     }
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
@@ -485,11 +567,19 @@ impl Memory {
     }
 }
 
-/// Keeps one read of the era by each of two threads.
-fn add_read(reads: &mut [Option<Access>; 2], access: Access) {
-    match reads {
-        [Some(first), _] if first.era != access.era => *reads = [Some(access), None],
-        [Some(first), second] if first.spot.thread != access.spot.thread => *second = Some(access),
-        [first, _] => *first = Some(access),
+impl Cell {
+    /// Keeps one read of the era by each of two threads, and one by another block.
+    fn add_read(&mut self, access: Actor, threads_per_block: u32) {
+        let [first, second] = &mut self.reads;
+        match first {
+            Some(last) if last.era != access.era => {
+                if last.spot.thread / threads_per_block != access.spot.thread / threads_per_block {
+                    self.foreign = Some(*last);
+                }
+                (*first, *second) = (Some(access), None);
+            }
+            Some(last) if last.spot.thread != access.spot.thread => *second = Some(access),
+            _ => *first = Some(access),
+        }
     }
 }

@@ -9,7 +9,9 @@ mod arith;
 mod asynchronous;
 mod flow;
 mod memory;
+mod tiles;
 mod vectors;
+mod views;
 
 use crate::code::{Code, Instr, Label, Op as Code_, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
@@ -57,7 +59,7 @@ pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
         labels: Vec::new(),
         loops: Vec::new(),
         calls: vec![function],
-        guards: HashMap::new(),
+        call_sites: Vec::new(),
         names: HashMap::new(),
         globals: HashMap::new(),
         dynamic: None,
@@ -75,8 +77,8 @@ struct Reader<'c> {
     loops: Vec<u32>,
     /// The functions being read, callers first.
     calls: Vec<Op<'c>>,
-    /// Values that must not be used before a token is complete, and the region they are of.
-    guards: HashMap<Value<'c>, (Value<'c>, Place)>,
+    /// Where the functions being read are called, the first call first.
+    call_sites: Vec<String>,
     names: HashMap<&'c str, Rc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
@@ -129,8 +131,7 @@ impl<'c> Reader<'c> {
             return Err(Unknown::new(function, message));
         };
         let (elem, lanes) = Self::element(function, shape.element)?;
-        let layout = types::memref_layout(ty);
-        let strides = layout.and_then(|layout| layout.strides.into_iter().collect::<Option<Vec<i64>>>());
+        let strides = Self::strides(function, ty)?;
         Ok(ParamKind::MemRef {
             sizes: shape.sizes,
             strides,
@@ -183,9 +184,14 @@ impl<'c> Reader<'c> {
     fn place(&mut self, op: Op<'c>) -> Place {
         let name = op.name();
         let op_name = self.names.entry(name).or_insert_with(|| name.into());
+        let mut location = short(op.location());
+        for site in self.call_sites.iter().rev() {
+            location += ", called at ";
+            location += site;
+        }
         Place {
             op: Rc::clone(op_name),
-            location: short(op.location()).into(),
+            location: location.into(),
         }
     }
 
@@ -222,31 +228,16 @@ impl<'c> Reader<'c> {
 
     /// Reads one operation that is no terminator.
     fn op(&mut self, op: Op<'c>) -> Done<'c> {
-        self.guard(op);
         if self.flow(op)?
             || self.arith(op)?
             || self.memory(op)?
+            || self.views(op)?
             || self.vectors(op)?
             || self.asynchronous(op)?
         {
             return Ok(());
         }
         Err(Unknown::operation(op))
-    }
-
-    /// Checks the tokens of regions whose values `op` uses, unless it waits for them itself.
-    fn guard(&mut self, op: Op<'c>) {
-        if self.guards.is_empty() || op.is("async.await") {
-            return;
-        }
-        let guarded: Vec<(Value<'c>, Place)> = op
-            .operands()
-            .filter_map(|operand| self.guards.get(&operand).cloned())
-            .collect();
-        for (token, region) in guarded {
-            let token = self.reg(token);
-            self.emit(op, Code_::Guard { token, region });
-        }
     }
 
     fn finish(mut self) -> Code {

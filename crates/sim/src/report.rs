@@ -19,6 +19,8 @@ pub struct Spot {
 pub enum Hazard {
     /// A read of what a copy in flight writes (RAW).
     ReadInFlight,
+    /// The same where the copy is another thread's, and no block barrier orders the two: it may be meant for later.
+    ReadBesideCopy,
     /// A write to what a copy in flight writes (WAW).
     WriteInFlight,
     /// A copy to where a copy in flight writes (WAW).
@@ -38,19 +40,27 @@ impl Hazard {
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
-            Self::ReadInFlight | Self::ReadAfterWrite => "RAW",
+            Self::ReadInFlight | Self::ReadBesideCopy | Self::ReadAfterWrite => "RAW",
             Self::WriteInFlight | Self::CopyOverCopy | Self::WriteAfterWrite => "WAW",
             Self::SourceInFlight | Self::WriteAfterRead => "WAR",
         }
     }
 
-    /// Who does what, and what to do about it.
+    /// Who does what, and what to do about it; `blocks` says whether they are threads of different blocks.
     #[must_use]
-    pub fn text(self) -> (&'static str, &'static str) {
+    pub fn text(self, blocks: bool) -> (&'static str, &'static str) {
+        if blocks {
+            return self.between_blocks();
+        }
         match self {
             Self::ReadInFlight => (
                 "reads what an asynchronous copy has not been seen to write",
                 "wait for the copy (and pass a block barrier, if another thread issued it) before reading",
+            ),
+            Self::ReadBesideCopy => (
+                "reads where a copy of another thread writes, and no block barrier lies between",
+                "put a gpu.barrier between the copy's wait and this, if it is to read what is copied; else between this \
+                 and the copy",
             ),
             Self::WriteInFlight => (
                 "writes where an asynchronous copy may still write",
@@ -70,13 +80,32 @@ impl Hazard {
             ),
             Self::WriteAfterRead => (
                 "writes what another thread reads, and no block barrier lies between",
-                "put a gpu.barrier between the read and the write, or give the buffer another slot",
+                "put a gpu.barrier between the read (for a copy: behind its wait) and the write, or give the buffer \
+                 another slot",
             ),
             Self::WriteAfterWrite => (
                 "writes what another thread writes, and no block barrier lies between",
                 "put a gpu.barrier between the two writes, or let one thread write",
             ),
         }
+    }
+}
+
+/// Nothing orders two blocks of a kernel.
+const ORDER_BLOCKS: &str =
+    "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
+
+impl Hazard {
+    fn between_blocks(self) -> (&'static str, &'static str) {
+        let message = match self {
+            Self::ReadInFlight | Self::ReadBesideCopy => "reads what a copy of another block writes",
+            Self::WriteInFlight | Self::CopyOverCopy => "writes where a copy of another block writes",
+            Self::SourceInFlight => "writes what a copy of another block reads",
+            Self::ReadAfterWrite => "reads what another block writes",
+            Self::WriteAfterRead => "writes what another block reads",
+            Self::WriteAfterWrite => "writes what another block writes",
+        };
+        (message, ORDER_BLOCKS)
     }
 }
 
@@ -155,25 +184,38 @@ impl Problem {
 
     /// An asynchronous operation that nobody has waited for when its thread ends.
     #[must_use]
-    pub fn undrained(at: Spot, queue: crate::code::Queue) -> Self {
+    pub fn undrained(at: Spot, queue: crate::code::Queue, committed: bool) -> Self {
         let harmless = queue == crate::code::Queue::CpAsync;
+        let (kind, message, advice) = match (committed, harmless) {
+            (false, _) => (
+                "never-committed",
+                "no group is committed behind this, so that no wait waits for it",
+                "commit a group behind it, if anybody is to see what it copies",
+            ),
+            (true, true) => (
+                "undrained",
+                "the kernel ends and nobody has waited for this",
+                "nothing, if nobody reads what it copies: then the copy can go",
+            ),
+            (true, false) => (
+                "undrained",
+                "the kernel ends and nobody has waited for this",
+                "wait for the queue before the kernel ends",
+            ),
+        };
         Self {
-            kind: "undrained",
+            kind,
             note: harmless,
             at,
             other: None,
-            message: "the kernel ends and nobody has waited for this".into(),
-            advice: if harmless {
-                "harmless; without it the kernel does the same"
-            } else {
-                "wait for the queue before the kernel ends"
-            },
+            message: message.into(),
+            advice,
         }
     }
 
     /// A value of a region that is used before its token is complete.
     #[must_use]
-    pub fn early_use(at: Spot, copy: Spot, region: crate::code::Place) -> Self {
+    pub fn early_use(at: Spot, copy: Spot, region: &crate::code::Place) -> Self {
         Self {
             kind: "early-use",
             note: false,

@@ -5,6 +5,8 @@ use crate::machine::{Reason, Stop};
 use crate::memory::{Buffer, Fault};
 use crate::report::{Problem, Race, Reports, Spot};
 use crate::value::BufferId;
+use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// What it takes to name things.
@@ -15,34 +17,120 @@ pub struct Names<'a> {
     pub buffers: &'a [Buffer],
     /// The iterations that spots refer to.
     pub iterations: &'a [Box<[u32]>],
-    /// How many threads a block has.
-    pub threads_per_block: u32,
+    /// The threads of a block, in x, y and z.
+    pub block: [u32; 3],
+    /// The blocks, in x, y and z.
+    pub grid: [u32; 3],
+}
+
+/// An operation, run once by a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instance {
+    /// The operation's name.
+    pub op: String,
+    /// Where it stands.
+    pub location: String,
+    /// Which thread of its block, counted row by row.
+    pub thread: u32,
+    /// Which block, counted row by row.
+    pub block: u32,
+    /// The thread and block, for people.
+    pub who: String,
+    /// The iteration of each loop around, outermost first, and where the loop stands.
+    pub loops: Vec<(u32, String)>,
+    /// Which instruction it is.
+    instr: u32,
+}
+
+/// The bytes that two operations collide on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bytes {
+    /// The buffer's name.
+    pub buffer: String,
+    /// The first and the last byte of the first time.
+    pub range: (usize, usize),
+    /// The element that the first of them is of, in brackets; nothing if the buffer is no array.
+    pub element: String,
+    /// How many bytes collided, in all.
+    pub count: u64,
+    /// The iterations of the innermost loop in which they did, the first few.
+    pub iterations: Vec<u32>,
+    /// True if there were more.
+    pub more: bool,
+}
+
+/// Something that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// `RAW`, `WAR` or `WAW`, or the name of another kind of mistake.
+    pub kind: &'static str,
+    /// True if it does no harm.
+    pub note: bool,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it; nothing where the message says it.
+    pub advice: String,
+    /// What makes it wrong.
+    pub at: Instance,
+    /// What it collides with.
+    pub against: Option<Instance>,
+    /// What they collide on.
+    pub on: Option<Bytes>,
+}
+
+/// Adds what another run has found, but for what is known: the same of the same operations.
+pub fn merge(all: &mut Vec<Finding>, found: Vec<Finding>) {
+    let same = |a: &Finding, b: &Finding| {
+        let against = |finding: &Finding| finding.against.as_ref().map(|against| against.instr);
+        (a.kind, a.at.instr, against(a)) == (b.kind, b.at.instr, against(b)) && a.message == b.message
+    };
+    for finding in found {
+        if !all.iter().any(|known| same(known, &finding)) {
+            all.push(finding);
+        }
+    }
 }
 
 impl Names<'_> {
-    fn buffer(&self, id: BufferId) -> &str {
-        &self.buffers[id.0 as usize].name
+    /// All that a run has found, and what ended it.
+    #[must_use]
+    pub fn findings(&self, reports: &Reports, stop: Option<&Stop>) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = reports.races().map(|race| self.race(race)).collect();
+        // That nobody waits for a copy is no news where something is wrong for want of it.
+        let racing: HashSet<u32> = reports
+            .races()
+            .flat_map(|race| [race.now.instr, race.before.instr])
+            .collect();
+        let problems = reports.problems();
+        let problems =
+            problems.filter(|problem| problem.kind != "undrained" || !racing.contains(&problem.at.instr));
+        findings.extend(problems.map(|problem| self.problem(problem)));
+        findings.extend(stop.map(|stop| self.stop(stop)));
+        findings
     }
 
-    fn location(&self, spot: Spot) -> &str {
-        &self.code.instrs[spot.instr as usize].place.location
+    fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.0 as usize]
     }
 
-    fn op(&self, spot: Spot) -> &str {
-        &self.code.instrs[spot.instr as usize].place.op
-    }
-
-    /// `thread 3 of block 0, iteration 2 of the scf.for at kernel.mlir:12:5`
-    fn instance(&self, spot: Spot) -> String {
-        let (thread, block) = (
-            spot.thread % self.threads_per_block,
-            spot.thread / self.threads_per_block,
+    fn instance(&self, spot: Spot) -> Instance {
+        let place = &self.code.instrs[spot.instr as usize].place;
+        let per_block = self.block.iter().product::<u32>().max(1);
+        let (thread, block) = (spot.thread % per_block, spot.thread / per_block);
+        let who = format!(
+            "thread {} of block {}",
+            coordinates(thread, self.block),
+            coordinates(block, self.grid)
         );
-        let mut text = format!("thread {thread} of block {block}");
-        for (iteration, place) in self.loops(spot) {
-            let _ = write!(text, ", iteration {iteration} of the {place}");
+        Instance {
+            op: place.op.to_string(),
+            location: place.location.to_string(),
+            thread,
+            block,
+            who,
+            loops: self.loops(spot),
+            instr: spot.instr,
         }
-        text
     }
 
     /// The iteration of each loop around, and the loop.
@@ -61,13 +149,11 @@ impl Names<'_> {
     /// The iterations of the innermost loop in which a race was seen, if it was in several.
     fn innermost(&self, race: &Race) -> Vec<u32> {
         let depth = self.code.instrs[race.now.instr as usize].loops.len();
-        let mut seen: Vec<u32> = race
-            .iterations
-            .iter()
+        let entries = race.iterations.iter();
+        let mut seen: Vec<u32> = entries
             .filter_map(|&entry| {
-                self.iterations[entry as usize]
-                    .get(depth.checked_sub(1)?)
-                    .copied()
+                let counters = &self.iterations[entry as usize];
+                counters.get(depth.checked_sub(1)?).copied()
             })
             .collect();
         seen.sort_unstable();
@@ -75,176 +161,281 @@ impl Names<'_> {
         seen
     }
 
-    /// The report for people.
-    #[must_use]
-    pub fn text(&self, reports: &Reports) -> String {
-        let mut text = String::new();
-        for race in reports.races() {
-            self.race(&mut text, race);
+    fn race(&self, race: &Race) -> Finding {
+        let (at, against) = (self.instance(race.now), self.instance(race.before));
+        let (message, advice) = race.hazard.text(at.block != against.block);
+        let buffer = self.buffer(race.buffer);
+        Finding {
+            kind: race.hazard.kind(),
+            note: false,
+            message: message.into(),
+            advice: advice.into(),
+            at,
+            against: Some(against),
+            on: Some(Bytes {
+                buffer: buffer.name.clone(),
+                range: race.bytes,
+                element: element(buffer, race.bytes.0),
+                count: race.count,
+                iterations: self.innermost(race),
+                more: race.more,
+            }),
         }
-        for problem in reports.problems() {
-            self.problem(&mut text, problem);
-        }
-        text
     }
 
-    fn race(&self, text: &mut String, race: &Race) {
-        let (message, advice) = race.hazard.text();
-        let Race {
-            now,
-            before,
-            bytes: (first, last),
-            ..
-        } = *race;
-        let _ = writeln!(
-            text,
-            "{}: error: {} race: {} {message}",
-            self.location(now),
-            race.hazard.kind(),
-            self.op(now)
-        );
-        let _ = writeln!(text, "  this:    {}", self.instance(now));
-        let seen = self.innermost(race);
-        if let [first, .., last] = seen.as_slice() {
-            let whole = seen.len() == (last - first + 1) as usize;
-            let numbers: Vec<String> = seen.iter().map(ToString::to_string).collect();
-            let numbers = if whole {
-                format!("{first} to {last}")
-            } else {
-                numbers.join(", ")
-            };
-            let more = if race.more { ", and more" } else { "" };
-            let _ = writeln!(text, "           seen in iterations {numbers}{more}");
+    fn problem(&self, problem: &Problem) -> Finding {
+        Finding {
+            kind: problem.kind,
+            note: problem.note,
+            message: problem.message.clone(),
+            advice: problem.advice.into(),
+            at: self.instance(problem.at),
+            against: problem.other.map(|other| self.instance(other)),
+            on: None,
         }
-        let _ = writeln!(
-            text,
-            "  against: {} at {}, {}",
-            self.op(before),
-            self.location(before),
-            self.instance(before)
-        );
-        let more = race.count - u64::try_from(last - first + 1).unwrap_or(0);
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!(" the first time; {more} more bytes later")
-        };
-        let _ = writeln!(
-            text,
-            "  on:      bytes {first} to {last} of {}{more}",
-            self.buffer(race.buffer)
-        );
-        let _ = writeln!(text, "  mend it: {advice}");
-    }
-
-    fn problem(&self, text: &mut String, problem: &Problem) {
-        let severity = if problem.note { "note" } else { "error" };
-        let _ = writeln!(
-            text,
-            "{}: {severity}: {}: {}",
-            self.location(problem.at),
-            self.op(problem.at),
-            problem.message
-        );
-        let _ = writeln!(text, "  this:    {}", self.instance(problem.at));
-        if let Some(other) = problem.other {
-            let _ = writeln!(
-                text,
-                "  against: {} at {}, {}",
-                self.op(other),
-                self.location(other),
-                self.instance(other)
-            );
-        }
-        let _ = writeln!(text, "  mend it: {}", problem.advice);
     }
 
     /// Why a run ended early.
     #[must_use]
-    pub fn stop(&self, stop: &Stop) -> String {
-        format!(
-            "{}: error: {}: {}\n  this:    {}\n",
-            self.location(stop.spot),
-            self.op(stop.spot),
-            self.reason(&stop.reason),
-            self.instance(stop.spot)
-        )
+    pub fn stop(&self, stop: &Stop) -> Finding {
+        let (kind, message) = self.reason(&stop.reason);
+        Finding {
+            kind,
+            note: false,
+            message,
+            advice: String::new(),
+            at: self.instance(stop.spot),
+            against: None,
+            on: None,
+        }
     }
 
-    fn reason(&self, reason: &Reason) -> String {
+    fn reason(&self, reason: &Reason) -> (&'static str, String) {
         match reason {
-            Reason::Fault(Fault::OutOfBounds {
-                buffer,
-                offset,
-                bytes,
-            }) => format!(
-                "{bytes} bytes from byte {offset} on are not inside of {}, which has {}",
-                self.buffer(*buffer),
-                self.buffers[buffer.0 as usize].data.len()
-            ),
-            Reason::Fault(Fault::Misaligned {
-                buffer,
-                offset,
-                align,
-            }) => format!(
-                "byte {offset} of {}, which is aligned to {}, is not aligned to {align}",
-                self.buffer(*buffer),
-                self.buffers[buffer.0 as usize].align
-            ),
-            Reason::Scalar(error) => error.to_string(),
-            Reason::Poison => "an operand holds no value on this path".into(),
-            Reason::Kind(what) => format!("an operand is not {what}"),
-            Reason::Budget => "the thread has run longer than its budget allows; does it end?".into(),
-            Reason::Assert(message) => format!("the assertion failed: {message}"),
-            Reason::Size { bytes, of } => format!("{bytes} bytes can't be copied, only multiples of {of}"),
+            Reason::Fault(fault) => self.fault(fault),
+            Reason::Scalar(error) => ("undefined", error.to_string()),
+            Reason::Poison => ("undefined", "an operand holds no value on this path".into()),
+            Reason::Kind(what) => ("undefined", format!("an operand is not {what}")),
+            Reason::Budget => {
+                let message = "the thread has run longer than --budget allows; does it end?";
+                ("endless", message.into())
+            }
+            Reason::Step => ("undefined", "the step of the loop is not positive".into()),
+            Reason::Assert(message) => ("assertion", format!("the assertion failed: {message}")),
+            Reason::Size { bytes, of } => {
+                let message = format!("{bytes} bytes can't be copied, only multiples of {of}");
+                ("bad-count", message)
+            }
+            Reason::Count { read, written } => {
+                let message =
+                    format!("is to read {read} of the {written} that it writes; 0 to {written} can be");
+                ("bad-count", message)
+            }
+            Reason::Mismatch { dim, size, expected } => {
+                let message =
+                    format!("dimension {dim} of the memref has size {size}, and its type says {expected}");
+                ("mismatch", message)
+            }
+            Reason::Room => {
+                let message = "there is no room for a buffer of this size: all of them have 1 GiB";
+                ("too-large", message.into())
+            }
             Reason::PartialWarp => {
-                "the warp is not complete, and all of its 32 threads have to take part".into()
+                let message = "the warp is not complete, and all of its 32 threads have to take part";
+                ("divergent-warp", message.into())
             }
         }
     }
 
-    /// The report for tools: an object per finding.
+    fn fault(&self, fault: &Fault) -> (&'static str, String) {
+        match *fault {
+            Fault::Index {
+                buffer,
+                index,
+                dim,
+                size,
+            } => {
+                let name = &self.buffer(buffer).name;
+                let message = format!(
+                    "index {index} is out of bounds: dimension {dim} of this view of {name} has size {size}"
+                );
+                ("out-of-bounds", message)
+            }
+            Fault::Freed { buffer } => {
+                let message = format!("{} was deallocated before", self.buffer(buffer).name);
+                ("use-after-free", message)
+            }
+            Fault::OutOfBounds {
+                buffer,
+                offset,
+                bytes,
+            } => {
+                let buffer = self.buffer(buffer);
+                let (name, size) = (&buffer.name, buffer.data.len());
+                let hint = match name.as_str() {
+                    "dynamic workgroup memory" => " (--dynamic-workgroup gives it more)",
+                    _ => "",
+                };
+                let message = format!(
+                    "{bytes} bytes from byte {offset} on are not inside of {name}, which has {size} bytes{hint}"
+                );
+                ("out-of-bounds", message)
+            }
+            Fault::Misaligned {
+                buffer,
+                offset,
+                align,
+            } => {
+                let Buffer { name, align: has, .. } = self.buffer(buffer);
+                let message = if align > *has as usize {
+                    format!("{name} is aligned to {has} bytes, and the access needs {align}")
+                } else {
+                    format!("byte {offset} of {name} is no multiple of {align}, which the access needs")
+                };
+                ("misaligned", message)
+            }
+        }
+    }
+}
+
+/// `3`, or `3 = (3, 0, 0)` where there is more than one dimension.
+fn coordinates(number: u32, sizes: [u32; 3]) -> String {
+    let [x, y, z] = sizes;
+    if y * z == 1 {
+        return number.to_string();
+    }
+    let (i, j, k) = (number % x, number / x % y, number / x / y);
+    format!("{number} = ({i}, {j}, {k})")
+}
+
+/// The element that a byte of a buffer is of, as in `[1, 3]`; nothing if the buffer is no array.
+fn element(buffer: &Buffer, byte: usize) -> String {
+    let Some(array) = &buffer.array else {
+        return String::new();
+    };
+    if array.sizes.is_empty() {
+        return String::new();
+    }
+    let mut number = i64::try_from(byte / array.element.max(1)).unwrap_or(0);
+    let mut indices = Vec::new();
+    for size in array.sizes.iter().rev() {
+        indices.push((number % size.max(&1)).to_string());
+        number /= size.max(&1);
+    }
+    indices.reverse();
+    format!("[{}]", indices.join(", "))
+}
+
+impl Instance {
+    /// `thread 3 of block 0, iteration 2 of the scf.for at kernel.mlir:12:5`
+    fn text(&self) -> String {
+        let mut text = self.who.clone();
+        for (iteration, place) in &self.loops {
+            let _ = write!(text, ", iteration {iteration} of the {place}");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let loops: Vec<Value> = self
+            .loops
+            .iter()
+            .map(|(iteration, place)| json!({ "loop": place, "iteration": iteration }))
+            .collect();
+        json!({
+            "op": self.op,
+            "location": self.location,
+            "thread": self.thread,
+            "block": self.block,
+            "loops": loops,
+        })
+    }
+}
+
+impl Finding {
+    /// The report for people: several lines.
     #[must_use]
-    pub fn json(&self, reports: &Reports) -> serde_json::Value {
-        let spot = |spot: Spot| {
-            let loops: Vec<_> = self
-                .loops(spot)
-                .into_iter()
-                .map(|(iteration, place)| serde_json::json!({ "loop": place, "iteration": iteration }))
-                .collect();
-            serde_json::json!({
-                "op": self.op(spot),
-                "location": self.location(spot),
-                "thread": spot.thread % self.threads_per_block,
-                "block": spot.thread / self.threads_per_block,
-                "loops": loops,
-            })
+    pub fn text(&self) -> String {
+        let severity = if self.note { "note" } else { "error" };
+        let (location, op) = (&self.at.location, &self.at.op);
+        let mut text = match &self.on {
+            Some(_) => format!(
+                "{location}: {severity}: {} race: {op} {}\n",
+                self.kind, self.message
+            ),
+            None => format!("{location}: {severity}: {op}: {}\n", self.message),
         };
-        let races = reports.races().map(|race| {
-            let (message, advice) = race.hazard.text();
-            serde_json::json!({
-                "kind": race.hazard.kind(),
-                "severity": "error",
-                "message": message,
-                "advice": advice,
-                "at": spot(race.now),
-                "against": spot(race.before),
-                "buffer": self.buffer(race.buffer),
-                "bytes": [race.bytes.0, race.bytes.1],
-                "count": race.count,
-                "iterations": self.innermost(race),
-            })
+        let _ = writeln!(text, "  this:    {}", self.at.text());
+        if let Some(on) = &self.on {
+            on.seen(&mut text);
+        }
+        if let Some(against) = &self.against {
+            let (op, location) = (&against.op, &against.location);
+            let _ = writeln!(text, "  against: {op} at {location}, {}", against.text());
+        }
+        if let Some(on) = &self.on {
+            on.place(&mut text);
+        }
+        if !self.advice.is_empty() {
+            let _ = writeln!(text, "  mend it: {}", self.advice);
+        }
+        text
+    }
+
+    /// The report for tools.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut object = json!({
+            "kind": self.kind,
+            "severity": if self.note { "note" } else { "error" },
+            "message": self.message,
+            "advice": self.advice,
+            "at": self.at.json(),
+            "against": self.against.as_ref().map(Instance::json),
         });
-        let problems = reports.problems().map(|problem| {
-            serde_json::json!({
-                "kind": problem.kind,
-                "severity": if problem.note { "note" } else { "error" },
-                "message": problem.message,
-                "advice": problem.advice,
-                "at": spot(problem.at),
-                "against": problem.other.map(spot),
-            })
-        });
-        races.chain(problems).collect()
+        if let Some(on) = &self.on {
+            object["buffer"] = on.buffer.as_str().into();
+            object["bytes"] = json!([on.range.0, on.range.1]);
+            object["element"] = on.element.as_str().into();
+            object["count"] = on.count.into();
+            object["iterations"] = json!(on.iterations);
+            object["more_iterations"] = on.more.into();
+        }
+        object
+    }
+}
+
+impl Bytes {
+    fn seen(&self, text: &mut String) {
+        let [first, .., last] = self.iterations.as_slice() else {
+            return;
+        };
+        let whole = self.iterations.len() == (last - first + 1) as usize;
+        let numbers: Vec<String> = self.iterations.iter().map(ToString::to_string).collect();
+        let numbers = if whole {
+            format!("{first} to {last}")
+        } else {
+            numbers.join(", ")
+        };
+        let more = if self.more { ", and more" } else { "" };
+        let _ = writeln!(text, "           seen in iterations {numbers}{more}");
+    }
+
+    fn place(&self, text: &mut String) {
+        let (first, last) = self.range;
+        let more = self.count - u64::try_from(last - first + 1).unwrap_or(0);
+        let more = match more {
+            0 => String::new(),
+            more => format!(" the first time; {more} more bytes later"),
+        };
+        let element = match self.element.as_str() {
+            "" => String::new(),
+            element => format!(" (from element {element} on)"),
+        };
+        let _ = writeln!(
+            text,
+            "  on:      bytes {first} to {last} of {}{element}{more}",
+            self.buffer
+        );
     }
 }

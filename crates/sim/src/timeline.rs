@@ -134,7 +134,12 @@ impl Timeline {
     pub(crate) fn step(&mut self, code: &Code, t: usize, instr: u32, iterations: u32) {
         let Some(warp) = Self::warp(t) else { return };
         let cost = match code.instrs[instr as usize].op {
-            Op::Load { .. } | Op::Store { .. } | Op::LdMatrix { .. } => self.costs.access,
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::LoadTile { .. }
+            | Op::StoreTile { .. }
+            | Op::Atomic { .. }
+            | Op::LdMatrix { .. } => self.costs.access,
             Op::Mma { .. } => self.costs.mma,
             // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
             Op::Jump(_)
@@ -142,6 +147,9 @@ impl Timeline {
             | Op::Moves(_)
             | Op::Set { .. }
             | Op::SubView { .. }
+            | Op::Positive { .. }
+            | Op::Guard { .. }
+            | Op::Check { .. }
             | Op::Window { .. } => 0,
             _ => self.costs.issue,
         };

@@ -1,5 +1,8 @@
 //! Types and values of the interpreter.
 
+use crate::code::Place;
+use crate::memory::Array;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The type of a number. Numbers are kept as bits, in the low end of a `u64`.
@@ -20,6 +23,23 @@ pub enum Elem {
 impl Elem {
     /// `index`, and the bits of a pointer.
     pub const INDEX: Self = Self::Int(64);
+
+    /// The types of NumPy that have these bits, the closest first.
+    #[must_use]
+    pub fn npy_kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::F16 => &["<f2"],
+            // NumPy has no such type.
+            Self::BF16 => &["<u2", "<V2", "|V2"],
+            Self::F32 => &["<f4"],
+            Self::F64 => &["<f8"],
+            Self::Int(1) => &["|b1"],
+            Self::Int(..=8) => &["|i1", "|u1"],
+            Self::Int(..=16) => &["<i2", "<u2"],
+            Self::Int(..=32) => &["<i4", "<u4"],
+            Self::Int(_) => &["<i8", "<u8"],
+        }
+    }
 
     /// How many bytes the number takes in memory.
     #[must_use]
@@ -90,8 +110,18 @@ pub struct View {
     pub lanes: u32,
 }
 
+/// The strides of a buffer without gaps.
+#[must_use]
+pub fn row_by_row(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1_i64; sizes.len()];
+    for i in (1..sizes.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(sizes[i].max(0));
+    }
+    strides
+}
+
 /// The most bytes that a buffer has; more is a mistake, or nothing for an interpreter.
-const MAX_BYTES: i64 = 1 << 32;
+const MAX_BYTES: i64 = 1 << 30;
 
 impl View {
     /// How many bytes lie between the first and the last element, both included; `None` if no buffer is that large, or
@@ -110,6 +140,49 @@ impl View {
         }
         let bytes = last.checked_add(1)?.checked_mul(self.elem_bytes())?;
         usize::try_from(bytes).ok().filter(|_| bytes <= MAX_BYTES)
+    }
+
+    /// The bytes of each element in its buffer, row by row.
+    pub fn elements(&self) -> impl Iterator<Item = Range<usize>> {
+        let count = self.sizes.iter().product::<i64>();
+        let bytes = usize::try_from(self.elem_bytes()).unwrap_or(0);
+        (0..count).map(move |mut number| {
+            let mut at = self.offset;
+            for (size, stride) in self.sizes.iter().zip(&self.strides).rev() {
+                at += number % size * stride;
+                number /= size;
+            }
+            let start = usize::try_from(self.element(at).offset).unwrap_or(0);
+            start..start + bytes
+        })
+    }
+
+    /// What a buffer is that holds just this; `None` if there are gaps.
+    #[must_use]
+    pub fn array(&self) -> Option<Array> {
+        let dense = self.strides == row_by_row(&self.sizes);
+        dense.then(|| Array {
+            sizes: self.sizes.clone(),
+            element: self.elem.bytes() * self.lanes as usize,
+        })
+    }
+
+    /// The address of the element so far from the base. One that no buffer has is out of every buffer's bounds.
+    #[must_use]
+    pub fn element(&self, at: i64) -> Pointer {
+        let bytes = at.checked_mul(self.elem_bytes());
+        Pointer {
+            buffer: self.buffer,
+            offset: bytes
+                .and_then(|bytes| self.base.checked_add(bytes))
+                .unwrap_or(i64::MIN),
+        }
+    }
+
+    /// What the address of an element is a multiple of: all of it, if it is a vector.
+    #[must_use]
+    pub fn elem_align(&self) -> usize {
+        (self.elem.bytes() * self.lanes as usize).next_power_of_two()
     }
 
     /// The bytes of one element.
@@ -144,6 +217,19 @@ pub enum Value {
     Pointer(Pointer),
     /// Copies that are complete when the token is.
     Token(Rc<[CopyId]>),
+    /// A value of an `async.region`, which may be handed on but not used before a token is complete.
+    Guarded(Rc<Guarded>),
+}
+
+/// A value that a region yields.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Guarded {
+    /// The value.
+    pub value: Value,
+    /// What the region's token stands for.
+    pub copies: Vec<CopyId>,
+    /// Where the region stands.
+    pub region: Place,
 }
 
 impl Value {

@@ -37,6 +37,7 @@ fn examples() -> Vec<Example> {
             Some(Argument::Number(2.0)),
         ],
         budget: 1 << 24,
+        seed: 1,
     };
     vec![
         Example {
@@ -59,11 +60,12 @@ fn examples() -> Vec<Example> {
                 block: [128, 1, 1],
                 dynamic_workgroup: 65536,
                 arguments: vec![
-                    Some(buffer(&[128, 256], Fill::Random(1))),
-                    Some(buffer(&[256, 128], Fill::Random(2))),
+                    Some(buffer(&[128, 256], Fill::Random)),
+                    Some(buffer(&[256, 128], Fill::Random)),
                     Some(buffer(&[128, 128], Fill::Zero)),
                 ],
                 budget: 1 << 24,
+                seed: 1,
             },
             slots: 4,
         },

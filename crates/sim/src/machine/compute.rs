@@ -1,11 +1,11 @@
 //! The instructions that a thread runs on its own: arithmetic, memory accesses, views.
 
 use super::{Machine, Reason, garbage};
-use crate::code::{Access, Index, Op, Reg};
+use crate::code::{Access, Op, Reg};
 use crate::memory::Space;
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
-use crate::value::{BufferId, Elem, Pointer, Value, View};
+use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -19,6 +19,77 @@ impl Machine<'_> {
                 vector,
             } => (*to, self.load(t, from, *count, *vector)?),
             Op::Store { value, to } => return self.store(t, *value, to),
+            Op::LoadTile {
+                to,
+                from,
+                tile,
+                padding,
+            } => (*to, self.load_tile(t, from, tile, *padding)?),
+            Op::StoreTile { value, to, tile } => return self.store_tile(t, *value, to, tile),
+            Op::Atomic {
+                to,
+                at,
+                value,
+                f,
+                elem,
+            } => (*to, self.atomic(t, at, *value, (*f, *elem))?),
+            Op::Extract { to, vector, index } => {
+                let (numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
+                let number = usize::try_from(index).ok().and_then(|i| numbers.get(i));
+                (*to, number.map_or(Value::Poison, |number| Value::Bits(*number)))
+            }
+            Op::Insert {
+                to,
+                value,
+                vector,
+                index,
+            } => {
+                let (mut numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
+                let value = self.bits(t, *value)?;
+                let number = usize::try_from(index).ok().and_then(|i| numbers.get_mut(i));
+                let result = number.map(|number| *number = value);
+                (
+                    *to,
+                    result.map_or(Value::Poison, |()| Value::Vector(numbers.into())),
+                )
+            }
+            Op::Bitcast {
+                to,
+                vector,
+                from,
+                into,
+            } => {
+                let numbers = self.numbers(t, *vector)?;
+                let bytes: Vec<u8> = numbers
+                    .iter()
+                    .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
+                    .collect();
+                let numbers = bytes.chunks_exact(into.bytes());
+                (
+                    *to,
+                    Value::Vector(numbers.map(|bytes| into.from_bytes(bytes)).collect()),
+                )
+            }
+            Op::Positive { step, elem } => {
+                let width = if let Elem::Int(width) = elem { *width } else { 64 };
+                return match scalar::signed(width, self.bits(t, *step)?) {
+                    ..=0 => Err(Reason::Step),
+                    _ => Ok(()),
+                };
+            }
+            Op::Free { view } => {
+                let view = self.view(t, *view)?;
+                self.memory.free(view.buffer);
+                return Ok(());
+            }
+            Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
+            Op::Reduce {
+                to,
+                vector,
+                start,
+                f,
+                elem,
+            } => (*to, self.reduce(t, *vector, *start, (*f, *elem))?),
             Op::Alloc {
                 to,
                 sizes,
@@ -31,7 +102,12 @@ impl Machine<'_> {
                 let size = usize::try_from(index).ok().and_then(|i| view.sizes.get(i));
                 (*to, Value::int(*size.ok_or(Reason::Kind("a dimension"))?))
             }
-            Op::SubView { to, .. } | Op::Window { to, .. } => (*to, self.reshape(t, op)?),
+            Op::SubView { to, .. }
+            | Op::Window { to, .. }
+            | Op::Reinterpret { to, .. }
+            | Op::Permute { to, .. }
+            | Op::Collapse { to, .. }
+            | Op::Expand { to, .. } => (*to, self.reshape(t, op)?),
             Op::Pick {
                 to,
                 from,
@@ -70,17 +146,16 @@ impl Machine<'_> {
             return Ok(Value::Pointer(pointer));
         }
         let mut bits = [0; 3];
-        let vector = args
-            .iter()
-            .find_map(|arg| match &self.threads[t].regs[arg.0 as usize] {
-                Value::Vector(numbers) => Some(numbers.len()),
-                _ => None,
-            });
+        let vector = args.iter().find_map(|arg| match self.value(t, *arg) {
+            Ok(Value::Vector(numbers)) => Some(numbers.len()),
+            _ => None,
+        });
         let Some(len) = vector else {
             for (bits, arg) in bits.iter_mut().zip(args) {
                 *bits = self.bits(t, *arg)?;
             }
-            return Ok(Value::Bits(scalar::eval(f, elem, bits)?));
+            let result = scalar::eval(f, elem, bits)?;
+            return Ok(result.map_or(Value::Poison, Value::Bits));
         };
         let args: Vec<&Value> = args
             .iter()
@@ -95,7 +170,11 @@ impl Machine<'_> {
                     _ => return Err(Reason::Kind("a number")),
                 };
             }
-            out.push(scalar::eval(f, elem, bits)?);
+            match scalar::eval(f, elem, bits)? {
+                Some(bits) => out.push(bits),
+                // Who uses any of it may use this.
+                None => return Ok(Value::Poison),
+            }
         }
         Ok(Value::Vector(out.into()))
     }
@@ -125,9 +204,10 @@ impl Machine<'_> {
         let (at, view) = self.address(t, from)?;
         let numbers = view.lanes as usize * count as usize;
         let size = view.elem.bytes();
+        Self::in_row(&view, self.last_index(t, from)?, count)?;
         let actor = self.actor(t);
         self.note_step(t, Kind::Load, Some(at));
-        let bytes = self.memory.read(actor, at, numbers * size, size)?;
+        let bytes = self.memory.read(actor, at, numbers * size, view.elem_align())?;
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
         }
@@ -145,9 +225,12 @@ impl Machine<'_> {
         for number in self.numbers(t, value)? {
             bytes.extend_from_slice(&number.to_le_bytes()[..size]);
         }
+        let count = bytes.len() / size / view.lanes.max(1) as usize;
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Self::in_row(&view, self.last_index(t, to)?, count)?;
         let actor = self.actor(t);
         self.note_step(t, Kind::Store, Some(at));
-        Ok(self.memory.write(actor, at, &bytes, size)?)
+        Ok(self.memory.write(actor, at, &bytes, view.elem_align())?)
     }
 
     fn alloc(
@@ -161,10 +244,9 @@ impl Machine<'_> {
         let mut dynamic = dynamic.iter();
         let mut known = Vec::with_capacity(sizes.len());
         for size in sizes {
-            known.push(match (size, dynamic.next()) {
-                (Some(size), _) => *size,
-                (None, Some(reg)) => self.int(t, *reg)?,
-                (None, None) => return Err(Reason::Kind("a size")),
+            known.push(match size {
+                Some(size) => *size,
+                None => self.int(t, *dynamic.next().ok_or(Reason::Kind("a size"))?)?,
             });
         }
         let mut view = View {
@@ -176,67 +258,10 @@ impl Machine<'_> {
             elem,
             lanes,
         };
-        let bytes = view
-            .span_bytes()
-            .ok_or(Reason::Kind("a size that a buffer has"))?;
-        view.buffer = self
-            .memory
-            .add("a private buffer".into(), Space::Private, 16, garbage(bytes));
-        Ok(Value::View(Rc::new(view)))
-    }
-
-    fn indices(&self, t: usize, indices: &[Index]) -> Result<Vec<i64>, Reason> {
-        indices.iter().map(|index| self.index(t, *index)).collect()
-    }
-
-    fn reshape(&self, t: usize, op: &Op) -> Result<Value, Reason> {
-        let view = match op {
-            Op::SubView {
-                view,
-                offsets,
-                sizes,
-                strides,
-                dropped,
-                ..
-            } => {
-                let mut view = View::clone(&*self.view(t, *view)?);
-                let (offsets, sizes) = (self.indices(t, offsets)?, self.indices(t, sizes)?);
-                let steps = self.indices(t, strides)?;
-                for (offset, stride) in offsets.iter().zip(&view.strides) {
-                    view.offset = view.offset.wrapping_add(offset.wrapping_mul(*stride));
-                }
-                let keeps = |i: &usize| !dropped.contains(i);
-                view.strides = (0..view.strides.len())
-                    .filter(keeps)
-                    .map(|i| view.strides[i].wrapping_mul(steps[i]))
-                    .collect();
-                view.sizes = (0..sizes.len()).filter(keeps).map(|i| sizes[i]).collect();
-                view
-            }
-            Op::Window {
-                view,
-                shift,
-                sizes,
-                strides,
-                elem,
-                lanes,
-                ..
-            } => {
-                let mut view = View::clone(&*self.view(t, *view)?);
-                if let Some(shift) = shift {
-                    view.base += view.offset * view.elem_bytes() + self.int(t, *shift)?;
-                    view.offset = 0;
-                }
-                view.sizes = self.indices(t, sizes)?;
-                view.strides = match strides {
-                    Some(strides) => strides.to_vec(),
-                    None => row_by_row(&view.sizes),
-                };
-                (view.elem, view.lanes) = (*elem, *lanes);
-                view
-            }
-            _ => return Err(Reason::Kind("a view")),
-        };
+        let bytes = view.span_bytes().filter(|bytes| self.memory.has_room(*bytes));
+        let bytes = bytes.ok_or(Reason::Room)?;
+        let (name, array) = ("a private buffer".into(), view.array());
+        view.buffer = self.memory.add(name, Space::Private, 16, garbage(bytes), array);
         Ok(Value::View(Rc::new(view)))
     }
 
@@ -247,7 +272,10 @@ impl Machine<'_> {
             .collect::<Result<_, _>>()?;
         let get = |&(source, i): &(u32, u32)| match sources[source as usize] {
             Value::Bits(bits) => Ok(*bits),
-            Value::Vector(numbers) => Ok(numbers[i as usize]),
+            Value::Vector(numbers) => numbers
+                .get(i as usize)
+                .copied()
+                .ok_or(Reason::Kind("as long a vector")),
             _ => Err(Reason::Kind("a vector")),
         };
         if number {
@@ -257,21 +285,39 @@ impl Machine<'_> {
         Ok(Value::Vector(picked?))
     }
 
-    /// The address of the first number of an access, for a check that it is there.
-    pub(super) fn row(&mut self, t: usize, access: &Access, bytes: usize) -> Result<Vec<u8>, Reason> {
-        let (at, _): (Pointer, _) = self.address(t, access)?;
-        let actor = self.actor(t);
-        self.note_step(t, Kind::Load, Some(at));
-        Ok(self.memory.read(actor, at, bytes, bytes)?.to_vec())
+    /// Checks what is said of a memref.
+    fn check(&self, t: usize, view: Reg, sizes: &[Option<i64>], align: usize) -> Result<(), Reason> {
+        let view = self.view(t, view)?;
+        for (dim, (size, expected)) in view.sizes.iter().zip(sizes).enumerate() {
+            if let Some(expected) = expected.filter(|expected| expected != size) {
+                return Err(Reason::Mismatch {
+                    dim,
+                    size: *size,
+                    expected,
+                });
+            }
+        }
+        self.memory.check(view.element(view.offset), 0, align)?;
+        Ok(())
     }
-}
 
-/// The strides of a buffer without gaps.
-#[must_use]
-pub fn row_by_row(sizes: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1_i64; sizes.len()];
-    for i in (1..sizes.len()).rev() {
-        strides[i - 1] = strides[i].saturating_mul(sizes[i].max(0));
+    fn reduce(
+        &self,
+        t: usize,
+        vector: Reg,
+        start: Option<Reg>,
+        (f, elem): (Scalar, Elem),
+    ) -> Result<Value, Reason> {
+        let numbers = self.numbers(t, vector)?;
+        let start = start.map(|start| self.bits(t, start)).transpose()?;
+        let mut all = start.into_iter().chain(numbers);
+        let mut result = all.next().ok_or(Reason::Kind("a vector with numbers"))?;
+        for number in all {
+            let Some(next) = scalar::eval(f, elem, [result, number, 0])? else {
+                return Ok(Value::Poison);
+            };
+            result = next;
+        }
+        Ok(Value::Bits(result))
     }
-    strides
 }

@@ -1,9 +1,8 @@
 //! The asynchronous instructions: what is in flight, and what a wait completes.
 
 use super::{Machine, Reason};
-use crate::code::{Op, Queue};
-use crate::report::Problem;
-use crate::value::{CopyId, Value};
+use crate::code::{Op, Queue, Reg};
+use crate::value::{CopyId, Guarded, Value};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -22,13 +21,14 @@ struct Fifo {
 }
 
 impl Queues {
-    /// What is left, and where.
-    pub fn left(self) -> Vec<(Queue, CopyId)> {
+    /// What is left, where, and whether a group was committed for it.
+    pub fn left(self) -> Vec<(Queue, CopyId, bool)> {
         let names = [Queue::CpAsync, Queue::Bulk, Queue::Wgmma];
         let mut left = Vec::new();
         for (fifo, name) in self.queues.into_iter().zip(names) {
             let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
-            left.extend(groups.chain(fifo.open).map(|id| (name, id)));
+            left.extend(groups.map(|id| (name, id, true)));
+            left.extend(fifo.open.into_iter().map(|id| (name, id, false)));
         }
         left
     }
@@ -47,17 +47,19 @@ impl Machine<'_> {
                 token,
                 queue,
             } => {
-                let ends = (self.target(t, from)?, self.target(t, to)?);
                 let bytes = self.index(t, *bytes)?;
                 let written = usize::try_from(bytes).map_err(|_| Reason::Kind("a number of bytes"))?;
                 if written % *align as usize != 0 {
                     return Err(Reason::Size { bytes, of: *align });
                 }
                 let read = match read {
-                    Some(reg) => self.bits(t, *reg)?.saturating_mul(u64::from(*unit)),
-                    None => u64::MAX,
+                    Some(reg) => self.read_bytes(t, *reg, i64::from(*unit), bytes)?,
+                    None => written,
                 };
-                let read = usize::try_from(read).map_or(written, |read| read.min(written));
+                let to = self.target(t, to)?;
+                // Nothing is read from anywhere: the source may be out of bounds.
+                let from = if read == 0 { to } else { self.target(t, from)? };
+                let ends = (from, to);
                 let id = self
                     .memory
                     .issue(self.actor(t), ends, (read, written), *align as usize)?;
@@ -111,17 +113,29 @@ impl Machine<'_> {
                 let copies = self.copies(t, from)?;
                 self.set(t, *to, Value::Token(copies.into()));
             }
-            Op::Guard { token, region } => {
+            Op::Guard { value, token } => {
                 let copies = self.copies(t, &[*token])?;
-                if let Some(id) = copies.into_iter().find(|id| !self.memory.is_complete(*id)) {
-                    let (spot, copy) = (self.spot(t), self.memory.issuer(id));
-                    let problem = Problem::early_use(spot, copy, region.clone());
-                    self.memory.reports.problem(problem);
-                }
+                let region = self.code.instrs[self.threads[t].pc].place.clone();
+                let inner = self.threads[t].regs[value.0 as usize].clone();
+                let guarded = Guarded {
+                    value: inner,
+                    copies,
+                    region,
+                };
+                self.set(t, *value, Value::Guarded(Rc::new(guarded)));
             }
             _ => return Err(Reason::Kind("an asynchronous instruction")),
         }
         Ok(())
+    }
+
+    /// The bytes that a copy of `written` bytes reads, from a register that counts in `unit` bytes.
+    fn read_bytes(&self, t: usize, reg: Reg, unit: i64, written: i64) -> Result<usize, Reason> {
+        let (read, written) = (self.int(t, reg)?, written / unit);
+        if !(0..=written).contains(&read) {
+            return Err(Reason::Count { read, written });
+        }
+        Ok(usize::try_from(read * unit).unwrap_or(0))
     }
 
     /// Thread `t` observes that copies are complete.

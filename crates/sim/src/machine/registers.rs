@@ -11,8 +11,21 @@ impl Machine<'_> {
         self.threads[t].regs[to.0 as usize] = value;
     }
 
+    /// What a register holds, to be used and not only handed on.
     pub(super) fn value(&self, t: usize, reg: Reg) -> Result<&Value, Reason> {
-        match &self.threads[t].regs[reg.0 as usize] {
+        let mut value = &self.threads[t].regs[reg.0 as usize];
+        // A region's value may be that of a region inside.
+        while let Value::Guarded(guarded) = value {
+            if let Some(&copy) = guarded
+                .copies
+                .iter()
+                .find(|copy| !self.memory.is_complete(**copy))
+            {
+                self.early.borrow_mut().push((copy, guarded.region.clone()));
+            }
+            value = &guarded.value;
+        }
+        match value {
             Value::Poison => Err(Reason::Poison),
             value => Ok(value),
         }
@@ -77,22 +90,20 @@ impl Machine<'_> {
     pub(super) fn address(&self, t: usize, access: &Access) -> Result<(Pointer, Rc<View>), Reason> {
         let view = self.view(t, access.view)?;
         let mut at = view.offset;
-        for ((index, stride), size) in access.indices.iter().zip(&view.strides).zip(&view.sizes) {
+        for (dim, index) in access.indices.iter().enumerate() {
+            let (stride, size) = (&view.strides[dim], &view.sizes[dim]);
             let index = self.int(t, *index)?;
             if index < 0 || index >= *size {
-                return Err(Reason::Fault(Fault::OutOfBounds {
+                return Err(Reason::Fault(Fault::Index {
                     buffer: view.buffer,
-                    offset: view.base + (at + index * stride) * view.elem_bytes(),
-                    bytes: usize::try_from(view.elem_bytes()).unwrap_or(0),
+                    index,
+                    dim,
+                    size: *size,
                 }));
             }
-            at += index * stride;
+            at = at.wrapping_add(index.wrapping_mul(*stride));
         }
-        let pointer = Pointer {
-            buffer: view.buffer,
-            offset: view.base + at * view.elem_bytes(),
-        };
-        Ok((pointer, view))
+        Ok((view.element(at), view))
     }
 
     /// The address that a copy starts at.
@@ -111,8 +122,14 @@ impl Machine<'_> {
                 offset: view.base,
             }),
             Member::Offset => Value::int(view.offset),
-            Member::Size(dim) => Value::int(view.sizes[dim]),
-            Member::Stride(dim) => Value::int(view.strides[dim]),
+            Member::Size(dim) => view
+                .sizes
+                .get(dim)
+                .map_or(Value::Poison, |size| Value::int(*size)),
+            Member::Stride(dim) => {
+                let stride = view.strides.get(dim);
+                stride.map_or(Value::Poison, |stride| Value::int(*stride))
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::{Machine, Reason, State, Stop, WARP};
 use crate::code::{Access, Op, Reg, Shuffle};
-use crate::scalar::{from_f64, to_f64};
-use crate::value::{Elem, Value};
+use crate::refine::Kind;
+use crate::scalar::{from_f64, signed, to_f64};
+use crate::value::{Elem, Pointer, Value};
+use std::rc::Rc;
 
 impl Machine<'_> {
     /// Does the operation of every warp whose threads all stand at one. Returns false if there is none.
@@ -21,11 +23,13 @@ impl Machine<'_> {
                 continue;
             }
             let op = &code.instrs[pc].op;
-            if lanes.len() < WARP && !matches!(op, Op::Shuffle { .. }) {
+            if lanes.len() < WARP && !matches!(op, Op::Shuffle { .. } | Op::WarpBarrier) {
                 return Err(self.stop(leader, Reason::PartialWarp));
             }
-            self.warp(op, &lanes)
-                .map_err(|reason| self.stop(leader, reason))?;
+            if let Err((lane, reason)) = self.warp(op, &lanes) {
+                return Err(self.stop(lane, reason));
+            }
+            self.note_early(leader);
             self.note_reads(leader);
             for t in lanes {
                 self.threads[t].state = State::Running;
@@ -36,7 +40,8 @@ impl Machine<'_> {
         Ok(any)
     }
 
-    fn warp(&mut self, op: &Op, lanes: &[usize]) -> Result<(), Reason> {
+    /// Fails with the thread at fault.
+    fn warp(&mut self, op: &Op, lanes: &[usize]) -> Result<(), (usize, Reason)> {
         match op {
             Op::Shuffle {
                 to,
@@ -51,7 +56,8 @@ impl Machine<'_> {
                 from,
                 tiles,
                 transpose,
-            } => self.ldmatrix(lanes, *to, from, *tiles as usize, *transpose),
+                elem,
+            } => self.ldmatrix(lanes, (*to, *elem), from, *tiles as usize, *transpose),
             Op::Mma {
                 to,
                 a,
@@ -61,7 +67,8 @@ impl Machine<'_> {
                 input,
                 output,
             } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
-            _ => Err(Reason::Kind("an instruction of a warp")),
+            Op::WarpBarrier => Ok(()),
+            _ => Err((lanes[0], Reason::Kind("an instruction of a warp"))),
         }
     }
 
@@ -72,10 +79,11 @@ impl Machine<'_> {
         value: Reg,
         (offset, width): (Reg, Reg),
         mode: Shuffle,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), (usize, Reason)> {
         let mut results = Vec::with_capacity(lanes.len());
         for &t in lanes {
-            let (offset, width) = (self.int(t, offset)?, self.int(t, width)?);
+            let int = |reg| self.int(t, reg).map_err(|reason| (t, reason));
+            let (offset, width) = (int(offset)?, int(width)?);
             let lane = i64::try_from(t % WARP).unwrap_or(0);
             let segment = lane / width.max(1) * width.max(1);
             let from = match mode {
@@ -88,7 +96,9 @@ impl Machine<'_> {
             let source = usize::try_from(from).ok().filter(|_| inside);
             let source = source.map(|lane| t / WARP * WARP + lane);
             let source = source.filter(|source| lanes.contains(source));
-            results.push((self.value(source.unwrap_or(t), value)?.clone(), source.is_some()));
+            let from = source.unwrap_or(t);
+            let result = self.value(from, value).map_err(|reason| (from, reason))?;
+            results.push((result.clone(), source.is_some()));
         }
         for (&t, (result, inside)) in lanes.iter().zip(results) {
             self.set(t, to, result);
@@ -97,41 +107,52 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lane 8m + r addresses row r of matrix m. Of each matrix, lane l gets two neighbours: of row l/4, or of column
-    /// l/4 if it is transposed.
+    /// Lane 8m + r addresses row r of matrix m, of 16 bytes. Of each matrix, lane l gets four bytes of row l/4, or two
+    /// numbers of 16 bits of column l/4 if it is transposed.
     fn ldmatrix(
         &mut self,
         lanes: &[usize],
-        to: Reg,
+        (to, elem): (Reg, Elem),
         from: &Access,
         tiles: usize,
         transpose: bool,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), (usize, Reason)> {
         let mut rows = Vec::with_capacity(8 * tiles);
         for &t in &lanes[..8 * tiles] {
-            let bytes = self.row(t, from, 16)?;
-            let row: Vec<u64> = bytes
-                .chunks_exact(2)
-                .map(|pair| u64::from(u16::from_le_bytes([pair[0], pair[1]])))
-                .collect();
-            rows.push(row);
+            rows.push(self.row(t, from).map_err(|reason| (t, reason))?);
         }
         for (lane, &t) in lanes.iter().enumerate() {
             let (group, pair) = (lane / 4, 2 * (lane % 4));
-            let part = (0..tiles).flat_map(|tile| {
-                let rows = &rows;
-                (0..2).map(move |i| {
-                    if transpose {
-                        rows[8 * tile + pair + i][group]
-                    } else {
-                        rows[8 * tile + group][pair + i]
-                    }
-                })
-            });
-            let part: Vec<u64> = part.collect();
-            self.set(t, to, Value::Vector(part.into()));
+            let mut bytes = Vec::with_capacity(4 * tiles);
+            for tile in (0..tiles).map(|tile| &rows[8 * tile..8 * tile + 8]) {
+                // Who gets a number has read it, whoever gave its address.
+                let parts = if transpose {
+                    vec![(tile[pair], 2 * group, 2), (tile[pair + 1], 2 * group, 2)]
+                } else {
+                    vec![(tile[group], 2 * pair, 4)]
+                };
+                for (row, start, count) in parts {
+                    let at = Pointer {
+                        offset: row.offset + i64::try_from(start).unwrap_or(0),
+                        ..row
+                    };
+                    let part = self.memory.read(self.actor(t), at, count, count);
+                    bytes.extend_from_slice(part.map_err(|fault| (t, fault.into()))?);
+                }
+            }
+            let numbers = bytes.chunks_exact(elem.bytes());
+            let numbers: Rc<[u64]> = numbers.map(|number| elem.from_bytes(number)).collect();
+            self.set(t, to, Value::Vector(numbers));
         }
         Ok(())
+    }
+
+    /// The address of a row of 16 bytes, which has to be there.
+    fn row(&mut self, t: usize, access: &Access) -> Result<Pointer, Reason> {
+        let (at, _) = self.address(t, access)?;
+        self.memory.check(at, 16, 16)?;
+        self.note_step(t, Kind::Load, Some(at));
+        Ok(at)
     }
 
     /// D = A B + C. The products are summed up in double precision and rounded once.
@@ -142,17 +163,24 @@ impl Machine<'_> {
         [left, right, sum]: [Reg; 3],
         shape: [u32; 3],
         (input, output): (Elem, Elem),
-    ) -> Result<(), Reason> {
+    ) -> Result<(), (usize, Reason)> {
         let [m, n, k] = shape.map(|size| size as usize);
         // How many numbers of a row of A a register holds.
-        let pack = 4 / input.bytes().max(1);
+        let pack = (4 / input.bytes()).max(1);
         let left = gather(self, lanes, left, m, k, |lane, i| place_a(lane, i, pack))?;
         let right = gather(self, lanes, right, k, n, |lane, i| place_b(lane, i, pack))?;
         let sum = gather(self, lanes, sum, m, n, place_c)?;
-        let number =
-            |elem, bits: &Vec<u64>| -> Vec<f64> { bits.iter().map(|&bits| to_f64(elem, bits)).collect() };
-        let (left, right) = (number(input, &left), number(input, &right));
-        let mut sum = number(output, &sum);
+        // Integers of 32 bits and sums of them are exact in double precision, too.
+        let numbers = |elem, bits: &Vec<u64>| -> Vec<f64> {
+            #[allow(clippy::cast_precision_loss)] // Of 32 bits at most.
+            let number = |bits: &u64| match elem {
+                Elem::Int(width) => signed(width, *bits) as f64,
+                _ => to_f64(elem, *bits),
+            };
+            bits.iter().map(number).collect()
+        };
+        let (left, right) = (numbers(input, &left), numbers(input, &right));
+        let mut sum = numbers(output, &sum);
         for i in 0..m {
             for j in 0..n {
                 let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
@@ -163,7 +191,12 @@ impl Machine<'_> {
             let part: Vec<u64> = (0..m * n / WARP)
                 .map(|i| {
                     let (row, column) = place_c(lane, i);
-                    from_f64(output, sum[row * n + column])
+                    let number = sum[row * n + column];
+                    #[allow(clippy::cast_possible_truncation)] // A sum wraps around, as the hardware's does.
+                    match output {
+                        Elem::Int(_) => output.wrap((number as i64).cast_unsigned()),
+                        _ => from_f64(output, number),
+                    }
                 })
                 .collect();
             self.set(t, to, Value::Vector(part.into()));
@@ -180,12 +213,10 @@ fn gather(
     rows: usize,
     columns: usize,
     place: impl Fn(usize, usize) -> (usize, usize),
-) -> Result<Vec<u64>, Reason> {
+) -> Result<Vec<u64>, (usize, Reason)> {
     let mut matrix = vec![0; rows * columns];
     for (lane, &t) in lanes.iter().enumerate() {
-        let Value::Vector(part) = machine.value(t, reg)? else {
-            return Err(Reason::Kind("a vector"));
-        };
+        let part = machine.numbers(t, reg).map_err(|reason| (t, reason))?;
         for (i, &bits) in part.iter().enumerate() {
             let (row, column) = place(lane, i);
             matrix[row * columns + column] = bits;

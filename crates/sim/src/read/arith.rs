@@ -1,10 +1,14 @@
-//! Arithmetic: `arith`, `math`, and the integers that lowerings to the LLVM dialect compute addresses with.
+//! Arithmetic: `arith`, `math`, `index`, and what lowerings to the LLVM dialect make of it.
+//!
+//! **Refusals.** Operations of two results (`arith.mulsi_extended`, `math.sincos`), and types that the interpreter has no
+//! numbers of. `fastmath` allows other results and is not used; of overflow and `exact` flags, see
+//! [`scalar`](crate::scalar).
 
 use super::{Done, Reader, Unknown, number};
 use crate::code::{Id, Op as Code, Reg};
-use crate::scalar::{IntPredicate, Math, Scalar};
+use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
-use async_dialects::ir::Op;
+use async_dialects::ir::{Op, Value};
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
@@ -16,13 +20,16 @@ impl<'c> Reader<'c> {
     /// Reads `op` if it is arithmetic; returns false if it is not.
     pub(super) fn arith(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "arith.constant" | "llvm.mlir.constant" => self.constant(op)?,
-            "ub.poison" => {
+            "arith.constant" | "llvm.mlir.constant" | "index.constant" | "index.bool.constant" => {
+                self.constant(op)?;
+            }
+            // What is undefined may be another value at each use: none can be relied on.
+            "ub.poison" | "llvm.mlir.poison" | "llvm.mlir.undef" => {
                 let to = self.reg(op.result(0));
                 let value = Constant::Poison;
                 self.emit(op, Code::Set { to, value });
             }
-            "arith.select" => self.elementwise(op, Scalar::Select, Elem::INDEX)?,
+            "arith.select" | "llvm.select" => self.elementwise(op, Scalar::Select, Elem::INDEX)?,
             "gpu.thread_id" => self.id(op, Id::Thread)?,
             "gpu.block_id" => self.id(op, Id::Block)?,
             "gpu.block_dim" => self.id(op, Id::BlockDim)?,
@@ -30,13 +37,18 @@ impl<'c> Reader<'c> {
             "gpu.global_id" => self.id(op, Id::Global)?,
             "gpu.lane_id" => self.id(op, Id::Lane)?,
             "gpu.subgroup_id" => self.id(op, Id::Subgroup)?,
+            "gpu.num_subgroups" => self.id(op, Id::Subgroups)?,
+            "gpu.subgroup_size" | "nvvm.read.ptx.sreg.warpsize" => {
+                self.set(op, op.result(0), Constant::int(32));
+            }
+            name if name.starts_with("nvvm.read.ptx.sreg.") => self.register(op, name)?,
             name => {
-                let Some(f) = binary(name).or_else(|| unary(op, name)) else {
+                let f = integer(name).or_else(|| float(name)).or_else(|| typed(op, name));
+                let Some(f) = f.or_else(|| function(name).map(Scalar::Math)) else {
                     return Ok(false);
                 };
                 // Comparisons compute in the type that they compare.
-                let compares = matches!(f, Scalar::CmpI(_) | Scalar::CmpF(_));
-                let typed = if compares { op.operand(0) } else { op.result(0) };
+                let typed = if f.compares() { op.operand(0) } else { op.result(0) };
                 let elem = Self::elem(op, typed.ty())?;
                 self.elementwise(op, f, elem)?;
             }
@@ -71,6 +83,30 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// A special register of PTX, such as `nvvm.read.ptx.sreg.tid.x`.
+    fn register(&mut self, op: Op<'c>, name: &str) -> Done<'c> {
+        let name = name.trim_start_matches("nvvm.read.ptx.sreg.");
+        let (name, dim) = match name.split_once('.') {
+            Some((name, "x")) => (name, 0),
+            Some((name, "y")) => (name, 1),
+            Some((name, "z")) => (name, 2),
+            _ => (name, 0),
+        };
+        let id = match name {
+            "tid" => Id::Thread,
+            "ntid" => Id::BlockDim,
+            "ctaid" => Id::Block,
+            "nctaid" => Id::GridDim,
+            "laneid" => Id::Lane,
+            "warpid" => Id::Subgroup,
+            "nwarpid" => Id::Subgroups,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let to = self.reg(op.result(0));
+        self.emit(op, Code::Id { to, id, dim });
+        Ok(())
+    }
+
     fn id(&mut self, op: Op<'c>, id: Id) -> Done<'c> {
         let dimension = op.attr("dimension").map(|dimension| dimension.to_string());
         let dim = match dimension.as_deref() {
@@ -85,76 +121,153 @@ impl<'c> Reader<'c> {
     }
 }
 
-fn binary(name: &str) -> Option<Scalar> {
+/// Functions of integers of one type.
+fn integer(name: &str) -> Option<Scalar> {
     Some(match name {
-        "arith.addi" | "llvm.add" => Scalar::Add,
-        "arith.subi" | "llvm.sub" => Scalar::Sub,
-        "arith.muli" | "llvm.mul" => Scalar::Mul,
-        "arith.divsi" => Scalar::DivS,
-        "arith.divui" => Scalar::DivU,
-        "arith.remsi" => Scalar::RemS,
-        "arith.remui" => Scalar::RemU,
-        "arith.ceildivsi" => Scalar::CeilDivS,
-        "arith.ceildivui" => Scalar::CeilDivU,
-        "arith.floordivsi" => Scalar::FloorDivS,
-        "arith.andi" => Scalar::And,
-        "arith.ori" => Scalar::Or,
-        "arith.xori" => Scalar::Xor,
-        "arith.shli" => Scalar::Shl,
-        "arith.shrsi" => Scalar::ShrS,
-        "arith.shrui" => Scalar::ShrU,
-        "arith.minsi" => Scalar::MinS,
-        "arith.minui" => Scalar::MinU,
-        "arith.maxsi" => Scalar::MaxS,
-        "arith.maxui" => Scalar::MaxU,
-        "arith.addf" => Scalar::AddF,
-        "arith.subf" => Scalar::SubF,
-        "arith.mulf" => Scalar::MulF,
-        "arith.divf" => Scalar::DivF,
-        "arith.remf" => Scalar::RemF,
-        "arith.minimumf" => Scalar::MinF,
-        "arith.maximumf" => Scalar::MaxF,
-        "arith.minnumf" => Scalar::MinNumF,
-        "arith.maxnumf" => Scalar::MaxNumF,
-        "math.fma" => Scalar::Fma,
+        "arith.addi" | "llvm.add" | "index.add" => Scalar::Add,
+        "arith.subi" | "llvm.sub" | "index.sub" => Scalar::Sub,
+        "arith.muli" | "llvm.mul" | "index.mul" => Scalar::Mul,
+        "arith.divsi" | "llvm.sdiv" | "index.divs" => Scalar::DivS,
+        "arith.divui" | "llvm.udiv" | "index.divu" => Scalar::DivU,
+        "arith.remsi" | "llvm.srem" | "index.rems" => Scalar::RemS,
+        "arith.remui" | "llvm.urem" | "index.remu" => Scalar::RemU,
+        "arith.ceildivsi" | "index.ceildivs" => Scalar::CeilDivS,
+        "arith.ceildivui" | "index.ceildivu" => Scalar::CeilDivU,
+        "arith.floordivsi" | "index.floordivs" => Scalar::FloorDivS,
+        "arith.andi" | "llvm.and" | "index.and" => Scalar::And,
+        "arith.ori" | "llvm.or" | "index.or" => Scalar::Or,
+        "arith.xori" | "llvm.xor" | "index.xor" => Scalar::Xor,
+        "arith.shli" | "llvm.shl" | "index.shl" => Scalar::Shl,
+        "arith.shrsi" | "llvm.ashr" | "index.shrs" => Scalar::ShrS,
+        "arith.shrui" | "llvm.lshr" | "index.shru" => Scalar::ShrU,
+        "arith.minsi" | "llvm.intr.smin" | "index.mins" => Scalar::MinS,
+        "arith.minui" | "llvm.intr.umin" | "index.minu" => Scalar::MinU,
+        "arith.maxsi" | "llvm.intr.smax" | "index.maxs" => Scalar::MaxS,
+        "arith.maxui" | "llvm.intr.umax" | "index.maxu" => Scalar::MaxU,
+        "math.absi" => Scalar::AbsI,
+        "math.ipowi" => Scalar::PowI,
+        "math.ctpop" => Scalar::CtPop,
+        "math.ctlz" => Scalar::CtLz,
+        "math.cttz" => Scalar::CtTz,
         _ => return None,
     })
 }
 
-/// Comparisons, conversions and functions of one number.
-fn unary(op: Op<'_>, name: &str) -> Option<Scalar> {
-    let from = || {
-        let ty = op.operand(0).ty();
-        number(types::vector_shape(ty).map_or(ty, |shape| shape.element))
-    };
-    let width = || match from()? {
-        Elem::Int(width) => Some(width),
-        _ => None,
-    };
+/// Functions of floating-point numbers of one type, but for those in [`function`].
+fn float(name: &str) -> Option<Scalar> {
+    Some(match name {
+        "arith.addf" | "llvm.fadd" => Scalar::AddF,
+        "arith.subf" | "llvm.fsub" => Scalar::SubF,
+        "arith.mulf" | "llvm.fmul" => Scalar::MulF,
+        "arith.divf" | "llvm.fdiv" => Scalar::DivF,
+        "arith.remf" | "llvm.frem" => Scalar::RemF,
+        "arith.negf" | "llvm.fneg" => Scalar::NegF,
+        "arith.minimumf" | "llvm.intr.minimum" => Scalar::MinF,
+        "arith.maximumf" | "llvm.intr.maximum" => Scalar::MaxF,
+        "arith.minnumf" | "llvm.intr.minnum" => Scalar::MinNumF,
+        "arith.maxnumf" | "llvm.intr.maxnum" => Scalar::MaxNumF,
+        "math.fma" | "vector.fma" | "llvm.intr.fma" => Scalar::Fma,
+        "math.clampf" => Scalar::Clamp,
+        "math.powf" => Scalar::PowF,
+        "math.atan2" => Scalar::Atan2,
+        "math.copysign" => Scalar::CopySign,
+        "math.isfinite" => Scalar::Is(Class::Finite),
+        "math.isinf" => Scalar::Is(Class::Infinite),
+        "math.isnan" => Scalar::Is(Class::Nan),
+        "math.isnormal" => Scalar::Is(Class::Normal),
+        _ => return None,
+    })
+}
+
+/// Comparisons and conversions, which depend on attributes or on the type of an operand.
+fn typed(op: Op<'_>, name: &str) -> Option<Scalar> {
+    let from = || number_of(op.operand(0));
+    let width = || int_width(op.operand(0));
     let predicate = || usize::try_from(op.int_attr("predicate")?).ok();
     Some(match name {
-        "arith.cmpi" => Scalar::CmpI(*IntPredicate::ALL.get(predicate()?)?),
-        "arith.cmpf" => Scalar::CmpF(u8::try_from(predicate()?).ok()?),
-        "arith.negf" => Scalar::NegF,
-        "arith.extsi" | "arith.index_cast" => Scalar::SignExtend(width()?),
-        "arith.extui" | "arith.trunci" | "arith.index_castui" | "arith.bitcast" => Scalar::ZeroExtend,
-        "arith.extf" | "arith.truncf" => Scalar::Convert(from()?),
-        "arith.sitofp" => Scalar::FromInt(width()?),
-        "arith.uitofp" => Scalar::FromUInt,
-        "arith.fptosi" => Scalar::ToInt(from()?),
-        "arith.fptoui" => Scalar::ToUInt(from()?),
-        "math.absf" => Scalar::Math(Math::Abs),
-        "math.ceil" => Scalar::Math(Math::Ceil),
-        "math.cos" => Scalar::Math(Math::Cos),
-        "math.exp" => Scalar::Math(Math::Exp),
-        "math.exp2" => Scalar::Math(Math::Exp2),
-        "math.floor" => Scalar::Math(Math::Floor),
-        "math.log" => Scalar::Math(Math::Log),
-        "math.log2" => Scalar::Math(Math::Log2),
-        "math.rsqrt" => Scalar::Math(Math::Rsqrt),
-        "math.sin" => Scalar::Math(Math::Sin),
-        "math.sqrt" => Scalar::Math(Math::Sqrt),
-        "math.tanh" => Scalar::Math(Math::Tanh),
+        "arith.cmpi" | "llvm.icmp" => Scalar::CmpI(*IntPredicate::ALL.get(predicate()?)?),
+        "index.cmp" => {
+            let text = op.attr("pred")?.to_string();
+            let name = text.strip_prefix("#index<cmp_predicate ")?.strip_suffix('>')?;
+            Scalar::CmpI(IntPredicate::from_name(name)?)
+        }
+        "arith.cmpf" | "llvm.fcmp" => Scalar::CmpF(u8::try_from(predicate()?).ok()?),
+        "arith.extsi" | "arith.index_cast" | "index.casts" | "llvm.sext" => Scalar::SignExtend(width()?),
+        "arith.extui" | "arith.trunci" | "arith.index_castui" | "arith.bitcast" | "index.castu"
+        | "llvm.zext" | "llvm.trunc" => Scalar::ZeroExtend,
+        "llvm.bitcast" if lanes_of(op.operand(0)) == lanes_of(op.result(0)) => Scalar::ZeroExtend,
+        "arith.extf" | "arith.truncf" | "llvm.fpext" | "llvm.fptrunc" => {
+            Scalar::Convert(from()?, rounding(op)?)
+        }
+        "arith.sitofp" | "llvm.sitofp" => Scalar::FromInt(width()?),
+        "arith.uitofp" | "llvm.uitofp" => Scalar::FromUInt,
+        "arith.fptosi" | "llvm.fptosi" => Scalar::ToInt(from()?),
+        "arith.fptoui" | "llvm.fptoui" => Scalar::ToUInt(from()?),
+        "math.fpowi" => Scalar::PowFI(int_width(op.operand(1))?),
+        _ => return None,
+    })
+}
+
+/// The type of the numbers in `value`.
+fn number_of(value: Value<'_>) -> Option<Elem> {
+    let ty = value.ty();
+    number(types::vector_shape(ty).map_or(ty, |shape| shape.element))
+}
+
+/// The bits of the integers in `value`.
+fn int_width(value: Value<'_>) -> Option<u8> {
+    match number_of(value)? {
+        Elem::Int(width) => Some(width),
+        _ => None,
+    }
+}
+
+/// The sizes of a vector.
+fn lanes_of(value: Value<'_>) -> Option<Vec<Option<i64>>> {
+    types::vector_shape(value.ty()).map(|shape| shape.sizes)
+}
+
+/// The rounding mode that `op` asks for, to nearest even if none; `None` if it is not known.
+fn rounding(op: Op<'_>) -> Option<Rounding> {
+    if op.attr("roundingmode").is_none() {
+        return Some(Rounding::default());
+    }
+    let mode = usize::try_from(op.int_attr("roundingmode")?).ok()?;
+    Rounding::ALL.get(mode).copied()
+}
+
+fn function(name: &str) -> Option<Math> {
+    Some(match name.strip_prefix("math.")? {
+        "absf" => Math::Abs,
+        "acos" => Math::Acos,
+        "acosh" => Math::Acosh,
+        "asin" => Math::Asin,
+        "asinh" => Math::Asinh,
+        "atan" => Math::Atan,
+        "atanh" => Math::Atanh,
+        "cbrt" => Math::Cbrt,
+        "ceil" => Math::Ceil,
+        "cos" => Math::Cos,
+        "cosh" => Math::Cosh,
+        "erf" => Math::Erf,
+        "erfc" => Math::Erfc,
+        "exp" => Math::Exp,
+        "exp2" => Math::Exp2,
+        "expm1" => Math::ExpM1,
+        "floor" => Math::Floor,
+        "log" => Math::Log,
+        "log10" => Math::Log10,
+        "log1p" => Math::Log1p,
+        "log2" => Math::Log2,
+        "round" => Math::Round,
+        "roundeven" => Math::RoundEven,
+        "rsqrt" => Math::Rsqrt,
+        "sin" => Math::Sin,
+        "sinh" => Math::Sinh,
+        "sqrt" => Math::Sqrt,
+        "tan" => Math::Tan,
+        "tanh" => Math::Tanh,
+        "trunc" => Math::Trunc,
         _ => return None,
     })
 }

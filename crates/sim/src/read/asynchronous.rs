@@ -3,7 +3,7 @@
 use super::{Done, Reader, Unknown, ints};
 use crate::code::{Access, Index, Op as Code, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
-use async_dialects::ir::{Op, Value};
+use async_dialects::ir::{Op, Region, Value};
 use async_dialects::types;
 use std::ops::Range;
 
@@ -35,11 +35,6 @@ impl<'c> Reader<'c> {
             "async.await" => {
                 let tokens = self.operands(op);
                 self.emit(op, Code::Await(tokens));
-                // Values of a region whose token is awaited may be used.
-                for token in op.operands() {
-                    self.guards
-                        .retain(|_, (guard, _)| *guard != token || !encloses(op, *guard));
-                }
             }
             "async.ready" => self.set(op, op.result(0), Constant::Token([].into())),
             "async.join" => {
@@ -47,7 +42,10 @@ impl<'c> Reader<'c> {
                 self.emit(op, Code::Join { to, from });
             }
             "async.region" => self.async_region(op)?,
+            "async.call" => self.async_call(op)?,
             "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Code::Barrier),
+            "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Code::Barrier),
+            "nvvm.bar.warp.sync" => self.emit(op, Code::WarpBarrier),
             "gpu.shuffle" => self.shuffle_lanes(op)?,
             "nvgpu.ldmatrix" => self.ldmatrix(op)?,
             "nvgpu.mma.sync" => self.mma(op)?,
@@ -179,10 +177,26 @@ impl<'c> Reader<'c> {
             self.emit(op, Code::Await(dependencies));
         }
         let results: Vec<Value> = op.results().collect();
-        let (token, values) = (results[0], &results[1..]);
+        self.task(op, op.region(0), results[0], &results[1..])
+    }
+
+    /// The function's token comes last.
+    fn async_call(&mut self, op: Op<'c>) -> Done<'c> {
+        let callee = self.callee(op, "async.func")?;
+        let results: Vec<Value> = op.results().collect();
+        let Some((&token, values)) = results.split_last() else {
+            return Err(Unknown::operation(op));
+        };
+        self.inside(op, callee, &mut |reader| {
+            reader.task(op, callee.region(0), token, values)
+        })
+    }
+
+    /// Runs a region; `token` is complete when what it yields is, and its `values` are to be used no earlier.
+    fn task(&mut self, op: Op<'c>, body: Region<'c>, token: Value<'c>, values: &[Value<'c>]) -> Done<'c> {
         let to = self.reg(token);
         let end = self.label();
-        self.region(op.region(0), &mut |reader, terminator| {
+        self.region(body, &mut |reader, terminator| {
             let yielded: Vec<Value> = terminator.operands().collect();
             reader.moves(terminator, &yielded[..values.len()], values);
             let from = yielded[values.len()..].iter().map(|&token| reader.reg(token));
@@ -192,9 +206,9 @@ impl<'c> Reader<'c> {
             Ok(())
         })?;
         self.bind(end);
-        let place = self.place(op);
         for &value in values {
-            self.guards.insert(value, (token, place.clone()));
+            let value = self.reg(value);
+            self.emit(op, Code::Guard { value, token: to });
         }
         Ok(())
     }
@@ -232,12 +246,12 @@ impl<'c> Reader<'c> {
         let Some(tiles @ (1 | 2 | 4)) = tiles else {
             return Err(Unknown::operation(op));
         };
-        if elem.bytes() != 2 {
-            return Err(Unknown::new(op, "ldmatrix of anything but 16-bit numbers"));
-        }
         let from = self.access(op, 0, 1);
         let to = self.reg(op.result(0));
         let transpose = op.bool_attr("transpose").unwrap_or(false);
+        if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
+            return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
+        }
         self.emit(
             op,
             Code::LdMatrix {
@@ -245,6 +259,7 @@ impl<'c> Reader<'c> {
                 from,
                 tiles,
                 transpose,
+                elem,
             },
         );
         Ok(())
@@ -259,9 +274,13 @@ impl<'c> Reader<'c> {
         let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
         let known = matches!(
             (input, shape.as_slice()),
-            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16]) | (Elem::F32, [16, 8, 4 | 8])
+            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16])
+                | (Elem::F32, [16, 8, 4 | 8])
+                | (Elem::F64, [8, 8, 4])
+                | (Elem::Int(8), [16, 8, 16 | 32])
         );
-        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, output.is_float()) else {
+        let fits = output.is_float() == input.is_float();
+        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, fits) else {
             return Err(Unknown::new(op, "an mma.sync of this shape and type"));
         };
         let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
@@ -280,11 +299,6 @@ impl<'c> Reader<'c> {
         );
         Ok(())
     }
-}
-
-/// Returns true if `op` stands in the block in which `value` is defined, so that it is run whenever what follows is.
-fn encloses(op: Op<'_>, value: Value<'_>) -> bool {
-    value.defining_op().and_then(Op::block) == op.block()
 }
 
 /// The queue of a commit or wait.

@@ -27,7 +27,6 @@ impl<'c> Reader<'c> {
             let Some(terminator) = block.terminator() else {
                 continue;
             };
-            self.guard(terminator);
             if terminator.successors().len() > 0 {
                 self.branch(terminator, &labels)?;
             } else {
@@ -200,6 +199,7 @@ impl<'c> Reader<'c> {
         (bound, step): (Reg, Reg),
         body: &mut dyn FnMut(&mut Self) -> Done<'c>,
     ) -> Done<'c> {
+        self.emit(op, Code::Positive { step, elem });
         let depth = self.enter(op);
         let (head, inside, end) = (self.label(), self.label(), self.label());
         self.bind(head);
@@ -369,6 +369,12 @@ impl<'c> Reader<'c> {
     }
 
     fn call(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+        let callee = self.callee(op, "func.func")?;
+        self.inside(op, callee, &mut |reader| reader.body(callee.region(0), results))
+    }
+
+    /// The function that `op` calls; its arguments are assigned.
+    pub(super) fn callee(&mut self, op: Op<'c>, kind: &str) -> Result<Op<'c>, Unknown<'c>> {
         let name = op
             .attr("callee")
             .map(|callee| callee.to_string())
@@ -378,7 +384,7 @@ impl<'c> Reader<'c> {
             let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
             let ops = region.first()?.ops();
             ops.into_iter()
-                .find(|op| op.is("func.func") && op.str_attr("sym_name") == Some(name))
+                .find(|op| op.is(kind) && op.str_attr("sym_name") == Some(name))
         });
         let Some((callee, entry)) = found.and_then(|callee| Some((callee, callee.region(0).first()?))) else {
             return Err(Unknown::new(op, format!("'{name}' has no body to run")));
@@ -394,8 +400,20 @@ impl<'c> Reader<'c> {
             &op.operands().collect::<Vec<_>>(),
             &entry.args().collect::<Vec<_>>(),
         );
+        Ok(callee)
+    }
+
+    /// Reads what is in the body of `callee`, called by `op`.
+    pub(super) fn inside(
+        &mut self,
+        op: Op<'c>,
+        callee: Op<'c>,
+        read: &mut dyn FnMut(&mut Self) -> Done<'c>,
+    ) -> Done<'c> {
         self.calls.push(callee);
-        self.body(callee.region(0), results)?;
+        self.call_sites.push(super::short(op.location()));
+        read(self)?;
+        self.call_sites.pop();
         self.calls.pop();
         Ok(())
     }

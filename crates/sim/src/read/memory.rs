@@ -1,10 +1,9 @@
 //! Buffers, views of them, and accesses; also what lowering makes of addresses.
 
 use super::{Done, Reader, Unknown, lanes};
-use crate::code::{Access, BufferDecl, Index, Init, Member, Op as Code};
-use crate::machine::row_by_row;
+use crate::code::{Access, BufferDecl, Init, Op as Code};
 use crate::scalar::Scalar;
-use crate::value::{BufferId, Elem, View};
+use crate::value::{BufferId, Elem, View, row_by_row};
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::{Type, attribute::TypeAttribute};
 use async_dialects::types;
@@ -19,6 +18,7 @@ impl<'c> Reader<'c> {
     pub(super) fn memory(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             "memref.load" => self.load(op, 1, 1)?,
+            "vector.load" | "vector.store" if self.tile_access(op)? => {}
             "vector.load" => {
                 let count = Self::elements_of(op, op.result(0).ty(), op.operand(0).ty())?;
                 self.load(op, 1, count)?;
@@ -29,42 +29,18 @@ impl<'c> Reader<'c> {
                 self.emit(op, Code::Store { value, to });
             }
             "memref.alloc" | "memref.alloca" => self.alloc(op)?,
-            "memref.dealloc" => {}
+            "memref.dealloc" => {
+                let view = self.operand(op, 0);
+                self.emit(op, Code::Free { view });
+            }
             "memref.get_global" => self.get_global(op)?,
             "gpu.dynamic_shared_memory" => self.dynamic_workgroup(op)?,
-            "memref.dim" => {
-                let (view, index) = (self.operand(op, 0), self.operand(op, 1));
-                let to = self.reg(op.result(0));
-                self.emit(op, Code::Dim { to, view, index });
-            }
-            "memref.subview" => self.subview(op)?,
-            "memref.view" => self.view(op)?,
-            "memref.cast" | "memref.memory_space_cast" | "memref.assume_alignment" => self.same(op),
-            "memref.expand_shape" | "memref.collapse_shape" => self.regroup(op)?,
-            "memref.extract_aligned_pointer_as_index" => {
-                let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-                let member = Member::Pointer;
-                self.emit(op, Code::Address { to, view, member });
-            }
-            "builtin.unrealized_conversion_cast"
-            | "llvm.addrspacecast"
-            | "llvm.inttoptr"
-            | "llvm.ptrtoint" => {
-                if op.num_operands() != 1 || op.num_results() != 1 {
-                    return Err(Unknown::operation(op));
-                }
-                self.same(op);
-            }
-            "llvm.extractvalue" => self.member(op)?,
-            "llvm.getelementptr" => self.offset(op)?,
+            "memref.atomic_rmw" => self.atomic(op)?,
+            "vector.transfer_read" => self.transfer_read(op)?,
+            "vector.transfer_write" => self.transfer_write(op)?,
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    fn same(&mut self, op: Op<'c>) {
-        let (from, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.scalar(op, Scalar::Same, Elem::INDEX, to, &[from]);
     }
 
     /// The element of operand `view` that the operands from `first` on are the indices of.
@@ -104,6 +80,14 @@ impl<'c> Reader<'c> {
         Ok(numbers / Self::element(op, shape.element)?.1.max(1))
     }
 
+    /// The strides of a memref; `None` if some of them are dynamic.
+    pub(super) fn strides(op: Op<'c>, ty: Type<'c>) -> Result<Option<Vec<i64>>, Unknown<'c>> {
+        let layout = types::memref_layout(ty);
+        let layout = layout
+            .ok_or_else(|| Unknown::new(op, format!("the interpreter has no memrefs laid out as {ty} is")))?;
+        Ok(layout.strides.into_iter().collect())
+    }
+
     /// A buffer for a memref of known sizes.
     fn declare(
         &mut self,
@@ -129,8 +113,7 @@ impl<'c> Reader<'c> {
                 format!("a buffer of type {ty} has no known size"),
             ));
         };
-        let layout = types::memref_layout(ty).and_then(|layout| layout.strides.into_iter().collect());
-        let strides: Vec<i64> = layout.unwrap_or_else(|| row_by_row(&sizes));
+        let strides = Self::strides(op, ty)?.unwrap_or_else(|| row_by_row(&sizes));
         let view = View {
             buffer: BufferId(0),
             base: 0,
@@ -269,158 +252,6 @@ impl<'c> Reader<'c> {
         self.code.workgroup.push(decl);
         Ok(())
     }
-
-    /// Constants and operands of a list such as `static_offsets`, where operands start at `first`.
-    pub(super) fn list(
-        &mut self,
-        op: Op<'c>,
-        name: &str,
-        first: &mut usize,
-    ) -> Result<Box<[Index]>, Unknown<'c>> {
-        let values = super::ints(op, name).ok_or_else(|| Unknown::operation(op))?;
-        Ok(values
-            .into_iter()
-            .map(|value| {
-                if value != i64::MIN {
-                    return Index::Const(value);
-                }
-                *first += 1;
-                Index::Reg(self.operand(op, *first - 1))
-            })
-            .collect())
-    }
-
-    fn subview(&mut self, op: Op<'c>) -> Done<'c> {
-        let mut next = 1;
-        let offsets = self.list(op, "static_offsets", &mut next)?;
-        let sizes = self.list(op, "static_sizes", &mut next)?;
-        let strides = self.list(op, "static_strides", &mut next)?;
-        let rank = types::memref_shape(op.result(0).ty()).map_or(0, |shape| shape.sizes.len());
-        let excess = sizes.len() - rank;
-        // Which dimensions of size 1 go is only told by the type; the first ones do unless sizes say otherwise.
-        let kept = types::memref_shape(op.result(0).ty()).map_or_else(Vec::new, |shape| shape.sizes);
-        let dropped = dropped(&sizes, &kept, excess).ok_or_else(|| Unknown::operation(op))?;
-        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(
-            op,
-            Code::SubView {
-                to,
-                view,
-                offsets,
-                sizes,
-                strides,
-                dropped,
-            },
-        );
-        Ok(())
-    }
-
-    fn view(&mut self, op: Op<'c>) -> Done<'c> {
-        let Some(shape) = types::memref_shape(op.result(0).ty()) else {
-            return Err(Unknown::operation(op));
-        };
-        let (elem, lanes) = Self::element(op, shape.element)?;
-        let mut next = 2;
-        let sizes = shape.sizes.iter().map(|size| {
-            size.map_or_else(
-                || {
-                    next += 1;
-                    Index::Reg(self.operand(op, next - 1))
-                },
-                Index::Const,
-            )
-        });
-        let sizes = sizes.collect();
-        let (view, shift) = (self.operand(op, 0), self.operand(op, 1));
-        let to = self.reg(op.result(0));
-        self.emit(
-            op,
-            Code::Window {
-                to,
-                view,
-                shift: Some(shift),
-                sizes,
-                strides: None,
-                elem,
-                lanes,
-            },
-        );
-        Ok(())
-    }
-
-    /// Other dimensions over the same elements; all that is asked for is a type that says what they are.
-    fn regroup(&mut self, op: Op<'c>) -> Done<'c> {
-        let ty = op.result(0).ty();
-        let Some(shape) = types::memref_shape(ty) else {
-            return Err(Unknown::operation(op));
-        };
-        let layout = types::memref_layout(ty).and_then(|layout| layout.strides.into_iter().collect());
-        let (elem, lanes) = Self::element(op, shape.element)?;
-        let sizes: Option<Box<[Index]>> = shape.sizes.iter().map(|size| size.map(Index::Const)).collect();
-        let (Some(sizes), Some(strides)) = (sizes, layout) else {
-            return Err(Unknown::new(op, "dimensions of unknown size can't be regrouped"));
-        };
-        let strides: Vec<i64> = strides;
-        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(
-            op,
-            Code::Window {
-                to,
-                view,
-                shift: None,
-                sizes,
-                strides: Some(strides.into()),
-                elem,
-                lanes,
-            },
-        );
-        Ok(())
-    }
-
-    /// `llvm.extractvalue` from the struct that a memref is lowered to.
-    fn member(&mut self, op: Op<'c>) -> Done<'c> {
-        let position = super::ints(op, "position").unwrap_or_default();
-        let dim = |i: i64| usize::try_from(i).unwrap_or(0);
-        let member = match position.as_slice() {
-            [0 | 1] => Member::Pointer,
-            [2] => Member::Offset,
-            [3, i] => Member::Size(dim(*i)),
-            [4, i] => Member::Stride(dim(*i)),
-            _ => return Err(Unknown::operation(op)),
-        };
-        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Code::Address { to, view, member });
-        Ok(())
-    }
-
-    fn offset(&mut self, op: Op<'c>) -> Done<'c> {
-        let indices = super::ints(op, "rawConstantIndices").unwrap_or_default();
-        let elem = op
-            .attr("elem_type")
-            .and_then(|ty| TypeAttribute::try_from(ty).ok())
-            .map(|ty| Self::element(op, ty.value()))
-            .transpose()?;
-        let (Some((elem, lanes)), [index]) = (elem, indices.as_slice()) else {
-            return Err(Unknown::operation(op));
-        };
-        let index = if op.num_operands() > 1 {
-            Index::Reg(self.operand(op, 1))
-        } else {
-            Index::Const(*index)
-        };
-        let bytes = i64::try_from(elem.bytes()).unwrap_or(0) * i64::from(lanes);
-        let (pointer, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(
-            op,
-            Code::Offset {
-                to,
-                pointer,
-                index,
-                bytes,
-            },
-        );
-        Ok(())
-    }
 }
 
 /// Returns true if a memref of type `ty` lies in workgroup memory.
@@ -430,27 +261,4 @@ pub(super) fn is_workgroup(ty: Type<'_>) -> bool {
         space.as_deref(),
         Some("3 : i64" | "3" | "#gpu.address_space<workgroup>" | "3 : i32")
     )
-}
-
-/// The dimensions of `sizes` that are not in `kept`: as many as `excess`, each of size 1.
-fn dropped(sizes: &[Index], kept: &[Option<i64>], excess: usize) -> Option<Box<[usize]>> {
-    let mut dropped = Vec::new();
-    let mut kept = kept.iter().peekable();
-    for (i, size) in sizes.iter().enumerate() {
-        let one = *size == Index::Const(1);
-        let matches = kept.peek().is_some_and(|kept| match (size, kept) {
-            (Index::Const(size), Some(kept)) => size == kept,
-            (Index::Reg(_), None) => true,
-            _ => false,
-        });
-        let left = sizes.len() - i - 1;
-        if one && dropped.len() < excess && (!matches || left >= kept.len()) {
-            dropped.push(i);
-        } else if matches {
-            kept.next();
-        } else {
-            return None;
-        }
-    }
-    (dropped.len() == excess).then(|| dropped.into())
 }

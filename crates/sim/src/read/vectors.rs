@@ -2,6 +2,8 @@
 
 use super::{Done, Reader, Unknown, lanes, number};
 use crate::code::{Op as Code, Reg};
+use crate::scalar::Scalar;
+use crate::value::Elem;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
 use async_dialects::types;
@@ -24,6 +26,10 @@ impl<'c> Reader<'c> {
                 self.pick(op, picks.collect());
             }
             "vector.extract_strided_slice" => self.slice(op)?,
+            "vector.insert_strided_slice" => self.insert_slice(op)?,
+            "vector.transpose" => self.transpose(op)?,
+            "vector.bitcast" => self.bitcast(op)?,
+            "vector.reduction" => self.reduction(op)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -70,6 +76,12 @@ impl<'c> Reader<'c> {
     }
 
     fn extract(&mut self, op: Op<'c>) -> Done<'c> {
+        if op.num_operands() == 2 && number(op.result(0).ty()).is_some() {
+            let [vector, index] = [0, 1].map(|i| self.operand(op, i));
+            let to = self.reg(op.result(0));
+            self.emit(op, Code::Extract { to, vector, index });
+            return Ok(());
+        }
         let part = Self::count(op, op.result(0).ty())?;
         let start = Self::start(op, op.operand(0).ty(), part)?;
         self.pick(op, (start..start + part).map(|i| (0, i)).collect());
@@ -78,6 +90,20 @@ impl<'c> Reader<'c> {
 
     /// The value comes first, then the vector it goes into.
     fn insert(&mut self, op: Op<'c>) -> Done<'c> {
+        if op.num_operands() == 3 && number(op.operand(0).ty()).is_some() {
+            let [value, vector, index] = [0, 1, 2].map(|i| self.operand(op, i));
+            let to = self.reg(op.result(0));
+            self.emit(
+                op,
+                Code::Insert {
+                    to,
+                    value,
+                    vector,
+                    index,
+                },
+            );
+            return Ok(());
+        }
         let part = Self::count(op, op.operand(0).ty())?;
         let all = Self::count(op, op.result(0).ty())?;
         let start = Self::start(op, op.result(0).ty(), part)?;
@@ -113,17 +139,141 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// Trailing dimensions are repeated; stretched ones are not known.
+    /// Trailing dimensions are repeated, and those of size 1 are stretched.
     fn broadcast(&mut self, op: Op<'c>) -> Done<'c> {
-        let (part, all) = (
-            Self::count(op, op.operand(0).ty())?,
-            Self::count(op, op.result(0).ty())?,
+        let (from, to) = (
+            Self::sizes(op, op.operand(0).ty())?,
+            Self::sizes(op, op.result(0).ty())?,
         );
-        let sizes = |ty| types::vector_shape(ty).map_or_else(Vec::new, |shape| shape.sizes);
-        if !sizes(op.result(0).ty()).ends_with(&sizes(op.operand(0).ty())) {
+        let leading = to.len() - from.len().min(to.len());
+        let picks = positions(&to).map(|position| {
+            let inner = position[leading..].iter().zip(&from);
+            (0, inner.fold(0, |at, (i, size)| at * size + i % size))
+        });
+        let picks = picks.collect();
+        self.pick(op, picks);
+        Ok(())
+    }
+
+    /// The sizes of a vector; none of a number.
+    fn sizes(op: Op<'c>, ty: Type<'c>) -> Result<Vec<u32>, Unknown<'c>> {
+        let sizes = types::vector_shape(ty).map_or_else(Vec::new, |shape| shape.sizes);
+        let sizes = sizes
+            .into_iter()
+            .map(|size| size.and_then(|size| u32::try_from(size).ok()));
+        sizes
+            .collect::<Option<Vec<u32>>>()
+            .ok_or_else(|| Unknown::operation(op))
+    }
+
+    fn transpose(&mut self, op: Op<'c>) -> Done<'c> {
+        let permutation = super::ints(op, "permutation").ok_or_else(|| Unknown::operation(op))?;
+        let permutation: Vec<usize> = permutation
+            .iter()
+            .filter_map(|&dim| usize::try_from(dim).ok())
+            .collect();
+        let (from, to) = (
+            Self::sizes(op, op.operand(0).ty())?,
+            Self::sizes(op, op.result(0).ty())?,
+        );
+        let picks = positions(&to).map(|position| {
+            let mut source = vec![0; from.len()];
+            for (&dim, &i) in permutation.iter().zip(&position) {
+                source[dim] = i;
+            }
+            (0, source.iter().zip(&from).fold(0, |at, (i, size)| at * size + i))
+        });
+        let picks = picks.collect();
+        self.pick(op, picks);
+        Ok(())
+    }
+
+    /// The part comes first, then the vector it goes into; steps are 1.
+    fn insert_slice(&mut self, op: Op<'c>) -> Done<'c> {
+        let offsets = super::ints(op, "offsets").ok_or_else(|| Unknown::operation(op))?;
+        let (part, all) = (
+            Self::sizes(op, op.operand(0).ty())?,
+            Self::sizes(op, op.result(0).ty())?,
+        );
+        let leading = all.len() - part.len().min(all.len());
+        let offsets: Vec<u32> = offsets
+            .iter()
+            .filter_map(|&offset| u32::try_from(offset).ok())
+            .collect();
+        let picks = positions(&all).zip(0..).map(|(position, number)| {
+            let mut at = 0;
+            for (dim, (i, offset)) in position.iter().zip(&offsets).enumerate() {
+                let size = if dim < leading { 1 } else { part[dim - leading] };
+                match i.checked_sub(*offset) {
+                    Some(i) if i < size => at = at * size + i,
+                    _ => return (1, number),
+                }
+            }
+            (0, at)
+        });
+        let picks = picks.collect();
+        self.pick(op, picks);
+        Ok(())
+    }
+
+    /// The same bytes as numbers of another width.
+    fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
+        let (from, to) = (
+            Self::elem(op, op.operand(0).ty())?,
+            Self::elem(op, op.result(0).ty())?,
+        );
+        let whole = |elem: Elem| !matches!(elem, Elem::Int(bits) if bits % 8 != 0);
+        if !whole(from) || !whole(to) {
             return Err(Unknown::operation(op));
         }
-        self.pick(op, (0..all).map(|i| (0, i % part)).collect());
+        let (vector, result) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(
+            op,
+            Code::Bitcast {
+                to: result,
+                vector,
+                from,
+                into: to,
+            },
+        );
+        Ok(())
+    }
+
+    fn reduction(&mut self, op: Op<'c>) -> Done<'c> {
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let kind = op.attr("kind").map(|kind| kind.to_string()).unwrap_or_default();
+        let kind = kind.trim_start_matches("#vector.kind<").trim_end_matches('>');
+        let f = match (kind, elem.is_float()) {
+            ("add", true) => Scalar::AddF,
+            ("add", false) => Scalar::Add,
+            ("mul", true) => Scalar::MulF,
+            ("mul", false) => Scalar::Mul,
+            ("minui", _) => Scalar::MinU,
+            ("minsi", _) => Scalar::MinS,
+            ("maxui", _) => Scalar::MaxU,
+            ("maxsi", _) => Scalar::MaxS,
+            ("and", _) => Scalar::And,
+            ("or", _) => Scalar::Or,
+            ("xor", _) => Scalar::Xor,
+            ("minnumf", _) => Scalar::MinNumF,
+            ("maxnumf", _) => Scalar::MaxNumF,
+            ("minimumf", _) => Scalar::MinF,
+            ("maximumf", _) => Scalar::MaxF,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let vector = self.operand(op, 0);
+        let start = (op.num_operands() > 1).then(|| self.operand(op, 1));
+        let to = self.reg(op.result(0));
+        self.emit(
+            op,
+            Code::Reduce {
+                to,
+                vector,
+                start,
+                f,
+                elem,
+            },
+        );
         Ok(())
     }
 
@@ -154,6 +304,19 @@ impl<'c> Reader<'c> {
         self.pick(op, picks.collect());
         Ok(())
     }
+}
+
+/// The positions in a vector of these sizes, row by row.
+fn positions(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+    let count: u32 = sizes.iter().product();
+    (0..count).map(move |mut number| {
+        let mut position = vec![0; sizes.len()];
+        for (i, size) in position.iter_mut().zip(sizes).rev() {
+            *i = number % size;
+            number /= size;
+        }
+        position
+    })
 }
 
 fn same_elements(op: Op<'_>) -> bool {

@@ -13,7 +13,7 @@ use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::read;
 use async_sim::refine::Trace;
-use async_sim::show::Names;
+use async_sim::show::{Finding, Names};
 use async_sim::value::Value;
 use std::sync::Once;
 
@@ -27,6 +27,8 @@ pub struct Call {
     pub arguments: Vec<Option<Argument>>,
     /// The most instructions of one thread.
     pub budget: u64,
+    /// Of what random buffers hold.
+    pub seed: u64,
 }
 
 impl Call {
@@ -38,6 +40,7 @@ impl Call {
             dynamic_workgroup: 0,
             arguments: Vec::new(),
             budget: 1 << 24,
+            seed: 0,
         }
     }
 }
@@ -122,7 +125,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     let threads_per_block = block.iter().product();
     let mut memory = Memory::new(adversary, threads_per_block);
     let arguments =
-        inputs::arguments(&mut memory, &code.params, &call.arguments).expect("arguments that fit");
+        inputs::arguments(&mut memory, &code.params, &call.arguments, call.seed).expect("arguments that fit");
     let launch = Launch {
         grid: call.grid,
         block,
@@ -139,15 +142,12 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         code,
         buffers: &buffers,
         iterations: &iterations,
-        threads_per_block,
+        block,
+        grid: call.grid,
     };
-    let mut findings = String::new();
-    if !reports.is_clean() {
-        findings += &names.text(&reports);
-    }
-    if let Some(stop) = &stop {
-        findings += &names.stop(stop);
-    }
+    let findings = names.findings(&reports, stop.as_ref());
+    let findings = findings.iter().filter(|finding| !finding.note);
+    let findings = findings.map(Finding::text).collect();
     let memory = arguments
         .iter()
         .filter_map(|argument| match argument {

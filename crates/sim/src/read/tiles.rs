@@ -1,0 +1,148 @@
+//! Accesses of several elements that don't lie in a row, and atomic ones.
+
+use super::views::permutation;
+use super::{Done, Reader, Unknown};
+use crate::code::{Op as Code, Tile};
+use crate::scalar::Scalar;
+use async_dialects::ir::Op;
+use async_dialects::melior::ir::Type;
+use async_dialects::types;
+
+impl<'c> Reader<'c> {
+    /// Reads a `vector.load` or `vector.store` of several dimensions; returns false if it is of one.
+    pub(super) fn tile_access(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        let loads = op.is("vector.load");
+        let (vector, memref) = if loads {
+            (op.result(0).ty(), op.operand(0).ty())
+        } else {
+            (op.operand(0).ty(), op.operand(1).ty())
+        };
+        let memref = types::memref_shape(memref).ok_or_else(|| Unknown::operation(op))?;
+        let sizes = sizes(op, vector)?;
+        if sizes.len() <= 1 || types::vector_shape(memref.element).is_some() {
+            return Ok(false);
+        }
+        let rank = memref.sizes.len();
+        let first = rank.checked_sub(sizes.len());
+        let first = first.ok_or_else(|| Unknown::operation(op))?;
+        let tile = Tile {
+            dims: (first..rank).map(Some).collect(),
+            in_bounds: vec![true; sizes.len()].into(),
+            sizes,
+        };
+        if loads {
+            let (to, from) = (self.reg(op.result(0)), self.access(op, 0, 1));
+            let padding = None;
+            self.emit(
+                op,
+                Code::LoadTile {
+                    to,
+                    from,
+                    tile,
+                    padding,
+                },
+            );
+        } else {
+            let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
+            self.emit(op, Code::StoreTile { value, to, tile });
+        }
+        Ok(true)
+    }
+
+    pub(super) fn transfer_read(&mut self, op: Op<'c>) -> Done<'c> {
+        let tile = Self::transfer(op, op.result(0).ty(), op.operand(0).ty())?;
+        let from = self.access(op, 0, 1);
+        let padding = Some(self.operand(op, 1 + from.indices.len()));
+        let to = self.reg(op.result(0));
+        self.emit(
+            op,
+            Code::LoadTile {
+                to,
+                from,
+                tile,
+                padding,
+            },
+        );
+        Ok(())
+    }
+
+    pub(super) fn transfer_write(&mut self, op: Op<'c>) -> Done<'c> {
+        let tile = Self::transfer(op, op.operand(0).ty(), op.operand(1).ty())?;
+        let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
+        self.emit(op, Code::StoreTile { value, to, tile });
+        Ok(())
+    }
+
+    /// Which part of a memref a transfer is of.
+    fn transfer(op: Op<'c>, vector: Type<'c>, memref: Type<'c>) -> Result<Tile, Unknown<'c>> {
+        let masked = super::ints(op, "operandSegmentSizes").is_none_or(|sizes| sizes.last() != Some(&0));
+        if masked || types::memref_shape(memref).is_none() {
+            let message = "the interpreter knows transfers of memrefs only, and none with a mask";
+            return Err(Unknown::new(op, message));
+        }
+        let dims = op.attr("permutation_map").and_then(permutation);
+        let dims = dims.ok_or_else(|| Unknown::new(op, "the interpreter does not know this map"))?;
+        let sizes = sizes(op, vector)?;
+        if dims.len() != sizes.len() {
+            return Err(Unknown::operation(op));
+        }
+        let in_bounds = op
+            .attr("in_bounds")
+            .map(|list| list.to_string())
+            .unwrap_or_default();
+        let in_bounds = in_bounds.trim_matches(['[', ']']).split(',');
+        let mut in_bounds: Vec<bool> = in_bounds.map(|text| text.trim() == "true").collect();
+        in_bounds.resize(sizes.len(), false);
+        Ok(Tile {
+            sizes,
+            dims: dims.into(),
+            in_bounds: in_bounds.into(),
+        })
+    }
+
+    pub(super) fn atomic(&mut self, op: Op<'c>) -> Done<'c> {
+        // In the order of MLIR's AtomicRMWKind.
+        const KINDS: [Scalar; 16] = [
+            Scalar::AddF,
+            Scalar::Add,
+            Scalar::And,
+            Scalar::Same,
+            Scalar::MaxF,
+            Scalar::MaxNumF,
+            Scalar::MaxS,
+            Scalar::MaxU,
+            Scalar::MinF,
+            Scalar::MinNumF,
+            Scalar::MinS,
+            Scalar::MinU,
+            Scalar::MulF,
+            Scalar::Mul,
+            Scalar::Or,
+            Scalar::Xor,
+        ];
+        let kind = op.int_attr("kind").and_then(|kind| usize::try_from(kind).ok());
+        let f = kind.and_then(|kind| KINDS.get(kind));
+        let f = *f.ok_or_else(|| Unknown::operation(op))?;
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let (value, at) = (self.operand(op, 0), self.access(op, 1, 2));
+        let to = self.reg(op.result(0));
+        self.emit(
+            op,
+            Code::Atomic {
+                to,
+                at,
+                value,
+                f,
+                elem,
+            },
+        );
+        Ok(())
+    }
+}
+
+/// The sizes of a vector.
+fn sizes<'c>(op: Op<'c>, vector: Type<'c>) -> Result<Box<[i64]>, Unknown<'c>> {
+    let shape = types::vector_shape(vector).ok_or_else(|| Unknown::operation(op))?;
+    let sizes: Option<Box<[i64]>> = shape.sizes.into_iter().collect();
+    sizes.ok_or_else(|| Unknown::operation(op))
+}

@@ -1,0 +1,332 @@
+//! Views of buffers, and what lowering makes of addresses.
+
+use super::{Done, Reader, Unknown};
+use crate::code::{Index, Member, Op as Code};
+use crate::scalar::Scalar;
+use crate::value::Elem;
+use async_dialects::ir::{Op, Value};
+use async_dialects::melior::ir::Attribute;
+use async_dialects::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
+use async_dialects::types;
+
+impl<'c> Reader<'c> {
+    /// Reads `op` if it makes a view, an address, or says something of one; returns false if it does not.
+    pub(super) fn views(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        match op.name() {
+            "memref.dim" => {
+                let (view, index) = (self.operand(op, 0), self.operand(op, 1));
+                let to = self.reg(op.result(0));
+                self.emit(op, Code::Dim { to, view, index });
+            }
+            "memref.subview" => self.subview(op)?,
+            "memref.view" => self.view(op)?,
+            "memref.reinterpret_cast" => self.reinterpret(op)?,
+            "memref.transpose" => self.transpose_view(op)?,
+            "memref.cast" => self.cast(op),
+            "memref.assume_alignment" => self.assume(op),
+            "memref.memory_space_cast" => self.same(op),
+            "memref.expand_shape" | "memref.collapse_shape" => self.regroup(op)?,
+            "memref.extract_strided_metadata" => self.metadata(op),
+            "memref.extract_aligned_pointer_as_index" => self.part(op, op.result(0), Member::Pointer),
+            "builtin.unrealized_conversion_cast"
+            | "llvm.addrspacecast"
+            | "llvm.inttoptr"
+            | "llvm.ptrtoint" => {
+                if op.num_operands() != 1 || op.num_results() != 1 {
+                    return Err(Unknown::operation(op));
+                }
+                self.same(op);
+            }
+            "llvm.extractvalue" => self.member(op)?,
+            "llvm.getelementptr" => self.offset(op)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn same(&mut self, op: Op<'c>) {
+        let (from, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.scalar(op, Scalar::Same, Elem::INDEX, to, &[from]);
+    }
+
+    /// What a memref's descriptor holds.
+    fn part(&mut self, op: Op<'c>, result: Value<'c>, member: Member) {
+        let (view, to) = (self.operand(op, 0), self.reg(result));
+        self.emit(op, Code::Address { to, view, member });
+    }
+
+    /// The type may say more of sizes than it did.
+    fn cast(&mut self, op: Op<'c>) {
+        let view = self.operand(op, 0);
+        if let Some(shape) = types::memref_shape(op.result(0).ty()) {
+            let sizes = shape.sizes.into();
+            self.emit(
+                op,
+                Code::Check {
+                    view,
+                    sizes,
+                    align: 1,
+                },
+            );
+        }
+        self.same(op);
+    }
+
+    fn assume(&mut self, op: Op<'c>) {
+        let view = self.operand(op, 0);
+        let align = op
+            .int_attr("alignment")
+            .and_then(|align| usize::try_from(align).ok());
+        let (sizes, align) = (Box::new([]), align.unwrap_or(1));
+        self.emit(op, Code::Check { view, sizes, align });
+        if op.num_results() > 0 {
+            self.same(op);
+        }
+    }
+
+    /// The buffer's start, the offset, the sizes and the strides.
+    fn metadata(&mut self, op: Op<'c>) {
+        let rank = (op.num_results() - 2) / 2;
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        let (offset, sizes, strides) = (Index::Const(0), Box::new([]), Box::new([]));
+        self.emit(
+            op,
+            Code::Reinterpret {
+                to,
+                view,
+                offset,
+                sizes,
+                strides,
+            },
+        );
+        self.part(op, op.result(1), Member::Offset);
+        for dim in 0..rank {
+            self.part(op, op.result(2 + dim), Member::Size(dim));
+            self.part(op, op.result(2 + rank + dim), Member::Stride(dim));
+        }
+    }
+
+    fn reinterpret(&mut self, op: Op<'c>) -> Done<'c> {
+        let mut next = 1;
+        let offset = self.list(op, "static_offsets", &mut next)?;
+        let sizes = self.list(op, "static_sizes", &mut next)?;
+        let strides = self.list(op, "static_strides", &mut next)?;
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        let offset = *offset.first().unwrap_or(&Index::Const(0));
+        self.emit(
+            op,
+            Code::Reinterpret {
+                to,
+                view,
+                offset,
+                sizes,
+                strides,
+            },
+        );
+        Ok(())
+    }
+
+    fn transpose_view(&mut self, op: Op<'c>) -> Done<'c> {
+        let dims = op.attr("permutation").and_then(permutation);
+        let dims: Option<Box<[usize]>> = dims.and_then(|dims| dims.into_iter().collect());
+        let dims = dims.ok_or_else(|| Unknown::operation(op))?;
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(op, Code::Permute { to, view, dims });
+        Ok(())
+    }
+
+    /// Constants and operands of a list such as `static_offsets`, where operands start at `first`.
+    pub(super) fn list(
+        &mut self,
+        op: Op<'c>,
+        name: &str,
+        first: &mut usize,
+    ) -> Result<Box<[Index]>, Unknown<'c>> {
+        let values = super::ints(op, name).ok_or_else(|| Unknown::operation(op))?;
+        Ok(values
+            .into_iter()
+            .map(|value| {
+                if value != i64::MIN {
+                    return Index::Const(value);
+                }
+                *first += 1;
+                Index::Reg(self.operand(op, *first - 1))
+            })
+            .collect())
+    }
+
+    fn subview(&mut self, op: Op<'c>) -> Done<'c> {
+        let mut next = 1;
+        let offsets = self.list(op, "static_offsets", &mut next)?;
+        let sizes = self.list(op, "static_sizes", &mut next)?;
+        let strides = self.list(op, "static_strides", &mut next)?;
+        let rank = types::memref_shape(op.result(0).ty()).map_or(0, |shape| shape.sizes.len());
+        let excess = sizes.len() - rank;
+        // Which dimensions of size 1 go is only told by the type; the first ones do unless sizes say otherwise.
+        let kept = types::memref_shape(op.result(0).ty()).map_or_else(Vec::new, |shape| shape.sizes);
+        let dropped = dropped(&sizes, &kept, excess).ok_or_else(|| Unknown::operation(op))?;
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(
+            op,
+            Code::SubView {
+                to,
+                view,
+                offsets,
+                sizes,
+                strides,
+                dropped,
+            },
+        );
+        Ok(())
+    }
+
+    fn view(&mut self, op: Op<'c>) -> Done<'c> {
+        let Some(shape) = types::memref_shape(op.result(0).ty()) else {
+            return Err(Unknown::operation(op));
+        };
+        let (elem, lanes) = Self::element(op, shape.element)?;
+        let mut next = 2;
+        let sizes = shape.sizes.iter().map(|size| {
+            size.map_or_else(
+                || {
+                    next += 1;
+                    Index::Reg(self.operand(op, next - 1))
+                },
+                Index::Const,
+            )
+        });
+        let sizes = sizes.collect();
+        let (view, shift) = (self.operand(op, 0), self.operand(op, 1));
+        let to = self.reg(op.result(0));
+        self.emit(
+            op,
+            Code::Window {
+                to,
+                view,
+                shift,
+                sizes,
+                elem,
+                lanes,
+            },
+        );
+        Ok(())
+    }
+
+    /// Other dimensions over the same elements.
+    fn regroup(&mut self, op: Op<'c>) -> Done<'c> {
+        let groups = groups(op).ok_or_else(|| Unknown::operation(op))?;
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        let groups = groups.into();
+        if op.is("memref.collapse_shape") {
+            self.emit(op, Code::Collapse { to, view, groups });
+            return Ok(());
+        }
+        let mut next = 1;
+        let sizes = self.list(op, "static_output_shape", &mut next)?;
+        self.emit(
+            op,
+            Code::Expand {
+                to,
+                view,
+                groups,
+                sizes,
+            },
+        );
+        Ok(())
+    }
+
+    /// `llvm.extractvalue` from the struct that a memref is lowered to.
+    fn member(&mut self, op: Op<'c>) -> Done<'c> {
+        let position = super::ints(op, "position").unwrap_or_default();
+        let dim = |i: i64| usize::try_from(i).unwrap_or(0);
+        let member = match position.as_slice() {
+            [0 | 1] => Member::Pointer,
+            [2] => Member::Offset,
+            [3, i] => Member::Size(dim(*i)),
+            [4, i] => Member::Stride(dim(*i)),
+            _ => return Err(Unknown::operation(op)),
+        };
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(op, Code::Address { to, view, member });
+        Ok(())
+    }
+
+    fn offset(&mut self, op: Op<'c>) -> Done<'c> {
+        let indices = super::ints(op, "rawConstantIndices").unwrap_or_default();
+        let elem = op
+            .attr("elem_type")
+            .and_then(|ty| TypeAttribute::try_from(ty).ok())
+            .map(|ty| Self::element(op, ty.value()))
+            .transpose()?;
+        let (Some((elem, lanes)), [index]) = (elem, indices.as_slice()) else {
+            return Err(Unknown::operation(op));
+        };
+        let index = if op.num_operands() > 1 {
+            Index::Reg(self.operand(op, 1))
+        } else {
+            Index::Const(*index)
+        };
+        let bytes = i64::try_from(elem.bytes()).unwrap_or(0) * i64::from(lanes);
+        let (pointer, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(
+            op,
+            Code::Offset {
+                to,
+                pointer,
+                index,
+                bytes,
+            },
+        );
+        Ok(())
+    }
+}
+
+/// The dimension that each result of a map is, as in `affine_map<(d0, d1) -> (d1, 0)>`; `None` for a constant 0.
+pub(super) fn permutation(map: Attribute<'_>) -> Option<Vec<Option<usize>>> {
+    let text = map.to_string();
+    let (_, results) = text.split_once("->")?;
+    let results = results.trim().trim_end_matches('>').trim();
+    let results = results.strip_prefix('(')?.strip_suffix(')')?;
+    let results = results
+        .split(',')
+        .map(str::trim)
+        .filter(|result| !result.is_empty());
+    results
+        .map(|result| match result {
+            "0" => Some(None),
+            dim => dim.strip_prefix('d')?.parse().ok().map(Some),
+        })
+        .collect()
+}
+
+/// How many dimensions of the longer shape each of the shorter one is made of.
+fn groups(op: Op<'_>) -> Option<Vec<usize>> {
+    let groups = ArrayAttribute::try_from(op.attr("reassociation")?).ok()?;
+    let group = |i: usize| ArrayAttribute::try_from(groups.element(i).ok()?).ok();
+    (0..groups.len())
+        .map(|i| group(i).map(|group| group.len()))
+        .collect()
+}
+
+/// The dimensions of `sizes` that are not in `kept`: as many as `excess`, each of size 1.
+fn dropped(sizes: &[Index], kept: &[Option<i64>], excess: usize) -> Option<Box<[usize]>> {
+    let mut dropped = Vec::new();
+    let mut kept = kept.iter().peekable();
+    for (i, size) in sizes.iter().enumerate() {
+        let one = *size == Index::Const(1);
+        let matches = kept.peek().is_some_and(|kept| match (size, kept) {
+            (Index::Const(size), Some(kept)) => size == kept,
+            (Index::Reg(_), None) => true,
+            _ => false,
+        });
+        let left = sizes.len() - i - 1;
+        if one && dropped.len() < excess && (!matches || left >= kept.len()) {
+            dropped.push(i);
+        } else if matches {
+            kept.next();
+        } else {
+            return None;
+        }
+    }
+    (dropped.len() == excess).then(|| dropped.into())
+}

@@ -1,0 +1,59 @@
+// What a warp does together is done by each of its threads.
+//
+// RUN: not async-sim %s --kernel=no_barrier | FileCheck %s --check-prefix=BARRIER
+// RUN: async-sim %s --kernel=barrier | FileCheck %s --check-prefix=CLEAN
+// RUN: not async-sim %s --kernel=lane_17_is_outside | FileCheck %s --check-prefix=LANE
+
+!global = memref<16x16xf16>
+!shared = memref<16x16xf16, #gpu.address_space<workgroup>>
+
+// A row goes to four threads, whoever gives its address. That each of them gives that of the row that it copied itself
+// does not help.
+// BARRIER: error: RAW race: nvgpu.ldmatrix reads {{.*}} another thread
+// BARRIER: mend it: put a gpu.barrier between
+func.func @no_barrier(%a: !global) attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+  %as = memref.alloc() : !shared
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %t = gpu.thread_id x
+  %row = arith.remui %t, %c16 : index
+  %half = arith.divui %t, %c16 : index
+  %column = arith.muli %half, %c8 : index
+  gpux.copy %a[%row, %column], %as[%row, %column], 8 : !global to !shared
+  gpux.commit_group <cp_async>
+  gpux.wait_group <cp_async>, 0
+  %tile = nvgpu.ldmatrix %as[%row, %column] {numTiles = 4 : i32, transpose = false} : !shared -> vector<4x2xf16>
+  return
+}
+
+// CLEAN: barrier: clean (1 run of 1 block of 32 threads
+func.func @barrier(%a: !global) attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+  %as = memref.alloc() : !shared
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %t = gpu.thread_id x
+  %row = arith.remui %t, %c16 : index
+  %half = arith.divui %t, %c16 : index
+  %column = arith.muli %half, %c8 : index
+  gpux.copy %a[%row, %column], %as[%row, %column], 8 : !global to !shared
+  gpux.commit_group <cp_async>
+  gpux.wait_group <cp_async>, 0
+  gpu.barrier
+  %tile = nvgpu.ldmatrix %as[%row, %column] {numTiles = 4 : i32, transpose = true} : !shared -> vector<4x2xf16>
+  return
+}
+
+// The thread at fault is named, and not the first one of the warp.
+// LANE: error: nvgpu.ldmatrix: index 16 is out of bounds: dimension 0 of this view of {{.*}} has size 16
+// LANE-NEXT: this: thread 17 of block 0
+func.func @lane_17_is_outside() attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+  %as = memref.alloc() : !shared
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c17 = arith.constant 17 : index
+  %t = gpu.thread_id x
+  %is_17 = arith.cmpi eq, %t, %c17 : index
+  %row = arith.select %is_17, %c16, %c0 : index
+  %tile = nvgpu.ldmatrix %as[%row, %c0] {numTiles = 4 : i32, transpose = false} : !shared -> vector<4x2xf16>
+  return
+}
