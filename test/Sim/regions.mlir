@@ -36,6 +36,36 @@ func.func @awaited(%src: !src, %out: !src) {
   return
 }
 
+// An operation that depends on the token waits for it, and what only hands a value on does not use it.
+//
+// RUN: async-sim %s --kernel=handed_on | FileCheck %s --check-prefix=HANDED
+// HANDED: handed_on: clean
+func.func @handed_on(%src: !src, %out: !src) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %dst = memref.alloc() : !dst
+  %t, %m = async.region -> (!dst) {
+    %u = gpux.copy async %src[%c0], %dst[%c0], 4 : !src to !dst
+    async.yield %dst, %u : !dst, !async.token
+  }
+  %v = gpux.copy async [%t] %src[%c4], %m[%c4], 4 : !src to !dst
+  %last:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%token = %v, %buffer = %m) -> (!async.token, !dst) {
+    async.await %token
+    %x = memref.load %buffer[%c4] : !dst
+    %w, %next = async.region -> (!dst) {
+      %u = gpux.copy async %src[%c4], %buffer[%c4], 4 : !src to !dst
+      async.yield %buffer, %u : !dst, !async.token
+    }
+    scf.yield %w, %next : !async.token, !dst
+  }
+  async.await %last#0
+  %y = memref.load %last#1[%c4] : !dst
+  memref.store %y, %out[%c0] : !src
+  return
+}
+
 // Loops and branches of other dialects are run as they are lowered.
 //
 // RUN: async-sim %s --kernel=affine --print | FileCheck %s --check-prefix=AFFINE

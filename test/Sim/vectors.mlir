@@ -24,7 +24,7 @@ func.func @transfers(%m: memref<4x4xf32>, %out: memref<14xf32>, %pad: f32) {
 }
 
 // PICK: picks: clean
-// PICK: argument 1: 0 4 1 5 45 6 1 1 2 2 5 7
+// PICK: argument 1: 0 4 1 5 45 6 1 1 2 2 6.25 7
 func.func @picks(%m: memref<4x4xf32>, %out: memref<12xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -183,7 +183,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
                 print!("{}", runs.text(&outcome));
             }
             if options.print {
-                print!("{}", runs.printed(&outcome));
+                print!("{}", outcome.printed());
             }
             clean &= outcome.is_clean();
         }

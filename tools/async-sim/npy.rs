@@ -65,7 +65,9 @@ pub fn write(path: &Path, view: &View, data: &[u8]) -> Result<()> {
     if view.lanes > 1 {
         sizes.push(view.lanes.into());
     }
-    let shape: String = sizes.iter().map(|size| format!("{size},")).collect();
+    // Of one size, a tuple ends with a comma.
+    let shape: Vec<String> = sizes.iter().map(|size| format!("{size},")).collect();
+    let shape = shape.concat();
     let kind = kind(view.elem);
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {

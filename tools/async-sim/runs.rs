@@ -103,7 +103,7 @@ impl<'a> Runs<'a> {
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);
             if matches!(param.kind, ParamKind::Number(_)) && !given {
-                let value = if param.kind.is_integer() { 0 } else { 1 };
+                let value = if param.kind.is_integer() { "0" } else { "1" };
                 eprintln!(
                     "async-sim: note: argument {i} of {name} is taken to be {value}: --arg {i}=… says otherwise"
                 );
@@ -243,15 +243,6 @@ impl<'a> Runs<'a> {
         })
     }
 
-    /// The buffers of the arguments afterwards, each on a line of its own.
-    pub fn printed(&self, outcome: &Outcome) -> String {
-        let mut text = String::new();
-        for (i, (view, data)) in outcome.argument_buffers() {
-            text += &format!("argument {i}: {}\n", arguments::numbers(view, data));
-        }
-        text
-    }
-
     /// Writes the buffers of arguments to files.
     pub fn write(&self, outcome: &Outcome) -> Result<()> {
         for out in &self.options.out {
@@ -273,6 +264,14 @@ impl Outcome {
     /// Returns true if nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.findings.iter().all(|finding| finding.note)
+    }
+
+    /// The buffers of the arguments afterwards, each on a line of its own.
+    pub fn printed(&self) -> String {
+        let lines = self
+            .argument_buffers()
+            .map(|(i, (view, data))| format!("argument {i}: {}\n", arguments::numbers(view, data)));
+        lines.collect::<Vec<_>>().concat()
     }
 
     /// The arguments that are buffers, by position.

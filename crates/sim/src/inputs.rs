@@ -132,7 +132,10 @@ fn argument(
                 Space::Global
             };
             let (name, array) = (format!("argument {index}"), view.array());
-            let data = bytes(*elem, span / elem.bytes(), &fill, seed.wrapping_add(index as u64))?;
+            let data = match &fill {
+                Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
+                fill => made_up(*elem, span / elem.bytes(), fill, seed.wrapping_add(index as u64)),
+            };
             view.buffer = memory.add(name, space, ALIGN, data, array);
             Ok(Value::View(Rc::new(view)))
         }
@@ -183,24 +186,35 @@ fn number(elem: Elem, value: f64) -> u64 {
     }
 }
 
-fn bytes(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Result<Vec<u8>, String> {
-    let size = elem.bytes();
-    if let Fill::Bytes { bytes, kind } = fill {
-        if !elem.npy_kinds().contains(&kind.as_str()) {
-            let kinds = elem.npy_kinds().join(" or ");
-            return Err(format!(
-                "the file has numbers of type {kind}, and this takes {kinds}"
-            ));
-        }
-        if bytes.len() != numbers * size {
-            return Err(format!(
-                "the file has {} bytes and not {}",
-                bytes.len(),
-                numbers * size
-            ));
-        }
-        return Ok(bytes.clone());
+/// The elements of a file, put where the view has them; what lies between is zero.
+fn spread(view: &View, span: usize, bytes: &[u8], kind: &str) -> Result<Vec<u8>, String> {
+    let kinds = view.elem.npy_kinds();
+    if !kinds.contains(&kind) {
+        let kinds = kinds.join(" or ");
+        return Err(format!(
+            "the file has numbers of type {kind}, and this takes {kinds}"
+        ));
     }
+    let expected: usize = view.elements().map(|element| element.len()).sum();
+    if bytes.len() != expected {
+        return Err(format!(
+            "the file has {} bytes of numbers and not {expected}",
+            bytes.len()
+        ));
+    }
+    let mut data = vec![0; span];
+    let mut rest = bytes;
+    for element in view.elements() {
+        let (number, behind) = rest.split_at(element.len());
+        data[element].copy_from_slice(number);
+        rest = behind;
+    }
+    Ok(data)
+}
+
+/// So many numbers that are made up.
+fn made_up(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Vec<u8> {
+    let size = elem.bytes();
     let mut out = Vec::with_capacity(numbers * size);
     let mut state = seed;
     for i in 0..numbers {
@@ -219,5 +233,5 @@ fn bytes(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Result<Vec<u8>, 
         };
         out.extend_from_slice(&number(elem, value).to_le_bytes()[..size]);
     }
-    Ok(out)
+    out
 }

@@ -5,10 +5,11 @@
 //! threads of the block stand is passed, which starts a new era (see [`crate::memory`]). Races don't depend on the
 //! order in which threads run between barriers, so they run one after the other.
 
+mod access;
 mod compute;
 mod queues;
 mod registers;
-mod tiles;
+mod vectors;
 mod views;
 mod warp;
 

@@ -160,6 +160,8 @@ struct Copy {
     /// The thread knows that the source was read.
     source_free: bool,
     complete: bool,
+    /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
+    asked: [u64; 2],
 }
 
 /// All buffers, and the copies between them.
@@ -168,6 +170,8 @@ pub struct Memory {
     copies: Vec<Copy>,
     /// How many bytes the buffers have.
     bytes: usize,
+    /// The number of the access that is being made.
+    access: u64,
     adversary: Adversary,
     /// True if the adversary had a say: other schedules may go another way.
     pub asked: bool,
@@ -187,6 +191,7 @@ impl Memory {
             buffers: Vec::new(),
             copies: Vec::new(),
             bytes: 0,
+            access: 0,
             adversary,
             asked: false,
             threads_per_block,
@@ -283,6 +288,7 @@ impl Memory {
     /// If they are not there.
     pub fn read(&mut self, actor: Actor, at: Pointer, bytes: usize, align: usize) -> Result<&[u8], Fault> {
         let start = self.check(at, bytes, align)?;
+        self.access += 1;
         self.note_read(actor, at.buffer, start, bytes);
         Ok(&self.buffer(at.buffer).data[start..start + bytes])
     }
@@ -294,6 +300,7 @@ impl Memory {
     /// If they are not there.
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
+        self.access += 1;
         for i in start..start + data.len() {
             let cell = self.buffer(at.buffer).cell(i);
             if let Some(id) = cell.landing {
@@ -331,6 +338,7 @@ impl Memory {
         align: usize,
     ) -> Result<CopyId, Fault> {
         let to = self.check(destination, written, align)?;
+        self.access += 1;
         let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
         if read > 0 {
             let from = self.check(source, read, align)?;
@@ -365,6 +373,7 @@ impl Memory {
             landed: false,
             source_free: false,
             complete: false,
+            asked: [0; 2],
         });
         Ok(id)
     }
@@ -444,13 +453,17 @@ impl Memory {
         }
     }
 
-    fn ask(&mut self) -> bool {
+    fn ask(&mut self, id: CopyId, question: usize) -> bool {
+        let last = &mut self.copies[id.0 as usize].asked[question];
+        if std::mem::replace(last, self.access) == self.access {
+            return false;
+        }
         self.asked = true;
         self.adversary.already()
     }
 
     fn may_have_landed(&mut self, id: CopyId) {
-        if !self.copies[id.0 as usize].landed && self.ask() {
+        if !self.copies[id.0 as usize].landed && self.ask(id, 0) {
             self.land(id);
         }
     }
@@ -474,7 +487,7 @@ impl Memory {
     /// A write is about to change the source of a copy: what it reads may be settled already.
     fn may_have_read(&mut self, id: CopyId) {
         let copy = &self.copies[id.0 as usize];
-        if !copy.landed && copy.taken.is_none() && self.ask() {
+        if !copy.landed && copy.taken.is_none() && self.ask(id, 1) {
             self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
         }
     }

@@ -300,12 +300,13 @@ impl Names<'_> {
 
 /// `3`, or `3 = (3, 0, 0)` where there is more than one dimension.
 fn coordinates(number: u32, sizes: [u32; 3]) -> String {
-    let [x, y, z] = sizes;
-    if y * z == 1 {
+    if sizes[1..] == [1, 1] {
         return number.to_string();
     }
-    let (i, j, k) = (number % x, number / x % y, number / x / y);
-    format!("{number} = ({i}, {j}, {k})")
+    let [x, y, _] = sizes;
+    let in_plane = number % (x * y);
+    let (column, row, plane) = (in_plane % x, in_plane / x, number / (x * y));
+    format!("{number} = ({column}, {row}, {plane})")
 }
 
 /// The element that a byte of a buffer is of, as in `[1, 3]`; nothing if the buffer is no array.

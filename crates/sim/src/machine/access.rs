@@ -1,14 +1,137 @@
-//! Accesses of several elements that don't lie in a row, and those that read and write at once.
+//! Accesses of memory, and what makes buffers and ends them.
 
-use super::{Machine, Reason};
-use crate::code::{Access, Reg, Tile};
-use crate::memory::Fault;
+use super::{Machine, Reason, garbage};
+use crate::code::{Access, Op, Reg, Tile};
+use crate::memory::{Fault, Space};
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
-use crate::value::{Elem, Pointer, Value, View};
+use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
 use std::rc::Rc;
 
 impl Machine<'_> {
+    pub(super) fn access(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
+        let (to, value) = match op {
+            Op::Load {
+                to,
+                from,
+                count,
+                vector,
+            } => (*to, self.load(t, from, *count, *vector)?),
+            Op::Store { value, to } => return self.store(t, *value, to),
+            Op::LoadTile {
+                to,
+                from,
+                tile,
+                padding,
+            } => (*to, self.load_tile(t, from, tile, *padding)?),
+            Op::StoreTile { value, to, tile } => return self.store_tile(t, *value, to, tile),
+            Op::Atomic {
+                to,
+                at,
+                value,
+                f,
+                elem,
+            } => (*to, self.atomic(t, at, *value, (*f, *elem))?),
+            Op::Alloc {
+                to,
+                sizes,
+                dynamic,
+                elem,
+                lanes,
+            } => (*to, self.alloc(t, sizes, dynamic, *elem, *lanes)?),
+            Op::Free { view } => {
+                let view = self.view(t, *view)?;
+                self.memory.free(view.buffer);
+                return Ok(());
+            }
+            Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
+            _ => return Err(Reason::Kind("an instruction of one thread")),
+        };
+        self.set(t, to, value);
+        Ok(())
+    }
+
+    fn load(&mut self, t: usize, from: &Access, count: u32, vector: bool) -> Result<Value, Reason> {
+        let (at, view) = self.address(t, from)?;
+        let numbers = view.lanes as usize * count as usize;
+        let size = view.elem.bytes();
+        Self::in_row(&view, self.last_index(t, from)?, count)?;
+        let actor = self.actor(t);
+        self.note_step(t, Kind::Load, Some(at));
+        let bytes = self.memory.read(actor, at, numbers * size, view.elem_align())?;
+        if numbers == 1 && !vector {
+            return Ok(Value::Bits(view.elem.from_bytes(bytes)));
+        }
+        let numbers: Rc<[u64]> = bytes
+            .chunks_exact(size)
+            .map(|number| view.elem.from_bytes(number))
+            .collect();
+        Ok(Value::Vector(numbers))
+    }
+
+    fn store(&mut self, t: usize, value: Reg, to: &Access) -> Result<(), Reason> {
+        let (at, view) = self.address(t, to)?;
+        let size = view.elem.bytes();
+        let mut bytes = Vec::new();
+        for number in self.numbers(t, value)? {
+            bytes.extend_from_slice(&number.to_le_bytes()[..size]);
+        }
+        let count = bytes.len() / size / view.lanes.max(1) as usize;
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Self::in_row(&view, self.last_index(t, to)?, count)?;
+        let actor = self.actor(t);
+        self.note_step(t, Kind::Store, Some(at));
+        Ok(self.memory.write(actor, at, &bytes, view.elem_align())?)
+    }
+
+    fn alloc(
+        &mut self,
+        t: usize,
+        sizes: &[Option<i64>],
+        dynamic: &[Reg],
+        elem: Elem,
+        lanes: u32,
+    ) -> Result<Value, Reason> {
+        let mut dynamic = dynamic.iter();
+        let mut known = Vec::with_capacity(sizes.len());
+        for size in sizes {
+            known.push(match size {
+                Some(size) => *size,
+                None => self.int(t, *dynamic.next().ok_or(Reason::Kind("a size"))?)?,
+            });
+        }
+        let mut view = View {
+            buffer: BufferId(0),
+            base: 0,
+            offset: 0,
+            strides: row_by_row(&known),
+            sizes: known,
+            elem,
+            lanes,
+        };
+        let bytes = view.span_bytes().filter(|bytes| self.memory.has_room(*bytes));
+        let bytes = bytes.ok_or(Reason::Room)?;
+        let (name, array) = ("a private buffer".into(), view.array());
+        view.buffer = self.memory.add(name, Space::Private, 16, garbage(bytes), array);
+        Ok(Value::View(Rc::new(view)))
+    }
+
+    /// Checks what is said of a memref.
+    fn check(&self, t: usize, view: Reg, sizes: &[Option<i64>], align: usize) -> Result<(), Reason> {
+        let view = self.view(t, view)?;
+        for (dim, (size, expected)) in view.sizes.iter().zip(sizes).enumerate() {
+            if let Some(expected) = expected.filter(|expected| expected != size) {
+                return Err(Reason::Mismatch {
+                    dim,
+                    size: *size,
+                    expected,
+                });
+            }
+        }
+        self.memory.check(view.element(view.offset), 0, align)?;
+        Ok(())
+    }
+
     /// The index in the last dimension, if there is one.
     pub(super) fn last_index(&self, t: usize, access: &Access) -> Result<i64, Reason> {
         let last = access.indices.last();
