@@ -119,13 +119,20 @@ pub enum Difference {
 /// Compares what is meant with another form of the same program, run with the same arguments.
 #[must_use]
 pub fn compare(meant: &Trace, other: &Trace) -> Option<Difference> {
+    differences(meant, other).into_iter().next()
+}
+
+/// The first difference of every thread that has one.
+#[must_use]
+pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
     let nothing = Thread::default();
-    (0..meant.threads.len().max(other.threads.len())).find_map(|i| {
-        compare_threads(
-            meant.threads.get(i).unwrap_or(&nothing),
-            other.threads.get(i).unwrap_or(&nothing),
-        )
-    })
+    let threads = 0..meant.threads.len().max(other.threads.len());
+    threads
+        .filter_map(|i| {
+            let meant = meant.threads.get(i).unwrap_or(&nothing);
+            compare_threads(meant, other.threads.get(i).unwrap_or(&nothing))
+        })
+        .collect()
 }
 
 fn compare_threads(meant: &Thread, other: &Thread) -> Option<Difference> {

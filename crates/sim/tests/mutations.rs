@@ -1,14 +1,19 @@
-//! Faults planted into the lowered examples: each is reported.
+//! Faults planted into lowered programs: each is reported.
 //!
-//! `cargo test -p async-sim --test mutations -- --nocapture` prints the table of docs/async-sim.md.
+//! `cargo test -p async-sim --test mutations -- --nocapture` prints the tables of docs/async-sim.md.
 #![allow(missing_docs)]
 
 mod kernel;
+mod programs;
 
 use async_sim::adversary::Adversary;
+use async_sim::code::Code;
 use async_sim::inputs::{Argument, Fill};
-use kernel::{Call, context, count, run};
-use std::collections::BTreeMap;
+use async_sim::refine::{self, Difference, Trace};
+use kernel::{Call, Outcome, context, count, execute, parse, run};
+use programs::{THREADS, config, program, statements};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 
 fn buffer(sizes: &[i64], fill: Fill) -> Argument {
     Argument::Buffer {
@@ -72,83 +77,186 @@ fn examples() -> Vec<Example> {
     ]
 }
 
-/// All ways to plant a fault of one kind into a program, each a program.
-fn mutants(kind: &str, source: &str, slots: u32) -> Vec<String> {
-    let lines: Vec<&str> = source.lines().collect();
-    let change = |i: usize, to: String| {
-        let mut changed: Vec<String> = lines.iter().map(ToString::to_string).collect();
-        changed[i] = to;
-        changed.join("\n")
-    };
-    let mutated = lines.iter().enumerate().filter_map(|(i, line)| match kind {
-        "wait relaxed by one" => {
-            let (start, n) = line.split_once("gpux.wait_group <cp_async>, ")?;
-            let n: u32 = n.trim().parse().ok()?;
-            Some(change(i, format!("{start}gpux.wait_group <cp_async>, {}", n + 1)))
-        }
-        "wait deleted" => line.contains("gpux.wait_group").then(|| change(i, String::new())),
-        "commit deleted" => line
-            .contains("gpux.commit_group")
-            .then(|| change(i, String::new())),
-        "barrier deleted" => line.contains("gpu.barrier").then(|| change(i, String::new())),
-        "slot shifted" => {
-            // gpux.copy %src[…], %slots[%slot, …], …
-            let at = line.contains("gpux.copy").then(|| line.find("], %"))?? + 3;
-            let open = at + line[at..].find('[')?;
-            let end = open + line[open..].find([',', ']'])?;
-            let slot = &line[open + 1..end];
-            let shifted = format!(
-                "%one_{i} = arith.constant 1 : index\n\
-                 %slots_{i} = arith.constant {slots} : index\n\
-                 %next_{i} = arith.addi {slot}, %one_{i} : index\n\
-                 %slot_{i} = arith.remui %next_{i}, %slots_{i} : index\n\
-                 {}%slot_{i}{}",
-                &line[..=open],
-                &line[end..]
-            );
-            Some(change(i, shifted))
-        }
-        _ => unreachable!("no such kind of fault"),
-    });
-    mutated.collect()
+/// What is done to a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// A wait lets one more group stay in flight.
+    Relax,
+    DeleteWait,
+    DeleteCommit,
+    DeleteBarrier,
+    /// A copy goes to the next slot, of so many.
+    Shift(u32),
 }
 
-const KINDS: [&str; 5] = [
-    "wait relaxed by one",
-    "wait deleted",
-    "commit deleted",
-    "barrier deleted",
-    "slot shifted",
-];
+impl Fault {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Relax => "wait relaxed by one",
+            Self::DeleteWait => "wait deleted",
+            Self::DeleteCommit => "commit deleted",
+            Self::DeleteBarrier => "barrier deleted",
+            Self::Shift(_) => "slot shifted",
+        }
+    }
+
+    /// What a line becomes; `None` if it is not one that this is done to.
+    fn plant(self, number: usize, line: &str) -> Option<String> {
+        let deleted = |what: &str| line.contains(what).then(String::new);
+        match self {
+            Self::Relax => {
+                let (start, n) = line.split_once("gpux.wait_group <cp_async>, ")?;
+                let n: u32 = n.trim().parse().ok()?;
+                (n < 63).then(|| format!("{start}gpux.wait_group <cp_async>, {}", n + 1))
+            }
+            Self::DeleteWait => deleted("gpux.wait_group"),
+            Self::DeleteCommit => deleted("gpux.commit_group"),
+            Self::DeleteBarrier => deleted("gpu.barrier"),
+            Self::Shift(slots) => {
+                // gpux.copy %src[…], %slots[%slot, …], …
+                let at = line.contains("gpux.copy").then(|| line.find("], %"))?? + 3;
+                let open = at + line[at..].find('[')?;
+                let end = open + line[open..].find([',', ']'])?;
+                let (slot, start, rest) = (&line[open + 1..end], &line[..=open], &line[end..]);
+                // On one line, so that all others keep their numbers.
+                Some(format!(
+                    "%one_{number} = arith.constant 1 : index %slots_{number} = arith.constant {slots} : index \
+                     %next_{number} = arith.addi {slot}, %one_{number} : index \
+                     %slot_{number} = arith.remui %next_{number}, %slots_{number} : index {start}%slot_{number}{rest}"
+                ))
+            }
+        }
+    }
+
+    /// All programs with one such fault, and the line that each has it in, counted from 1.
+    fn mutants(self, source: &str) -> Vec<(usize, String)> {
+        let lines: Vec<&str> = source.lines().collect();
+        let mutant = |i: usize| {
+            let line = self.plant(i, lines[i])?;
+            let mut changed = lines.clone();
+            changed[i] = &line;
+            Some((i + 1, changed.join("\n")))
+        };
+        (0..lines.len()).filter_map(mutant).collect()
+    }
+}
+
+/// Returns true if a program with a fault in this line is caught. That of a relaxed wait must be an access right behind
+/// it, where a copy of its own await is missed.
+fn is_caught(fault: Fault, line: usize, code: &Code, outcome: &Outcome, meant: &Trace) -> bool {
+    if fault != Fault::Relax {
+        return !outcome.is_clean();
+    }
+    let differences = refine::differences(meant, &outcome.trace);
+    differences.iter().any(|difference| match difference {
+        Difference::Pending { wait: Some(wait), .. } => {
+            let location = &code.instrs[wait.instr as usize].place.location;
+            location.split(':').nth(1) == Some(line.to_string().as_str())
+        }
+        _ => false,
+    })
+}
+
+/// A row of the table: how many faults of each kind were caught, and of how many.
+struct Row {
+    name: String,
+    cells: Vec<(usize, usize)>,
+}
+
+fn print(faults: &[Fault], rows: &[Row]) {
+    let names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
+    println!("| | {} |", names.join(" | "));
+    for Row { name, cells } in rows {
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|(caught, tried)| format!("{caught} of {tried}"))
+            .collect();
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+}
 
 #[test]
-fn every_fault_is_reported() {
+fn every_fault_in_the_examples_is_reported() {
     let context = context();
-    let mut table: BTreeMap<&str, [String; 5]> = BTreeMap::new();
-    let mut survivors = Vec::new();
+    let (mut rows, mut survivors) = (Vec::new(), Vec::new());
     for example in examples() {
+        let Example { name, call, .. } = &example;
+        let faults = faults(example.slots);
+        let meant = run(&context, example.source, call, Adversary::Late);
         let counted = count(&context, example.source, "");
-        let right = run(&context, &counted, &example.call, Adversary::Late);
-        assert!(right.is_clean(), "{}: {}", example.name, right.findings);
-        let mut row: [String; 5] = std::array::from_fn(|_| String::new());
-        for (kind, cell) in KINDS.into_iter().zip(&mut row) {
-            let mutants = mutants(kind, &counted, example.slots);
-            assert!(!mutants.is_empty(), "{}: nothing to plant: {kind}", example.name);
+        let right = run(&context, &counted, call, Adversary::Late);
+        assert!(right.is_clean(), "{name}: {}", right.findings);
+        let mut cells = Vec::new();
+        for fault in faults {
+            let mutants = fault.mutants(&counted);
+            assert!(!mutants.is_empty(), "{name}: nothing to plant: {}", fault.name());
             let mut caught = 0;
-            for (i, mutant) in mutants.iter().enumerate() {
-                let reported = !run(&context, mutant, &example.call, Adversary::Late).is_clean();
+            for (line, mutant) in &mutants {
+                let code = parse(&context, mutant);
+                let outcome = execute(&code, call, Adversary::Late);
+                // A relaxed wait is seen by what is read, too.
+                let reported = !outcome.is_clean() && is_caught(fault, *line, &code, &outcome, &meant.trace);
                 caught += usize::from(reported);
                 if !reported {
-                    survivors.push(format!("{}: {kind} {i}", example.name));
+                    survivors.push(format!("{name}: {} in line {line}", fault.name()));
                 }
             }
-            *cell = format!("{caught} of {}", mutants.len());
+            cells.push((caught, mutants.len()));
         }
-        table.insert(example.name, row);
+        rows.push(Row {
+            name: format!("`{name}`"),
+            cells,
+        });
     }
-    println!("| example | {} |", KINDS.join(" | "));
-    for (name, row) in table {
-        println!("| `{name}` | {} |", row.join(" | "));
-    }
+    print(&faults(0), &rows);
     assert!(survivors.is_empty(), "{survivors:#?}");
+}
+
+fn faults(slots: u32) -> [Fault; 5] {
+    [
+        Fault::Relax,
+        Fault::DeleteWait,
+        Fault::DeleteCommit,
+        Fault::DeleteBarrier,
+        Fault::Shift(slots),
+    ]
+}
+
+/// Random programs are run with so many draws until a fault shows.
+const DRAWS: u64 = 40;
+
+#[test]
+fn no_wait_of_a_random_program_can_be_relaxed() {
+    let context = context();
+    let mut runner = TestRunner::new(config(200));
+    let faults = [Fault::Relax, Fault::DeleteWait];
+    let mut cells = vec![(0, 0); faults.len()];
+    let mut survivors = Vec::new();
+    for _ in 0..config(200).cases {
+        let stmts = statements().new_tree(&mut runner).expect("a program").current();
+        let tokens = parse(&context, &program(&stmts));
+        let counted = count(&context, &program(&stmts), "");
+        for (fault, cell) in faults.into_iter().zip(&mut cells) {
+            for (line, mutant) in fault.mutants(&counted) {
+                let code = parse(&context, &mutant);
+                let shows = (0..DRAWS).any(|seed| {
+                    let call = Call {
+                        seed,
+                        ..Call::of(THREADS)
+                    };
+                    let meant = execute(&tokens, &call, Adversary::Late);
+                    let outcome = execute(&code, &call, Adversary::Late);
+                    is_caught(fault, line, &code, &outcome, &meant.trace)
+                });
+                cell.0 += usize::from(shows);
+                cell.1 += 1;
+                if !shows {
+                    survivors.push(format!("{} in line {line} of\n{counted}", fault.name()));
+                }
+            }
+        }
+    }
+    let name = format!("{} random programs", config(200).cases);
+    print(&faults, &[Row { name, cells }]);
+    assert!(survivors.is_empty(), "{}", survivors.join("\n"));
 }
