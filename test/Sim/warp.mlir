@@ -57,3 +57,26 @@ func.func @lane_17_is_outside() attributes {gpu.known_block_size = array<i32: 32
   %tile = nvgpu.ldmatrix %as[%row, %c0] {numTiles = 4 : i32, transpose = false} : !shared -> vector<4x2xf16>
   return
 }
+
+// A barrier of the warp orders its threads, and no others.
+//
+// RUN: async-sim %s --kernel=neighbours --block=32 | FileCheck %s --check-prefix=NEIGHBOURS
+// RUN: not async-sim %s --kernel=neighbours --block=33 | FileCheck %s --check-prefix=ACROSS
+// NEIGHBOURS: neighbours: clean
+// ACROSS: error: RAW race: memref.load reads what another thread wrote, and no block barrier lies between
+// ACROSS-NEXT: this: thread 32 of block 0
+func.func @neighbours(%out: memref<64xf32>) {
+  %s = memref.alloc() : memref<64xf32, 3>
+  %all = arith.constant -1 : i32
+  %c1 = arith.constant 1 : index
+  %x = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  memref.store %x, %s[%t] : memref<64xf32, 3>
+  nvvm.bar.warp.sync %all : i32
+  %c0 = arith.constant 0 : index
+  %before = arith.subi %t, %c1 : index
+  %from = arith.maxsi %before, %c0 : index
+  %y = memref.load %s[%from] : memref<64xf32, 3>
+  memref.store %y, %out[%t] : memref<64xf32>
+  return
+}

@@ -15,7 +15,7 @@ mod warp;
 
 use self::queues::Queues;
 use crate::code::{Code, Id, Init, Instr, Op, ParamKind, Place, Queue, Reg};
-use crate::memory::{Actor, Fault, Memory, Space};
+use crate::memory::{Actor, Fault, Memory, Moment, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
 use crate::scalar::ScalarError;
@@ -62,6 +62,8 @@ struct Thread {
     /// True if `counters` have changed since they were looked up.
     moved: bool,
     queues: Queues,
+    /// How many barriers of its warp it has passed.
+    warp_barriers: u32,
     steps: u64,
 }
 
@@ -273,6 +275,7 @@ impl<'c> Machine<'c> {
                 iterations: 0,
                 moved: false,
                 queues: Queues::default(),
+                warp_barriers: 0,
                 steps: 0,
             })
             .collect();
@@ -402,10 +405,17 @@ impl<'c> Machine<'c> {
         }
     }
 
+    fn moment(&self, t: usize) -> Moment {
+        Moment {
+            era: self.era,
+            warp: self.threads[t].warp_barriers,
+        }
+    }
+
     fn actor(&self, t: usize) -> Actor {
         Actor {
             spot: self.spot(t),
-            era: self.era,
+            moment: self.moment(t),
             atomic: false,
         }
     }
@@ -466,7 +476,8 @@ impl<'c> Machine<'c> {
                     let problem = Problem::undrained(spot, queue, committed);
                     self.memory.reports.problem(problem);
                 }
-                self.memory.complete(id, self.era);
+                let moment = self.moment(t);
+                self.memory.complete(id, moment);
             }
         }
     }

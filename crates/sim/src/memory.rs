@@ -5,107 +5,19 @@
 //! there. Without that, what is there is settled by the [`Adversary`]: it is asked only when somebody looks, which makes
 //! every legal time of landing reachable without a clock.
 //!
-//! Threads of a block are ordered by block barriers alone. Each barrier starts a new **era**; two accesses to a byte in
-//! one era by different threads are a race if one of them writes. Blocks are not ordered at all.
+//! Threads are ordered by barriers alone, see [`Groups::unordered`]: two accesses to a byte by different threads with no
+//! barrier between are a race if one of them writes.
 
+mod shadow;
+
+pub use self::shadow::{Actor, Array, Buffer, Groups, Moment, Space};
+use self::shadow::{Cell, PAGE};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
-use std::num::NonZeroU32;
-
-/// Where a buffer lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Space {
-    /// Seen by all blocks.
-    Global,
-    /// Seen by the threads of one block.
-    Workgroup,
-    /// Seen by one thread.
-    Private,
-}
-
-/// Bytes, and what is known of each.
-pub struct Buffer {
-    /// What to call it in a report.
-    pub name: String,
-    /// Where it lies.
-    pub space: Space,
-    /// What its first byte is aligned to.
-    pub align: u32,
-    /// The bytes.
-    pub data: Vec<u8>,
-    /// What it is an array of, if it is one without gaps.
-    pub array: Option<Array>,
-    /// True if it was deallocated.
-    freed: bool,
-    /// What is known of each byte, page by page; of bytes that nobody has touched there is none.
-    shadow: Vec<Option<Box<[Cell]>>>,
-}
-
-/// An array, row by row.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Array {
-    /// The size of each dimension.
-    pub sizes: Vec<i64>,
-    /// The bytes of an element.
-    pub element: usize,
-}
-
-/// Bytes of one page of shadow.
-const PAGE: usize = 1024;
-
-impl Buffer {
-    fn cell(&self, byte: usize) -> &Cell {
-        match &self.shadow[byte / PAGE] {
-            Some(page) => &page[byte % PAGE],
-            None => &UNTOUCHED,
-        }
-    }
-
-    fn cell_mut(&mut self, byte: usize) -> &mut Cell {
-        let page = &mut self.shadow[byte / PAGE];
-        &mut page.get_or_insert_with(|| vec![UNTOUCHED.clone(); PAGE].into())[byte % PAGE]
-    }
-}
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
 const MAX_BYTES: usize = 1 << 30;
-
-/// What is known of a byte.
-#[derive(Clone)]
-struct Cell {
-    write: Option<Actor>,
-    /// The last read of the era, and one by another thread.
-    reads: [Option<Actor>; 2],
-    /// A read by a block that has ended: nothing orders blocks.
-    foreign: Option<Actor>,
-    /// The copy in flight that writes here.
-    landing: Option<CopyId>,
-    /// A copy in flight that reads here, and how many do.
-    reading: Option<(CopyId, u32)>,
-    /// The copy that wrote last, if it was one.
-    copied: Option<CopyId>,
-}
-
-static UNTOUCHED: Cell = Cell {
-    write: None,
-    reads: [None; 2],
-    foreign: None,
-    landing: None,
-    reading: None,
-    copied: None,
-};
-
-/// Who accesses memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Actor {
-    /// The operation, the thread and the iterations.
-    pub spot: Spot,
-    /// The era of the thread's block.
-    pub era: NonZeroU32,
-    /// True if it does not race with others that are atomic.
-    pub atomic: bool,
-}
 
 /// An access that can't be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -175,7 +87,7 @@ pub struct Memory {
     adversary: Adversary,
     /// True if the adversary had a say: other schedules may go another way.
     pub asked: bool,
-    threads_per_block: u32,
+    groups: Groups,
     /// What was found.
     pub reports: Reports,
     /// The copies whose destination was read, where that is watched; each only once in a row.
@@ -194,7 +106,7 @@ impl Memory {
             access: 0,
             adversary,
             asked: false,
-            threads_per_block,
+            groups: Groups { threads_per_block },
             reports: Reports::default(),
             seen: Vec::new(),
             watched: false,
@@ -378,17 +290,17 @@ impl Memory {
         Ok(id)
     }
 
-    /// Completes a copy, as its thread observes it in `era`.
-    pub fn complete(&mut self, id: CopyId, era: NonZeroU32) {
+    /// Completes a copy, as its thread observes it at `moment`.
+    pub fn complete(&mut self, id: CopyId, moment: Moment) {
         if self.copies[id.0 as usize].complete {
             return;
         }
         self.land(id);
-        self.free_source(id, era);
+        self.free_source(id, moment);
         let copy = &mut self.copies[id.0 as usize];
         copy.complete = true;
         copy.taken = None;
-        let access = Actor { era, ..copy.actor };
+        let access = Actor { moment, ..copy.actor };
         let (destination, written) = (copy.destination, copy.written);
         self.each_cell(destination, written, |cell| {
             if cell.landing == Some(id) {
@@ -399,24 +311,24 @@ impl Memory {
         });
     }
 
-    /// The thread of a copy observes in `era` that its source was read, and may change.
-    pub fn free_source(&mut self, id: CopyId, era: NonZeroU32) {
+    /// The thread of a copy observes at `moment` that its source was read, and may change.
+    pub fn free_source(&mut self, id: CopyId, moment: Moment) {
         if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
             return;
         }
         let copy = &self.copies[id.0 as usize];
-        let access = Actor { era, ..copy.actor };
+        let access = Actor { moment, ..copy.actor };
         let (source, read) = (copy.source, copy.read);
         if !copy.landed && copy.taken.is_none() {
             self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
         }
-        let threads_per_block = self.threads_per_block;
+        let groups = self.groups;
         self.each_cell(source, read, |cell| {
             cell.reading = match cell.reading {
                 Some((last, count)) if count > 1 => Some((last, count - 1)),
                 _ => None,
             };
-            cell.add_read(access, threads_per_block);
+            cell.add_read(access, groups);
         });
     }
 
@@ -521,12 +433,12 @@ impl Memory {
     }
 
     fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
-        let threads_per_block = self.threads_per_block;
+        let groups = self.groups;
         for i in start..start + bytes {
             let cell = self.buffer(buffer).cell(i);
             if let Some(id) = cell.landing {
                 let copy = self.copies[id.0 as usize].actor;
-                let hazard = if self.unordered(copy, actor) {
+                let hazard = if self.groups.unordered(copy, actor) {
                     Hazard::ReadBesideCopy
                 } else {
                     Hazard::ReadInFlight
@@ -534,12 +446,12 @@ impl Memory {
                 self.race(hazard, actor.spot, copy.spot, buffer, i);
                 self.may_have_landed(id);
             } else if let Some(write) = cell.write
-                && self.unordered(write, actor)
+                && self.groups.unordered(write, actor)
             {
                 self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
             }
             let cell = self.buffers[buffer.0 as usize].cell_mut(i);
-            cell.add_read(actor, threads_per_block);
+            cell.add_read(actor, groups);
             let copied = cell.copied.filter(|_| self.watched);
             if copied.is_some() && self.seen.last() != copied.as_ref() {
                 self.seen.extend(copied);
@@ -550,15 +462,15 @@ impl Memory {
     /// Notes a write that was ordered after copies in flight, or reported.
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
         let cell = self.buffer(buffer).cell(i);
-        let (write, reads) = (cell.write, [cell.reads[0], cell.reads[1], cell.foreign]);
+        let (write, reads) = (cell.write, cell.reads());
         if let Some(write) = write
             && cell.landing.is_none()
-            && self.unordered(write, actor)
+            && self.groups.unordered(write, actor)
         {
             self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
         }
         for read in reads.into_iter().flatten() {
-            if self.unordered(read, actor) {
+            if self.groups.unordered(read, actor) {
                 self.race(Hazard::WriteAfterRead, actor.spot, read.spot, buffer, i);
             }
         }
@@ -567,32 +479,7 @@ impl Memory {
         cell.write = Some(actor);
     }
 
-    /// Returns true if no barrier lies between an access and what `actor` does.
-    fn unordered(&self, access: Actor, actor: Actor) -> bool {
-        let (other, own) = (access.spot.thread, actor.spot.thread);
-        let block = |thread| thread / self.threads_per_block;
-        let atomic = access.atomic && actor.atomic;
-        other != own && !atomic && (access.era == actor.era || block(other) != block(own))
-    }
-
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
         self.reports.race(hazard, now, before, buffer, byte);
-    }
-}
-
-impl Cell {
-    /// Keeps one read of the era by each of two threads, and one by another block.
-    fn add_read(&mut self, access: Actor, threads_per_block: u32) {
-        let [first, second] = &mut self.reads;
-        match first {
-            Some(last) if last.era != access.era => {
-                if last.spot.thread / threads_per_block != access.spot.thread / threads_per_block {
-                    self.foreign = Some(*last);
-                }
-                (*first, *second) = (Some(access), None);
-            }
-            Some(last) if last.spot.thread != access.spot.thread => *second = Some(access),
-            _ => *first = Some(access),
-        }
     }
 }

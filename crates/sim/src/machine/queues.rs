@@ -90,7 +90,7 @@ impl Machine<'_> {
                 let groups = fifo.groups.range(first..fifo.sources_free);
                 let ids: Vec<CopyId> = groups.flat_map(|group| group.iter().copied()).collect();
                 for id in ids {
-                    self.memory.free_source(id, self.era);
+                    self.memory.free_source(id, self.moment(t));
                 }
             }
             Op::Wait {
@@ -148,7 +148,7 @@ impl Machine<'_> {
             trace.wait(spot);
         }
         for &id in ids {
-            self.memory.complete(id, self.era);
+            self.memory.complete(id, self.moment(t));
             if let Some(trace) = &mut self.trace {
                 trace.complete(spot.thread, id);
             }

@@ -67,7 +67,12 @@ impl Machine<'_> {
                 input,
                 output,
             } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
-            Op::WarpBarrier => Ok(()),
+            Op::WarpBarrier => {
+                for &t in lanes {
+                    self.threads[t].warp_barriers += 1;
+                }
+                Ok(())
+            }
             _ => Err((lanes[0], Reason::Kind("an instruction of a warp"))),
         }
     }
