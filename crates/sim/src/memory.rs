@@ -11,7 +11,7 @@
 mod shadow;
 
 pub use self::shadow::{Actor, Array, Buffer, Groups, Moment, Space};
-use self::shadow::{Cell, PAGE};
+use self::shadow::{Cell, PAGE, Recent};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
@@ -255,10 +255,6 @@ impl Memory {
         if read > 0 {
             let from = self.check(source, read, align)?;
             self.note_read(actor, source.buffer, from, read);
-            self.each_cell(source, read, |cell| {
-                let count = cell.reading.map_or(0, |(_, count)| count);
-                cell.reading = Some((id, count + 1));
-            });
         }
         for i in to..to + written {
             let cell = self.buffer(destination.buffer).cell(i);
@@ -275,6 +271,11 @@ impl Memory {
             self.note_write(actor, destination.buffer, i);
             self.buffers[destination.buffer.0 as usize].cell_mut(i).landing = Some(id);
         }
+        // Last, since a copy does not race with itself.
+        self.each_cell(source, read, |cell| {
+            let count = cell.reading.map_or(0, |(_, count)| count);
+            cell.reading = Some((id, count + 1));
+        });
         self.copies.push(Copy {
             actor,
             source,
@@ -328,7 +329,7 @@ impl Memory {
                 Some((last, count)) if count > 1 => Some((last, count - 1)),
                 _ => None,
             };
-            cell.add_read(access, groups);
+            cell.reads.add(access, groups);
         });
     }
 
@@ -450,8 +451,18 @@ impl Memory {
             {
                 self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
             }
+            let atomics = self.buffer(buffer).cell(i).before_read(actor.atomic);
+            let racing: Vec<Actor> = atomics
+                .filter(|access| groups.unordered(*access, actor))
+                .collect();
+            for access in racing {
+                self.race(Hazard::ReadAfterWrite, actor.spot, access.spot, buffer, i);
+            }
             let cell = self.buffers[buffer.0 as usize].cell_mut(i);
-            cell.add_read(actor, groups);
+            // What is read atomically is written, too.
+            if !actor.atomic {
+                cell.reads.add(actor, groups);
+            }
             let copied = cell.copied.filter(|_| self.watched);
             if copied.is_some() && self.seen.last() != copied.as_ref() {
                 self.seen.extend(copied);
@@ -462,21 +473,33 @@ impl Memory {
     /// Notes a write that was ordered after copies in flight, or reported.
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
         let cell = self.buffer(buffer).cell(i);
-        let (write, reads) = (cell.write, cell.reads());
-        if let Some(write) = write
+        let groups = self.groups;
+        let racing: Vec<Actor> = cell
+            .before_write(actor.atomic)
+            .filter(|access| groups.unordered(*access, actor))
+            .collect();
+        if let Some(write) = cell.write
             && cell.landing.is_none()
-            && self.groups.unordered(write, actor)
+            && groups.unordered(write, actor)
         {
             self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
         }
-        for read in reads.into_iter().flatten() {
-            if self.groups.unordered(read, actor) {
-                self.race(Hazard::WriteAfterRead, actor.spot, read.spot, buffer, i);
-            }
+        for access in racing {
+            let hazard = if access.atomic {
+                Hazard::WriteAfterWrite
+            } else {
+                Hazard::WriteAfterRead
+            };
+            self.race(hazard, actor.spot, access.spot, buffer, i);
         }
         let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
-        cell.write = Some(actor);
+        if actor.atomic {
+            let atomics = cell.atomics.get_or_insert_with(|| Box::new(Recent::NONE));
+            atomics.add(actor, groups);
+        } else {
+            cell.write = Some(actor);
+        }
     }
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {

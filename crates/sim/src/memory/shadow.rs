@@ -56,11 +56,10 @@ impl Groups {
     }
 
     /// Returns true if nothing orders an access before what `actor` does: they are of different threads, no block
-    /// barrier lies between, nor one of the warp that they share. Nothing orders blocks, and atomic accesses need no
-    /// order among themselves.
+    /// barrier lies between, nor one of the warp that they share. Nothing orders blocks.
     #[must_use]
     pub fn unordered(self, access: Actor, actor: Actor) -> bool {
-        if access.spot.thread == actor.spot.thread || (access.atomic && actor.atomic) {
+        if access.spot.thread == actor.spot.thread {
             return false;
         }
         if self.block(&access) != self.block(&actor) {
@@ -118,11 +117,12 @@ impl Buffer {
 /// What is known of a byte.
 #[derive(Clone)]
 pub(super) struct Cell {
+    /// The last write that is not atomic.
     pub(super) write: Option<Actor>,
-    /// The last read, and one by another thread of its warp since the last barrier.
-    reads: [Option<Actor>; 2],
-    /// A read by another warp since the last block barrier, and one by a block that has ended.
-    others: [Option<Actor>; 2],
+    /// Reads that are not atomic.
+    pub(super) reads: Recent,
+    /// Atomic accesses, which few bytes have.
+    pub(super) atomics: Option<Box<Recent>>,
     /// The copy in flight that writes here.
     pub(super) landing: Option<CopyId>,
     /// A copy in flight that reads here, and how many do.
@@ -133,24 +133,50 @@ pub(super) struct Cell {
 
 static UNTOUCHED: Cell = Cell {
     write: None,
-    reads: [None; 2],
-    others: [None; 2],
+    reads: Recent::NONE,
+    atomics: None,
     landing: None,
     reading: None,
     copied: None,
 };
 
 impl Cell {
-    /// The reads that a write may race with: some of each group of threads, so that whoever writes finds one that it is
-    /// not ordered with, if there is any.
-    pub(super) fn reads(&self) -> [Option<Actor>; 4] {
-        let ([a, b], [c, d]) = (self.reads, self.others);
-        [a, b, c, d]
+    /// The accesses that a write may race with; an atomic one does not with those that are.
+    pub(super) fn before_write(&self, atomic: bool) -> impl Iterator<Item = Actor> {
+        let reads = self.reads.all();
+        reads.chain(self.before_read(atomic))
     }
 
-    /// Notes a read.
-    pub(super) fn add_read(&mut self, access: Actor, groups: Groups) {
-        let [first, second] = &mut self.reads;
+    /// The atomic accesses that a read may race with.
+    pub(super) fn before_read(&self, atomic: bool) -> impl Iterator<Item = Actor> {
+        let atomics = self.atomics.as_deref().filter(|_| !atomic);
+        atomics.into_iter().flat_map(Recent::all)
+    }
+}
+
+/// Accesses of one kind that race not with each other: some of each group of threads, so that whoever comes with another
+/// kind finds one that it is not ordered with, if there is any.
+#[derive(Clone)]
+pub(super) struct Recent {
+    /// The last one, and one by another thread of its warp since the last barrier.
+    own: [Option<Actor>; 2],
+    /// One by another warp since the last block barrier, and one by a block that has ended.
+    others: [Option<Actor>; 2],
+}
+
+impl Recent {
+    pub(super) const NONE: Self = Self {
+        own: [None; 2],
+        others: [None; 2],
+    };
+
+    fn all(&self) -> impl Iterator<Item = Actor> {
+        let ([a, b], [c, d]) = (self.own, self.others);
+        [a, b, c, d].into_iter().flatten()
+    }
+
+    pub(super) fn add(&mut self, access: Actor, groups: Groups) {
+        let [first, second] = &mut self.own;
         let [warp, block] = &mut self.others;
         let Some(last) = *first else {
             *first = Some(access);
