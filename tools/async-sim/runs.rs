@@ -12,13 +12,16 @@ use async_sim::refine::Trace;
 use async_sim::show::{self, Finding, Names};
 use async_sim::timeline::Timeline;
 use async_sim::value::Value;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 /// Runs of an exhaustive search at most.
 const EXHAUSTIVE_RUNS: u32 = 100_000;
 /// More workgroup memory than any GPU has.
 const MAX_WORKGROUP: usize = 1 << 20;
+
+/// Instructions between two changes of what the progress bar says.
+const SAY_EVERY: u64 = 1_000_000;
 
 /// What came of the runs of a kernel.
 pub struct Outcome {
@@ -173,9 +176,18 @@ impl<'a> Runs<'a> {
         machine.trace = self.options.refines.is_some().then(Trace::default);
         // Seen where standard error is a terminal, and the run long enough.
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
-        let progress = ProgressBar::new(blocks).with_message(self.code.name.clone());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} blocks")?;
+        let progress = ProgressBar::new(blocks).with_style(style);
+        let mut said = 0;
         let stop = machine
-            .run(&arguments, &mut |done| progress.set_position(done.into()))
+            .run(&arguments, &mut |done, steps| {
+                progress.set_position(done.into());
+                if steps >= said {
+                    said = steps + SAY_EVERY;
+                    let millions = steps / 1_000_000;
+                    progress.set_message(format!("{}: {millions} million instructions", self.code.name));
+                }
+            })
             .err();
         progress.finish_and_clear();
         let (timeline, trace) = (machine.timeline.take(), machine.trace.take());

@@ -187,12 +187,13 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Runs all blocks; `args` are the values of the parameters. Calls `each` with the number of blocks done.
+    /// Runs all blocks; `args` are the values of the parameters. Calls `each` now and then, with the numbers of
+    /// blocks done and of instructions run.
     ///
     /// # Errors
     ///
     /// Where an instruction can't be run.
-    pub fn run(&mut self, args: &[Value], each: &mut dyn FnMut(u32)) -> Result<(), Stop> {
+    pub fn run(&mut self, args: &[Value], each: &mut dyn FnMut(u32, u64)) -> Result<(), Stop> {
         let [x, y, z] = self.launch.grid;
         let mut regs = vec![Value::Poison; self.code.regs as usize];
         let mut own = Vec::new();
@@ -216,9 +217,9 @@ impl<'c> Machine<'c> {
                     if done > 0 {
                         self.renew(&mut regs, &own);
                     }
-                    self.run_block(regs.clone())?;
+                    self.run_block(regs.clone(), &mut |steps| each(done, steps))?;
                     done += 1;
-                    each(done);
+                    each(done, self.steps);
                 }
             }
         }
@@ -256,7 +257,7 @@ impl<'c> Machine<'c> {
         Value::View(Rc::new(view))
     }
 
-    fn run_block(&mut self, mut regs: Vec<Value>) -> Result<(), Stop> {
+    fn run_block(&mut self, mut regs: Vec<Value>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
         let threads = self.launch.block.iter().product::<u32>();
         let mut own: Vec<BufferId> = Vec::new();
         for decl in &self.code.workgroup {
@@ -283,6 +284,7 @@ impl<'c> Machine<'c> {
         while self.threads.iter().any(|thread| thread.state != State::Done) {
             for t in 0..self.threads.len() {
                 self.run_thread(t)?;
+                each(self.steps);
             }
             if !self.warps()? && !self.pass_barrier() {
                 break;

