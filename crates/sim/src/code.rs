@@ -182,6 +182,27 @@ pub struct Tile {
     pub in_bounds: Box<[bool]>,
 }
 
+/// An asynchronous copy to be issued.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// From where: an element, or a pointer.
+    pub from: Target,
+    /// To where.
+    pub to: Target,
+    /// How many bytes.
+    pub bytes: Index,
+    /// What both addresses are a multiple of.
+    pub align: u32,
+    /// How many elements, or bytes, are read; the rest is zero.
+    pub read: Option<Reg>,
+    /// The bytes that `read` counts in.
+    pub unit: u32,
+    /// Its token.
+    pub token: Option<Reg>,
+    /// Which queue it is in.
+    pub queue: Queue,
+}
+
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -485,24 +506,7 @@ pub enum Op {
         bytes: i64,
     },
     /// Issues a copy.
-    Copy {
-        /// From where: an element, or a pointer.
-        from: Target,
-        /// To where.
-        to: Target,
-        /// How many bytes.
-        bytes: Index,
-        /// What both addresses are a multiple of.
-        align: u32,
-        /// How many elements, or bytes, are read; the rest is zero.
-        read: Option<Reg>,
-        /// The bytes that `read` counts in.
-        unit: u32,
-        /// Its token.
-        token: Option<Reg>,
-        /// Which queue it is in.
-        queue: Queue,
-    },
+    Copy(Copy),
     /// Closes the open group of a queue.
     Commit {
         /// Which queue.

@@ -83,63 +83,77 @@ fn argument(
     given: Option<&Argument>,
 ) -> Result<Value, String> {
     match (&param.kind, given) {
-        // An index of 0 is aligned to everything.
-        (ParamKind::Number(Elem::Int(_)), None) => Ok(Value::Bits(0)),
-        (ParamKind::Number(elem), None) => Ok(Value::Bits(number(*elem, 1.0))),
-        (ParamKind::Number(Elem::Int(width)), Some(Argument::Integer(value))) => integer(*width, *value),
-        (ParamKind::Number(Elem::Int(_)), Some(Argument::Number(value))) => {
-            Err(format!("the parameter is an integer, and {value} is none"))
-        }
-        #[allow(clippy::cast_precision_loss)] // Rounded to the type.
-        (ParamKind::Number(elem), Some(Argument::Integer(value))) => {
-            Ok(Value::Bits(number(*elem, *value as f64)))
-        }
-        (ParamKind::Number(elem), Some(Argument::Number(value))) => Ok(Value::Bits(number(*elem, *value))),
-        (ParamKind::Number(_), Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
+        (ParamKind::Number(elem), given) => value(*elem, given),
         (ParamKind::MemRef { .. }, Some(Argument::Number(_) | Argument::Integer(_))) => {
             Err("the parameter is a buffer".into())
         }
-        (
-            ParamKind::MemRef {
-                sizes,
-                strides,
-                elem,
-                lanes,
-                workgroup,
-            },
-            given,
-        ) => {
-            let (asked, fill) = match given {
-                Some(Argument::Buffer { sizes, fill }) => (sizes.clone(), fill.clone()),
-                _ => (Vec::new(), Fill::Random),
-            };
-            let sizes = fit(sizes, &asked)?;
-            let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
-            let mut view = View {
-                buffer: BufferId(0),
-                base: 0,
-                offset: 0,
-                sizes,
-                strides,
-                elem: *elem,
-                lanes: *lanes,
-            };
-            let span = view.span_bytes().filter(|bytes| memory.has_room(*bytes));
-            let span = span.ok_or("no buffers are that large here")?;
-            let space = if *workgroup {
-                Space::Workgroup
-            } else {
-                Space::Global
-            };
-            let (name, array) = (format!("argument {index}"), view.array());
-            let data = match &fill {
-                Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
-                fill => made_up(*elem, span / elem.bytes(), fill, seed.wrapping_add(index as u64)),
-            };
-            view.buffer = memory.add(name, space, ALIGN, data, array);
-            Ok(Value::View(Rc::new(view)))
+        (ParamKind::MemRef { .. }, None) => {
+            let (sizes, fill) = (Vec::new(), Fill::Random);
+            buffer(memory, (index, seed), &param.kind, (&sizes, &fill))
+        }
+        (ParamKind::MemRef { .. }, Some(Argument::Buffer { sizes, fill })) => {
+            buffer(memory, (index, seed), &param.kind, (sizes, fill))
         }
     }
+}
+
+fn value(elem: Elem, given: Option<&Argument>) -> Result<Value, String> {
+    match (elem, given) {
+        // An index of 0 is aligned to everything.
+        (Elem::Int(_), None) => Ok(Value::Bits(0)),
+        (_, None) => Ok(Value::Bits(number(elem, 1.0))),
+        (Elem::Int(width), Some(Argument::Integer(value))) => integer(width, *value),
+        (Elem::Int(_), Some(Argument::Number(value))) => {
+            Err(format!("the parameter is an integer, and {value} is none"))
+        }
+        #[allow(clippy::cast_precision_loss)] // Rounded to the type.
+        (_, Some(Argument::Integer(value))) => Ok(Value::Bits(number(elem, *value as f64))),
+        (_, Some(Argument::Number(value))) => Ok(Value::Bits(number(elem, *value))),
+        (_, Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
+    }
+}
+
+fn buffer(
+    memory: &mut Memory,
+    (index, seed): (usize, u64),
+    kind: &ParamKind,
+    (asked, fill): (&[i64], &Fill),
+) -> Result<Value, String> {
+    let ParamKind::MemRef {
+        sizes,
+        strides,
+        elem,
+        lanes,
+        workgroup,
+    } = kind
+    else {
+        return Err("the parameter is a number".into());
+    };
+    let sizes = fit(sizes, asked)?;
+    let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
+    let mut view = View {
+        buffer: BufferId(0),
+        base: 0,
+        offset: 0,
+        sizes,
+        strides,
+        elem: *elem,
+        lanes: *lanes,
+    };
+    let span = view.span_bytes().filter(|bytes| memory.has_room(*bytes));
+    let span = span.ok_or("no buffers are that large here")?;
+    let space = if *workgroup {
+        Space::Workgroup
+    } else {
+        Space::Global
+    };
+    let (name, array) = (format!("argument {index}"), view.array());
+    let data = match fill {
+        Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
+        fill => made_up(*elem, span / elem.bytes(), fill, seed.wrapping_add(index as u64)),
+    };
+    view.buffer = memory.add(name, space, ALIGN, data, array);
+    Ok(Value::View(Rc::new(view)))
 }
 
 /// The sizes of a buffer: those asked for must agree with those of the type.

@@ -9,16 +9,17 @@ mod access;
 mod compute;
 mod queues;
 mod registers;
+mod stop;
 mod vectors;
 mod views;
 mod warp;
 
 use self::queues::Queues;
+pub use self::stop::{Reason, Stop};
 use crate::code::{Code, Id, Init, Instr, Op, ParamKind, Place, Queue, Reg};
-use crate::memory::{Actor, Fault, Memory, Moment, Space};
+use crate::memory::{Actor, Memory, Moment, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
-use crate::scalar::ScalarError;
 use crate::timeline::Timeline;
 use crate::value::{BufferId, CopyId, Pointer, Value, View};
 use std::cell::RefCell;
@@ -65,73 +66,6 @@ struct Thread {
     /// How many barriers of its warp it has passed.
     warp_barriers: u32,
     steps: u64,
-}
-
-/// What ends a run.
-#[derive(Clone, Debug)]
-pub struct Stop {
-    /// Where.
-    pub spot: Spot,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why a run ends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reason {
-    /// A memory access that can't be made.
-    Fault(Fault),
-    /// A number that is not defined.
-    Scalar(ScalarError),
-    /// A register that holds nothing.
-    Poison,
-    /// An instruction got what it can't use; the reader should not have let it through.
-    Kind(&'static str),
-    /// The budget is used up.
-    Budget,
-    /// A loop whose step is 0 or less.
-    Step,
-    /// A failed assertion.
-    Assert(String),
-    /// The warp is not complete.
-    PartialWarp,
-    /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.
-    Count {
-        /// How many it is to read.
-        read: i64,
-        /// How many it writes.
-        written: i64,
-    },
-    /// A memref has another size than its type says.
-    Mismatch {
-        /// The dimension.
-        dim: usize,
-        /// Its size.
-        size: i64,
-        /// What the type says.
-        expected: i64,
-    },
-    /// Buffers of more bytes than an interpreter has room for.
-    Room,
-    /// A copy of a size that can't be copied.
-    Size {
-        /// How many bytes.
-        bytes: i64,
-        /// What they have to be a multiple of.
-        of: u32,
-    },
-}
-
-impl From<Fault> for Reason {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<ScalarError> for Reason {
-    fn from(error: ScalarError) -> Self {
-        Self::Scalar(error)
-    }
 }
 
 /// What a thread does after an instruction.
@@ -530,7 +464,7 @@ impl<'c> Machine<'c> {
                 let value = self.id(t, *id, usize::from(*dim));
                 self.set(t, *to, Value::Bits(value));
             }
-            Op::Copy { .. }
+            Op::Copy(_)
             | Op::Commit { .. }
             | Op::Wait { .. }
             | Op::Await(_)

@@ -8,6 +8,7 @@
 mod arith;
 mod asynchronous;
 mod flow;
+mod loops;
 mod memory;
 mod tiles;
 mod vectors;

@@ -1,7 +1,7 @@
 //! The asynchronous instructions: what is in flight, and what a wait completes.
 
 use super::{Machine, Reason};
-use crate::code::{Op, Queue, Reg};
+use crate::code::{Copy, Op, Queue, Reg};
 use crate::value::{CopyId, Guarded, Value};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -37,44 +37,7 @@ impl Queues {
 impl Machine<'_> {
     pub(super) fn asynchronous(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
         match op {
-            Op::Copy {
-                from,
-                to,
-                bytes,
-                align,
-                read,
-                unit,
-                token,
-                queue,
-            } => {
-                let bytes = self.index(t, *bytes)?;
-                let written = usize::try_from(bytes).map_err(|_| Reason::Kind("a number of bytes"))?;
-                if written % *align as usize != 0 {
-                    return Err(Reason::Size { bytes, of: *align });
-                }
-                let read = match read {
-                    Some(reg) => self.read_bytes(t, *reg, i64::from(*unit), bytes)?,
-                    None => written,
-                };
-                let to = self.target(t, to)?;
-                // Nothing is read from anywhere: the source may be out of bounds.
-                let from = if read == 0 { to } else { self.target(t, from)? };
-                let ends = (from, to);
-                let id = self
-                    .memory
-                    .issue(self.actor(t), ends, (read, written), *align as usize)?;
-                let spot = self.spot(t);
-                if let Some(trace) = &mut self.trace {
-                    trace.issue(id, ends.1, spot);
-                }
-                if let Some(timeline) = self.timing() {
-                    timeline.issue(t, id, bytes.unsigned_abs(), spot.instr, spot.iterations);
-                }
-                self.threads[t].queues.queues[*queue as usize].open.push(id);
-                if let Some(token) = token {
-                    self.set(t, *token, Value::Token(Rc::new([id])));
-                }
-            }
+            Op::Copy(copy) => self.issue(t, copy)?,
             Op::Commit { queue, token } => {
                 let fifo = &mut self.threads[t].queues.queues[*queue as usize];
                 let group: Rc<[CopyId]> = std::mem::take(&mut fifo.open).into();
@@ -125,6 +88,44 @@ impl Machine<'_> {
                 self.set(t, *value, Value::Guarded(Rc::new(guarded)));
             }
             _ => return Err(Reason::Kind("an asynchronous instruction")),
+        }
+        Ok(())
+    }
+
+    fn issue(&mut self, t: usize, copy: &Copy) -> Result<(), Reason> {
+        let bytes = self.index(t, copy.bytes)?;
+        let written = usize::try_from(bytes).map_err(|_| Reason::Kind("a number of bytes"))?;
+        let align = copy.align as usize;
+        if written % align != 0 {
+            return Err(Reason::Size {
+                bytes,
+                of: copy.align,
+            });
+        }
+        let read = match copy.read {
+            Some(reg) => self.read_bytes(t, reg, i64::from(copy.unit), bytes)?,
+            None => written,
+        };
+        let to = self.target(t, &copy.to)?;
+        // Nothing is read from anywhere: the source may be out of bounds.
+        let from = if read == 0 {
+            to
+        } else {
+            self.target(t, &copy.from)?
+        };
+        let id = self
+            .memory
+            .issue(self.actor(t), (from, to), (read, written), align)?;
+        let spot = self.spot(t);
+        if let Some(trace) = &mut self.trace {
+            trace.issue(id, to, spot);
+        }
+        if let Some(timeline) = self.timing() {
+            timeline.issue(t, id, bytes.unsigned_abs(), spot.instr, spot.iterations);
+        }
+        self.threads[t].queues.queues[copy.queue as usize].open.push(id);
+        if let Some(token) = copy.token {
+            self.set(t, token, Value::Token(Rc::new([id])));
         }
         Ok(())
     }

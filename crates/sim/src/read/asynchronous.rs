@@ -1,7 +1,7 @@
 //! Asynchronous operations in all their forms, and operations that threads do together.
 
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Access, Index, Op as Code, Queue, Reg, Shuffle, Target};
+use crate::code::{Access, Copy, Index, Op as Code, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Region, Value};
 use async_dialects::types;
@@ -119,7 +119,7 @@ impl<'c> Reader<'c> {
         let bytes = Index::Reg(self.operand(op, 2));
         self.emit(
             op,
-            Code::Copy {
+            Code::Copy(Copy {
                 from,
                 to,
                 bytes,
@@ -128,7 +128,7 @@ impl<'c> Reader<'c> {
                 unit: 1,
                 token: None,
                 queue: Queue::Bulk,
-            },
+            }),
         );
         Ok(())
     }
@@ -143,7 +143,7 @@ impl<'c> Reader<'c> {
     ) {
         self.emit(
             op,
-            Code::Copy {
+            Code::Copy(Copy {
                 from,
                 to,
                 bytes: Index::Const(i64::from(bytes)),
@@ -152,7 +152,7 @@ impl<'c> Reader<'c> {
                 unit,
                 token,
                 queue: Queue::CpAsync,
-            },
+            }),
         );
     }
 

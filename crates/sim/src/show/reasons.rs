@@ -1,0 +1,95 @@
+//! Words for what ends a run.
+
+use super::Names;
+use crate::machine::Reason;
+use crate::memory::{Buffer, Fault};
+
+impl Names<'_> {
+    /// The kind of a finding, and its message.
+    pub(super) fn reason(&self, reason: &Reason) -> (&'static str, String) {
+        match reason {
+            Reason::Fault(fault) => self.fault(fault),
+            Reason::Scalar(error) => ("undefined", error.to_string()),
+            Reason::Poison => ("undefined", "an operand holds no value on this path".into()),
+            Reason::Kind(what) => ("undefined", format!("an operand is not {what}")),
+            Reason::Budget => {
+                let message = "the thread has run longer than --budget allows; does it end?";
+                ("endless", message.into())
+            }
+            Reason::Step => ("undefined", "the step of the loop is not positive".into()),
+            Reason::Assert(message) => ("assertion", format!("the assertion failed: {message}")),
+            Reason::Size { bytes, of } => {
+                let message = format!("{bytes} bytes can't be copied, only multiples of {of}");
+                ("bad-count", message)
+            }
+            Reason::Count { read, written } => {
+                let message =
+                    format!("is to read {read} of the {written} that it writes; 0 to {written} can be");
+                ("bad-count", message)
+            }
+            Reason::Mismatch { dim, size, expected } => {
+                let message =
+                    format!("dimension {dim} of the memref has size {size}, and its type says {expected}");
+                ("mismatch", message)
+            }
+            Reason::Room => {
+                let message = "there is no room for a buffer of this size: all of them have 1 GiB";
+                ("too-large", message.into())
+            }
+            Reason::PartialWarp => {
+                let message = "the warp is not complete, and all of its 32 threads have to take part";
+                ("divergent-warp", message.into())
+            }
+        }
+    }
+
+    fn fault(&self, fault: &Fault) -> (&'static str, String) {
+        match *fault {
+            Fault::Index {
+                buffer,
+                index,
+                dim,
+                size,
+            } => {
+                let name = &self.buffer(buffer).name;
+                let message = format!(
+                    "index {index} is out of bounds: dimension {dim} of this view of {name} has size {size}"
+                );
+                ("out-of-bounds", message)
+            }
+            Fault::Freed { buffer } => {
+                let message = format!("{} was deallocated before", self.buffer(buffer).name);
+                ("use-after-free", message)
+            }
+            Fault::OutOfBounds {
+                buffer,
+                offset,
+                bytes,
+            } => {
+                let buffer = self.buffer(buffer);
+                let (name, size) = (&buffer.name, buffer.data.len());
+                let hint = match name.as_str() {
+                    "dynamic workgroup memory" => " (--dynamic-workgroup gives it more)",
+                    _ => "",
+                };
+                let message = format!(
+                    "{bytes} bytes from byte {offset} on are not inside of {name}, which has {size} bytes{hint}"
+                );
+                ("out-of-bounds", message)
+            }
+            Fault::Misaligned {
+                buffer,
+                offset,
+                align,
+            } => {
+                let Buffer { name, align: has, .. } = self.buffer(buffer);
+                let message = if align > *has as usize {
+                    format!("{name} is aligned to {has} bytes, and the access needs {align}")
+                } else {
+                    format!("byte {offset} of {name} is no multiple of {align}, which the access needs")
+                };
+                ("misaligned", message)
+            }
+        }
+    }
+}
