@@ -5,6 +5,7 @@
 // RUN: not async-sim %s --kernel=zero | FileCheck %s --check-prefix=ZERO
 // RUN: not async-sim %s --kernel=endless --budget=1000 | FileCheck %s --check-prefix=ENDLESS
 // RUN: not async-sim %s --kernel=unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not async-sim %s --kernel=host 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not async-sim %s --kernel=open 2>&1 | FileCheck %s --check-prefix=OPEN
 // RUN: not async-sim %s --kernel=open --arg 0=9223372036854775807:zero 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not async-sim %s --kernel=open --block=65536,65536 2>&1 | FileCheck %s --check-prefix=BLOCK
@@ -48,6 +49,17 @@ func.func @endless() {
 // UNKNOWN: %x, %z = arith.mulsi_extended
 func.func @unknown(%y: i32) {
   %x, %z = arith.mulsi_extended %y, %y : i32
+  return
+}
+
+// HOST: errors.mlir:[[#@LINE+4]]:3: error: 'gpu.launch' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function
+// HOST: gpu.launch
+func.func @host() {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    gpu.terminator
+  }
   return
 }
 

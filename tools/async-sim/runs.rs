@@ -10,7 +10,7 @@ use async_sim::machine::{Launch, Machine};
 use async_sim::memory::{Buffer, Memory};
 use async_sim::refine::Trace;
 use async_sim::show::{self, Finding, Names};
-use async_sim::timeline::Timeline;
+use async_sim::timeline::{Recorder, Timeline};
 use async_sim::value::Value;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -172,7 +172,7 @@ impl<'a> Runs<'a> {
         machine.timeline = self
             .options
             .wants_timeline()
-            .then(|| Timeline::new(self.options.costs(), threads));
+            .then(|| Recorder::new(self.options.costs(), threads));
         machine.trace = self.options.refines.is_some().then(Trace::default);
         // Seen where standard error is a terminal, and the run long enough.
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
@@ -190,7 +190,8 @@ impl<'a> Runs<'a> {
             })
             .err();
         progress.finish_and_clear();
-        let (timeline, trace) = (machine.timeline.take(), machine.trace.take());
+        let timeline = machine.timeline.take().map(|recorder| recorder.replay());
+        let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let settled = !machine.memory.asked;
         let (buffers, adversary, reports) = machine.memory.into_parts();

@@ -128,6 +128,21 @@ pub enum Queue {
     Wgmma = 2,
 }
 
+impl Queue {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
+
+    /// Its name in the IR.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpAsync => "cp_async",
+            Self::Bulk => "bulk",
+            Self::Wgmma => "wgmma",
+        }
+    }
+}
+
 /// Which id an instruction reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Id {

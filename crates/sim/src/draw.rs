@@ -1,7 +1,7 @@
 //! Pictures of a [`Timeline`]: SVG, and the trace format that Perfetto and `chrome://tracing` load.
 
-use crate::code::Code;
-use crate::timeline::{Flight, Kind, Span, Timeline};
+use crate::code::{Code, Queue};
+use crate::timeline::{At, Flight, Kind, Span, Timeline};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -52,12 +52,13 @@ const ROW: f64 = 6.0;
 const ROWS: usize = 12;
 
 impl Picture<'_> {
-    fn label(&self, instr: u32, iterations: u32) -> String {
-        self.listing.label(instr, &self.iterations[iterations as usize])
+    fn label(&self, at: At) -> String {
+        self.listing
+            .label(at.instr, &self.iterations[at.iterations as usize])
     }
 
     fn span(&self, span: &Span) -> String {
-        let label = self.label(span.instr, span.iterations);
+        let label = self.label(span.at);
         let what = match span.kind {
             Kind::Busy => "busy until".into(),
             Kind::Wait => format!("waits {} cycles for copies:", span.end - span.start),
@@ -69,7 +70,7 @@ impl Picture<'_> {
     fn flight(&self, flight: &Flight) -> String {
         let mut text = format!(
             "{}: issued {}, lands {}",
-            self.label(flight.instr, flight.iterations),
+            self.label(flight.at),
             flight.issued,
             flight.lands
         );
@@ -104,7 +105,7 @@ impl Picture<'_> {
             let id = format!("{process}.{i}");
             let event = |phase, ts| {
                 json!({
-                    "ph": phase, "cat": "copy", "name": format!("warp {}: cp_async", flight.warp), "id": id,
+                    "ph": phase, "cat": "copy", "name": format!("warp {}: {}", flight.warp, flight.queue.name()), "id": id,
                     "pid": process, "tid": flight.warp, "ts": ts, "args": {"what": self.flight(flight)},
                 })
             };
@@ -176,20 +177,22 @@ impl Canvas {
                 self.bar(span.start, span.end, LANE, color, &picture.span(span));
             }
             self.y += LANE + 2.0;
-            self.copies(picture, warp);
+            for queue in Queue::ALL {
+                self.copies(picture, warp, queue);
+            }
             self.y += 6.0;
         }
     }
 
-    /// The copies of a warp, in as many rows as are in flight at once.
-    fn copies(&mut self, picture: &Picture, warp: usize) {
+    /// The copies of a warp in a queue, in as many rows as are in flight at once.
+    fn copies(&mut self, picture: &Picture, warp: usize, queue: Queue) {
         let mut rows: Vec<u64> = Vec::new();
         let top = self.y;
         for flight in picture
             .timeline
             .copies
             .iter()
-            .filter(|flight| flight.warp == warp)
+            .filter(|flight| flight.warp == warp && flight.queue == queue)
         {
             let free = rows.iter().position(|&end| end <= flight.issued);
             let row = free.unwrap_or_else(|| {
@@ -220,7 +223,7 @@ impl Canvas {
         self.y = top;
         if !rows.is_empty() {
             self.y += ROW + 2.0;
-            self.text(8.0, "cp_async", "normal");
+            self.text(8.0, queue.name(), "normal");
         }
         self.y = top + height;
     }

@@ -20,12 +20,21 @@ use crate::code::{Code, Id, Init, Instr, Op, ParamKind, Place, Queue, Reg};
 use crate::memory::{Actor, Memory, Moment, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
-use crate::timeline::Timeline;
+use crate::timeline::{At, Recorder};
 use crate::value::{BufferId, CopyId, Pointer, Value, View};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::rc::Rc;
+
+impl From<Spot> for At {
+    fn from(spot: Spot) -> Self {
+        Self {
+            instr: spot.instr,
+            iterations: spot.iterations,
+        }
+    }
+}
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
@@ -88,7 +97,7 @@ pub struct Machine<'c> {
     /// How many instructions were run.
     pub steps: u64,
     /// When what happens in the first block, if that is asked for.
-    pub timeline: Option<Timeline>,
+    pub timeline: Option<Recorder>,
     /// What the threads do, to compare it with another form, if that is asked for.
     pub trace: Option<Trace>,
     threads: Vec<Thread>,
@@ -249,7 +258,7 @@ impl<'c> Machine<'c> {
             if self.timeline.is_some() {
                 let spot = self.spot(t);
                 if let Some(timeline) = self.timing() {
-                    timeline.step(code, t, spot.instr, spot.iterations);
+                    timeline.step(code, t, spot.into());
                 }
             }
             let next = match self.instr(t, instr) {
@@ -271,16 +280,17 @@ impl<'c> Machine<'c> {
     }
 
     /// The timeline, while the block that it is of runs.
-    fn timing(&mut self) -> Option<&mut Timeline> {
+    fn timing(&mut self) -> Option<&mut Recorder> {
         self.timeline.as_mut().filter(|_| self.block == [0; 3])
     }
 
     /// Tells the timeline which copies thread `t` has just read the destination of.
     fn note_reads(&mut self, t: usize) {
         let seen = std::mem::take(&mut self.memory.seen);
+        let spot = self.spot(t);
         if let Some(timeline) = self.timing() {
             for id in seen {
-                timeline.read(t, id);
+                timeline.read(t, id, spot.into());
             }
         }
     }
@@ -386,7 +396,7 @@ impl<'c> Machine<'c> {
         }
         let spot = self.spot(first);
         if let Some(timeline) = self.timing() {
-            timeline.barrier(spot.instr, spot.iterations);
+            timeline.barrier(spot.into());
         }
         for t in waiting {
             self.note_step(t, Kind::Barrier, None);

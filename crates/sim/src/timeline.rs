@@ -1,10 +1,12 @@
 //! When what happens, under a simple model of latency.
 //!
-//! The first thread of each warp stands for its warp. Its clock advances by the cost of what it runs; a copy lands when its
-//! bytes have come through the block's share of memory bandwidth, and so many cycles later; a wait lasts until what it
-//! completes has landed, a barrier until all warps are there. What the interpreter computes does not depend on any of it.
+//! The first thread of each warp stands for its warp. While the kernel runs, a [`Recorder`] notes what each of them does;
+//! afterwards all warps are run against each other in the order of time, and that is the [`Timeline`]. A warp's clock
+//! advances by the cost of what it runs; a copy lands when its bytes have come through the block's share of memory
+//! bandwidth, and so many cycles later; a wait lasts until what it completes has landed, a barrier until all warps are
+//! there. What the interpreter computes does not depend on any of it.
 
-use crate::code::{Code, Op};
+use crate::code::{Code, Op, Queue};
 use crate::machine::WARP;
 use crate::value::CopyId;
 use std::collections::HashMap;
@@ -25,7 +27,7 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Of the order of an A100's: docs/async-sim.md says where each is from.
+    /// Of the order of an A100's: docs/async-sim/timeline.md says where each is from.
     fn default() -> Self {
         Self {
             issue: 1,
@@ -35,6 +37,40 @@ impl Default for Costs {
             bytes_per_cycle: 10,
         }
     }
+}
+
+impl Costs {
+    fn of(&self, op: &Op) -> u64 {
+        match op {
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::LoadTile { .. }
+            | Op::StoreTile { .. }
+            | Op::Atomic { .. }
+            | Op::LdMatrix { .. } => self.access,
+            Op::Mma { .. } => self.mma,
+            // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
+            Op::Jump(_)
+            | Op::Count { .. }
+            | Op::Moves(_)
+            | Op::Set { .. }
+            | Op::SubView { .. }
+            | Op::Positive { .. }
+            | Op::Guard { .. }
+            | Op::Check { .. }
+            | Op::Window { .. } => 0,
+            _ => self.issue,
+        }
+    }
+}
+
+/// An instruction in an iteration, as [`Spot`](crate::report::Spot) names it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct At {
+    /// The instruction.
+    pub instr: u32,
+    /// Its iterations.
+    pub iterations: u32,
 }
 
 /// What a warp does for a while.
@@ -58,9 +94,7 @@ pub struct Span {
     /// The cycle after the last.
     pub end: u64,
     /// The instruction that it ends with.
-    pub instr: u32,
-    /// Its iterations.
-    pub iterations: u32,
+    pub at: At,
 }
 
 /// A copy.
@@ -68,10 +102,10 @@ pub struct Span {
 pub struct Flight {
     /// The warp.
     pub warp: usize,
-    /// The instruction.
-    pub instr: u32,
-    /// Its iterations.
-    pub iterations: u32,
+    /// Its queue.
+    pub queue: Queue,
+    /// Its instruction.
+    pub at: At,
     /// When it is issued.
     pub issued: u64,
     /// When it lands.
@@ -87,32 +121,16 @@ pub struct Flight {
 pub struct Timeline {
     /// What each warp did.
     pub warps: Vec<Vec<Span>>,
-    /// The copies of the warps' first threads, in the order of their issue.
+    /// The copies of the warps' first threads.
     pub copies: Vec<Flight>,
-    costs: Costs,
-    clocks: Vec<u64>,
-    /// When the way from memory is free again.
-    free: u64,
-    numbers: HashMap<CopyId, usize>,
 }
 
 impl Timeline {
-    /// Starts a timeline of a block with so many threads.
-    #[must_use]
-    pub fn new(costs: Costs, threads: usize) -> Self {
-        let warps = threads.div_ceil(WARP);
-        Self {
-            warps: vec![Vec::new(); warps],
-            clocks: vec![0; warps],
-            costs,
-            ..Self::default()
-        }
-    }
-
     /// How long all of it takes.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.clocks.iter().copied().max().unwrap_or(0)
+        let last = self.warps.iter().filter_map(|spans| spans.last());
+        last.map(|span| span.end).max().unwrap_or(0)
     }
 
     /// How long the warps wait for copies, in all.
@@ -124,105 +142,223 @@ impl Timeline {
             .map(|span| span.end - span.start)
             .sum()
     }
+}
 
-    /// The warp that thread `t` stands for.
-    fn warp(t: usize) -> Option<usize> {
-        t.is_multiple_of(WARP).then_some(t / WARP)
+/// What the first thread of a warp does.
+#[derive(Clone, Debug)]
+enum Event {
+    /// It runs an instruction of so many cycles.
+    Run(At, u64),
+    /// It issues a copy, by its number, of so many bytes for the whole warp.
+    Issue(usize, Queue, At, u64),
+    /// It waits for copies, by their numbers.
+    Wait(Vec<usize>, At),
+    /// It comes to a block barrier.
+    Barrier(At),
+}
+
+/// Notes what happens while a kernel runs.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    costs: Costs,
+    warps: Vec<Vec<Event>>,
+    /// The number of each copy.
+    numbers: HashMap<CopyId, usize>,
+    /// Which copies were read, by which warp, where.
+    reads: Vec<(usize, usize, At)>,
+}
+
+impl Recorder {
+    /// Starts to note what a block of so many threads does.
+    #[must_use]
+    pub fn new(costs: Costs, threads: usize) -> Self {
+        Self {
+            costs,
+            warps: vec![Vec::new(); threads.div_ceil(WARP)],
+            numbers: HashMap::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Notes an event of thread `t`, if it stands for its warp.
+    fn note(&mut self, t: usize, event: impl FnOnce(&mut Self) -> Event) {
+        if t.is_multiple_of(WARP) {
+            let event = event(self);
+            self.warps[t / WARP].push(event);
+        }
     }
 
     /// Thread `t` runs an instruction.
-    pub(crate) fn step(&mut self, code: &Code, t: usize, instr: u32, iterations: u32) {
-        let Some(warp) = Self::warp(t) else { return };
-        let cost = match code.instrs[instr as usize].op {
-            Op::Load { .. }
-            | Op::Store { .. }
-            | Op::LoadTile { .. }
-            | Op::StoreTile { .. }
-            | Op::Atomic { .. }
-            | Op::LdMatrix { .. } => self.costs.access,
-            Op::Mma { .. } => self.costs.mma,
-            // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
-            Op::Jump(_)
-            | Op::Count { .. }
-            | Op::Moves(_)
-            | Op::Set { .. }
-            | Op::SubView { .. }
-            | Op::Positive { .. }
-            | Op::Guard { .. }
-            | Op::Check { .. }
-            | Op::Window { .. } => 0,
-            _ => self.costs.issue,
-        };
-        self.advance(warp, Kind::Busy, self.clocks[warp] + cost, instr, iterations);
-    }
-
-    fn advance(&mut self, warp: usize, kind: Kind, end: u64, instr: u32, iterations: u32) {
-        let start = std::mem::replace(&mut self.clocks[warp], end);
-        if end == start {
-            return;
-        }
-        match self.warps[warp].last_mut() {
-            Some(last) if last.kind == kind && kind == Kind::Busy => {
-                (last.end, last.instr, last.iterations) = (end, instr, iterations);
-            }
-            _ => self.warps[warp].push(Span {
-                kind,
-                start,
-                end,
-                instr,
-                iterations,
-            }),
+    pub(crate) fn step(&mut self, code: &Code, t: usize, at: At) {
+        let cost = self.costs.of(&code.instrs[at.instr as usize].op);
+        if cost > 0 {
+            self.note(t, |_| Event::Run(at, cost));
         }
     }
 
     /// Thread `t` issues a copy of so many bytes.
-    pub(crate) fn issue(&mut self, t: usize, id: CopyId, bytes: u64, instr: u32, iterations: u32) {
-        let Some(warp) = Self::warp(t) else { return };
-        let issued = self.clocks[warp];
-        // The whole warp copies.
-        let bytes = bytes * WARP as u64;
-        self.free = self.free.max(issued) + bytes.div_ceil(self.costs.bytes_per_cycle.max(1));
-        self.numbers.insert(id, self.copies.len());
-        self.copies.push(Flight {
-            warp,
-            instr,
-            iterations,
-            issued,
-            lands: self.free + self.costs.latency,
-            observed: None,
-            read: None,
+    pub(crate) fn issue(&mut self, t: usize, id: CopyId, queue: Queue, bytes: u64, at: At) {
+        self.note(t, |recorder| {
+            let number = recorder.numbers.len();
+            recorder.numbers.insert(id, number);
+            // The whole warp copies.
+            Event::Issue(number, queue, at, bytes.saturating_mul(WARP as u64))
         });
     }
 
     /// Thread `t` waits until copies have landed.
-    pub(crate) fn wait(&mut self, t: usize, ids: &[CopyId], instr: u32, iterations: u32) {
-        let Some(warp) = Self::warp(t) else { return };
-        let numbers: Vec<usize> = ids
-            .iter()
-            .filter_map(|id| self.numbers.get(id).copied())
-            .filter(|&number| self.copies[number].observed.is_none())
-            .collect();
-        let lands = numbers.iter().map(|&number| self.copies[number].lands).max();
-        let end = lands.unwrap_or(0).max(self.clocks[warp]);
-        self.advance(warp, Kind::Wait, end, instr, iterations);
-        for number in numbers {
-            self.copies[number].observed = Some(end);
-        }
+    pub(crate) fn wait(&mut self, t: usize, ids: &[CopyId], at: At) {
+        self.note(t, |recorder| {
+            let numbers = ids.iter().filter_map(|id| recorder.numbers.get(id).copied());
+            Event::Wait(numbers.collect(), at)
+        });
     }
 
-    /// A thread reads what a copy wrote.
-    pub(crate) fn read(&mut self, t: usize, id: CopyId) {
-        let now = self.clocks[t / WARP];
+    /// Thread `t` reads what a copy wrote.
+    pub(crate) fn read(&mut self, t: usize, id: CopyId, at: At) {
         if let Some(&number) = self.numbers.get(&id) {
-            self.copies[number].read.get_or_insert(now);
+            self.reads.push((number, t / WARP, at));
         }
     }
 
-    /// All threads pass a barrier.
-    pub(crate) fn barrier(&mut self, instr: u32, iterations: u32) {
-        let end = self.end();
+    /// All threads come to a barrier.
+    pub(crate) fn barrier(&mut self, at: At) {
+        for warp in &mut self.warps {
+            warp.push(Event::Barrier(at));
+        }
+    }
+
+    /// Runs the warps against each other.
+    #[must_use]
+    pub fn replay(&self) -> Timeline {
+        let mut replay = Replay::new(self);
+        while let Some(warp) = replay.next() {
+            replay.event(warp);
+        }
+        replay.timeline
+    }
+}
+
+/// The warps in the order of time.
+struct Replay<'a> {
+    recorder: &'a Recorder,
+    timeline: Timeline,
+    /// The time of each warp, and its next event.
+    clocks: Vec<u64>,
+    nexts: Vec<usize>,
+    /// The warps that stand at the barrier.
+    arrived: Vec<bool>,
+    /// When the way from memory is free again.
+    free: u64,
+    /// Where the copies were read, by warp and place.
+    reads: HashMap<(usize, At), Vec<usize>>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(recorder: &'a Recorder) -> Self {
+        let warps = recorder.warps.len();
+        let mut reads: HashMap<(usize, At), Vec<usize>> = HashMap::new();
+        for &(number, warp, at) in &recorder.reads {
+            reads.entry((warp, at)).or_default().push(number);
+        }
+        let unknown = At {
+            instr: 0,
+            iterations: 0,
+        };
+        let flight = Flight {
+            warp: 0,
+            queue: Queue::CpAsync,
+            at: unknown,
+            issued: 0,
+            lands: 0,
+            observed: None,
+            read: None,
+        };
+        Self {
+            recorder,
+            timeline: Timeline {
+                warps: vec![Vec::new(); warps],
+                copies: vec![flight; recorder.numbers.len()],
+            },
+            clocks: vec![0; warps],
+            nexts: vec![0; warps],
+            arrived: vec![false; warps],
+            free: 0,
+            reads,
+        }
+    }
+
+    /// The warp whose turn it is: the one that is behind the others, of those that have something to do.
+    fn next(&self) -> Option<usize> {
+        let warps = 0..self.clocks.len();
+        let can_go =
+            |&warp: &usize| !self.arrived[warp] && self.nexts[warp] < self.recorder.warps[warp].len();
+        warps.filter(can_go).min_by_key(|&warp| self.clocks[warp])
+    }
+
+    fn event(&mut self, warp: usize) {
+        let event = &self.recorder.warps[warp][self.nexts[warp]];
+        self.nexts[warp] += 1;
+        let now = self.clocks[warp];
+        match event {
+            Event::Run(at, cost) => {
+                self.advance(warp, Kind::Busy, now.saturating_add(*cost), *at);
+                for number in self.reads.remove(&(warp, *at)).unwrap_or_default() {
+                    let read = &mut self.timeline.copies[number].read;
+                    *read = Some(read.map_or(now, |first| first.min(now)));
+                }
+            }
+            Event::Issue(number, queue, at, bytes) => {
+                let costs = &self.recorder.costs;
+                let way = bytes.div_ceil(costs.bytes_per_cycle.max(1));
+                self.free = self.free.max(now).saturating_add(way);
+                self.timeline.copies[*number] = Flight {
+                    warp,
+                    queue: *queue,
+                    at: *at,
+                    issued: now,
+                    lands: self.free.saturating_add(costs.latency),
+                    ..self.timeline.copies[*number]
+                };
+            }
+            Event::Wait(numbers, at) => {
+                let copies = &mut self.timeline.copies;
+                let waited: Vec<usize> = numbers
+                    .iter()
+                    .copied()
+                    .filter(|&number| copies[number].observed.is_none())
+                    .collect();
+                let lands = waited.iter().map(|&number| copies[number].lands).max();
+                let end = lands.unwrap_or(0).max(now);
+                for number in waited {
+                    copies[number].observed = Some(end);
+                }
+                self.advance(warp, Kind::Wait, end, *at);
+            }
+            Event::Barrier(at) => self.arrive(warp, *at),
+        }
+    }
+
+    fn arrive(&mut self, warp: usize, at: At) {
+        self.arrived[warp] = true;
+        if !self.arrived.iter().all(|arrived| *arrived) {
+            return;
+        }
+        let end = self.clocks.iter().copied().max().unwrap_or(0);
         for warp in 0..self.clocks.len() {
-            self.advance(warp, Kind::Barrier, end, instr, iterations);
+            self.advance(warp, Kind::Barrier, end, at);
+            self.arrived[warp] = false;
+        }
+    }
+
+    fn advance(&mut self, warp: usize, kind: Kind, end: u64, at: At) {
+        let start = std::mem::replace(&mut self.clocks[warp], end);
+        if end == start {
+            return;
+        }
+        match self.timeline.warps[warp].last_mut() {
+            Some(last) if last.kind == kind && kind == Kind::Busy => (last.end, last.at) = (end, at),
+            _ => self.timeline.warps[warp].push(Span { kind, start, end, at }),
         }
     }
 }

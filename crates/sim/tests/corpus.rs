@@ -165,7 +165,7 @@ const EXPLAINED: [(&str, &str); 15] = [
         "the same, of an address in workgroup memory",
     ),
     (
-        "does not know 'gpu.launch",
+        "is host code",
         "the kernel is run by itself, without the host's code",
     ),
     (

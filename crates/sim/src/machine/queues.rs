@@ -23,9 +23,8 @@ struct Fifo {
 impl Queues {
     /// What is left, where, and whether a group was committed for it.
     pub fn left(self) -> Vec<(Queue, CopyId, bool)> {
-        let names = [Queue::CpAsync, Queue::Bulk, Queue::Wgmma];
         let mut left = Vec::new();
-        for (fifo, name) in self.queues.into_iter().zip(names) {
+        for (fifo, name) in self.queues.into_iter().zip(Queue::ALL) {
             let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
             left.extend(groups.map(|id| (name, id, true)));
             left.extend(fifo.open.into_iter().map(|id| (name, id, false)));
@@ -52,6 +51,11 @@ impl Machine<'_> {
                 fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
                 let groups = fifo.groups.range(first..fifo.sources_free);
                 let ids: Vec<CopyId> = groups.flat_map(|group| group.iter().copied()).collect();
+                let spot = self.spot(t);
+                if let Some(timeline) = self.timing() {
+                    // The model knows no difference between what is read and what has landed.
+                    timeline.wait(t, &ids, spot.into());
+                }
                 for id in ids {
                     self.memory.free_source(id, self.moment(t));
                 }
@@ -121,7 +125,7 @@ impl Machine<'_> {
             trace.issue(id, to, spot);
         }
         if let Some(timeline) = self.timing() {
-            timeline.issue(t, id, bytes.unsigned_abs(), spot.instr, spot.iterations);
+            timeline.issue(t, id, copy.queue, bytes.unsigned_abs(), spot.into());
         }
         self.threads[t].queues.queues[copy.queue as usize].open.push(id);
         if let Some(token) = copy.token {
@@ -143,7 +147,7 @@ impl Machine<'_> {
     fn observe(&mut self, t: usize, ids: &[CopyId]) {
         let spot = self.spot(t);
         if let Some(timeline) = self.timing() {
-            timeline.wait(t, ids, spot.instr, spot.iterations);
+            timeline.wait(t, ids, spot.into());
         }
         if let Some(trace) = &mut self.trace {
             trace.wait(spot);
