@@ -80,3 +80,18 @@ func.func @neighbours(%out: memref<64xf32>) {
   memref.store %y, %out[%t] : memref<64xf32>
   return
 }
+
+// RUN: async-sim %s --kernel=sum --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=SUM
+// SUM: sum: clean
+// SUM: argument 0: 496
+func.func @sum(%out: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %t = gpu.thread_id x
+  %x = arith.index_cast %t : index to i32
+  %sum = gpu.subgroup_reduce add %x : (i32) -> i32
+  %is_first = arith.cmpi eq, %t, %c0 : index
+  scf.if %is_first {
+    memref.store %sum, %out[%c0] : memref<1xi32>
+  }
+  return
+}

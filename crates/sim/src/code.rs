@@ -573,6 +573,17 @@ pub enum Op {
         /// Which lane.
         mode: Shuffle,
     },
+    /// `gpu.subgroup_reduce` of the whole warp
+    WarpReduce {
+        /// Where to.
+        to: Reg,
+        /// The number, or vector, that each thread brings.
+        value: Reg,
+        /// How two numbers make one.
+        f: Scalar,
+        /// The type of the numbers.
+        elem: Elem,
+    },
     /// `nvgpu.ldmatrix`
     LdMatrix {
         /// Where to.

@@ -462,7 +462,11 @@ impl<'c> Machine<'c> {
             Op::Count { depth, start } => self.count(t, *depth, *start),
             Op::Return => return Ok(Next::Waits(State::Done)),
             Op::Barrier => return Ok(Next::Waits(State::Barrier)),
-            Op::Shuffle { .. } | Op::LdMatrix { .. } | Op::Mma { .. } | Op::WarpBarrier => {
+            Op::Shuffle { .. }
+            | Op::WarpReduce { .. }
+            | Op::LdMatrix { .. }
+            | Op::Mma { .. }
+            | Op::WarpBarrier => {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Assert { condition, message } => {

@@ -3,7 +3,7 @@
 use super::{Machine, Reason, State, Stop, WARP};
 use crate::code::{Access, Op, Reg, Shuffle};
 use crate::refine::Kind;
-use crate::scalar::{from_f64, signed, to_f64};
+use crate::scalar::{self, Scalar, from_f64, signed, to_f64};
 use crate::value::{Elem, Pointer, Value};
 use std::rc::Rc;
 
@@ -67,6 +67,7 @@ impl Machine<'_> {
                 input,
                 output,
             } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
+            Op::WarpReduce { to, value, f, elem } => self.warp_reduce(lanes, (*to, *value), (*f, *elem)),
             Op::WarpBarrier => {
                 for &t in lanes {
                     self.threads[t].warp_barriers += 1;
@@ -108,6 +109,38 @@ impl Machine<'_> {
         for (&t, (result, inside)) in lanes.iter().zip(results) {
             self.set(t, to, result);
             self.set(t, valid, Value::flag(inside));
+        }
+        Ok(())
+    }
+
+    /// All lanes get what the numbers of all make.
+    fn warp_reduce(
+        &mut self,
+        lanes: &[usize],
+        (to, value): (Reg, Reg),
+        (f, elem): (Scalar, Elem),
+    ) -> Result<(), (usize, Reason)> {
+        let mut all: Option<Vec<u64>> = None;
+        for &t in lanes {
+            let fail = |reason| (t, reason);
+            let numbers = self.numbers(t, value).map_err(fail)?;
+            let Some(all) = &mut all else {
+                all = Some(numbers);
+                continue;
+            };
+            for (sum, number) in all.iter_mut().zip(numbers) {
+                let next = scalar::eval(f, elem, [*sum, number, 0]).map_err(|error| fail(error.into()))?;
+                *sum = next.ok_or_else(|| fail(Reason::Poison))?;
+            }
+        }
+        let all = all.unwrap_or_default();
+        for &t in lanes {
+            let is_vector = matches!(self.value(t, value), Ok(Value::Vector(_)));
+            let result = match all.as_slice() {
+                [number] if !is_vector => Value::Bits(*number),
+                numbers => Value::Vector(numbers.into()),
+            };
+            self.set(t, to, result);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Asynchronous operations in all their forms, and operations that threads do together.
 
+use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
 use crate::code::{Access, Copy, Index, Op as Code, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
@@ -47,6 +48,7 @@ impl<'c> Reader<'c> {
             "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Code::Barrier),
             "nvvm.bar.warp.sync" => self.emit(op, Code::WarpBarrier),
             "gpu.shuffle" => self.shuffle_lanes(op)?,
+            "gpu.subgroup_reduce" => self.warp_reduce(op)?,
             "nvgpu.ldmatrix" => self.ldmatrix(op)?,
             "nvgpu.mma.sync" => self.mma(op)?,
             _ => return Ok(false),
@@ -235,6 +237,21 @@ impl<'c> Reader<'c> {
                 mode,
             },
         );
+        Ok(())
+    }
+
+    fn warp_reduce(&mut self, op: Op<'c>) -> Done<'c> {
+        if op.has_attr("cluster_size") {
+            return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
+        }
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let kind = op.attr("op").map(|kind| kind.to_string()).unwrap_or_default();
+        let kind = kind
+            .trim_start_matches("#gpu<all_reduce_op ")
+            .trim_end_matches('>');
+        let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
+        let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(op, Code::WarpReduce { to, value, f, elem });
         Ok(())
     }
 

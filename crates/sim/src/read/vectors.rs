@@ -243,24 +243,7 @@ impl<'c> Reader<'c> {
         let elem = Self::elem(op, op.result(0).ty())?;
         let kind = op.attr("kind").map(|kind| kind.to_string()).unwrap_or_default();
         let kind = kind.trim_start_matches("#vector.kind<").trim_end_matches('>');
-        let f = match (kind, elem.is_float()) {
-            ("add", true) => Scalar::AddF,
-            ("add", false) => Scalar::Add,
-            ("mul", true) => Scalar::MulF,
-            ("mul", false) => Scalar::Mul,
-            ("minui", _) => Scalar::MinU,
-            ("minsi", _) => Scalar::MinS,
-            ("maxui", _) => Scalar::MaxU,
-            ("maxsi", _) => Scalar::MaxS,
-            ("and", _) => Scalar::And,
-            ("or", _) => Scalar::Or,
-            ("xor", _) => Scalar::Xor,
-            ("minnumf", _) => Scalar::MinNumF,
-            ("maxnumf", _) => Scalar::MaxNumF,
-            ("minimumf", _) => Scalar::MinF,
-            ("maximumf", _) => Scalar::MaxF,
-            _ => return Err(Unknown::operation(op)),
-        };
+        let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
         let vector = self.operand(op, 0);
         let start = (op.num_operands() > 1).then(|| self.operand(op, 1));
         let to = self.reg(op.result(0));
@@ -304,6 +287,28 @@ impl<'c> Reader<'c> {
         self.pick(op, picks.collect());
         Ok(())
     }
+}
+
+/// How a reduction of this name makes one number of two.
+pub(super) fn combining(name: &str, elem: Elem) -> Option<Scalar> {
+    Some(match (name, elem.is_float()) {
+        ("add", true) => Scalar::AddF,
+        ("add", false) => Scalar::Add,
+        ("mul", true) => Scalar::MulF,
+        ("mul", false) => Scalar::Mul,
+        ("minui", false) => Scalar::MinU,
+        ("minsi", false) => Scalar::MinS,
+        ("maxui", false) => Scalar::MaxU,
+        ("maxsi", false) => Scalar::MaxS,
+        ("and", false) => Scalar::And,
+        ("or", false) => Scalar::Or,
+        ("xor", false) => Scalar::Xor,
+        ("minnumf", true) => Scalar::MinNumF,
+        ("maxnumf", true) => Scalar::MaxNumF,
+        ("minimumf", true) => Scalar::MinF,
+        ("maximumf", true) => Scalar::MaxF,
+        _ => return None,
+    })
 }
 
 /// The positions in a vector of these sizes, row by row.
