@@ -13,6 +13,7 @@ use async_dialects::ir::{Op, Walk};
 use async_sim::draw::{self, Listing, Picture};
 use async_sim::read;
 use async_sim::refine::Trace;
+use async_sim::report::Spot;
 use async_sim::timeline::Timeline;
 use clap::Parser;
 use runs::Runs;
@@ -89,6 +90,7 @@ enum Role {
 /// What is kept of a kernel's run; plain data, which outlives the file's IR.
 struct Kept {
     kernel: String,
+    threads_per_block: u32,
     path: String,
     listing: Listing,
     iterations: Vec<Box<[u32]>>,
@@ -96,6 +98,17 @@ struct Kept {
     trace: Option<Trace>,
     /// What is printed of it for tools.
     json: Option<serde_json::Value>,
+}
+
+impl Kept {
+    /// `thread 3 of block 0`
+    fn who(&self, spot: Spot) -> String {
+        let (thread, block) = (
+            spot.thread % self.threads_per_block,
+            spot.thread / self.threads_per_block,
+        );
+        format!("thread {thread} of block {block}")
+    }
 }
 
 /// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
@@ -189,6 +202,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
         }
         kept.push(Kept {
             kernel: code.name.clone(),
+            threads_per_block: runs.threads_per_block(),
             path: path.to_owned(),
             listing: Listing::new(&code),
             json: options.json.then(|| runs.json(path, &outcome)),

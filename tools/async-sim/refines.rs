@@ -40,19 +40,22 @@ fn compare(kernel: &Kept, meant: &Kept) -> Option<String> {
     Some(match refine::compare(meant_trace, trace)? {
         Difference::Pending { at: next, copy, wait } => format!(
             "{name}: error: {} is reached while a copy may be in flight that {} has waited for by now\n  \
-             the copy:  {}, by thread {}\n  \
+             the copy:  {}, by {}\n  \
              last wait: {}",
             at(kernel, next),
             meant.path,
             at(kernel, Some(copy)),
-            copy.thread,
+            kernel.who(copy),
             wait.map_or_else(|| "none".into(), |wait| at(kernel, Some(wait))),
         ),
         Difference::Other {
             meant: expected,
             instead,
         } => format!(
-            "{name}: error: this is another program: it comes to {} where {} comes to {}",
+            "{name}: error: this is another program: {} comes to {} where {} comes to {}",
+            instead
+                .or(expected)
+                .map_or_else(String::new, |spot| kernel.who(spot)),
             at(kernel, instead),
             meant.path,
             at(meant, expected)

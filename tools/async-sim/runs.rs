@@ -84,6 +84,11 @@ impl<'a> Runs<'a> {
         })
     }
 
+    /// How many threads a block has.
+    pub fn threads_per_block(&self) -> u32 {
+        self.launch.block.iter().product()
+    }
+
     /// Says what is taken for what the command line leaves open, and matters.
     pub fn say_defaults(&self) {
         let name = &self.code.name;

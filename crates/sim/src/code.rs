@@ -556,8 +556,11 @@ pub enum Op {
     },
     /// `gpu.barrier`
     Barrier,
-    /// `nvvm.bar.warp.sync` of all threads of the warp
-    WarpBarrier,
+    /// `nvvm.bar.warp.sync`
+    WarpBarrier {
+        /// The lanes that meet, as bits.
+        mask: Reg,
+    },
     /// `gpu.shuffle`
     Shuffle {
         /// Where the number goes.

@@ -72,8 +72,6 @@ struct Thread {
     /// True if `counters` have changed since they were looked up.
     moved: bool,
     queues: Queues,
-    /// How many barriers of its warp it has passed.
-    warp_barriers: u32,
     steps: u64,
 }
 
@@ -104,6 +102,8 @@ pub struct Machine<'c> {
     /// The block that runs.
     block: [u32; 3],
     first_thread: u32,
+    /// The buffers of its threads.
+    private: Vec<BufferId>,
     era: NonZeroU32,
     /// Copies that were in flight when a value of their region was used, and the region.
     early: RefCell<Vec<(CopyId, Place)>>,
@@ -125,6 +125,7 @@ impl<'c> Machine<'c> {
             threads: Vec::new(),
             block: [0; 3],
             first_thread: 0,
+            private: Vec::new(),
             era: NonZeroU32::MIN,
             early: RefCell::default(),
         }
@@ -172,6 +173,12 @@ impl<'c> Machine<'c> {
     /// Workgroup memory that is a parameter is another one in each block, filled the same way.
     fn renew(&mut self, regs: &mut [Value], own: &[(Reg, Rc<View>, Vec<u8>)]) {
         for (to, view, initial) in own {
+            // The first block's stays, to be looked at.
+            if let Value::View(last) = &regs[to.0 as usize]
+                && last.buffer != view.buffer
+            {
+                self.memory.free(last.buffer);
+            }
             let old = self.memory.buffer(view.buffer);
             let (name, align, array) = (old.name.clone(), old.align, old.array.clone());
             let buffer = self
@@ -219,7 +226,6 @@ impl<'c> Machine<'c> {
                 iterations: 0,
                 moved: false,
                 queues: Queues::default(),
-                warp_barriers: 0,
                 steps: 0,
             })
             .collect();
@@ -234,6 +240,7 @@ impl<'c> Machine<'c> {
             }
         }
         self.drain();
+        own.append(&mut self.private);
         for id in own {
             self.memory.free(id);
         }
@@ -296,7 +303,7 @@ impl<'c> Machine<'c> {
     }
 
     /// Tells the trace what thread `t` does.
-    fn note_step(&mut self, t: usize, kind: Kind, at: Option<Pointer>) {
+    fn note_step(&mut self, t: usize, kind: Kind, at: Option<(Pointer, usize)>) {
         let spot = self.spot(t);
         if let Some(trace) = &mut self.trace {
             trace.step(kind, at, spot);
@@ -354,7 +361,7 @@ impl<'c> Machine<'c> {
     fn moment(&self, t: usize) -> Moment {
         Moment {
             era: self.era,
-            warp: self.threads[t].warp_barriers,
+            warp: self.memory.warp_barriers(self.spot(t).thread),
         }
     }
 
@@ -385,9 +392,11 @@ impl<'c> Machine<'c> {
             return false;
         };
         // Threads that have ended, or stand at another barrier, never come to this one.
-        let elsewhere = (0..self.threads.len()).find(|&t| self.threads[t].pc != self.threads[first].pc);
+        let place = |t: usize| (self.threads[t].pc, &self.threads[t].counters);
+        let elsewhere = (0..self.threads.len()).find(|&t| place(t) != place(first));
         if let Some(other) = elsewhere {
             let ended = self.threads[other].state == State::Done;
+            self.settle(other);
             let (at, other) = (self.spot(first), self.spot(other));
             self.memory
                 .reports
@@ -466,7 +475,7 @@ impl<'c> Machine<'c> {
             | Op::WarpReduce { .. }
             | Op::LdMatrix { .. }
             | Op::Mma { .. }
-            | Op::WarpBarrier => {
+            | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Assert { condition, message } => {

@@ -5,16 +5,17 @@
 //! there. Without that, what is there is settled by the [`Adversary`]: it is asked only when somebody looks, which makes
 //! every legal time of landing reachable without a clock.
 //!
-//! Threads are ordered by barriers alone, see [`Groups::unordered`]: two accesses to a byte by different threads with no
+//! Threads are ordered by barriers alone, see [`Order::unordered`]: two accesses to a byte by different threads with no
 //! barrier between are a race if one of them writes.
 
 mod shadow;
 
-pub use self::shadow::{Actor, Array, Buffer, Groups, Moment, Space};
+pub use self::shadow::{Actor, Array, Buffer, Moment, Order, Space};
 use self::shadow::{Cell, PAGE, Recent};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
+use std::collections::HashMap;
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
 const MAX_BYTES: usize = 1 << 30;
@@ -87,7 +88,7 @@ pub struct Memory {
     adversary: Adversary,
     /// True if the adversary had a say: other schedules may go another way.
     pub asked: bool,
-    groups: Groups,
+    order: Order,
     /// What was found.
     pub reports: Reports,
     /// The copies whose destination was read, where that is watched; each only once in a row.
@@ -106,7 +107,10 @@ impl Memory {
             access: 0,
             adversary,
             asked: false,
-            groups: Groups { threads_per_block },
+            order: Order {
+                threads_per_block,
+                masks: HashMap::new(),
+            },
             reports: Reports::default(),
             seen: Vec::new(),
             watched: false,
@@ -138,6 +142,7 @@ impl Memory {
             data,
             array,
             freed: false,
+            copied: false,
             shadow,
         });
         id
@@ -158,6 +163,9 @@ impl Memory {
     /// Frees a buffer: nobody can access it any more.
     pub fn free(&mut self, id: BufferId) {
         let buffer = &mut self.buffers[id.0 as usize];
+        if buffer.freed {
+            return;
+        }
         self.bytes -= buffer.data.len();
         buffer.freed = true;
         buffer.data = Vec::new();
@@ -213,7 +221,12 @@ impl Memory {
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
         self.access += 1;
-        for i in start..start + data.len() {
+        let seen = if self.is_private(at.buffer) {
+            start..start
+        } else {
+            start..start + data.len()
+        };
+        for i in seen {
             let cell = self.buffer(at.buffer).cell(i);
             if let Some(id) = cell.landing {
                 self.race(
@@ -252,6 +265,9 @@ impl Memory {
         let to = self.check(destination, written, align)?;
         self.access += 1;
         let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
+        for end in [source, destination] {
+            self.buffers[end.buffer.0 as usize].copied = true;
+        }
         if read > 0 {
             let from = self.check(source, read, align)?;
             self.note_read(actor, source.buffer, from, read);
@@ -272,7 +288,7 @@ impl Memory {
             self.buffers[destination.buffer.0 as usize].cell_mut(i).landing = Some(id);
         }
         // Last, since a copy does not race with itself.
-        self.each_cell(source, read, |cell| {
+        each_cell(&mut self.buffers, source, read, |cell| {
             let count = cell.reading.map_or(0, |(_, count)| count);
             cell.reading = Some((id, count + 1));
         });
@@ -291,6 +307,20 @@ impl Memory {
         Ok(id)
     }
 
+    /// Threads of the warp of `thread` pass a barrier; `mask` has a bit for each.
+    pub fn warp_barrier(&mut self, thread: u32, mask: u32) {
+        let (warp, _) = self.order.warp(thread);
+        self.order.masks.entry(warp).or_default().push(mask);
+    }
+
+    /// How many barriers the warp of `thread` has passed.
+    #[must_use]
+    pub fn warp_barriers(&self, thread: u32) -> u32 {
+        let (warp, _) = self.order.warp(thread);
+        let passed = self.order.masks.get(&warp).map_or(0, Vec::len);
+        u32::try_from(passed).unwrap_or(u32::MAX)
+    }
+
     /// Completes a copy, as its thread observes it at `moment`.
     pub fn complete(&mut self, id: CopyId, moment: Moment) {
         if self.copies[id.0 as usize].complete {
@@ -303,7 +333,7 @@ impl Memory {
         copy.taken = None;
         let access = Actor { moment, ..copy.actor };
         let (destination, written) = (copy.destination, copy.written);
-        self.each_cell(destination, written, |cell| {
+        each_cell(&mut self.buffers, destination, written, |cell| {
             if cell.landing == Some(id) {
                 cell.landing = None;
             }
@@ -323,13 +353,13 @@ impl Memory {
         if !copy.landed && copy.taken.is_none() {
             self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
         }
-        let groups = self.groups;
-        self.each_cell(source, read, |cell| {
+        let order = &self.order;
+        each_cell(&mut self.buffers, source, read, |cell| {
             cell.reading = match cell.reading {
                 Some((last, count)) if count > 1 => Some((last, count - 1)),
                 _ => None,
             };
-            cell.reads.add(access, groups);
+            cell.reads.add(access, order);
         });
     }
 
@@ -355,15 +385,6 @@ impl Memory {
     #[must_use]
     pub fn into_parts(self) -> (Vec<Buffer>, Adversary, Reports) {
         (self.buffers, self.adversary, self.reports)
-    }
-
-    fn each_cell(&mut self, at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
-        let start = usize::try_from(at.offset).unwrap_or(0);
-        let buffer = &mut self.buffers[at.buffer.0 as usize];
-        // What was freed meanwhile nobody can look at.
-        if !buffer.freed {
-            (start..start + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
-        }
     }
 
     fn ask(&mut self, id: CopyId, question: usize) -> bool {
@@ -433,13 +454,21 @@ impl Memory {
         }
     }
 
+    /// Returns true if only one thread knows a buffer, so that nobody races for it.
+    fn is_private(&self, id: BufferId) -> bool {
+        let buffer = self.buffer(id);
+        buffer.space == Space::Private && !buffer.copied
+    }
+
     fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
-        let groups = self.groups;
+        if self.is_private(buffer) {
+            return;
+        }
         for i in start..start + bytes {
             let cell = self.buffer(buffer).cell(i);
             if let Some(id) = cell.landing {
                 let copy = self.copies[id.0 as usize].actor;
-                let hazard = if self.groups.unordered(copy, actor) {
+                let hazard = if self.order.unordered(copy, actor) {
                     Hazard::ReadBesideCopy
                 } else {
                     Hazard::ReadInFlight
@@ -447,13 +476,13 @@ impl Memory {
                 self.race(hazard, actor.spot, copy.spot, buffer, i);
                 self.may_have_landed(id);
             } else if let Some(write) = cell.write
-                && self.groups.unordered(write, actor)
+                && self.order.unordered(write, actor)
             {
                 self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
             }
             let atomics = self.buffer(buffer).cell(i).before_read(actor.atomic);
             let racing: Vec<Actor> = atomics
-                .filter(|access| groups.unordered(*access, actor))
+                .filter(|access| self.order.unordered(*access, actor))
                 .collect();
             for access in racing {
                 self.race(Hazard::ReadAfterWrite, actor.spot, access.spot, buffer, i);
@@ -461,7 +490,7 @@ impl Memory {
             let cell = self.buffers[buffer.0 as usize].cell_mut(i);
             // What is read atomically is written, too.
             if !actor.atomic {
-                cell.reads.add(actor, groups);
+                cell.reads.add(actor, &self.order);
             }
             let copied = cell.copied.filter(|_| self.watched);
             if copied.is_some() && self.seen.last() != copied.as_ref() {
@@ -473,14 +502,13 @@ impl Memory {
     /// Notes a write that was ordered after copies in flight, or reported.
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
         let cell = self.buffer(buffer).cell(i);
-        let groups = self.groups;
         let racing: Vec<Actor> = cell
             .before_write(actor.atomic)
-            .filter(|access| groups.unordered(*access, actor))
+            .filter(|access| self.order.unordered(*access, actor))
             .collect();
         if let Some(write) = cell.write
             && cell.landing.is_none()
-            && groups.unordered(write, actor)
+            && self.order.unordered(write, actor)
         {
             self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
         }
@@ -496,7 +524,7 @@ impl Memory {
         cell.copied = None;
         if actor.atomic {
             let atomics = cell.atomics.get_or_insert_with(|| Box::new(Recent::NONE));
-            atomics.add(actor, groups);
+            atomics.add(actor, &self.order);
         } else {
             cell.write = Some(actor);
         }
@@ -504,5 +532,14 @@ impl Memory {
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
         self.reports.race(hazard, now, before, buffer, byte);
+    }
+}
+
+fn each_cell(buffers: &mut [Buffer], at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
+    let start = usize::try_from(at.offset).unwrap_or(0);
+    let buffer = &mut buffers[at.buffer.0 as usize];
+    // What was freed meanwhile nobody can look at.
+    if !buffer.freed {
+        (start..start + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
     }
 }

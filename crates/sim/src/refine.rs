@@ -6,7 +6,7 @@
 //! places that differ: it judges waits alone.
 
 use crate::report::Spot;
-use crate::value::{CopyId, Pointer};
+use crate::value::{BufferId, CopyId, Pointer};
 use std::collections::{BTreeSet, HashMap};
 
 /// What a thread does in both forms.
@@ -20,6 +20,8 @@ pub enum Kind {
     Store,
     /// A block barrier.
     Barrier,
+    /// A barrier of the warp.
+    WarpBarrier,
 }
 
 /// Something that both forms do.
@@ -27,8 +29,8 @@ pub enum Kind {
 pub struct Step {
     /// What.
     pub kind: Kind,
-    /// Where, in bytes from the start of a buffer; 0 for a barrier.
-    pub offset: i64,
+    /// Where, and how many bytes; nothing for a barrier.
+    pub at: Option<(Pointer, usize)>,
     /// Which instruction.
     pub spot: Spot,
 }
@@ -47,6 +49,8 @@ enum Event {
     Step(Step),
     /// The thread passes a wait.
     Wait(Spot),
+    /// It observes that the source of its copy of this number was read.
+    SourceFree(usize),
     /// It observes that its copy of this number is complete.
     Complete(usize),
 }
@@ -67,14 +71,13 @@ impl Trace {
     }
 
     /// Notes an access, or a barrier.
-    pub fn step(&mut self, kind: Kind, at: Option<Pointer>, spot: Spot) {
-        let offset = at.map_or(0, |at| at.offset);
-        let step = Event::Step(Step { kind, offset, spot });
+    pub fn step(&mut self, kind: Kind, at: Option<(Pointer, usize)>, spot: Spot) {
+        let step = Event::Step(Step { kind, at, spot });
         self.thread(spot.thread).events.push(step);
     }
 
     /// Notes the issue of a copy.
-    pub fn issue(&mut self, id: CopyId, at: Pointer, spot: Spot) {
+    pub fn issue(&mut self, id: CopyId, at: (Pointer, usize), spot: Spot) {
         self.step(Kind::Copy, Some(at), spot);
         let thread = self.thread(spot.thread);
         thread.copies.insert(id, thread.issued.len());
@@ -84,6 +87,14 @@ impl Trace {
     /// Notes that a thread passes a wait or an await.
     pub fn wait(&mut self, spot: Spot) {
         self.thread(spot.thread).events.push(Event::Wait(spot));
+    }
+
+    /// Notes that a thread observes that the source of a copy of its own was read.
+    pub fn free_source(&mut self, thread: u32, id: CopyId) {
+        let thread = self.thread(thread);
+        if let Some(&copy) = thread.copies.get(&id) {
+            thread.events.push(Event::SourceFree(copy));
+        }
     }
 
     /// Notes that a thread observes the completion of a copy of its own; only the first time counts.
@@ -127,33 +138,58 @@ pub fn compare(meant: &Trace, other: &Trace) -> Option<Difference> {
 pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
     let nothing = Thread::default();
     let threads = 0..meant.threads.len().max(other.threads.len());
+    let mut buffers = Buffers::default();
     threads
         .filter_map(|i| {
             let meant = meant.threads.get(i).unwrap_or(&nothing);
-            compare_threads(meant, other.threads.get(i).unwrap_or(&nothing))
+            compare_threads(meant, other.threads.get(i).unwrap_or(&nothing), &mut buffers)
         })
         .collect()
 }
 
-fn compare_threads(meant: &Thread, other: &Thread) -> Option<Difference> {
+/// Which buffer of the second form stands for one of the first.
+#[derive(Default)]
+struct Buffers(HashMap<BufferId, BufferId>);
+
+impl Buffers {
+    /// Returns true if both forms do the same.
+    fn same(&mut self, meant: Option<Step>, other: Option<Step>) -> bool {
+        let (Some(meant), Some(other)) = (meant, other) else {
+            return meant.is_none() && other.is_none();
+        };
+        let place = match (meant.at, other.at) {
+            (Some((from, bytes)), Some((to, others))) => {
+                let known = *self.0.entry(from.buffer).or_insert(to.buffer);
+                known == to.buffer && (from.offset, bytes) == (to.offset, others)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        meant.kind == other.kind && place
+    }
+}
+
+fn compare_threads(meant: &Thread, other: &Thread, buffers: &mut Buffers) -> Option<Difference> {
     let (mut meant_events, mut other_events) = (meant.events.iter(), other.events.iter());
-    // Copies that the first form has waited for and the second has not, and the other way round.
+    // What the first form has observed and the second has not, and the other way round.
     let (mut missing, mut ahead) = (BTreeSet::new(), BTreeSet::new());
     let mut wait = None;
     loop {
-        let (expected, completed) = next_step(&mut meant_events, &mut None);
-        missing.extend(completed.into_iter().filter(|copy| !ahead.remove(copy)));
-        let (found, completed) = next_step(&mut other_events, &mut wait);
-        ahead.extend(completed.into_iter().filter(|copy| !missing.remove(copy)));
+        let (expected, observed) = next_step(&mut meant_events, &mut None);
+        missing.extend(observed.into_iter().filter(|copy| !ahead.contains(copy)));
+        let (found, observed) = next_step(&mut other_events, &mut wait);
+        for observation in observed {
+            missing.remove(&observation);
+            ahead.insert(observation);
+        }
         let (here, there) = (found.map(|step| step.spot), expected.map(|step| step.spot));
-        let what = |step: Step| (step.kind, step.offset);
-        if expected.map(what) != found.map(what) {
+        if !buffers.same(expected, found) {
             return Some(Difference::Other {
                 meant: there,
                 instead: here,
             });
         }
-        if let Some(&copy) = missing.first() {
+        if let Some(&(copy, _)) = missing.first() {
             let copy = other.issued[copy];
             return Some(Difference::Pending { at: here, copy, wait });
         }
@@ -161,18 +197,26 @@ fn compare_threads(meant: &Thread, other: &Thread) -> Option<Difference> {
     }
 }
 
-/// The next access, and the copies that are completed before it.
+/// That the source of a copy was read, or that it is complete.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Observed {
+    Source,
+    All,
+}
+
+/// The next access, and what is observed of which copies before it.
 fn next_step(
     events: &mut std::slice::Iter<'_, Event>,
     wait: &mut Option<Spot>,
-) -> (Option<Step>, Vec<usize>) {
-    let mut completed = Vec::new();
+) -> (Option<Step>, Vec<(usize, Observed)>) {
+    let mut observed = Vec::new();
     for event in events {
         match event {
-            Event::Step(step) => return (Some(*step), completed),
+            Event::Step(step) => return (Some(*step), observed),
             Event::Wait(spot) => *wait = Some(*spot),
-            Event::Complete(copy) => completed.push(*copy),
+            Event::SourceFree(copy) => observed.push((*copy, Observed::Source)),
+            Event::Complete(copy) => observed.extend([(*copy, Observed::Source), (*copy, Observed::All)]),
         }
     }
-    (None, completed)
+    (None, observed)
 }

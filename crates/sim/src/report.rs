@@ -156,6 +156,8 @@ impl Problem {
     pub fn divergent_barrier(at: Spot, other: Spot, ended: bool) -> Self {
         let message = if ended {
             "some threads of the block wait at this barrier, and others have ended"
+        } else if at.instr == other.instr {
+            "some threads of the block wait at this barrier, and others there in another iteration"
         } else {
             "some threads of the block wait at this barrier, and others at another one"
         };

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
-/// Two threads of each of two warps.
-const THREADS: [u32; 4] = [0, 1, 32, 33];
+/// Three threads of one warp and two of another.
+const THREADS: [u32; 5] = [0, 1, 2, 32, 33];
 const PER_BLOCK: u32 = 64;
 const BYTES: usize = 3;
 
@@ -31,7 +31,8 @@ enum Event {
     /// It observes that the source of the oldest copy was read.
     WaitRead(usize),
     Barrier,
-    WarpBarrier(usize),
+    /// Of a warp, and those of its lanes.
+    WarpBarrier(usize, u32),
     NextBlock,
 }
 
@@ -46,7 +47,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => thread().prop_map(Event::Wait),
         1 => thread().prop_map(Event::WaitRead),
         3 => Just(Event::Barrier),
-        2 => (0..2_usize).prop_map(Event::WarpBarrier),
+        2 => (1..8_u32).prop_map(|mask| Event::WarpBarrier(0, mask)),
+        1 => (1..4_u32).prop_map(|mask| Event::WarpBarrier(1, mask)),
         1 => Just(Event::NextBlock),
     ];
     prop::collection::vec(event, 1..14)
@@ -129,13 +131,26 @@ impl<'a> Model<'a> {
         {
             return false;
         }
-        let same_warp = first.thread / 2 == second.thread / 2;
-        first.thread == second.thread
-            || self.events[end..second.start].iter().any(|event| match event {
-                Event::Barrier => true,
-                Event::WarpBarrier(warp) => same_warp && first.thread / 2 == *warp,
-                _ => false,
-            })
+        // The threads that know of the first access.
+        let mut knows = [false; THREADS.len()];
+        knows[first.thread] = true;
+        for event in &self.events[end..second.start] {
+            match event {
+                Event::Barrier => knows = [true; THREADS.len()],
+                Event::WarpBarrier(warp, mask) => {
+                    let meets = |t: usize| {
+                        THREADS[t] / 32 == u32::try_from(*warp).expect("two warps")
+                            && mask >> (THREADS[t] % 32) & 1 == 1
+                    };
+                    let meeting: Vec<usize> = (0..THREADS.len()).filter(|&t| meets(t)).collect();
+                    if meeting.iter().any(|&t| knows[t]) {
+                        meeting.iter().for_each(|&t| knows[t] = true);
+                    }
+                }
+                _ => {}
+            }
+        }
+        knows[second.thread]
     }
 
     /// Pairs of events that race, the later one first.
@@ -160,14 +175,14 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let mut memory = Memory::new(Adversary::Late, PER_BLOCK);
     let buffer: BufferId = memory.add("m".into(), Space::Global, 16, vec![0; BYTES], None);
     let mut era = NonZeroU32::MIN;
-    let mut warps = [0; 2];
     let mut block = 0;
     let mut flying: [Vec<CopyId>; THREADS.len()] = Default::default();
     for (number, event) in events.iter().enumerate() {
-        let moment = |t: usize| Moment {
-            era,
-            warp: warps[t / 2],
-        };
+        let passed: Vec<u32> = THREADS
+            .iter()
+            .map(|thread| memory.warp_barriers(block * PER_BLOCK + thread))
+            .collect();
+        let moment = |t: usize| Moment { era, warp: passed[t] };
         let actor = |t: usize, atomic| Actor {
             spot: Spot {
                 instr: u32::try_from(number).expect("few events"),
@@ -204,7 +219,10 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
             }
             Event::Wait(_) => {}
             Event::Barrier => era = era.saturating_add(1),
-            Event::WarpBarrier(warp) => warps[warp] += 1,
+            Event::WarpBarrier(warp, mask) => {
+                let thread = block * PER_BLOCK + 32 * u32::try_from(warp).expect("two warps");
+                memory.warp_barrier(thread, mask);
+            }
             Event::NextBlock => {
                 for (t, ids) in std::mem::take(&mut flying).into_iter().enumerate() {
                     for id in ids {

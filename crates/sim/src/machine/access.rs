@@ -41,7 +41,10 @@ impl Machine<'_> {
             } => (*to, self.alloc(t, sizes, dynamic, *elem, *lanes)?),
             Op::Free { view } => {
                 let view = self.view(t, *view)?;
-                self.memory.free(view.buffer);
+                // What threads share is there until the last of them ends.
+                if self.memory.buffer(view.buffer).space == Space::Private {
+                    self.memory.free(view.buffer);
+                }
                 return Ok(());
             }
             Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
@@ -57,7 +60,7 @@ impl Machine<'_> {
         let size = view.elem.bytes();
         Self::in_row(&view, self.last_index(t, from)?, count)?;
         let actor = self.actor(t);
-        self.note_step(t, Kind::Load, Some(at));
+        self.note_step(t, Kind::Load, Some((at, numbers * size)));
         let bytes = self.memory.read(actor, at, numbers * size, view.elem_align())?;
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
@@ -80,7 +83,7 @@ impl Machine<'_> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         Self::in_row(&view, self.last_index(t, to)?, count)?;
         let actor = self.actor(t);
-        self.note_step(t, Kind::Store, Some(at));
+        self.note_step(t, Kind::Store, Some((at, bytes.len())));
         Ok(self.memory.write(actor, at, &bytes, view.elem_align())?)
     }
 
@@ -113,6 +116,7 @@ impl Machine<'_> {
         let bytes = bytes.ok_or(Reason::Room)?;
         let (name, array) = ("a private buffer".into(), view.array());
         view.buffer = self.memory.add(name, Space::Private, 16, garbage(bytes), array);
+        self.private.push(view.buffer);
         Ok(Value::View(Rc::new(view)))
     }
 
@@ -196,8 +200,8 @@ impl Machine<'_> {
                 numbers.extend_from_slice(&padding);
                 continue;
             };
-            self.note_step(t, Kind::Load, Some(at));
             let bytes = size * view.lanes as usize;
+            self.note_step(t, Kind::Load, Some((at, bytes)));
             let bytes = self.memory.read(actor, at, bytes, view.elem_align())?;
             numbers.extend(
                 bytes
@@ -228,7 +232,7 @@ impl Machine<'_> {
                 .iter()
                 .flat_map(|number| number.to_le_bytes().into_iter().take(size))
                 .collect();
-            self.note_step(t, Kind::Store, Some(at));
+            self.note_step(t, Kind::Store, Some((at, bytes.len())));
             self.memory.write(actor, at, &bytes, view.elem_align())?;
         }
         Ok(())
@@ -246,13 +250,13 @@ impl Machine<'_> {
         let value = self.bits(t, value)?;
         let mut actor = self.actor(t);
         actor.atomic = true;
-        self.note_step(t, Kind::Load, Some(at));
         let (size, mut next) = (elem.bytes(), value);
+        self.note_step(t, Kind::Load, Some((at, size)));
         let old = elem.from_bytes(self.memory.read(actor, at, size, size)?);
         if f != Scalar::Same {
             next = scalar::eval(f, elem, [old, value, 0])?.ok_or(Reason::Poison)?;
         }
-        self.note_step(t, Kind::Store, Some(at));
+        self.note_step(t, Kind::Store, Some((at, size)));
         self.memory.write(actor, at, &next.to_le_bytes()[..size], size)?;
         Ok(Value::Bits(old))
     }

@@ -51,14 +51,7 @@ impl Machine<'_> {
                 fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
                 let groups = fifo.groups.range(first..fifo.sources_free);
                 let ids: Vec<CopyId> = groups.flat_map(|group| group.iter().copied()).collect();
-                let spot = self.spot(t);
-                if let Some(timeline) = self.timing() {
-                    // The model knows no difference between what is read and what has landed.
-                    timeline.wait(t, &ids, spot.into());
-                }
-                for id in ids {
-                    self.memory.free_source(id, self.moment(t));
-                }
+                self.observe(t, &ids, true);
             }
             Op::Wait {
                 queue,
@@ -67,14 +60,14 @@ impl Machine<'_> {
             } => {
                 let fifo = &mut self.threads[t].queues.queues[*queue as usize];
                 let finished = fifo.groups.len().saturating_sub(*n as usize);
-                let finished: Vec<_> = fifo.groups.drain(..finished).collect();
-                fifo.sources_free = fifo.sources_free.saturating_sub(finished.len());
-                let ids: Vec<CopyId> = finished.iter().flat_map(|group| group.iter().copied()).collect();
-                self.observe(t, &ids);
+                fifo.sources_free = fifo.sources_free.saturating_sub(finished);
+                let groups = fifo.groups.drain(..finished);
+                let ids: Vec<CopyId> = groups.flat_map(|group| group.to_vec()).collect();
+                self.observe(t, &ids, false);
             }
             Op::Await(tokens) => {
                 let ids = self.copies(t, tokens)?;
-                self.observe(t, &ids);
+                self.observe(t, &ids, false);
             }
             Op::Join { to, from } => {
                 let copies = self.copies(t, from)?;
@@ -122,7 +115,7 @@ impl Machine<'_> {
             .issue(self.actor(t), (from, to), (read, written), align)?;
         let spot = self.spot(t);
         if let Some(trace) = &mut self.trace {
-            trace.issue(id, to, spot);
+            trace.issue(id, (to, written), spot);
         }
         if let Some(timeline) = self.timing() {
             timeline.issue(t, id, copy.queue, bytes.unsigned_abs(), spot.into());
@@ -143,19 +136,26 @@ impl Machine<'_> {
         Ok(usize::try_from(read * unit).unwrap_or(0))
     }
 
-    /// Thread `t` observes that copies are complete.
-    fn observe(&mut self, t: usize, ids: &[CopyId]) {
-        let spot = self.spot(t);
+    /// Thread `t` observes that copies are complete, or only that their `sources` were read.
+    fn observe(&mut self, t: usize, ids: &[CopyId], sources: bool) {
+        let (spot, moment) = (self.spot(t), self.moment(t));
         if let Some(timeline) = self.timing() {
+            // The model knows no difference between what is read and what has landed.
             timeline.wait(t, ids, spot.into());
         }
         if let Some(trace) = &mut self.trace {
             trace.wait(spot);
         }
         for &id in ids {
-            self.memory.complete(id, self.moment(t));
-            if let Some(trace) = &mut self.trace {
-                trace.complete(spot.thread, id);
+            match &mut self.trace {
+                Some(trace) if sources => trace.free_source(spot.thread, id),
+                Some(trace) => trace.complete(spot.thread, id),
+                None => {}
+            }
+            if sources {
+                self.memory.free_source(id, moment);
+            } else {
+                self.memory.complete(id, moment);
             }
         }
     }

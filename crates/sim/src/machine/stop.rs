@@ -30,6 +30,10 @@ pub enum Reason {
     Step,
     /// A failed assertion.
     Assert(String),
+    /// A thread waits at a barrier of its warp that is not for it.
+    NotInMask,
+    /// Threads of a warp wait for each other at barriers of different threads.
+    OtherMask,
     /// The warp is not complete.
     PartialWarp,
     /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.

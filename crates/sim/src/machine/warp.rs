@@ -8,36 +8,72 @@ use crate::value::{Elem, Pointer, Value};
 use std::rc::Rc;
 
 impl Machine<'_> {
-    /// Does the operation of every warp whose threads all stand at one. Returns false if there is none.
+    /// Does the operations of warps whose threads have all come to them. Returns false if there are none.
     pub(super) fn warps(&mut self) -> Result<bool, Stop> {
-        let code = self.code;
         let mut any = false;
         for first in (0..self.threads.len()).step_by(WARP) {
-            let lanes: Vec<usize> = (first..(first + WARP).min(self.threads.len()))
-                .filter(|&t| self.threads[t].state != State::Done)
-                .collect();
-            let Some(&leader) = lanes.first() else { continue };
-            let pc = self.threads[leader].pc;
-            let together = |t: &usize| self.threads[*t].state == State::Warp && self.threads[*t].pc == pc;
-            if !lanes.iter().all(together) {
-                continue;
+            let all: Vec<usize> = (first..(first + WARP).min(self.threads.len())).collect();
+            // Parts of a warp may stand at operations of their own.
+            for leader in all.clone() {
+                if self.threads[leader].state == State::Warp {
+                    any |= self.warp_of(leader, &all)?;
+                }
             }
-            let op = &code.instrs[pc].op;
-            if lanes.len() < WARP && !matches!(op, Op::Shuffle { .. } | Op::WarpBarrier) {
-                return Err(self.stop(leader, Reason::PartialWarp));
-            }
-            if let Err((lane, reason)) = self.warp(op, &lanes) {
-                return Err(self.stop(lane, reason));
-            }
-            self.note_early(leader);
-            self.note_reads(leader);
-            for t in lanes {
-                self.threads[t].state = State::Running;
-                self.threads[t].pc += 1;
-            }
-            any = true;
         }
         Ok(any)
+    }
+
+    /// Does the operation that thread `leader` stands at, if all that take part stand there. Returns false if not.
+    fn warp_of(&mut self, leader: usize, all: &[usize]) -> Result<bool, Stop> {
+        let pc = self.threads[leader].pc;
+        let op = &self.code.instrs[pc].op;
+        let mask = match self.participants(leader, op, all) {
+            Ok(mask) => mask,
+            Err(reason) => return Err(self.stop(leader, reason)),
+        };
+        let stands_here = |t: &usize| self.threads[*t].state == State::Warp && self.threads[*t].pc == pc;
+        let takes_part = |t: &usize| mask >> (t % WARP) & 1 == 1;
+        if !all.iter().filter(|t| takes_part(t)).all(stands_here) {
+            return Ok(false);
+        }
+        let mut lanes: Vec<usize> = all.iter().copied().filter(|t| stands_here(t)).collect();
+        if matches!(op, Op::WarpBarrier { .. }) {
+            lanes.retain(takes_part);
+        }
+        if let Err((lane, reason)) = self.warp(op, &lanes) {
+            return Err(self.stop(lane, reason));
+        }
+        self.note_early(leader);
+        self.note_reads(leader);
+        for t in lanes {
+            self.threads[t].state = State::Running;
+            self.threads[t].pc += 1;
+        }
+        Ok(true)
+    }
+
+    /// The lanes that have to come to an operation, as bits.
+    fn participants(&self, leader: usize, op: &Op, all: &[usize]) -> Result<u32, Reason> {
+        Ok(match op {
+            // "The first `width` invocations" (MLIR, gpu.shuffle).
+            Op::Shuffle { width, .. } => match self.int(leader, *width)? {
+                width @ 0..32 => (1 << width) - 1,
+                _ => u32::MAX,
+            },
+            Op::WarpBarrier { mask } => {
+                let mask = self.bits(leader, *mask)?;
+                let named = u32::try_from(mask & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+                if named >> (leader % WARP) & 1 == 0 {
+                    return Err(Reason::NotInMask);
+                }
+                // Threads that have ended are not waited for.
+                let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
+                let alive = here.fold(0_u32, |mask, t| mask | 1 << (t % WARP));
+                named & alive
+            }
+            _ if all.len() < WARP && !matches!(op, Op::WarpReduce { .. }) => return Err(Reason::PartialWarp),
+            _ => u32::MAX,
+        })
     }
 
     /// Fails with the thread at fault.
@@ -68,12 +104,7 @@ impl Machine<'_> {
                 output,
             } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
             Op::WarpReduce { to, value, f, elem } => self.warp_reduce(lanes, (*to, *value), (*f, *elem)),
-            Op::WarpBarrier => {
-                for &t in lanes {
-                    self.threads[t].warp_barriers += 1;
-                }
-                Ok(())
-            }
+            Op::WarpBarrier { mask } => self.warp_barrier(lanes, *mask),
             _ => Err((lanes[0], Reason::Kind("an instruction of a warp"))),
         }
     }
@@ -110,6 +141,21 @@ impl Machine<'_> {
             self.set(t, to, result);
             self.set(t, valid, Value::flag(inside));
         }
+        Ok(())
+    }
+
+    /// Only lanes that name the same ones meet.
+    fn warp_barrier(&mut self, lanes: &[usize], mask: Reg) -> Result<(), (usize, Reason)> {
+        let named = self.bits(lanes[0], mask).map_err(|reason| (lanes[0], reason))?;
+        let mut met = 0;
+        for &t in lanes {
+            if self.bits(t, mask).map_err(|reason| (t, reason))? != named {
+                return Err((t, Reason::OtherMask));
+            }
+            met |= 1 << (t % WARP);
+            self.note_step(t, Kind::WarpBarrier, None);
+        }
+        self.memory.warp_barrier(self.spot(lanes[0]).thread, met);
         Ok(())
     }
 
@@ -189,7 +235,7 @@ impl Machine<'_> {
     fn row(&mut self, t: usize, access: &Access) -> Result<Pointer, Reason> {
         let (at, _) = self.address(t, access)?;
         self.memory.check(at, 16, 16)?;
-        self.note_step(t, Kind::Load, Some(at));
+        self.note_step(t, Kind::Load, Some((at, 16)));
         Ok(at)
     }
 
@@ -213,12 +259,17 @@ impl Machine<'_> {
             #[allow(clippy::cast_precision_loss)] // Of 32 bits at most.
             let number = |bits: &u64| match elem {
                 Elem::Int(width) => signed(width, *bits) as f64,
+                // The tensor cores take the upper 19 bits of a number of 32 (PTX ISA, `.tf32`).
+                Elem::F32 if elem == input => to_f64(elem, *bits & !0x1FFF),
                 _ => to_f64(elem, *bits),
             };
             bits.iter().map(number).collect()
         };
         let (left, right) = (numbers(input, &left), numbers(input, &right));
-        let mut sum = numbers(output, &sum);
+        let mut sum: Vec<f64> = match output {
+            Elem::F32 => sum.iter().map(|&bits| to_f64(output, bits)).collect(),
+            _ => numbers(output, &sum),
+        };
         for i in 0..m {
             for j in 0..n {
                 let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
@@ -230,9 +281,11 @@ impl Machine<'_> {
                 .map(|i| {
                     let (row, column) = place_c(lane, i);
                     let number = sum[row * n + column];
-                    #[allow(clippy::cast_possible_truncation)] // A sum wraps around, as the hardware's does.
+                    #[allow(clippy::cast_possible_truncation)]
+                    // A sum that does not fit 32 bits saturates, as nvgpu lowers it.
                     match output {
-                        Elem::Int(_) => output.wrap((number as i64).cast_unsigned()),
+                        Elem::Int(_) => output
+                            .wrap((number.clamp(-2_147_483_648.0, 2_147_483_647.0) as i64).cast_unsigned()),
                         _ => from_f64(output, number),
                     }
                 })

@@ -2,6 +2,7 @@
 
 use crate::report::Spot;
 use crate::value::CopyId;
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 /// The threads of a warp.
@@ -34,39 +35,52 @@ pub struct Actor {
 pub struct Moment {
     /// How many block barriers lie before it, those of earlier blocks included; and one more.
     pub era: NonZeroU32,
-    /// How many barriers of the thread's warp.
+    /// How many barriers of the thread's warp, whichever of its threads they were of.
     pub warp: u32,
 }
 
-/// Which threads belong together.
-#[derive(Clone, Copy, Debug)]
-pub struct Groups {
-    /// Threads are counted over all blocks.
+/// What orders threads: they are counted over all blocks.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// How many threads a block has.
     pub threads_per_block: u32,
+    /// The threads that each barrier of a warp was of, as bits, in the order of time.
+    pub(super) masks: HashMap<Warp, Vec<u32>>,
 }
 
-impl Groups {
-    fn block(self, actor: &Actor) -> u32 {
-        actor.spot.thread / self.threads_per_block
+/// A block, and a warp of it.
+pub(super) type Warp = (u32, u32);
+
+impl Order {
+    /// The warp of a thread, and its lane.
+    pub(super) fn warp(&self, thread: u32) -> (Warp, u32) {
+        let (block, inside) = (thread / self.threads_per_block, thread % self.threads_per_block);
+        ((block, inside / WARP), inside % WARP)
     }
 
-    fn same_warp(self, a: &Actor, b: &Actor) -> bool {
-        let lane = |actor: &Actor| actor.spot.thread % self.threads_per_block / WARP;
-        self.block(a) == self.block(b) && lane(a) == lane(b)
-    }
-
-    /// Returns true if nothing orders an access before what `actor` does: they are of different threads, no block
-    /// barrier lies between, nor one of the warp that they share. Nothing orders blocks.
+    /// Returns true if nothing orders an access before what `actor` does: they are of different threads, and no block
+    /// barrier lies between, nor any barriers of their warp that lead from the one to the other. Nothing orders blocks.
     #[must_use]
-    pub fn unordered(self, access: Actor, actor: Actor) -> bool {
-        if access.spot.thread == actor.spot.thread {
-            return false;
-        }
-        if self.block(&access) != self.block(&actor) {
-            return true;
-        }
-        let (before, now) = (access.moment, actor.moment);
-        before.era == now.era && !(self.same_warp(&access, &actor) && before.warp < now.warp)
+    pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
+        let (before, now) = (access.spot.thread, actor.spot.thread);
+        let same_block = before / self.threads_per_block == now / self.threads_per_block;
+        let ordered = same_block && (access.moment.era != actor.moment.era || self.in_warp(access, actor));
+        before != now && !ordered
+    }
+
+    /// Returns true if barriers of a warp order an access before another one of the same era.
+    fn in_warp(&self, access: Actor, actor: Actor) -> bool {
+        let ((warp, from), (other, to)) = (self.warp(access.spot.thread), self.warp(actor.spot.thread));
+        let between = access.moment.warp as usize..actor.moment.warp as usize;
+        let masks = self.masks.get(&warp).and_then(|masks| masks.get(between));
+        let mut reached = 1_u32 << from;
+        warp == other
+            && masks.unwrap_or_default().iter().any(|mask| {
+                if mask & reached != 0 {
+                    reached |= mask;
+                }
+                reached >> to & 1 == 1
+            })
     }
 }
 
@@ -82,6 +96,8 @@ pub struct Buffer {
     pub data: Vec<u8>,
     /// What it is an array of, if it is one without gaps.
     pub array: Option<Array>,
+    /// True if a copy has read or written it.
+    pub(super) copied: bool,
     /// True if it was deallocated.
     pub(super) freed: bool,
     /// What is known of each byte, page by page; of bytes that nobody has touched there is none.
@@ -175,21 +191,22 @@ impl Recent {
         [a, b, c, d].into_iter().flatten()
     }
 
-    pub(super) fn add(&mut self, access: Actor, groups: Groups) {
+    pub(super) fn add(&mut self, access: Actor, order: &Order) {
         let [first, second] = &mut self.own;
         let [warp, block] = &mut self.others;
         let Some(last) = *first else {
             *first = Some(access);
             return;
         };
-        if groups.block(&last) != groups.block(&access) {
+        let ((old, _), (new, _)) = (order.warp(last.spot.thread), order.warp(access.spot.thread));
+        if old.0 != new.0 {
             *block = Some(last);
             (*first, *second, *warp) = (Some(access), None, None);
         } else if last.moment.era != access.moment.era {
             (*first, *second, *warp) = (Some(access), None, None);
-        } else if !groups.same_warp(&last, &access) {
+        } else if old != new {
             (*first, *second, *warp) = (Some(access), None, Some(last));
-        } else if last.moment.warp != access.moment.warp {
+        } else if last.spot.thread != access.spot.thread && !order.unordered(last, access) {
             (*first, *second) = (Some(access), None);
         } else if last.spot.thread != access.spot.thread {
             *second = Some(access);

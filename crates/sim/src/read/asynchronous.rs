@@ -46,7 +46,10 @@ impl<'c> Reader<'c> {
             "async.call" => self.async_call(op)?,
             "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Code::Barrier),
             "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Code::Barrier),
-            "nvvm.bar.warp.sync" => self.emit(op, Code::WarpBarrier),
+            "nvvm.bar.warp.sync" => {
+                let mask = self.operand(op, 0);
+                self.emit(op, Code::WarpBarrier { mask });
+            }
             "gpu.shuffle" => self.shuffle_lanes(op)?,
             "gpu.subgroup_reduce" => self.warp_reduce(op)?,
             "nvgpu.ldmatrix" => self.ldmatrix(op)?,

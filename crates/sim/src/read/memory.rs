@@ -186,7 +186,11 @@ impl<'c> Reader<'c> {
         let align = op
             .int_attr("alignment")
             .and_then(|align| u32::try_from(align).ok());
-        let decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
+        let mut decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
+        // A function that is called twice has two of them.
+        decl.to = self.fresh();
+        let to = self.reg(value);
+        self.emit(op, Code::Moves([(to, decl.to)].into()));
         self.code.workgroup.push(decl);
         Ok(())
     }

@@ -76,7 +76,7 @@ impl<'c> Reader<'c> {
     }
 
     fn extract(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.num_operands() == 2 && number(op.result(0).ty()).is_some() {
+        if op.num_operands() == 2 && Self::sizes(op, op.operand(0).ty())?.len() == 1 {
             let [vector, index] = [0, 1].map(|i| self.operand(op, i));
             let to = self.reg(op.result(0));
             self.emit(op, Code::Extract { to, vector, index });
@@ -90,7 +90,7 @@ impl<'c> Reader<'c> {
 
     /// The value comes first, then the vector it goes into.
     fn insert(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.num_operands() == 3 && number(op.operand(0).ty()).is_some() {
+        if op.num_operands() == 3 && Self::sizes(op, op.result(0).ty())?.len() == 1 {
             let [value, vector, index] = [0, 1, 2].map(|i| self.operand(op, i));
             let to = self.reg(op.result(0));
             self.emit(

@@ -36,6 +36,14 @@ impl Names<'_> {
                 let message = "there is no room for a buffer of this size: all of them have 1 GiB";
                 ("too-large", message.into())
             }
+            Reason::NotInMask => (
+                "divergent-warp",
+                "the thread is not in the mask that it waits with".into(),
+            ),
+            Reason::OtherMask => {
+                let message = "threads of the warp wait for each other here with different masks";
+                ("divergent-warp", message.into())
+            }
             Reason::PartialWarp => {
                 let message = "the warp is not complete, and all of its 32 threads have to take part";
                 ("divergent-warp", message.into())
