@@ -46,3 +46,31 @@ func.func @early(%src: !src) {
   %x = call @first(%m) : (!dst) -> f32
   return
 }
+
+// Each call has a buffer of its own, and what threads share is there until the last of them ends.
+//
+// RUN: async-sim %s --kernel=two_buffers --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=BUFFERS
+func.func private @filled_with(%x: f32) -> memref<32xf32, 3> {
+  %s = memref.alloc() : memref<32xf32, 3>
+  %t = gpu.thread_id x
+  memref.store %x, %s[%t] : memref<32xf32, 3>
+  return %s : memref<32xf32, 3>
+}
+
+// BUFFERS: two_buffers: clean
+// BUFFERS: argument 0: 1 1 1 1
+func.func @two_buffers(%out: memref<32xf32>) {
+  %c31 = arith.constant 31 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %t = gpu.thread_id x
+  %a = call @filled_with(%one) : (f32) -> memref<32xf32, 3>
+  %b = call @filled_with(%two) : (f32) -> memref<32xf32, 3>
+  gpu.barrier
+  %mirror = arith.subi %c31, %t : index
+  %x = memref.load %a[%mirror] : memref<32xf32, 3>
+  memref.store %x, %out[%t] : memref<32xf32>
+  memref.dealloc %b : memref<32xf32, 3>
+  memref.dealloc %a : memref<32xf32, 3>
+  return
+}

@@ -16,13 +16,13 @@
 // SAME-NOT: error
 
 // LATE: rolling: error: gpux.copy at {{.*}}, iteration 1 is reached while a copy may be in flight that {{.*}} has waited for by now
-// LATE-NEXT: the copy:  gpux.copy at {{.*}}, by thread 0
+// LATE-NEXT: the copy:  gpux.copy at {{.*}}, by thread 0 of block 0
 // LATE-NEXT: last wait: gpux.wait_group at {{.*}}, iteration 0
 
 // JSON: "refines": {
 // JSON-NEXT: "message": "rolling: error: gpux.copy
 
-// OTHER: rolling: error: this is another program: it comes to the end of the thread where {{.*}} comes to gpux.copy
+// OTHER: rolling: error: this is another program: thread 0 of block 0 comes to the end of the thread where {{.*}} comes to gpux.copy
 func.func @rolling(%src: !src) {
   %dst = memref.alloc() : !dst
   %c0 = arith.constant 0 : index
@@ -36,5 +36,19 @@ func.func @rolling(%src: !src) {
     scf.yield %t : !async.token
   }
   async.await %last
+  return
+}
+
+// Other places are another program, be they as far from the start of their buffers.
+//
+// RUN: sed -e "s/load .src/load \x25other/" %s > %t.elsewhere.mlir
+// RUN: not async-sim %t.elsewhere.mlir --kernel=last_of_two --refines=%s | FileCheck %s --check-prefix=ELSEWHERE
+// RUN: async-sim %s --kernel=last_of_two --refines=%s | FileCheck %s --check-prefix=ITSELF
+// ITSELF: last_of_two: clean
+// ITSELF-NOT: error
+// ELSEWHERE: last_of_two: error: this is another program: thread 0 of block 0 comes to memref.load at
+func.func @last_of_two(%src: !src, %other: !src, %i: index) {
+  %x = memref.load %src[%i] : !src
+  %y = memref.load %other[%i] : !src
   return
 }

@@ -92,6 +92,39 @@ func.func @views(%m: memref<4x4xf32>, %out: memref<5xf32>) {
   return
 }
 
+// The stride tells which dimension of size 1 is left, and a parameter may begin behind its buffer's start.
+//
+// RUN: async-sim %s --kernel=descriptors --arg 0=ramp --arg 1=ramp --arg 2=zero --print | FileCheck %s --check-prefix=DESCRIPTOR
+// DESCRIPTOR: descriptors: clean
+// DESCRIPTOR: argument 2: 8 7 5
+func.func @descriptors(%m: memref<4x8xf32>, %n: memref<4xf32, strided<[1], offset: 6>>, %out: memref<3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %column = memref.subview %m[0, 0] [1, 1] [1, 1] : memref<4x8xf32> to memref<1xf32, strided<[8]>>
+  %base, %offset, %size, %stride = memref.extract_strided_metadata %column : memref<1xf32, strided<[8]>> -> memref<f32>, index, index, index
+  %two = memref.reinterpret_cast %base to offset: [0], sizes: [2], strides: [%stride] : memref<f32> to memref<2xf32, strided<[?]>>
+  %a = memref.load %two[%c1] : memref<2xf32, strided<[?]>>
+  memref.store %a, %out[%c0] : memref<3xf32>
+  %b = memref.load %n[%c1] : memref<4xf32, strided<[1], offset: 6>>
+  memref.store %b, %out[%c1] : memref<3xf32>
+  %tile = vector.load %m[%c0, %c0] : memref<4x8xf32>, vector<2x2xf32>
+  %flat = vector.shape_cast %tile : vector<2x2xf32> to vector<4xf32>
+  %x = vector.extract %flat[%c2] : f32 from vector<4xf32>
+  %minus_3 = arith.constant -3.0 : f32
+  %c = arith.addf %x, %minus_3 : f32
+  memref.store %c, %out[%c2] : memref<3xf32>
+  return
+}
+
+// RUN: not async-sim %s --kernel=mixed 2>&1 | FileCheck %s --check-prefix=MIXED
+// MIXED: error: a position that is not constant
+func.func @mixed(%i: index) {
+  %v = arith.constant dense<0.0> : vector<2x2xf32>
+  %a = vector.extract %v[%i, 1] : f32 from vector<2x2xf32>
+  return
+}
+
 // TURNED: error: the interpreter has no memrefs laid out as {{.*}} is
 func.func @turned(%m: memref<4x4xf32, affine_map<(i, j) -> (j, i)>>) {
   return

@@ -95,3 +95,86 @@ func.func @sum(%out: memref<1xi32>) {
   }
   return
 }
+
+// A barrier of the warp orders the lanes that its mask names, which may be a part of the warp, and no others.
+//
+// RUN: async-sim %s --kernel=halves --block=32 | FileCheck %s --check-prefix=HALVES
+// RUN: not async-sim %s --kernel=each_alone --block=32 | FileCheck %s --check-prefix=ALONE
+// RUN: not async-sim %s --kernel=one_has_ended --block=32 | FileCheck %s --check-prefix=ENDED
+// RUN: async-sim %s --kernel=half_a_shuffle --block=32 | FileCheck %s --check-prefix=SHUFFLE
+// HALVES: halves: clean
+func.func @halves(%out: memref<32xf32>) {
+  %s = memref.alloc() : memref<32xf32, 3>
+  %lower = arith.constant 0x0000FFFF : i32
+  %upper = arith.constant 0xFFFF0000 : i32
+  %c16 = arith.constant 16 : index
+  %c15 = arith.constant 15 : index
+  %c47 = arith.constant 47 : index
+  %x = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  memref.store %x, %s[%t] : memref<32xf32, 3>
+  %is_lower = arith.cmpi ult, %t, %c16 : index
+  scf.if %is_lower {
+    nvvm.bar.warp.sync %lower : i32
+    %mirror = arith.subi %c15, %t : index
+    %y = memref.load %s[%mirror] : memref<32xf32, 3>
+    memref.store %y, %out[%t] : memref<32xf32>
+  } else {
+    nvvm.bar.warp.sync %upper : i32
+    %mirror = arith.subi %c47, %t : index
+    %y = memref.load %s[%mirror] : memref<32xf32, 3>
+    memref.store %y, %out[%t] : memref<32xf32>
+  }
+  gpu.barrier
+  return
+}
+
+// ALONE: error: RAW race: memref.load reads what another thread wrote
+func.func @each_alone() {
+  %s = memref.alloc() : memref<32xf32, 3>
+  %one = arith.constant 1 : i32
+  %c31 = arith.constant 31 : index
+  %x = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  memref.store %x, %s[%t] : memref<32xf32, 3>
+  %lane = arith.index_cast %t : index to i32
+  %mask = arith.shli %one, %lane : i32
+  nvvm.bar.warp.sync %mask : i32
+  %mirror = arith.subi %c31, %t : index
+  %y = memref.load %s[%mirror] : memref<32xf32, 3>
+  return
+}
+
+// ENDED: error: RAW race: memref.load reads what another thread wrote
+// ENDED: against: memref.store {{.*}} thread 31 of block 0
+func.func @one_has_ended() {
+  %s = memref.alloc() : memref<32xf32, 3>
+  %all = arith.constant -1 : i32
+  %c31 = arith.constant 31 : index
+  %x = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  memref.store %x, %s[%t] : memref<32xf32, 3>
+  %is_last = arith.cmpi eq, %t, %c31 : index
+  cf.cond_br %is_last, ^end, ^goes_on
+^goes_on:
+  nvvm.bar.warp.sync %all : i32
+  %y = memref.load %s[%c31] : memref<32xf32, 3>
+  cf.br ^end
+^end:
+  return
+}
+
+// The first 16 lanes shuffle among themselves.
+// SHUFFLE: half_a_shuffle: clean
+func.func @half_a_shuffle(%x: f32) {
+  %c1 = arith.constant 1 : i32
+  %w16 = arith.constant 16 : i32
+  %c16 = arith.constant 16 : index
+  %t = gpu.thread_id x
+  %is_lower = arith.cmpi ult, %t, %c16 : index
+  scf.if %is_lower {
+    %y, %valid = gpu.shuffle xor %x, %c1, %w16 : f32
+  }
+  gpu.barrier
+  return
+}

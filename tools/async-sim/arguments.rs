@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// The most instructions that one thread runs.
-    #[arg(long, default_value_t = 1 << 26)]
+    #[arg(long, default_value_t = 1 << 24)]
     pub budget: u64,
     /// Prints the buffers of the arguments afterwards.
     #[arg(long, conflicts_with = "json")]

@@ -218,12 +218,17 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
 fn kernels<'c>(module: Op<'c>, name: Option<&str>) -> Vec<Op<'c>> {
     let mut all = Vec::new();
     module.walk(|op| {
-        // A script of the transform dialect is a function, too.
+        // A script of the transform dialect is a function, too; private ones are there to be called.
+        let is_private = op.str_attr("sym_visibility") == Some("private");
         let has_body = op.is_function()
             && !op.name().starts_with("transform.")
             && op.num_regions() == 1
             && op.region(0).first().is_some();
-        if has_body && name.is_none_or(|name| op.str_attr("sym_name") == Some(name)) {
+        let asked_for = match name {
+            Some(name) => op.str_attr("sym_name") == Some(name),
+            None => !is_private,
+        };
+        if has_body && asked_for {
             all.push(op);
         }
         Walk::Advance

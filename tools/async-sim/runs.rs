@@ -32,6 +32,8 @@ pub struct Outcome {
     steps: u64,
     /// True if runs of other schedules would be the same.
     settled: bool,
+    /// True if there are more runs than were made.
+    cut_off: bool,
     /// The rest is of the last run.
     buffers: Vec<Buffer>,
     arguments: Vec<Value>,
@@ -71,6 +73,12 @@ impl<'a> Runs<'a> {
                 code.name
             );
         }
+        if options.runs > 1 && options.schedule != Schedule::Random {
+            bail!("--runs is for --schedule=random");
+        }
+        if !options.cost.is_empty() && !options.wants_timeline() {
+            bail!("--cost is for a timeline: --timeline, --trace or --compare draws one");
+        }
         Ok(Self {
             code,
             options,
@@ -108,6 +116,13 @@ impl<'a> Runs<'a> {
                 "async-sim: note: {name} has no known_block_size, and is run by one thread: --block gives it more"
             );
         }
+        if let (Some(given), Some(known)) = (self.options.block, self.code.block)
+            && given != known
+        {
+            eprintln!(
+                "async-sim: note: {name} says that its block is {known:?}, and is run by one of {given:?}"
+            );
+        }
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);
             if matches!(param.kind, ParamKind::Number(_)) && !given {
@@ -138,20 +153,20 @@ impl<'a> Runs<'a> {
                 }
                 _ => None,
             };
-            let Some(next) = next else {
-                return Ok(Outcome {
-                    findings,
-                    runs,
-                    steps,
-                    ..outcome
-                });
-            };
-            if self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS {
-                bail!(
-                    "{EXHAUSTIVE_RUNS} runs are not all there are: this is for tiny programs, take --schedule=random"
-                );
+            // Whoever asks for all is told that these are not, and what they have found.
+            let cut_off = self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS;
+            match next {
+                Some(next) if !cut_off => adversary = next,
+                next => {
+                    return Ok(Outcome {
+                        findings,
+                        runs,
+                        steps,
+                        cut_off: next.is_some(),
+                        ..outcome
+                    });
+                }
             }
-            adversary = next;
         }
     }
 
@@ -213,6 +228,7 @@ impl<'a> Runs<'a> {
             runs: 1,
             steps,
             settled,
+            cut_off: false,
             buffers,
             arguments,
             iterations,
@@ -232,6 +248,7 @@ impl<'a> Runs<'a> {
             1 if outcome.settled && self.options.schedule != Schedule::Late => {
                 "1 run, which stands for every schedule,".to_owned()
             }
+            runs if outcome.cut_off => format!("{}, which are not all there are,", count(runs, "run")),
             runs => count(runs, "run"),
         };
         format!(
@@ -252,6 +269,7 @@ impl<'a> Runs<'a> {
             "kernel": self.code.name,
             "clean": outcome.is_clean(),
             "runs": outcome.runs,
+            "all_runs": !outcome.cut_off,
             "grid": self.launch.grid,
             "block": self.launch.block,
             "instructions": outcome.steps,

@@ -74,6 +74,8 @@ pub enum ParamKind {
         sizes: Vec<Option<i64>>,
         /// The strides; row by row if they are `None`.
         strides: Option<Vec<i64>>,
+        /// Where element (0, …, 0) is.
+        offset: i64,
         /// The type of the elements.
         elem: Elem,
         /// How many numbers an element has.
@@ -647,7 +649,6 @@ impl Op {
                 | Self::Window { .. }
                 | Self::Permute { .. }
                 | Self::Expand { .. }
-                | Self::SubView { .. }
         )
     }
 }

@@ -122,6 +122,7 @@ fn buffer(
     let ParamKind::MemRef {
         sizes,
         strides,
+        offset,
         elem,
         lanes,
         workgroup,
@@ -134,13 +135,18 @@ fn buffer(
     let mut view = View {
         buffer: BufferId(0),
         base: 0,
-        offset: 0,
+        offset: *offset,
         sizes,
         strides,
         elem: *elem,
         lanes: *lanes,
     };
-    let span = view.span_bytes().filter(|bytes| memory.has_room(*bytes));
+    if view.strides.iter().any(|&stride| stride < 0) || view.offset < 0 {
+        return Err("the interpreter makes up no buffers that are laid out backwards".into());
+    }
+    let before = usize::try_from(view.offset).unwrap_or(0) * usize::try_from(view.elem_bytes()).unwrap_or(0);
+    let span = view.span_bytes().map(|bytes| bytes.saturating_add(before));
+    let span = span.filter(|bytes| memory.has_room(*bytes));
     let span = span.ok_or("no buffers are that large here")?;
     let space = if *workgroup {
         Space::Workgroup

@@ -428,7 +428,10 @@ impl<'c> Machine<'c> {
                     Queue::CpAsync | Queue::Wgmma => self.memory.is_complete(id),
                 };
                 if !done {
-                    let problem = Problem::undrained(spot, queue, committed);
+                    let copy = &self.code.instrs[spot.instr as usize];
+                    let has_token = matches!(&copy.op, Op::Copy(copy) if copy.token.is_some())
+                        && &*copy.place.op == "gpux.copy";
+                    let problem = Problem::undrained(spot, queue, committed, has_token);
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);

@@ -136,6 +136,9 @@ impl<'c> Reader<'c> {
         Ok(ParamKind::MemRef {
             sizes: shape.sizes,
             strides,
+            offset: types::memref_layout(ty)
+                .and_then(|layout| layout.offset)
+                .unwrap_or(0),
             elem,
             lanes,
             workgroup: memory::is_workgroup(ty),
@@ -311,9 +314,9 @@ fn function_inputs(function: Op<'_>) -> Option<usize> {
 
 /// The alignment that an attribution is given.
 fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
-    let text = function.attr("workgroup_attrib_attrs")?.to_string();
-    // An array of dictionaries, in the order of the attributions.
-    let dictionary = text.split('{').nth(index + 1)?.split('}').next()?;
+    use async_dialects::melior::ir::attribute::ArrayAttribute;
+    let all = ArrayAttribute::try_from(function.attr("workgroup_attrib_attrs")?).ok()?;
+    let dictionary = all.element(index).ok()?.to_string();
     let value = dictionary.split("llvm.align = ").nth(1)?;
     value.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }

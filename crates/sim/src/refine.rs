@@ -147,9 +147,12 @@ pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
         .collect()
 }
 
-/// Which buffer of the second form stands for one of the first.
+/// Which buffer of the second form stands for which of the first, and the other way round.
 #[derive(Default)]
-struct Buffers(HashMap<BufferId, BufferId>);
+struct Buffers {
+    others: HashMap<BufferId, BufferId>,
+    meant: HashMap<BufferId, BufferId>,
+}
 
 impl Buffers {
     /// Returns true if both forms do the same.
@@ -159,8 +162,9 @@ impl Buffers {
         };
         let place = match (meant.at, other.at) {
             (Some((from, bytes)), Some((to, others))) => {
-                let known = *self.0.entry(from.buffer).or_insert(to.buffer);
-                known == to.buffer && (from.offset, bytes) == (to.offset, others)
+                let other = *self.others.entry(from.buffer).or_insert(to.buffer);
+                let meant = *self.meant.entry(to.buffer).or_insert(from.buffer);
+                (other, meant) == (to.buffer, from.buffer) && (from.offset, bytes) == (to.offset, others)
             }
             (None, None) => true,
             _ => false,

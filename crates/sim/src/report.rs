@@ -186,9 +186,14 @@ impl Problem {
 
     /// An asynchronous operation that nobody has waited for when its thread ends.
     #[must_use]
-    pub fn undrained(at: Spot, queue: crate::code::Queue, committed: bool) -> Self {
+    pub fn undrained(at: Spot, queue: crate::code::Queue, committed: bool, has_token: bool) -> Self {
         let harmless = queue == crate::code::Queue::CpAsync;
         let (kind, message, advice) = match (committed, harmless) {
+            (false, _) if has_token => (
+                "undrained",
+                "the kernel ends and nobody has awaited this",
+                "await its token, if anybody is to see what it copies",
+            ),
             (false, _) => (
                 "never-committed",
                 "no group is committed behind this, so that no wait waits for it",

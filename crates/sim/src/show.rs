@@ -205,7 +205,7 @@ impl Names<'_> {
             kind,
             note: false,
             message,
-            advice: String::new(),
+            advice: reasons::advice(kind).into(),
             at: self.instance(stop.spot),
             against: None,
             on: None,

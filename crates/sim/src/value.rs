@@ -160,7 +160,7 @@ impl View {
     /// What a buffer is that holds just this; `None` if there are gaps.
     #[must_use]
     pub fn array(&self) -> Option<Array> {
-        let dense = self.strides == row_by_row(&self.sizes);
+        let dense = self.offset == 0 && self.strides == row_by_row(&self.sizes);
         dense.then(|| Array {
             sizes: self.sizes.clone(),
             element: self.elem.bytes() * self.lanes as usize,

@@ -144,7 +144,9 @@ impl<'a> Model<'a> {
                     };
                     let meeting: Vec<usize> = (0..THREADS.len()).filter(|&t| meets(t)).collect();
                     if meeting.iter().any(|&t| knows[t]) {
-                        meeting.iter().for_each(|&t| knows[t] = true);
+                        for t in meeting {
+                            knows[t] = true;
+                        }
                     }
                 }
                 _ => {}

@@ -2,6 +2,7 @@
 
 use super::{Machine, Reason};
 use crate::code::{Index, Op};
+use crate::memory::Fault;
 use crate::value::{Value, View, row_by_row};
 use std::rc::Rc;
 
@@ -24,6 +25,7 @@ impl Machine<'_> {
                 let mut view = View::clone(&*self.view(t, *view)?);
                 let (offsets, sizes) = (self.indices(t, offsets)?, self.indices(t, sizes)?);
                 let steps = self.indices(t, strides)?;
+                inside(&view, &offsets, &sizes, &steps)?;
                 for (offset, stride) in offsets.iter().zip(&view.strides) {
                     view.offset = view.offset.wrapping_add(offset.wrapping_mul(*stride));
                 }
@@ -81,6 +83,25 @@ impl Machine<'_> {
         };
         Ok(Value::View(Rc::new(view)))
     }
+}
+
+/// Checks that a part is all inside of a view: "performing an out-of-bounds subview at runtime is undefined behavior"
+/// (MLIR, `memref.subview`).
+fn inside(view: &View, offsets: &[i64], sizes: &[i64], steps: &[i64]) -> Result<(), Fault> {
+    for (dim, &size) in view.sizes.iter().enumerate() {
+        let first = offsets[dim];
+        let last = first.saturating_add((sizes[dim] - 1).saturating_mul(steps[dim]));
+        let outside = [first, last].into_iter().find(|index| !(0..size).contains(index));
+        if let Some(index) = outside.filter(|_| sizes[dim] > 0) {
+            return Err(Fault::Index {
+                buffer: view.buffer,
+                index,
+                dim,
+                size,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// So many dimensions at a time become one; they must lie without gaps.

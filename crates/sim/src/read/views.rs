@@ -160,11 +160,21 @@ impl<'c> Reader<'c> {
         let offsets = self.list(op, "static_offsets", &mut next)?;
         let sizes = self.list(op, "static_sizes", &mut next)?;
         let strides = self.list(op, "static_strides", &mut next)?;
-        let rank = types::memref_shape(op.result(0).ty()).map_or(0, |shape| shape.sizes.len());
-        let excess = sizes.len() - rank;
-        // Which dimensions of size 1 go is only told by the type; the first ones do unless sizes say otherwise.
-        let kept = types::memref_shape(op.result(0).ty()).map_or_else(Vec::new, |shape| shape.sizes);
-        let dropped = dropped(&sizes, &kept, excess).ok_or_else(|| Unknown::operation(op))?;
+        let dims = |ty| {
+            let shape = types::memref_shape(ty)?;
+            Some((shape.sizes, types::memref_layout(ty)?.strides))
+        };
+        let (from, to) = (dims(op.operand(0).ty()), dims(op.result(0).ty()));
+        let (Some((_, from)), Some((kept, kept_strides))) = (from, to) else {
+            return Err(Unknown::operation(op));
+        };
+        let steps = from.iter().zip(&strides).map(|(stride, step)| match step {
+            Index::Const(step) => stride.map(|stride| stride * step),
+            Index::Reg(_) => None,
+        });
+        let all: Vec<Dim> = sizes.iter().map(known).zip(steps).collect();
+        let kept: Vec<Dim> = kept.into_iter().zip(kept_strides).collect();
+        let dropped = dropped(&all, &kept).ok_or_else(|| Unknown::operation(op))?.into();
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
@@ -308,25 +318,34 @@ fn groups(op: Op<'_>) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// The dimensions of `sizes` that are not in `kept`: as many as `excess`, each of size 1.
-fn dropped(sizes: &[Index], kept: &[Option<i64>], excess: usize) -> Option<Box<[usize]>> {
-    let mut dropped = Vec::new();
-    let mut kept = kept.iter().peekable();
-    for (i, size) in sizes.iter().enumerate() {
-        let one = *size == Index::Const(1);
-        let matches = kept.peek().is_some_and(|kept| match (size, kept) {
-            (Index::Const(size), Some(kept)) => size == kept,
-            (Index::Reg(_), None) => true,
-            _ => false,
-        });
-        let left = sizes.len() - i - 1;
-        if one && dropped.len() < excess && (!matches || left >= kept.len()) {
-            dropped.push(i);
-        } else if matches {
-            kept.next();
-        } else {
-            return None;
-        }
+/// The size and stride of a dimension, where they are known.
+type Dim = (Option<i64>, Option<i64>);
+
+fn known(index: &Index) -> Option<i64> {
+    match index {
+        Index::Const(value) => Some(*value),
+        Index::Reg(_) => None,
     }
-    (dropped.len() == excess).then(|| dropped.into())
+}
+
+/// The dimensions of `all` that are not in `kept`: each is of size 1. The types tell which; where several would do, the
+/// first ones go.
+fn dropped(all: &[Dim], kept: &[Dim]) -> Option<Vec<usize>> {
+    let Some((&(size, stride), rest)) = all.split_first() else {
+        return kept.is_empty().then(Vec::new);
+    };
+    let shifted = |dims: Vec<usize>| dims.into_iter().map(|dim| dim + 1);
+    if size == Some(1)
+        && let Some(more) = dropped(rest, kept)
+    {
+        return Some(std::iter::once(0).chain(shifted(more)).collect());
+    }
+    let (&(kept_size, kept_stride), others) = kept.split_first()?;
+    let same_stride = stride
+        .zip(kept_stride)
+        .is_none_or(|(stride, kept)| stride == kept);
+    if size != kept_size || !same_stride {
+        return None;
+    }
+    dropped(rest, others).map(|dims| shifted(dims).collect())
 }
