@@ -63,13 +63,18 @@ impl Order {
     #[must_use]
     pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
         let (before, now) = (access.spot.thread, actor.spot.thread);
+        if before == now {
+            return false;
+        }
         let same_block = before / self.threads_per_block == now / self.threads_per_block;
-        let ordered = same_block && (access.moment.era != actor.moment.era || self.in_warp(access, actor));
-        before != now && !ordered
+        !same_block || (access.moment.era == actor.moment.era && !self.in_warp(access, actor))
     }
 
     /// Returns true if barriers of a warp order an access before another one of the same era.
     fn in_warp(&self, access: Actor, actor: Actor) -> bool {
+        if access.moment.warp >= actor.moment.warp {
+            return false;
+        }
         let ((warp, from), (other, to)) = (self.warp(access.spot.thread), self.warp(actor.spot.thread));
         let between = access.moment.warp as usize..actor.moment.warp as usize;
         let masks = self.masks.get(&warp).and_then(|masks| masks.get(between));
@@ -198,20 +203,23 @@ impl Recent {
             *first = Some(access);
             return;
         };
+        let same_era = last.moment.era == access.moment.era;
+        if same_era && last.spot.thread == access.spot.thread {
+            *first = Some(access);
+            return;
+        }
         let ((old, _), (new, _)) = (order.warp(last.spot.thread), order.warp(access.spot.thread));
         if old.0 != new.0 {
             *block = Some(last);
             (*first, *second, *warp) = (Some(access), None, None);
-        } else if last.moment.era != access.moment.era {
+        } else if !same_era {
             (*first, *second, *warp) = (Some(access), None, None);
         } else if old != new {
             (*first, *second, *warp) = (Some(access), None, Some(last));
-        } else if last.spot.thread != access.spot.thread && !order.unordered(last, access) {
-            (*first, *second) = (Some(access), None);
-        } else if last.spot.thread != access.spot.thread {
+        } else if order.unordered(last, access) {
             *second = Some(access);
         } else {
-            *first = Some(access);
+            (*first, *second) = (Some(access), None);
         }
     }
 }
