@@ -1,7 +1,7 @@
 //! Pictures of a [`Timeline`]: SVG, and the trace format that Perfetto and `chrome://tracing` load.
 
 use crate::code::{Code, Queue};
-use crate::timeline::{At, Flight, Kind, Span, Timeline};
+use crate::timeline::{Activity, At, Flight, Span, Timeline};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -60,9 +60,9 @@ impl Picture<'_> {
     fn span(&self, span: &Span) -> String {
         let label = self.label(span.at);
         let what = match span.kind {
-            Kind::Busy => "busy until".into(),
-            Kind::Wait => format!("waits {} cycles for copies:", span.end - span.start),
-            Kind::Barrier => format!("waits {} cycles for other warps:", span.end - span.start),
+            Activity::Busy => "busy until".into(),
+            Activity::Wait => format!("waits {} cycles for copies:", span.end - span.start),
+            Activity::Barrier => format!("waits {} cycles for other warps:", span.end - span.start),
         };
         format!("{what} {label}")
     }
@@ -90,9 +90,9 @@ impl Picture<'_> {
             events.push(name("thread_name", warp, format!("warp {warp}")));
             events.extend(spans.iter().map(|span| {
                 let kind = match span.kind {
-                    Kind::Busy => "busy",
-                    Kind::Wait => "wait",
-                    Kind::Barrier => "barrier",
+                    Activity::Busy => "busy",
+                    Activity::Wait => "wait",
+                    Activity::Barrier => "barrier",
                 };
                 json!({
                     "ph": "X", "name": kind, "pid": process, "tid": warp,
@@ -170,9 +170,9 @@ impl Canvas {
             self.y -= LANE - 3.0;
             for span in spans {
                 let color = match span.kind {
-                    Kind::Busy => "#4878a8",
-                    Kind::Wait => "#d1495b",
-                    Kind::Barrier => "#c8c8c8",
+                    Activity::Busy => "#4878a8",
+                    Activity::Wait => "#d1495b",
+                    Activity::Barrier => "#c8c8c8",
                 };
                 self.bar(span.start, span.end, LANE, color, &picture.span(span));
             }

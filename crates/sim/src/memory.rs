@@ -227,23 +227,7 @@ impl Memory {
             start..start + data.len()
         };
         for i in seen {
-            let cell = self.buffer(at.buffer).cell(i);
-            if let Some(id) = cell.landing {
-                self.race(
-                    Hazard::WriteInFlight,
-                    actor.spot,
-                    self.copies[id.0 as usize].actor.spot,
-                    at.buffer,
-                    i,
-                );
-                self.may_have_landed(id);
-            }
-            let cell = self.buffer(at.buffer).cell(i);
-            if let Some((id, _)) = cell.reading {
-                let reader = self.reader(id, at.buffer, i);
-                self.race(Hazard::SourceInFlight, actor.spot, reader, at.buffer, i);
-                self.may_have_read(id);
-            }
+            self.disturb(actor, at.buffer, i, Hazard::WriteInFlight);
             self.note_write(actor, at.buffer, i);
         }
         self.buffers[at.buffer.0 as usize].data[start..start + data.len()].copy_from_slice(data);
@@ -273,17 +257,7 @@ impl Memory {
             self.note_read(actor, source.buffer, from, read);
         }
         for i in to..to + written {
-            let cell = self.buffer(destination.buffer).cell(i);
-            if let Some(other) = cell.landing {
-                let before = self.copies[other.0 as usize].actor.spot;
-                self.race(Hazard::CopyOverCopy, actor.spot, before, destination.buffer, i);
-                self.may_have_landed(other);
-            }
-            let cell = self.buffer(destination.buffer).cell(i);
-            if let Some((other, _)) = cell.reading {
-                let other = self.reader(other, destination.buffer, i);
-                self.race(Hazard::SourceInFlight, actor.spot, other, destination.buffer, i);
-            }
+            self.disturb(actor, destination.buffer, i, Hazard::CopyOverCopy);
             self.note_write(actor, destination.buffer, i);
             self.buffers[destination.buffer.0 as usize].cell_mut(i).landing = Some(id);
         }
@@ -499,7 +473,22 @@ impl Memory {
         }
     }
 
-    /// Notes a write that was ordered after copies in flight, or reported.
+    /// Something is about to write a byte: reports the copies in flight that it comes too early for, `over` if one writes
+    /// there.
+    fn disturb(&mut self, actor: Actor, buffer: BufferId, i: usize, over: Hazard) {
+        if let Some(id) = self.buffer(buffer).cell(i).landing {
+            let before = self.copies[id.0 as usize].actor.spot;
+            self.race(over, actor.spot, before, buffer, i);
+            self.may_have_landed(id);
+        }
+        if let Some((id, _)) = self.buffer(buffer).cell(i).reading {
+            let reader = self.reader(id, buffer, i);
+            self.race(Hazard::SourceInFlight, actor.spot, reader, buffer, i);
+            self.may_have_read(id);
+        }
+    }
+
+    /// Notes a write, behind [`Memory::disturb`].
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
         let cell = self.buffer(buffer).cell(i);
         let racing: Vec<Actor> = cell

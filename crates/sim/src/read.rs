@@ -14,7 +14,7 @@ mod tiles;
 mod vectors;
 mod views;
 
-use crate::code::{Code, Instr, Label, Op as Code_, Param, ParamKind, Place, Reg};
+use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
 use async_dialects::ir::{Block, Op, Value};
 use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
@@ -95,7 +95,7 @@ impl<'c> Reader<'c> {
         };
         self.parameters(function, entry)?;
         self.region(function.region(0), &mut |reader, terminator| {
-            reader.emit(terminator, Code_::Return);
+            reader.emit(terminator, Instruction::Return);
             Ok(())
         })
     }
@@ -199,7 +199,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    fn emit(&mut self, op: Op<'c>, instr: Code_) {
+    fn emit(&mut self, op: Op<'c>, instr: Instruction) {
         let place = self.place(op);
         self.code.instrs.push(Instr {
             op: instr,
@@ -226,7 +226,7 @@ impl<'c> Reader<'c> {
             .filter(|(to, from)| to != from)
             .collect();
         if !pairs.is_empty() {
-            self.emit(op, Code_::Moves(pairs));
+            self.emit(op, Instruction::Moves(pairs));
         }
     }
 
@@ -254,12 +254,12 @@ impl<'c> Reader<'c> {
         let resolve = |label: &mut Label| label.0 = labels[label.0 as usize];
         for instr in &mut self.code.instrs {
             match &mut instr.op {
-                Code_::Jump(to) => resolve(to),
-                Code_::Branch { then, other, .. } => {
+                Instruction::Jump(to) => resolve(to),
+                Instruction::Branch { then, other, .. } => {
                     resolve(then);
                     resolve(other);
                 }
-                Code_::Switch { cases, default, .. } => {
+                Instruction::Switch { cases, default, .. } => {
                     cases.iter_mut().for_each(|(_, to)| resolve(to));
                     resolve(default);
                 }

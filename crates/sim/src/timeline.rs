@@ -75,7 +75,7 @@ pub struct At {
 
 /// What a warp does for a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum Activity {
     /// It runs instructions.
     Busy,
     /// It waits for copies.
@@ -88,7 +88,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     /// What is done.
-    pub kind: Kind,
+    pub kind: Activity,
     /// The first cycle.
     pub start: u64,
     /// The cycle after the last.
@@ -138,7 +138,7 @@ impl Timeline {
     pub fn stall(&self) -> u64 {
         let spans = self.warps.iter().flatten();
         spans
-            .filter(|span| span.kind == Kind::Wait)
+            .filter(|span| span.kind == Activity::Wait)
             .map(|span| span.end - span.start)
             .sum()
     }
@@ -302,7 +302,7 @@ impl<'a> Replay<'a> {
         let now = self.clocks[warp];
         match event {
             Event::Run(at, cost) => {
-                self.advance(warp, Kind::Busy, now.saturating_add(*cost), *at);
+                self.advance(warp, Activity::Busy, now.saturating_add(*cost), *at);
                 for number in self.reads.remove(&(warp, *at)).unwrap_or_default() {
                     let read = &mut self.timeline.copies[number].read;
                     *read = Some(read.map_or(now, |first| first.min(now)));
@@ -333,7 +333,7 @@ impl<'a> Replay<'a> {
                 for number in waited {
                     copies[number].observed = Some(end);
                 }
-                self.advance(warp, Kind::Wait, end, *at);
+                self.advance(warp, Activity::Wait, end, *at);
             }
             Event::Barrier(at) => self.arrive(warp, *at),
         }
@@ -346,18 +346,18 @@ impl<'a> Replay<'a> {
         }
         let end = self.clocks.iter().copied().max().unwrap_or(0);
         for warp in 0..self.clocks.len() {
-            self.advance(warp, Kind::Barrier, end, at);
+            self.advance(warp, Activity::Barrier, end, at);
             self.arrived[warp] = false;
         }
     }
 
-    fn advance(&mut self, warp: usize, kind: Kind, end: u64, at: At) {
+    fn advance(&mut self, warp: usize, kind: Activity, end: u64, at: At) {
         let start = std::mem::replace(&mut self.clocks[warp], end);
         if end == start {
             return;
         }
         match self.timeline.warps[warp].last_mut() {
-            Some(last) if last.kind == kind && kind == Kind::Busy => (last.end, last.at) = (end, at),
+            Some(last) if last.kind == kind && kind == Activity::Busy => (last.end, last.at) = (end, at),
             _ => self.timeline.warps[warp].push(Span { kind, start, end, at }),
         }
     }

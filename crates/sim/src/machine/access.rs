@@ -48,7 +48,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
-            _ => return Err(Reason::Kind("an instruction of one thread")),
+            _ => return Err(Reason::Operand("an instruction of one thread")),
         };
         self.set(t, to, value);
         Ok(())
@@ -100,7 +100,7 @@ impl Machine<'_> {
         for size in sizes {
             known.push(match size {
                 Some(size) => *size,
-                None => self.int(t, *dynamic.next().ok_or(Reason::Kind("a size"))?)?,
+                None => self.int(t, *dynamic.next().ok_or(Reason::Operand("a size"))?)?,
             });
         }
         let mut view = View {

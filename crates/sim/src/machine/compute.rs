@@ -19,7 +19,7 @@ impl Machine<'_> {
             Op::Dim { to, view, index } => {
                 let (view, index) = (self.view(t, *view)?, self.int(t, *index)?);
                 let size = usize::try_from(index).ok().and_then(|i| view.sizes.get(i));
-                (*to, Value::int(*size.ok_or(Reason::Kind("a dimension"))?))
+                (*to, Value::int(*size.ok_or(Reason::Operand("a dimension"))?))
             }
             Op::SubView { to, .. }
             | Op::Window { to, .. }
@@ -86,8 +86,8 @@ impl Machine<'_> {
             for (bits, arg) in bits.iter_mut().zip(&args) {
                 *bits = match arg {
                     Value::Bits(bits) => *bits,
-                    Value::Vector(numbers) => *numbers.get(i).ok_or(Reason::Kind("a vector as long"))?,
-                    _ => return Err(Reason::Kind("a number")),
+                    Value::Vector(numbers) => *numbers.get(i).ok_or(Reason::Operand("a vector as long"))?,
+                    _ => return Err(Reason::Operand("a number")),
                 };
             }
             match scalar::eval(f, elem, bits)? {

@@ -84,14 +84,14 @@ impl Machine<'_> {
                 };
                 self.set(t, *value, Value::Guarded(Rc::new(guarded)));
             }
-            _ => return Err(Reason::Kind("an asynchronous instruction")),
+            _ => return Err(Reason::Operand("an asynchronous instruction")),
         }
         Ok(())
     }
 
     fn issue(&mut self, t: usize, copy: &Copy) -> Result<(), Reason> {
         let bytes = self.index(t, copy.bytes)?;
-        let written = usize::try_from(bytes).map_err(|_| Reason::Kind("a number of bytes"))?;
+        let written = usize::try_from(bytes).map_err(|_| Reason::Operand("a number of bytes"))?;
         let align = copy.align as usize;
         if written % align != 0 {
             return Err(Reason::Size {

@@ -36,7 +36,7 @@ impl Machine<'_> {
             Value::Bits(bits) => Ok(*bits),
             // A vector without dimensions.
             Value::Vector(numbers) if numbers.len() == 1 => Ok(numbers[0]),
-            _ => Err(Reason::Kind("a number")),
+            _ => Err(Reason::Operand("a number")),
         }
     }
 
@@ -54,14 +54,14 @@ impl Machine<'_> {
     pub(super) fn view(&self, t: usize, reg: Reg) -> Result<Rc<View>, Reason> {
         match self.value(t, reg)? {
             Value::View(view) => Ok(Rc::clone(view)),
-            _ => Err(Reason::Kind("a memref")),
+            _ => Err(Reason::Operand("a memref")),
         }
     }
 
     pub(super) fn pointer(&self, t: usize, reg: Reg) -> Result<Pointer, Reason> {
         match self.value(t, reg)? {
             Value::Pointer(pointer) => Ok(*pointer),
-            _ => Err(Reason::Kind("a pointer")),
+            _ => Err(Reason::Operand("a pointer")),
         }
     }
 
@@ -69,7 +69,7 @@ impl Machine<'_> {
         match self.value(t, reg)? {
             Value::Bits(bits) => Ok(vec![*bits]),
             Value::Vector(numbers) => Ok(numbers.to_vec()),
-            _ => Err(Reason::Kind("a vector")),
+            _ => Err(Reason::Operand("a vector")),
         }
     }
 
@@ -80,7 +80,7 @@ impl Machine<'_> {
                 Value::Token(copies) => all.extend_from_slice(copies),
                 // A token of nothing.
                 Value::Poison => {}
-                _ => return Err(Reason::Kind("a token")),
+                _ => return Err(Reason::Operand("a token")),
             }
         }
         Ok(all)

@@ -23,7 +23,7 @@ pub enum Reason {
     /// A register that holds nothing.
     Poison,
     /// An instruction got what it can't use; the reader should not have let it through.
-    Kind(&'static str),
+    Operand(&'static str),
     /// The budget is used up.
     Budget,
     /// A loop whose step is 0 or less.

@@ -59,7 +59,7 @@ impl Machine<'_> {
                 picks,
                 number,
             } => (*to, self.pick(t, from, picks, *number)?),
-            _ => return Err(Reason::Kind("an instruction on vectors")),
+            _ => return Err(Reason::Operand("an instruction on vectors")),
         };
         self.set(t, to, value);
         Ok(())
@@ -75,8 +75,8 @@ impl Machine<'_> {
             Value::Vector(numbers) => numbers
                 .get(i as usize)
                 .copied()
-                .ok_or(Reason::Kind("as long a vector")),
-            _ => Err(Reason::Kind("a vector")),
+                .ok_or(Reason::Operand("as long a vector")),
+            _ => Err(Reason::Operand("a vector")),
         };
         if number {
             return Ok(Value::Bits(get(&picks[0])?));
@@ -95,7 +95,7 @@ impl Machine<'_> {
         let numbers = self.numbers(t, vector)?;
         let start = start.map(|start| self.bits(t, start)).transpose()?;
         let mut all = start.into_iter().chain(numbers);
-        let mut result = all.next().ok_or(Reason::Kind("a vector with numbers"))?;
+        let mut result = all.next().ok_or(Reason::Operand("a vector with numbers"))?;
         for number in all {
             let Some(next) = scalar::eval(f, elem, [result, number, 0])? else {
                 return Ok(Value::Poison);

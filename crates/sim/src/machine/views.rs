@@ -79,7 +79,7 @@ impl Machine<'_> {
                 let sizes = self.indices(t, sizes)?;
                 expand(&*self.view(t, *view)?, groups, sizes)
             }
-            _ => return Err(Reason::Kind("a view")),
+            _ => return Err(Reason::Operand("a view")),
         };
         Ok(Value::View(Rc::new(view)))
     }
@@ -118,7 +118,7 @@ fn collapse(view: &View, groups: &[usize]) -> Result<View, Reason> {
             inner = Some(match inner {
                 None => (size, stride),
                 Some((all, step)) if stride == all.wrapping_mul(step) => (all.wrapping_mul(size), step),
-                Some(_) => return Err(Reason::Kind("a memref without gaps in these dimensions")),
+                Some(_) => return Err(Reason::Operand("a memref without gaps in these dimensions")),
             });
         }
         let (size, stride) = inner.unwrap_or((1, 1));

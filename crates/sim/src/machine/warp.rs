@@ -105,7 +105,7 @@ impl Machine<'_> {
             } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
             Op::WarpReduce { to, value, f, elem } => self.warp_reduce(lanes, (*to, *value), (*f, *elem)),
             Op::WarpBarrier { mask } => self.warp_barrier(lanes, *mask),
-            _ => Err((lanes[0], Reason::Kind("an instruction of a warp"))),
+            _ => Err((lanes[0], Reason::Operand("an instruction of a warp"))),
         }
     }
 

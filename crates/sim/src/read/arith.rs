@@ -5,7 +5,7 @@
 //! [`scalar`](crate::scalar).
 
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Id, Op as Code, Reg};
+use crate::code::{Id, Op as Instruction, Reg};
 use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
@@ -14,7 +14,7 @@ use async_dialects::types;
 impl<'c> Reader<'c> {
     pub(super) fn scalar(&mut self, op: Op<'c>, f: Scalar, elem: Elem, to: Reg, args: &[Reg]) {
         let args = args.into();
-        self.emit(op, Code::Scalar { f, elem, to, args });
+        self.emit(op, Instruction::Scalar { f, elem, to, args });
     }
 
     /// Reads `op` if it is arithmetic; returns false if it is not.
@@ -27,7 +27,7 @@ impl<'c> Reader<'c> {
             "ub.poison" | "llvm.mlir.poison" | "llvm.mlir.undef" => {
                 let to = self.reg(op.result(0));
                 let value = Constant::Poison;
-                self.emit(op, Code::Set { to, value });
+                self.emit(op, Instruction::Set { to, value });
             }
             "arith.select" | "llvm.select" => self.elementwise(op, Scalar::Select, Elem::INDEX)?,
             "gpu.thread_id" => self.id(op, Id::Thread)?,
@@ -62,7 +62,7 @@ impl<'c> Reader<'c> {
             return Err(Unknown::operation(op));
         }
         let to = self.reg(op.result(0));
-        self.emit(op, Code::Scalar { f, elem, to, args });
+        self.emit(op, Instruction::Scalar { f, elem, to, args });
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl<'c> Reader<'c> {
             _ => return Err(Unknown::operation(op)),
         };
         let to = self.reg(op.result(0));
-        self.emit(op, Code::Id { to, id, dim });
+        self.emit(op, Instruction::Id { to, id, dim });
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl<'c> Reader<'c> {
             Some(_) => return Err(Unknown::operation(op)),
         };
         let to = self.reg(op.result(0));
-        self.emit(op, Code::Id { to, id, dim });
+        self.emit(op, Instruction::Id { to, id, dim });
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Access, Copy, Index, Op as Code, Queue, Reg, Shuffle, Target};
+use crate::code::{Access, Copy, Index, Op as Instruction, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Region, Value};
 use async_dialects::types;
@@ -35,20 +35,20 @@ impl<'c> Reader<'c> {
             "nvvm.fence.proxy" => {}
             "async.await" => {
                 let tokens = self.operands(op);
-                self.emit(op, Code::Await(tokens));
+                self.emit(op, Instruction::Await(tokens));
             }
             "async.ready" => self.set(op, op.result(0), Constant::Token([].into())),
             "async.join" => {
                 let (from, to) = (self.operands(op), self.reg(op.result(0)));
-                self.emit(op, Code::Join { to, from });
+                self.emit(op, Instruction::Join { to, from });
             }
             "async.region" => self.async_region(op)?,
             "async.call" => self.async_call(op)?,
-            "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Code::Barrier),
-            "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Code::Barrier),
+            "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Instruction::Barrier),
+            "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
             "nvvm.bar.warp.sync" => {
                 let mask = self.operand(op, 0);
-                self.emit(op, Code::WarpBarrier { mask });
+                self.emit(op, Instruction::WarpBarrier { mask });
             }
             "gpu.shuffle" => self.shuffle_lanes(op)?,
             "gpu.subgroup_reduce" => self.warp_reduce(op)?,
@@ -80,7 +80,7 @@ impl<'c> Reader<'c> {
             (source.end..destination.start, destination.end..count.start);
         if !deps.is_empty() {
             let tokens = deps.map(|i| self.operand(op, i)).collect();
-            self.emit(op, Code::Await(tokens));
+            self.emit(op, Instruction::Await(tokens));
         }
         let (unit, bytes) = Self::bytes(op, source.start, op.int_attr("elements").unwrap_or(0))?;
         let from = Target::Element(self.access_at(op, source.start, source_indices));
@@ -124,7 +124,7 @@ impl<'c> Reader<'c> {
         let bytes = Index::Reg(self.operand(op, 2));
         self.emit(
             op,
-            Code::Copy(Copy {
+            Instruction::Copy(Copy {
                 from,
                 to,
                 bytes,
@@ -148,7 +148,7 @@ impl<'c> Reader<'c> {
     ) {
         self.emit(
             op,
-            Code::Copy(Copy {
+            Instruction::Copy(Copy {
                 from,
                 to,
                 bytes: Index::Const(i64::from(bytes)),
@@ -163,7 +163,7 @@ impl<'c> Reader<'c> {
 
     fn commit(&mut self, op: Op<'c>, queue: Queue) {
         let token = (op.num_results() > 0).then(|| self.reg(op.result(0)));
-        self.emit(op, Code::Commit { queue, token });
+        self.emit(op, Instruction::Commit { queue, token });
     }
 
     /// A wait without a number is one for everything.
@@ -171,7 +171,7 @@ impl<'c> Reader<'c> {
         let n = op.int_attr(name).unwrap_or(0);
         let n = u32::try_from(n).map_err(|_| Unknown::new(op, format!("a wait for {n} groups")))?;
         let read = op.attr("read").is_some();
-        self.emit(op, Code::Wait { queue, n, read });
+        self.emit(op, Instruction::Wait { queue, n, read });
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl<'c> Reader<'c> {
     fn async_region(&mut self, op: Op<'c>) -> Done<'c> {
         let dependencies = self.operands(op);
         if !dependencies.is_empty() {
-            self.emit(op, Code::Await(dependencies));
+            self.emit(op, Instruction::Await(dependencies));
         }
         let results: Vec<Value> = op.results().collect();
         self.task(op, op.region(0), results[0], &results[1..])
@@ -206,14 +206,14 @@ impl<'c> Reader<'c> {
             reader.moves(terminator, &yielded[..values.len()], values);
             let from = yielded[values.len()..].iter().map(|&token| reader.reg(token));
             let from = from.collect();
-            reader.emit(terminator, Code::Join { to, from });
-            reader.emit(terminator, Code::Jump(end));
+            reader.emit(terminator, Instruction::Join { to, from });
+            reader.emit(terminator, Instruction::Jump(end));
             Ok(())
         })?;
         self.bind(end);
         for &value in values {
             let value = self.reg(value);
-            self.emit(op, Code::Guard { value, token: to });
+            self.emit(op, Instruction::Guard { value, token: to });
         }
         Ok(())
     }
@@ -231,7 +231,7 @@ impl<'c> Reader<'c> {
         let (to, valid) = (self.reg(op.result(0)), self.reg(op.result(1)));
         self.emit(
             op,
-            Code::Shuffle {
+            Instruction::Shuffle {
                 to,
                 valid,
                 value,
@@ -254,7 +254,7 @@ impl<'c> Reader<'c> {
             .trim_end_matches('>');
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
         let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Code::WarpReduce { to, value, f, elem });
+        self.emit(op, Instruction::WarpReduce { to, value, f, elem });
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl<'c> Reader<'c> {
         }
         self.emit(
             op,
-            Code::LdMatrix {
+            Instruction::LdMatrix {
                 to,
                 from,
                 tiles,
@@ -307,7 +307,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::Mma {
+            Instruction::Mma {
                 to,
                 a,
                 b,

@@ -1,7 +1,7 @@
 //! Control flow: `scf`, `cf`, calls, and regions that run where they stand.
 
 use super::{Done, Reader, Unknown};
-use crate::code::{Label, Op as Code};
+use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
 use async_dialects::control_flow::branch_edges;
 use async_dialects::ir::{Block, Op, Region, Value};
@@ -41,7 +41,7 @@ impl<'c> Reader<'c> {
         self.region(region, &mut |reader, terminator| {
             let from: Vec<Value> = terminator.operands().collect();
             reader.moves(terminator, &from, results);
-            reader.emit(terminator, Code::Jump(end));
+            reader.emit(terminator, Instruction::Jump(end));
             Ok(())
         })?;
         self.bind(end);
@@ -57,7 +57,7 @@ impl<'c> Reader<'c> {
                 let condition = self.operand(op, 0);
                 self.emit(
                     op,
-                    Code::Branch {
+                    Instruction::Branch {
                         condition,
                         then: stubs[0],
                         other: stubs[1],
@@ -72,7 +72,7 @@ impl<'c> Reader<'c> {
                 let cases = cases.collect();
                 self.emit(
                     op,
-                    Code::Switch {
+                    Instruction::Switch {
                         flag,
                         cases,
                         default: stubs[0],
@@ -85,7 +85,7 @@ impl<'c> Reader<'c> {
             self.bind(stub);
             let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
             self.moves(op, &from, &to);
-            self.emit(op, Code::Jump(labels[&block]));
+            self.emit(op, Instruction::Jump(labels[&block]));
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl<'c> Reader<'c> {
             "cf.assert" => {
                 let condition = self.operand(op, 0);
                 let message = op.str_attr("msg").unwrap_or_default().to_owned();
-                self.emit(op, Code::Assert { condition, message });
+                self.emit(op, Instruction::Assert { condition, message });
             }
             name @ ("gpu.launch" | "gpu.launch_func") => {
                 let message = format!(
@@ -126,7 +126,7 @@ impl<'c> Reader<'c> {
         let condition = self.operand(op, 0);
         self.emit(
             op,
-            Code::Branch {
+            Instruction::Branch {
                 condition,
                 then,
                 other,
@@ -134,7 +134,7 @@ impl<'c> Reader<'c> {
         );
         self.bind(then);
         self.body(op.region(0), results)?;
-        self.emit(op, Code::Jump(end));
+        self.emit(op, Instruction::Jump(end));
         self.bind(other);
         if op.region(1).first().is_some() {
             self.body(op.region(1), results)?;
@@ -150,7 +150,7 @@ impl<'c> Reader<'c> {
         let cases: Vec<(i64, Label)> = values.into_iter().map(|value| (value, self.label())).collect();
         self.emit(
             op,
-            Code::Switch {
+            Instruction::Switch {
                 flag,
                 cases: cases.clone().into(),
                 default,
@@ -160,7 +160,7 @@ impl<'c> Reader<'c> {
         for (region, label) in op.regions().zip(labels.collect::<Vec<_>>()) {
             self.bind(label);
             self.body(region, results)?;
-            self.emit(op, Code::Jump(end));
+            self.emit(op, Instruction::Jump(end));
         }
         self.bind(end);
         Ok(())
@@ -177,7 +177,7 @@ impl<'c> Reader<'c> {
         let (first, others) = (self.label(), self.label());
         self.emit(
             op,
-            Code::Switch {
+            Instruction::Switch {
                 flag: lane,
                 cases: [(0, first)].into(),
                 default: others,
@@ -241,6 +241,6 @@ impl<'c> Reader<'c> {
 
     pub(super) fn set(&mut self, op: Op<'c>, to: Value<'c>, value: Constant) {
         let to = self.reg(to);
-        self.emit(op, Code::Set { to, value });
+        self.emit(op, Instruction::Set { to, value });
     }
 }

@@ -1,7 +1,7 @@
 //! Loops of `scf`.
 
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Index, Op as Code, Reg};
+use crate::code::{Index, Op as Instruction, Reg};
 use crate::scalar::{IntPredicate, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
@@ -12,7 +12,7 @@ impl<'c> Reader<'c> {
         let depth = u32::try_from(self.loops.len()).unwrap_or(u32::MAX);
         let place = self.place(op);
         self.code.loops.push(place);
-        self.emit(op, Code::Count { depth, start: true });
+        self.emit(op, Instruction::Count { depth, start: true });
         let number = u32::try_from(self.code.loops.len() - 1).unwrap_or(u32::MAX);
         self.loops.push(number);
         depth
@@ -45,7 +45,7 @@ impl<'c> Reader<'c> {
         (bound, step): (Reg, Reg),
         body: &mut dyn FnMut(&mut Self) -> Done<'c>,
     ) -> Done<'c> {
-        self.emit(op, Code::Positive { step, elem });
+        self.emit(op, Instruction::Positive { step, elem });
         let depth = self.enter(op);
         let (head, inside, end) = (self.label(), self.label(), self.label());
         self.bind(head);
@@ -58,7 +58,7 @@ impl<'c> Reader<'c> {
         self.scalar(op, Scalar::CmpI(predicate), elem, goes_on, &[i, bound]);
         self.emit(
             op,
-            Code::Branch {
+            Instruction::Branch {
                 condition: goes_on,
                 then: inside,
                 other: end,
@@ -67,8 +67,8 @@ impl<'c> Reader<'c> {
         self.bind(inside);
         body(self)?;
         self.scalar(op, Scalar::Add, elem, i, &[i, step]);
-        self.emit(op, Code::Count { depth, start: false });
-        self.emit(op, Code::Jump(head));
+        self.emit(op, Instruction::Count { depth, start: false });
+        self.emit(op, Instruction::Jump(head));
         self.bind(end);
         self.loops.pop();
         Ok(())
@@ -88,11 +88,11 @@ impl<'c> Reader<'c> {
             Index::Reg(reg) => reg,
             Index::Const(number) => {
                 let (to, value) = (self.fresh(), Constant::int(number));
-                self.emit(op, Code::Set { to, value });
+                self.emit(op, Instruction::Set { to, value });
                 to
             }
         });
-        self.emit(op, Code::Moves([(*i, first)].into()));
+        self.emit(op, Instruction::Moves([(*i, first)].into()));
         self.count_up(op, (*i, Elem::INDEX), (bound, step), &mut |reader| {
             reader.nest(op, inner, body)
         })
@@ -122,7 +122,7 @@ impl<'c> Reader<'c> {
                     reader.moves(reduce, &[results[i], value], &args);
                     reader.body(region, &results[i..=i])?;
                 }
-                reader.emit(reduce, Code::Jump(end));
+                reader.emit(reduce, Instruction::Jump(end));
                 Ok(())
             })?;
             reader.bind(end);
@@ -170,7 +170,7 @@ impl<'c> Reader<'c> {
             let stop = reader.label();
             reader.emit(
                 condition,
-                Code::Branch {
+                Instruction::Branch {
                     condition: goes_on,
                     then: body,
                     other: stop,
@@ -178,14 +178,14 @@ impl<'c> Reader<'c> {
             );
             reader.bind(stop);
             reader.moves(condition, &from, results);
-            reader.emit(condition, Code::Jump(end));
+            reader.emit(condition, Instruction::Jump(end));
             reader.bind(body);
             reader.moves(condition, &from, &handed);
             Ok(())
         })?;
         self.body(after, &carried)?;
-        self.emit(op, Code::Count { depth, start: false });
-        self.emit(op, Code::Jump(head));
+        self.emit(op, Instruction::Count { depth, start: false });
+        self.emit(op, Instruction::Jump(head));
         self.bind(end);
         self.loops.pop();
         Ok(())

@@ -1,7 +1,7 @@
 //! Buffers, views of them, and accesses; also what lowering makes of addresses.
 
 use super::{Done, Reader, Unknown, lanes};
-use crate::code::{Access, BufferDecl, Init, Op as Code};
+use crate::code::{Access, BufferDecl, Init, Op as Instruction};
 use crate::scalar::Scalar;
 use crate::value::{BufferId, Elem, View, row_by_row};
 use async_dialects::ir::{Op, Value};
@@ -26,12 +26,12 @@ impl<'c> Reader<'c> {
             "memref.store" | "vector.store" => {
                 let to = self.access(op, 1, 2);
                 let value = self.operand(op, 0);
-                self.emit(op, Code::Store { value, to });
+                self.emit(op, Instruction::Store { value, to });
             }
             "memref.alloc" | "memref.alloca" => self.alloc(op)?,
             "memref.dealloc" => {
                 let view = self.operand(op, 0);
-                self.emit(op, Code::Free { view });
+                self.emit(op, Instruction::Free { view });
             }
             "memref.get_global" => self.get_global(op)?,
             "gpu.dynamic_shared_memory" => self.dynamic_workgroup(op)?,
@@ -61,7 +61,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::Load {
+            Instruction::Load {
                 to,
                 from,
                 count,
@@ -166,7 +166,7 @@ impl<'c> Reader<'c> {
         let sizes = shape.sizes.into();
         self.emit(
             op,
-            Code::Alloc {
+            Instruction::Alloc {
                 to,
                 sizes,
                 dynamic,
@@ -190,7 +190,7 @@ impl<'c> Reader<'c> {
         // A function that is called twice has two of them.
         decl.to = self.fresh();
         let to = self.reg(value);
-        self.emit(op, Code::Moves([(to, decl.to)].into()));
+        self.emit(op, Instruction::Moves([(to, decl.to)].into()));
         self.code.workgroup.push(decl);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::views::permutation;
 use super::{Done, Reader, Unknown};
-use crate::code::{Op as Code, Tile};
+use crate::code::{Op as Instruction, Tile};
 use crate::scalar::Scalar;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
@@ -35,7 +35,7 @@ impl<'c> Reader<'c> {
             let padding = None;
             self.emit(
                 op,
-                Code::LoadTile {
+                Instruction::LoadTile {
                     to,
                     from,
                     tile,
@@ -44,7 +44,7 @@ impl<'c> Reader<'c> {
             );
         } else {
             let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
-            self.emit(op, Code::StoreTile { value, to, tile });
+            self.emit(op, Instruction::StoreTile { value, to, tile });
         }
         Ok(true)
     }
@@ -56,7 +56,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::LoadTile {
+            Instruction::LoadTile {
                 to,
                 from,
                 tile,
@@ -69,7 +69,7 @@ impl<'c> Reader<'c> {
     pub(super) fn transfer_write(&mut self, op: Op<'c>) -> Done<'c> {
         let tile = Self::transfer(op, op.operand(0).ty(), op.operand(1).ty())?;
         let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
-        self.emit(op, Code::StoreTile { value, to, tile });
+        self.emit(op, Instruction::StoreTile { value, to, tile });
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::Atomic {
+            Instruction::Atomic {
                 to,
                 at,
                 value,

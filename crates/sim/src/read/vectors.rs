@@ -1,7 +1,7 @@
 //! Vectors: numbers picked out of other vectors.
 
 use super::{Done, Reader, Unknown, lanes, number};
-use crate::code::{Op as Code, Reg};
+use crate::code::{Op as Instruction, Reg};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_dialects::ir::Op;
@@ -42,7 +42,7 @@ impl<'c> Reader<'c> {
         let picks = picks.into();
         self.emit(
             op,
-            Code::Pick {
+            Instruction::Pick {
                 to,
                 from,
                 picks,
@@ -79,7 +79,7 @@ impl<'c> Reader<'c> {
         if op.num_operands() == 2 && Self::sizes(op, op.operand(0).ty())?.len() == 1 {
             let [vector, index] = [0, 1].map(|i| self.operand(op, i));
             let to = self.reg(op.result(0));
-            self.emit(op, Code::Extract { to, vector, index });
+            self.emit(op, Instruction::Extract { to, vector, index });
             return Ok(());
         }
         let part = Self::count(op, op.result(0).ty())?;
@@ -95,7 +95,7 @@ impl<'c> Reader<'c> {
             let to = self.reg(op.result(0));
             self.emit(
                 op,
-                Code::Insert {
+                Instruction::Insert {
                     to,
                     value,
                     vector,
@@ -229,7 +229,7 @@ impl<'c> Reader<'c> {
         let (vector, result) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
-            Code::Bitcast {
+            Instruction::Bitcast {
                 to: result,
                 vector,
                 from,
@@ -249,7 +249,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::Reduce {
+            Instruction::Reduce {
                 to,
                 vector,
                 start,

@@ -1,7 +1,7 @@
 //! Views of buffers, and what lowering makes of addresses.
 
 use super::{Done, Reader, Unknown};
-use crate::code::{Index, Member, Op as Code};
+use crate::code::{Index, Member, Op as Instruction};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_dialects::ir::{Op, Value};
@@ -16,7 +16,7 @@ impl<'c> Reader<'c> {
             "memref.dim" => {
                 let (view, index) = (self.operand(op, 0), self.operand(op, 1));
                 let to = self.reg(op.result(0));
-                self.emit(op, Code::Dim { to, view, index });
+                self.emit(op, Instruction::Dim { to, view, index });
             }
             "memref.subview" => self.subview(op)?,
             "memref.view" => self.view(op)?,
@@ -52,7 +52,7 @@ impl<'c> Reader<'c> {
     /// What a memref's descriptor holds.
     fn part(&mut self, op: Op<'c>, result: Value<'c>, member: Member) {
         let (view, to) = (self.operand(op, 0), self.reg(result));
-        self.emit(op, Code::Address { to, view, member });
+        self.emit(op, Instruction::Address { to, view, member });
     }
 
     /// The type may say more of sizes than it did.
@@ -62,7 +62,7 @@ impl<'c> Reader<'c> {
             let sizes = shape.sizes.into();
             self.emit(
                 op,
-                Code::Check {
+                Instruction::Check {
                     view,
                     sizes,
                     align: 1,
@@ -78,7 +78,7 @@ impl<'c> Reader<'c> {
             .int_attr("alignment")
             .and_then(|align| usize::try_from(align).ok());
         let (sizes, align) = (Box::new([]), align.unwrap_or(1));
-        self.emit(op, Code::Check { view, sizes, align });
+        self.emit(op, Instruction::Check { view, sizes, align });
         if op.num_results() > 0 {
             self.same(op);
         }
@@ -91,7 +91,7 @@ impl<'c> Reader<'c> {
         let (offset, sizes, strides) = (Index::Const(0), Box::new([]), Box::new([]));
         self.emit(
             op,
-            Code::Reinterpret {
+            Instruction::Reinterpret {
                 to,
                 view,
                 offset,
@@ -115,7 +115,7 @@ impl<'c> Reader<'c> {
         let offset = *offset.first().unwrap_or(&Index::Const(0));
         self.emit(
             op,
-            Code::Reinterpret {
+            Instruction::Reinterpret {
                 to,
                 view,
                 offset,
@@ -131,7 +131,7 @@ impl<'c> Reader<'c> {
         let dims: Option<Box<[usize]>> = dims.and_then(|dims| dims.into_iter().collect());
         let dims = dims.ok_or_else(|| Unknown::operation(op))?;
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Code::Permute { to, view, dims });
+        self.emit(op, Instruction::Permute { to, view, dims });
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl<'c> Reader<'c> {
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
-            Code::SubView {
+            Instruction::SubView {
                 to,
                 view,
                 offsets,
@@ -210,7 +210,7 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Code::Window {
+            Instruction::Window {
                 to,
                 view,
                 shift,
@@ -228,14 +228,14 @@ impl<'c> Reader<'c> {
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         let groups = groups.into();
         if op.is("memref.collapse_shape") {
-            self.emit(op, Code::Collapse { to, view, groups });
+            self.emit(op, Instruction::Collapse { to, view, groups });
             return Ok(());
         }
         let mut next = 1;
         let sizes = self.list(op, "static_output_shape", &mut next)?;
         self.emit(
             op,
-            Code::Expand {
+            Instruction::Expand {
                 to,
                 view,
                 groups,
@@ -257,7 +257,7 @@ impl<'c> Reader<'c> {
             _ => return Err(Unknown::operation(op)),
         };
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Code::Address { to, view, member });
+        self.emit(op, Instruction::Address { to, view, member });
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl<'c> Reader<'c> {
         let (pointer, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
-            Code::Offset {
+            Instruction::Offset {
                 to,
                 pointer,
                 index,

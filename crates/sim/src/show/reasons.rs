@@ -11,7 +11,7 @@ impl Names<'_> {
             Reason::Fault(fault) => self.fault(fault),
             Reason::Scalar(error) => ("undefined", error.to_string()),
             Reason::Poison => ("undefined", "an operand holds no value on this path".into()),
-            Reason::Kind(what) => ("undefined", format!("an operand is not {what}")),
+            Reason::Operand(what) => ("undefined", format!("an operand is not {what}")),
             Reason::Budget => {
                 let message = "the thread has run longer than --budget allows; does it end?";
                 ("endless", message.into())
