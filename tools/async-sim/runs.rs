@@ -15,8 +15,9 @@ use async_sim::value::Value;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-/// Runs of an exhaustive search at most.
+/// Runs of an exhaustive search at most, and instructions: some seconds.
 const EXHAUSTIVE_RUNS: u32 = 100_000;
+const EXHAUSTIVE_STEPS: u64 = 1 << 27;
 /// More workgroup memory than any GPU has.
 const MAX_WORKGROUP: usize = 1 << 20;
 
@@ -154,7 +155,8 @@ impl<'a> Runs<'a> {
                 _ => None,
             };
             // Whoever asks for all is told that these are not, and what they have found.
-            let cut_off = self.options.schedule == Schedule::Exhaustive && runs == EXHAUSTIVE_RUNS;
+            let is_long = runs == EXHAUSTIVE_RUNS || steps > EXHAUSTIVE_STEPS;
+            let cut_off = self.options.schedule == Schedule::Exhaustive && is_long;
             match next {
                 Some(next) if !cut_off => adversary = next,
                 next => {
