@@ -46,13 +46,26 @@ impl Hazard {
         }
     }
 
-    /// Who does what, and what to do about it; `blocks` says whether they are threads of different blocks.
+    /// Who does what, and what to do about it; `blocks` says whether they are threads of different blocks, `copy` whether
+    /// the earlier one is a copy.
     #[must_use]
-    pub fn text(self, blocks: bool) -> (&'static str, &'static str) {
+    pub fn text(self, blocks: bool, copy: bool) -> (&'static str, &'static str) {
         if blocks {
             return self.between_blocks();
         }
         match self {
+            Self::ReadAfterWrite if copy => (
+                "reads what another thread copied, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier behind the wait for the copy, before the read",
+            ),
+            Self::WriteAfterRead if copy => (
+                "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier behind the wait for the copy, before the write, or give the buffer another slot",
+            ),
+            Self::WriteAfterWrite if copy => (
+                "writes where another thread copied, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier behind the wait for the copy, before the write, or give the buffer another slot",
+            ),
             Self::ReadInFlight => (
                 "reads what an asynchronous copy has not been seen to write",
                 "wait for the copy (and pass a block barrier, if another thread issued it) before reading",
@@ -76,12 +89,11 @@ impl Hazard {
             ),
             Self::ReadAfterWrite => (
                 "reads what another thread wrote, and no block barrier lies between",
-                "put a gpu.barrier between the write (for a copy: behind its wait) and the read",
+                "put a gpu.barrier between the write and the read",
             ),
             Self::WriteAfterRead => (
                 "writes what another thread reads, and no block barrier lies between",
-                "put a gpu.barrier between the read (for a copy: behind its wait) and the write, or give the buffer \
-                 another slot",
+                "put a gpu.barrier between the read and the write, or give the buffer another slot",
             ),
             Self::WriteAfterWrite => (
                 "writes what another thread writes, and no block barrier lies between",

@@ -2,10 +2,10 @@
 
 mod reasons;
 
-use crate::code::Code;
+use crate::code::{Code, Op};
 use crate::machine::Stop;
 use crate::memory::Buffer;
-use crate::report::{Problem, Race, Reports, Spot};
+use crate::report::{Hazard, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -97,7 +97,18 @@ impl Names<'_> {
     /// All that a run has found, and what ended it.
     #[must_use]
     pub fn findings(&self, reports: &Reports, stop: Option<&Stop>) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = reports.races().map(|race| self.race(race)).collect();
+        // Some threads read before the wait and others behind it: what is missing is a barrier, either way.
+        let behind_waits: HashSet<(u32, u32)> = reports
+            .races()
+            .filter(|race| race.hazard == Hazard::ReadAfterWrite)
+            .map(|race| (race.now.instr, race.before.instr))
+            .collect();
+        let told = |race: &&Race| {
+            let early = matches!(race.hazard, Hazard::ReadInFlight | Hazard::ReadBesideCopy);
+            !(early && behind_waits.contains(&(race.now.instr, race.before.instr)))
+        };
+        let races = reports.races().filter(told);
+        let mut findings: Vec<Finding> = races.map(|race| self.race(race)).collect();
         // That nobody waits for a copy is no news where something is wrong for want of it.
         let racing: HashSet<u32> = reports
             .races()
@@ -165,7 +176,8 @@ impl Names<'_> {
 
     fn race(&self, race: &Race) -> Finding {
         let (at, against) = (self.instance(race.now), self.instance(race.before));
-        let (message, advice) = race.hazard.text(at.block != against.block);
+        let is_copy = matches!(self.code.instrs[race.before.instr as usize].op, Op::Copy(_));
+        let (message, advice) = race.hazard.text(at.block != against.block, is_copy);
         let buffer = self.buffer(race.buffer);
         Finding {
             kind: race.hazard.kind(),
