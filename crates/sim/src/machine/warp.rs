@@ -259,7 +259,7 @@ impl Machine<'_> {
             #[allow(clippy::cast_precision_loss)] // Of 32 bits at most.
             let number = |bits: &u64| match elem {
                 Elem::Int(width) => signed(width, *bits) as f64,
-                // The tensor cores take the upper 19 bits of a number of 32 (PTX ISA, `.tf32`).
+                // The PTX ISA grants 10 bits of fraction at least; the tensor cores that there are have no more.
                 Elem::F32 if elem == input => to_f64(elem, *bits & !0x1FFF),
                 _ => to_f64(elem, *bits),
             };
