@@ -29,3 +29,36 @@ func.func @shuffle(%x: f32) {
   gpu.barrier
   return
 }
+
+// Threads may go round a loop as often as they like, if they come to the barrier behind it.
+//
+// RUN: async-sim %s --kernel=uneven_loops --block=4 | FileCheck %s --check-prefix=UNEVEN
+// RUN: not async-sim %s --kernel=skipped_once --block=2 | FileCheck %s --check-prefix=SKIPPED
+// UNEVEN: uneven_loops: clean
+func.func @uneven_loops() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %t = gpu.thread_id x
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c0 to %t step %c1 {
+    }
+    gpu.barrier
+  }
+  return
+}
+
+// SKIPPED: error: gpu.barrier: some threads of the block wait at this barrier, and others there in another iteration
+func.func @skipped_once() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %t = gpu.thread_id x
+  scf.for %i = %c0 to %c3 step %c1 {
+    %comes = arith.cmpi ne, %i, %t : index
+    scf.if %comes {
+      gpu.barrier
+    }
+  }
+  return
+}

@@ -325,6 +325,12 @@ impl<'c> Machine<'c> {
     /// Looks up the iterations that thread `t` is in, so that [`Machine::spot`] names them.
     fn settle(&mut self, t: usize) {
         let thread = &mut self.threads[t];
+        // Loops that the thread has left say nothing of where it is.
+        let depth = self.code.instrs[thread.pc].loops.len();
+        if thread.counters.len() > depth {
+            thread.counters.truncate(depth);
+            thread.moved = true;
+        }
         if !std::mem::replace(&mut thread.moved, false) {
             return;
         }

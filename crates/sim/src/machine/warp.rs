@@ -14,7 +14,7 @@ impl Machine<'_> {
         for first in (0..self.threads.len()).step_by(WARP) {
             let all: Vec<usize> = (first..(first + WARP).min(self.threads.len())).collect();
             // Parts of a warp may stand at operations of their own.
-            for leader in all.clone() {
+            for &leader in &all {
                 if self.threads[leader].state == State::Warp {
                     any |= self.warp_of(leader, &all)?;
                 }
