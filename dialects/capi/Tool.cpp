@@ -205,10 +205,10 @@ static LogicalResult printPtx(ModuleOp module, StringRef name,
   return failure(result.wasInterrupted());
 }
 
-static LogicalResult runTranslate(StringRef inputFilename,
-                                  StringRef outputFilename,
-                                  StringRef moduleName,
-                                  DialectRegistry &registry, size_t stackSize) {
+/// Parses a file and hands its module on; what is wrong is reported.
+static LogicalResult
+withParsed(StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
+           llvm::function_ref<LogicalResult(ModuleOp)> work) {
   std::unique_ptr<llvm::MemoryBuffer> input =
       openInput(inputFilename, registry, stackSize);
   if (!input)
@@ -222,13 +222,20 @@ static LogicalResult runTranslate(StringRef inputFilename,
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
-    return failure();
+  return module ? work(*module) : failure();
+}
 
+static LogicalResult runTranslate(StringRef inputFilename,
+                                  StringRef outputFilename,
+                                  StringRef moduleName,
+                                  DialectRegistry &registry, size_t stackSize) {
   // Only a complete answer reaches the output.
   std::string ptx;
   llvm::raw_string_ostream ptxStream(ptx);
-  if (failed(printPtx(*module, moduleName, ptxStream)))
+  auto print = [&](ModuleOp module) {
+    return printPtx(module, moduleName, ptxStream);
+  };
+  if (failed(withParsed(inputFilename, registry, stackSize, print)))
     return failure();
 
   std::string message;
@@ -291,23 +298,11 @@ bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
   asyncOptRegisterAllDialects(wrap(&registry));
-  std::unique_ptr<llvm::MemoryBuffer> input =
-      openInput(unwrap(path), registry, stackSize);
-  if (!input)
-    return false;
-
-  MLIRContext context(registry);
-  context.printOpOnDiagnostic(false);
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
-    return false;
-  PassManager pm(&context);
-  if (failed(parsePassPipeline(unwrap(pipeline), pm)) ||
-      failed(pm.run(*module)))
-    return false;
-  return callback(wrap(module->getOperation()), userData);
+  auto work = [&](ModuleOp module) {
+    PassManager pm(module.getContext());
+    return success(succeeded(parsePassPipeline(unwrap(pipeline), pm)) &&
+                   succeeded(pm.run(module)) &&
+                   callback(wrap(module.getOperation()), userData));
+  };
+  return succeeded(withParsed(unwrap(path), registry, stackSize, work));
 }

@@ -240,6 +240,7 @@ impl<'c> Machine<'c> {
             }
         }
         self.drain();
+        self.memory.forget_barriers();
         own.append(&mut self.private);
         for id in own {
             self.memory.free(id);

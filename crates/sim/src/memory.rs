@@ -287,6 +287,11 @@ impl Memory {
         self.order.masks.entry(warp).or_default().push(mask);
     }
 
+    /// A block has ended: nobody asks what its warps have passed any more.
+    pub fn forget_barriers(&mut self) {
+        self.order.masks.clear();
+    }
+
     /// How many barriers the warp of `thread` has passed.
     #[must_use]
     pub fn warp_barriers(&self, thread: u32) -> u32 {

@@ -31,29 +31,29 @@ impl<'c> Reader<'c> {
             sizes,
         };
         if loads {
-            let (to, from) = (self.reg(op.result(0)), self.access(op, 0, 1));
-            let padding = None;
-            self.emit(
-                op,
-                Instruction::LoadTile {
-                    to,
-                    from,
-                    tile,
-                    padding,
-                },
-            );
+            self.load_tile(op, tile, false);
         } else {
-            let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
-            self.emit(op, Instruction::StoreTile { value, to, tile });
+            self.store_tile(op, tile);
         }
         Ok(true)
     }
 
     pub(super) fn transfer_read(&mut self, op: Op<'c>) -> Done<'c> {
         let tile = Self::transfer(op, op.result(0).ty(), op.operand(0).ty())?;
-        let from = self.access(op, 0, 1);
-        let padding = Some(self.operand(op, 1 + from.indices.len()));
-        let to = self.reg(op.result(0));
+        self.load_tile(op, tile, true);
+        Ok(())
+    }
+
+    pub(super) fn transfer_write(&mut self, op: Op<'c>) -> Done<'c> {
+        let tile = Self::transfer(op, op.operand(0).ty(), op.operand(1).ty())?;
+        self.store_tile(op, tile);
+        Ok(())
+    }
+
+    /// Operands are the memref, its indices, and what stands for elements out of bounds if that `is_padded`.
+    fn load_tile(&mut self, op: Op<'c>, tile: Tile, is_padded: bool) {
+        let (to, from) = (self.reg(op.result(0)), self.access(op, 0, 1));
+        let padding = is_padded.then(|| self.operand(op, 1 + from.indices.len()));
         self.emit(
             op,
             Instruction::LoadTile {
@@ -63,14 +63,12 @@ impl<'c> Reader<'c> {
                 padding,
             },
         );
-        Ok(())
     }
 
-    pub(super) fn transfer_write(&mut self, op: Op<'c>) -> Done<'c> {
-        let tile = Self::transfer(op, op.operand(0).ty(), op.operand(1).ty())?;
+    /// Operands are the vector, the memref and its indices.
+    fn store_tile(&mut self, op: Op<'c>, tile: Tile) {
         let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
         self.emit(op, Instruction::StoreTile { value, to, tile });
-        Ok(())
     }
 
     /// Which part of a memref a transfer is of.

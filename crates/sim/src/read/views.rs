@@ -87,18 +87,7 @@ impl<'c> Reader<'c> {
     /// The buffer's start, the offset, the sizes and the strides.
     fn metadata(&mut self, op: Op<'c>) {
         let rank = (op.num_results() - 2) / 2;
-        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        let (offset, sizes, strides) = (Index::Const(0), Box::new([]), Box::new([]));
-        self.emit(
-            op,
-            Instruction::Reinterpret {
-                to,
-                view,
-                offset,
-                sizes,
-                strides,
-            },
-        );
+        self.rebuild(op, Index::Const(0), Box::new([]), Box::new([]));
         self.part(op, op.result(1), Member::Offset);
         for dim in 0..rank {
             self.part(op, op.result(2 + dim), Member::Size(dim));
@@ -111,8 +100,14 @@ impl<'c> Reader<'c> {
         let offset = self.list(op, "static_offsets", &mut next)?;
         let sizes = self.list(op, "static_sizes", &mut next)?;
         let strides = self.list(op, "static_strides", &mut next)?;
-        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         let offset = *offset.first().unwrap_or(&Index::Const(0));
+        self.rebuild(op, offset, sizes, strides);
+        Ok(())
+    }
+
+    /// The first result is another window of the operand's buffer, counted from its start.
+    fn rebuild(&mut self, op: Op<'c>, offset: Index, sizes: Box<[Index]>, strides: Box<[Index]>) {
+        let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
             Instruction::Reinterpret {
@@ -123,7 +118,6 @@ impl<'c> Reader<'c> {
                 strides,
             },
         );
-        Ok(())
     }
 
     fn transpose_view(&mut self, op: Op<'c>) -> Done<'c> {
