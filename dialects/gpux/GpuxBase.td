@@ -49,11 +49,25 @@ def Gpux_Dialect : Dialect {
     A wait completes operations for the executing thread. To see what *another*
     thread copied still takes a `gpu.barrier`.
 
+    **Block-wide operations** (`gpux.tma_load`, `gpux.bulk_load`,
+    `gpux.tma_store`, `gpux.bulk_store`) are executed by every thread of a block,
+    and one thread issues them for all. In token form such an operation
+
+    - starts once every thread of the block has reached it, so that it sees what
+      they wrote before, and overwrites what they read before;
+    - is complete, for a thread, when that thread has awaited its token.
+
+    The barriers and fences that this takes on the hardware are the business of
+    the passes that translate the tokens, `--gpux-tokens-to-mbarriers` for loads
+    and `--gpux-tokens-to-groups` for stores. Both leave the **issued form**,
+    which has no token, and which the one thread that issues executes.
+
     All ops have unknown memory effects: no load moves across them and no two of
-    them merge.
+    them merge. (`gpux.elect`, which only computes, is the exception.)
   }];
 
-  let dependentDialects = ["::async_opt::async::AsyncDialect"];
+  let dependentDialects = ["::async_opt::async::AsyncDialect",
+                           "::mlir::nvgpu::NVGPUDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -81,5 +95,10 @@ def Gpux_QueueAttr : EnumAttr<Gpux_Dialect, Gpux_Queue, "queue"> {
   }];
   let assemblyFormat = "`<` $value `>`";
 }
+
+// No op has side-effect traits unless it says so: to passes, the effects are
+// unknown.
+class Gpux_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Gpux_Dialect, mnemonic, traits>;
 
 #endif // ASYNC_OPT_GPUX_BASE_TD

@@ -7,12 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpux/Gpux.h"
+#include "gpux/Memory.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace async_opt::gpux;
@@ -62,6 +59,26 @@ static void printAsyncClause(OpAsmPrinter &printer, Operation *op,
   printer << "] ";
 }
 
+/// Parses `async`, which stands for the two tokens of a store, and
+/// dependencies.
+static ParseResult parseAsyncStoreClause(
+    OpAsmParser &parser, SmallVectorImpl<Type> &tokenTypes,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &dependencies) {
+  Type tokenType;
+  if (parseAsyncClause(parser, tokenType, dependencies))
+    return failure();
+  if (tokenType)
+    tokenTypes.assign(2, tokenType);
+  return success();
+}
+
+static void printAsyncStoreClause(OpAsmPrinter &printer, Operation *op,
+                                  TypeRange tokenTypes,
+                                  OperandRange dependencies) {
+  printAsyncClause(printer, op, tokenTypes.empty() ? Type() : tokenTypes[0],
+                   dependencies);
+}
+
 #define GET_OP_CLASSES
 #include "gpux/GpuxOps.cpp.inc"
 
@@ -80,125 +97,6 @@ int64_t CopyOp::getTransferBytes() {
 
 LogicalResult CopyOp::canonicalize(CopyOp op, PatternRewriter &rewriter) {
   return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
-}
-
-/// Returns true if `memorySpace` is the memory that all threads of the grid
-/// see.
-static bool isGlobalMemory(Attribute memorySpace) {
-  if (!memorySpace)
-    return true;
-  if (auto space = dyn_cast<gpu::AddressSpaceAttr>(memorySpace))
-    return space.getValue() == gpu::AddressSpace::Global;
-  if (auto space = dyn_cast<IntegerAttr>(memorySpace))
-    return space.getValue() == 1;
-  return false;
-}
-
-/// Returns true if `memorySpace` is the memory that the threads of a block
-/// share.
-static bool isWorkgroupMemory(Attribute memorySpace) {
-  if (!memorySpace)
-    return false;
-  if (auto space = dyn_cast<gpu::AddressSpaceAttr>(memorySpace))
-    return space.getValue() == gpu::AddressSpace::Workgroup;
-  if (auto space = dyn_cast<IntegerAttr>(memorySpace))
-    return space.getValue() == 3;
-  return false;
-}
-
-/// The value of `value`, if it is a constant that fits.
-static std::optional<int64_t> getConstant(Value value) {
-  APInt constant;
-  if (!matchPattern(value, m_ConstantInt(&constant)) ||
-      constant.getSignificantBits() > 64)
-    return std::nullopt;
-  return constant.getSExtValue();
-}
-
-/// Sets the strides and the offset of `type`, in elements. MLIR's own way takes
-/// row-major layouts through affine maps, which is most of the time of
-/// verifying many copies.
-static LogicalResult
-getLayout(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
-  if (!type.getLayout().isIdentity())
-    return type.getStridesAndOffset(strides, offset);
-  offset = 0;
-  strides.assign(type.getRank(), 1);
-  for (int64_t i = type.getRank() - 2; i >= 0; --i) {
-    int64_t size = type.getDimSize(i + 1);
-    bool dynamic =
-        ShapedType::isDynamic(size) || ShapedType::isDynamic(strides[i + 1]);
-    strides[i] = dynamic ? ShapedType::kDynamic : strides[i + 1] * size;
-  }
-  return success();
-}
-
-namespace {
-/// The set of all numbers that are equal to `remainder` modulo `modulus`, which
-/// is a power of two.
-struct Congruence {
-  uint64_t modulus;
-  uint64_t remainder = 0;
-
-  /// Adds a known number.
-  void add(uint64_t number) { remainder = (remainder + number) % modulus; }
-
-  /// Adds a number of which only a factor is known.
-  void addMultipleOf(uint64_t factor) {
-    modulus = std::gcd(modulus, factor);
-    remainder %= modulus;
-  }
-};
-} // namespace
-
-/// Returns what is known of the byte address of an access modulo the power of
-/// two `modulus`, if the buffer itself is aligned. All arithmetic wraps around,
-/// which keeps it exact modulo a power of two.
-static Congruence getAddress(Value memref, ValueRange indices,
-                             uint64_t elementBytes, uint64_t modulus) {
-  Congruence address{modulus};
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  [[maybe_unused]] LogicalResult strided =
-      getLayout(cast<MemRefType>(memref.getType()), strides, offset);
-  assert(succeeded(strided) && "verified before");
-  auto addElements = [&](int64_t elements) {
-    if (ShapedType::isDynamic(elements))
-      address.addMultipleOf(elementBytes);
-    else
-      address.add(static_cast<uint64_t>(elements) * elementBytes);
-  };
-  addElements(offset);
-  for (auto [index, stride] : llvm::zip_equal(indices, strides)) {
-    std::optional<int64_t> constant = getConstant(index);
-    uint64_t factor = elementBytes;
-    if (!ShapedType::isDynamic(stride))
-      factor *= static_cast<uint64_t>(stride);
-    if (constant)
-      factor *= static_cast<uint64_t>(*constant);
-    if (constant && (*constant == 0 || !ShapedType::isDynamic(stride)))
-      address.add(factor);
-    else
-      address.addMultipleOf(factor);
-  }
-
-  // A buffer may be carved out of another one, at any byte. All other views
-  // keep the base, from which the offset in the type counts.
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto viewOp = dyn_cast<memref::ViewOp>(op)) {
-      if (std::optional<int64_t> shift = getConstant(viewOp.getByteShift()))
-        address.add(static_cast<uint64_t>(*shift));
-      else
-        address.addMultipleOf(1);
-    } else if (!isa<memref::CastOp, memref::CollapseShapeOp,
-                    memref::ExpandShapeOp, memref::MemorySpaceCastOp,
-                    memref::ReinterpretCastOp, memref::SubViewOp,
-                    memref::TransposeOp>(op)) {
-      break;
-    }
-    memref = op->getOperand(0);
-  }
-  return address;
 }
 
 /// Verifies one side of a copy, of which everything but the memory space has

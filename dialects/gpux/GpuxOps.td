@@ -13,10 +13,6 @@ include "async/AsyncBase.td"
 include "gpux/GpuxBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-// No op has side-effect traits: to passes, the effects are unknown.
-class Gpux_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Gpux_Dialect, mnemonic, traits>;
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -184,5 +180,8 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group"> {
   let assemblyFormat = "$queue `,` $pending (`read` $read^)? attr-dict";
   let hasVerifier = 1;
 }
+
+// Block-wide operations have a file of their own, and are part of this page.
+include "gpux/GpuxBulkOps.td"
 
 #endif // ASYNC_OPT_GPUX_OPS_TD

@@ -19,6 +19,45 @@ func.func @counted_form(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_
 
 // -----
 
+func.func @load_line(%src: memref<1024xf32>, %dst: memref<1024xf32, #gpu.address_space<workgroup>>) {
+  %t = gpux.bulk_load async %src, %dst
+      : memref<1024xf32> to memref<1024xf32, #gpu.address_space<workgroup>>
+  async.await %t
+  return
+}
+
+// -----
+
+!ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+func.func @issue_line(%src: memref<1024xf32>, %dst: memref<1024xf32, #gpu.address_space<workgroup>>,
+                      %ring: !ring, %slot: index) {
+  %bytes = arith.constant 4096 : index
+  nvgpu.mbarrier.arrive.expect_tx %ring[%slot], %bytes : !ring
+  gpux.bulk_load %src, %dst, %ring[%slot]
+      : memref<1024xf32> to memref<1024xf32, #gpu.address_space<workgroup>>, !ring
+  return
+}
+
+// -----
+
+func.func @store_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+  %read, %done = gpux.bulk_store async %src, %dst
+      : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+  async.await %read
+  return
+}
+
+// -----
+
+func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+  gpux.bulk_store %src, %dst : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+  gpux.commit_group <bulk>
+  gpux.wait_group <bulk>, 0 read
+  return
+}
+
+// -----
+
 func.func @commit(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>, %i: index) {
   gpux.copy %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
   gpux.commit_group <cp_async>
@@ -59,6 +98,68 @@ func.func @copy_partial(%src: memref<?xf32>, %dst: memref<64xf32, #gpu.address_s
   %t = gpux.copy async %src[%i], %dst[%k], 4, %count
       : memref<?xf32> to memref<64xf32, #gpu.address_space<workgroup>>
   return %t : !async.token
+}
+
+// -----
+
+func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+  %leader = gpux.elect
+  scf.if %leader {
+    gpux.bulk_store %src, %dst : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+  }
+  gpux.commit_group <bulk>
+  gpux.wait_group <bulk>, 0 read
+  return
+}
+
+// -----
+
+!tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                    l2promo = none, oob = zero, interleave = none>
+func.func @load_tile(%tensor: !tile, %dst: memref<64x64xf16, #gpu.address_space<workgroup>>,
+                     %i: index, %j: index) {
+  %t = gpux.tma_load async %tensor[%i, %j], %dst
+      : !tile, memref<64x64xf16, #gpu.address_space<workgroup>>
+  async.await %t
+  return
+}
+
+// -----
+
+!tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                    l2promo = none, oob = zero, interleave = none>
+!ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+func.func @issue_load(%tensor: !tile, %dst: memref<64x64xf16, #gpu.address_space<workgroup>>,
+                      %i: index, %j: index, %ring: !ring, %slot: index) {
+  %bytes = arith.constant 8192 : index
+  nvgpu.mbarrier.arrive.expect_tx %ring[%slot], %bytes : !ring
+  gpux.tma_load %tensor[%i, %j], %dst, %ring[%slot]
+      : !tile, memref<64x64xf16, #gpu.address_space<workgroup>>, !ring
+  return
+}
+
+// -----
+
+!tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                    l2promo = none, oob = zero, interleave = none>
+func.func @store_tile(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %tensor: !tile,
+                      %i: index, %j: index) {
+  %read, %done = gpux.tma_store async %src, %tensor[%i, %j]
+      : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
+  async.await %read
+  return
+}
+
+// -----
+
+!tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                    l2promo = none, oob = zero, interleave = none>
+func.func @issue_store(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %tensor: !tile,
+                       %i: index, %j: index) {
+  gpux.tma_store %src, %tensor[%i, %j] : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
+  gpux.commit_group <bulk>
+  gpux.wait_group <bulk>, 0 read
+  return
 }
 
 // -----

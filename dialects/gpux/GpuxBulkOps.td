@@ -1,0 +1,314 @@
+//===- GpuxBulkOps.td - Block-wide operations of gpux ------*- tablegen -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_GPUX_BULK_OPS_TD
+#define ASYNC_OPT_GPUX_BULK_OPS_TD
+
+include "async/AsyncBase.td"
+include "gpux/GpuxBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// Upstream's types. Including their definitions would make their enums ours.
+def Gpux_TensorMap
+    : Type<CPred<"::llvm::isa<::mlir::nvgpu::TensorMapDescriptorType>($_self)">,
+           "tensor map descriptor", "::mlir::nvgpu::TensorMapDescriptorType">;
+def Gpux_MBarriers
+    : Type<CPred<"::llvm::isa<::mlir::nvgpu::MBarrierGroupType>($_self)">,
+           "group of mbarriers", "::mlir::nvgpu::MBarrierGroupType">;
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+class Gpux_LoadOp<string mnemonic> : Gpux_Op<mnemonic, [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
+  ]> {
+  let results = (outs Optional<Async_Token>:$token);
+
+  code loadDeclaration = [{
+    /// The number of bytes written to the destination, which are also those
+    /// that the mbarrier counts.
+    int64_t getTransferBytes();
+  }];
+
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
+  let summary = "loads a tile of a tensor from global to workgroup memory";
+  let description = [{
+    The tensor memory accelerator (TMA, `cp.async.bulk.tensor`) loads the tile
+    that starts at `indices` of the tensor behind the descriptor to `dst`.
+    Elements out of the tensor's bounds are 0 (or NaN, if the descriptor says
+    so); they count as transferred.
+
+    The descriptor is made on the host by upstream's `nvgpu.tma.create.descriptor`,
+    and its type says what a box is. The indices are in elements, in the order of
+    the tensor's dimensions, outermost first, as for a `memref.load`.
+
+    In token form, which every thread of the block executes:
+
+    ```mlir
+    !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                        l2promo = none, oob = zero, interleave = none>
+    func.func @load_tile(%tensor: !tile, %dst: memref<64x64xf16, #gpu.address_space<workgroup>>,
+                         %i: index, %j: index) {
+      %t = gpux.tma_load async %tensor[%i, %j], %dst
+          : !tile, memref<64x64xf16, #gpu.address_space<workgroup>>
+      async.await %t
+      return
+    }
+    ```
+
+    In issued form, which one thread executes, the load completes on an mbarrier,
+    whose phase counts its bytes:
+
+    ```mlir
+    !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                        l2promo = none, oob = zero, interleave = none>
+    !ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+    func.func @issue_load(%tensor: !tile, %dst: memref<64x64xf16, #gpu.address_space<workgroup>>,
+                          %i: index, %j: index, %ring: !ring, %slot: index) {
+      %bytes = arith.constant 8192 : index
+      nvgpu.mbarrier.arrive.expect_tx %ring[%slot], %bytes : !ring
+      gpux.tma_load %tensor[%i, %j], %dst, %ring[%slot]
+          : !tile, memref<64x64xf16, #gpu.address_space<workgroup>>, !ring
+      return
+    }
+    ```
+
+    A box has at most 256 elements in each dimension. A destination with more is
+    loaded by several boxes: its outermost dimension (of those that are not 1) may
+    be a multiple of the box's, so that each box is contiguous in it.
+
+    What the hardware needs, the verifier checks:
+
+    - the tensor has 1 to 5 dimensions, of elements that it knows: integers of 8,
+      16, 32 or 64 bits, `f16`, `bf16`, `f32`, `f64`, or floats of 8 bits;
+    - a box has 1 to 256 elements in each dimension; its innermost row is a
+      multiple of 16 bytes, and no longer than what the swizzle repeats after (32,
+      64 or 128 bytes); no interleave;
+    - the destination is in workgroup memory, contiguous, and aligned to 128 bytes.
+
+    (CUDA driver API, `cuTensorMapEncodeTiled`; PTX ISA, Tensors and Data movement
+    instructions: cp.async.bulk.tensor.)
+  }];
+
+  let arguments = (ins Variadic<Async_Token>:$dependencies,
+                       Gpux_TensorMap:$tensor,
+                       Variadic<Index>:$indices,
+                       AnyMemRef:$dst,
+                       Optional<Gpux_MBarriers>:$barriers,
+                       Optional<Index>:$slot);
+  let assemblyFormat = [{
+    custom<AsyncClause>(type($token), $dependencies) ``
+    $tensor `[` $indices `]` `,` $dst (`,` $barriers^ `[` $slot `]`)? attr-dict
+    `:` qualified(type($tensor)) `,` type($dst) (`,` type($barriers)^)?
+  }];
+  let extraClassDeclaration = loadDeclaration;
+}
+
+def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load"> {
+  let summary = "copies contiguous memory from global to workgroup memory";
+  let description = [{
+    Copies `src` to `dst` (`cp.async.bulk`), which are both contiguous and of
+    static shape.
+
+    In token form, which every thread of the block executes:
+
+    ```mlir
+    func.func @load_line(%src: memref<1024xf32>, %dst: memref<1024xf32, #gpu.address_space<workgroup>>) {
+      %t = gpux.bulk_load async %src, %dst
+          : memref<1024xf32> to memref<1024xf32, #gpu.address_space<workgroup>>
+      async.await %t
+      return
+    }
+    ```
+
+    In issued form, which one thread executes:
+
+    ```mlir
+    !ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+    func.func @issue_line(%src: memref<1024xf32>, %dst: memref<1024xf32, #gpu.address_space<workgroup>>,
+                          %ring: !ring, %slot: index) {
+      %bytes = arith.constant 4096 : index
+      nvgpu.mbarrier.arrive.expect_tx %ring[%slot], %bytes : !ring
+      gpux.bulk_load %src, %dst, %ring[%slot]
+          : memref<1024xf32> to memref<1024xf32, #gpu.address_space<workgroup>>, !ring
+      return
+    }
+    ```
+
+    What the hardware needs, the verifier checks: source in global, destination in
+    workgroup memory, both aligned to 16 bytes, a multiple of 16 bytes and less
+    than 1 MiB of them, which is what an mbarrier counts.
+
+    (PTX ISA, Data movement instructions: cp.async.bulk.)
+  }];
+
+  let arguments = (ins Variadic<Async_Token>:$dependencies,
+                       AnyMemRef:$src,
+                       AnyMemRef:$dst,
+                       Optional<Gpux_MBarriers>:$barriers,
+                       Optional<Index>:$slot);
+  let assemblyFormat = [{
+    custom<AsyncClause>(type($token), $dependencies) ``
+    $src `,` $dst (`,` $barriers^ `[` $slot `]`)? attr-dict
+    `:` type($src) `to` type($dst) (`,` type($barriers)^)?
+  }];
+  let extraClassDeclaration = loadDeclaration;
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+class Gpux_StoreOp<string mnemonic, list<Trait> traits = []>
+    : Gpux_Op<mnemonic, traits # [
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let results = (outs Variadic<Async_Token>:$tokens);
+
+  code storeDeclaration = [{
+    /// Complete when the source may be reused; null in issued form.
+    ::mlir::Value getRead() {
+      return getTokens().empty() ? ::mlir::Value() : getTokens()[0];
+    }
+    /// Complete when the destination is written; null in issued form.
+    ::mlir::Value getDone() {
+      return getTokens().empty() ? ::mlir::Value() : getTokens()[1];
+    }
+  }];
+
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Gpux_TmaStoreOp : Gpux_StoreOp<"tma_store", [AttrSizedOperandSegments]> {
+  let summary = "stores a tile of a tensor from workgroup to global memory";
+  let description = [{
+    The counterpart of `gpux.tma_load`: stores `src` to the tile that starts at
+    `indices`. Elements out of the tensor's bounds are not written.
+
+    In token form, which every thread of the block executes, it has two tokens:
+    when the first is complete, `src` has been read and may be reused; when the
+    second is, the tensor has been written.
+
+    ```mlir
+    !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                        l2promo = none, oob = zero, interleave = none>
+    func.func @store_tile(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %tensor: !tile,
+                          %i: index, %j: index) {
+      %read, %done = gpux.tma_store async %src, %tensor[%i, %j]
+          : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
+      async.await %read
+      return
+    }
+    ```
+
+    In issued form the op joins the open group of the `bulk` queue of the thread
+    that executes it:
+
+    ```mlir
+    !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
+                                        l2promo = none, oob = zero, interleave = none>
+    func.func @issue_store(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %tensor: !tile,
+                           %i: index, %j: index) {
+      gpux.tma_store %src, %tensor[%i, %j] : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
+      gpux.commit_group <bulk>
+      gpux.wait_group <bulk>, 0 read
+      return
+    }
+    ```
+
+    The rules for the tensor, the box and the memref are those of `gpux.tma_load`.
+  }];
+
+  let arguments = (ins Variadic<Async_Token>:$dependencies,
+                       AnyMemRef:$src,
+                       Gpux_TensorMap:$tensor,
+                       Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    custom<AsyncStoreClause>(type($tokens), $dependencies) ``
+    $src `,` $tensor `[` $indices `]` attr-dict `:` type($src) `,` qualified(type($tensor))
+  }];
+  let extraClassDeclaration = storeDeclaration;
+}
+
+def Gpux_BulkStoreOp : Gpux_StoreOp<"bulk_store"> {
+  let summary = "copies contiguous memory from workgroup to global memory";
+  let description = [{
+    The counterpart of `gpux.bulk_load`, with the tokens of `gpux.tma_store`:
+
+    ```mlir
+    func.func @store_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+      %read, %done = gpux.bulk_store async %src, %dst
+          : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+      async.await %read
+      return
+    }
+    ```
+
+    In issued form it joins the open group of the `bulk` queue:
+
+    ```mlir
+    func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+      gpux.bulk_store %src, %dst : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+      gpux.commit_group <bulk>
+      gpux.wait_group <bulk>, 0 read
+      return
+    }
+    ```
+  }];
+
+  let arguments = (ins Variadic<Async_Token>:$dependencies,
+                       AnyMemRef:$src,
+                       AnyMemRef:$dst);
+  let assemblyFormat = [{
+    custom<AsyncStoreClause>(type($tokens), $dependencies) ``
+    $src `,` $dst attr-dict `:` type($src) `to` type($dst)
+  }];
+  let extraClassDeclaration = storeDeclaration;
+}
+
+//===----------------------------------------------------------------------===//
+// Who issues
+//===----------------------------------------------------------------------===//
+
+def Gpux_ElectOp : Gpux_Op<"elect", [
+    Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
+  ]> {
+  let summary = "true in the one thread of a block that issues for all";
+  let description = [{
+    True in one thread of the first warp, the same one wherever the op stands, and
+    false in all others. On the hardware it is decided once, where the kernel
+    starts, by `elect.sync` of the whole warp.
+
+    ```mlir
+    func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
+      %leader = gpux.elect
+      scf.if %leader {
+        gpux.bulk_store %src, %dst : memref<1024xf32, #gpu.address_space<workgroup>> to memref<1024xf32>
+      }
+      gpux.commit_group <bulk>
+      gpux.wait_group <bulk>, 0 read
+      return
+    }
+    ```
+
+    (PTX ISA, Parallel synchronization and communication instructions: elect.sync.)
+  }];
+
+  let results = (outs I1:$leader);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // ASYNC_OPT_GPUX_BULK_OPS_TD
