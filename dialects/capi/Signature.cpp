@@ -1,4 +1,4 @@
-//===- Signature.cpp - Fewer operands and results -------------------------===//
+//===- Signature.cpp - Fewer and more operands and results ----------------===//
 //
 // Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -69,6 +69,37 @@ MlirOperation asyncOptOperationEraseResults(MlirOperation op,
   Operation *replacement = builder.create(state);
   for (auto [from, to] : llvm::zip_equal(kept, replacement->getResults()))
     from.replaceAllUsesWith(to);
+  old->erase();
+  return wrap(replacement);
+}
+
+MlirOperation asyncOptOperationAppend(MlirOperation op, intptr_t numOperands,
+                                      MlirValue const *operands,
+                                      intptr_t numTypes,
+                                      MlirType const *types) {
+  Operation *old = unwrap(op);
+  OperationState state(old->getLoc(), old->getName());
+  state.addOperands(old->getOperands());
+  state.addSuccessors(old->getSuccessors());
+  state.addAttributes(old->getAttrs());
+  state.addTypes(old->getResultTypes());
+  for (intptr_t i = 0; i < numOperands; ++i)
+    state.operands.push_back(unwrap(operands[i]));
+  for (intptr_t i = 0; i < numTypes; ++i)
+    state.types.push_back(unwrap(types[i]));
+  StringRef segments = "operandSegmentSizes";
+  if (auto sizes = old->getAttrOfType<DenseI32ArrayAttr>(segments)) {
+    SmallVector<int32_t> grown(sizes.asArrayRef());
+    grown.back() += static_cast<int32_t>(numOperands);
+    state.attributes.set(segments,
+                         DenseI32ArrayAttr::get(old->getContext(), grown));
+  }
+  for (Region &region : old->getRegions())
+    state.addRegion()->takeBody(region);
+  OpBuilder builder(old);
+  Operation *replacement = builder.create(state);
+  old->replaceAllUsesWith(
+      replacement->getResults().take_front(old->getNumResults()));
   old->erase();
   return wrap(replacement);
 }

@@ -7,6 +7,7 @@ use crate::{
     ffi,
     ir::{Op, Value},
 };
+use melior::ir::{Type, TypeLike};
 use mlir_sys::MlirValue;
 use std::{ffi::c_void, slice};
 
@@ -145,4 +146,23 @@ pub fn erase_results<'c>(op: Op<'c>, erase: impl Fn(Value<'c>) -> bool) -> Op<'c
     }
     // SAFETY: a live operation, one entry for each result, and erased results are unused.
     unsafe { Op::from_raw(ffi::asyncOptOperationEraseResults(op.to_raw(), erased.as_ptr())) }
+}
+
+/// Replaces `op` by one with `operands` behind its operands (in its last operand segment, if it has segments) and results
+/// of `types` behind its results; the regions move over as they are. Returns the new operation.
+#[must_use]
+pub fn append<'c>(op: Op<'c>, operands: &[Value<'c>], types: &[Type<'c>]) -> Op<'c> {
+    let operands: Vec<_> = operands.iter().map(|value| value.to_raw()).collect();
+    let types: Vec<_> = types.iter().map(TypeLike::to_raw).collect();
+    let (n, m) = (operands.len().cast_signed(), types.len().cast_signed());
+    // SAFETY: a live operation, live values and types of its context, as many as are said.
+    unsafe {
+        Op::from_raw(ffi::asyncOptOperationAppend(
+            op.to_raw(),
+            n,
+            operands.as_ptr(),
+            m,
+            types.as_ptr(),
+        ))
+    }
 }

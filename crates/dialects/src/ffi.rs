@@ -2,7 +2,7 @@
 
 use mlir_sys::{
     MlirAttribute, MlirBlock, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation, MlirOperation,
-    MlirRegion, MlirStringRef, MlirValue,
+    MlirRegion, MlirStringRef, MlirType, MlirValue,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -238,4 +238,11 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn asyncOptOperationEraseOperand(op: MlirOperation, index: isize);
     pub fn asyncOptOperationEraseResults(op: MlirOperation, erase: *const bool) -> MlirOperation;
+    pub fn asyncOptOperationAppend(
+        op: MlirOperation,
+        num_operands: isize,
+        operands: *const MlirValue,
+        num_types: isize,
+        types: *const MlirType,
+    ) -> MlirOperation;
 }

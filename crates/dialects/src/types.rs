@@ -3,9 +3,10 @@
 use crate::ffi;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 use mlir_sys::{
-    mlirMemRefTypeGetStridesAndOffset, mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType,
-    mlirShapedTypeGetRank, mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32,
-    mlirTypeIsAF64, mlirTypeIsAMemRef, mlirTypeIsAVector,
+    mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset,
+    mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType, mlirShapedTypeGetRank,
+    mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32, mlirTypeIsAF64,
+    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsAVector,
 };
 use std::ffi::c_void;
 
@@ -108,6 +109,23 @@ pub fn float(ty: Type<'_>) -> Option<Float> {
             mlirTypeIsAF64(ty).then_some(Float::F64)
         }
     }
+}
+
+/// How many bytes a number of type `ty` has: an integer or float of whole bytes, else 0.
+#[must_use]
+pub fn bytes(ty: Type<'_>) -> u64 {
+    let ty = ty.to_raw();
+    // SAFETY: a live type, of the kind that is asked for its width.
+    let bits = unsafe {
+        if mlirTypeIsAInteger(ty) {
+            mlirIntegerTypeGetWidth(ty)
+        } else if mlirTypeIsAFloat(ty) {
+            mlirFloatTypeGetWidth(ty)
+        } else {
+            0
+        }
+    };
+    u64::from(bits / 8)
 }
 
 /// The bits of every number of a constant: an integer, a floating-point number, or dense elements of them.

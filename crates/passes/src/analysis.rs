@@ -3,6 +3,8 @@
 //! [`vocabulary`] says what single operations mean, in our dialects or upstream's; [`skeleton`] reads the control flow
 //! around them, through MLIR's interfaces alone; [`origin`] says which queues a token can belong to.
 
+pub mod memory;
 pub mod origin;
 pub mod skeleton;
+pub mod tree;
 pub mod vocabulary;

@@ -11,6 +11,7 @@ mod link_device_code;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
 mod tokens_to_groups;
+mod tokens_to_mbarriers;
 
 use async_dialects::pass::register_pass;
 use async_dialects::pipeline::register_pipeline;
@@ -20,11 +21,13 @@ pub use link_device_code::LinkDeviceCode;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use tokens_to_groups::TokensToGroups;
+pub use tokens_to_mbarriers::TokensToMbarriers;
 
 /// Adds every pass and pipeline of async-opt to MLIR's global registry.
 ///
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
+    register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();
     register_pass::<NvgpuExactWaits>();
     register_pass::<GpuxToNvvm>();

@@ -14,9 +14,9 @@
 //! read again; [`emit`] writes the solution; [`erase`] removes the tokens.
 
 mod emit;
-mod erase;
+pub(crate) mod erase;
 mod explain;
-mod normalize;
+pub(crate) mod normalize;
 mod peel;
 
 use crate::analysis::origin::Origins;
@@ -113,7 +113,7 @@ impl Pass for TokensToGroups {
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
-        erase::erase_tokens(op, &skeleton, &origins);
+        erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value));
         verify_contract(op)
     }
 }

@@ -1,4 +1,4 @@
-//===- Signature.h - Fewer operands and results -----------------*- C -*-===//
+//===- Signature.h - Fewer and more operands and results --------*- C -*-===//
 //
 // Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,6 +25,13 @@ MLIR_CAPI_EXPORTED void asyncOptOperationEraseOperand(MlirOperation op,
 /// operation.
 MLIR_CAPI_EXPORTED MlirOperation
 asyncOptOperationEraseResults(MlirOperation op, const bool *erase);
+
+/// Replaces `op` by one with `numOperands` more operands (of its last operand
+/// segment, if it has segments) and `numTypes` more results; the regions move
+/// over. Returns the new operation. Its blocks and terminators are as they were.
+MLIR_CAPI_EXPORTED MlirOperation asyncOptOperationAppend(
+    MlirOperation op, intptr_t numOperands, MlirValue const *operands,
+    intptr_t numTypes, MlirType const *types);
 
 #ifdef __cplusplus
 }

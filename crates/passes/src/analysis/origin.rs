@@ -67,6 +67,11 @@ impl Origins {
         self.kept[token.0 as usize]
     }
 
+    /// Returns true if `token` can't be anything but complete, and nothing else is bound to what it is bound to.
+    pub fn is_complete(&self, token: Token) -> bool {
+        self.origins[token.0 as usize] == 0 && !self.is_kept(token)
+    }
+
     /// Returns true if `value` is a token that stays in the IR, or no token at all.
     pub fn keeps(&self, skeleton: &Skeleton, value: Value) -> bool {
         skeleton

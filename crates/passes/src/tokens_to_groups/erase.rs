@@ -1,17 +1,15 @@
 //! Removes tokens from the IR: from operands and results of control flow, block arguments, and copies.
 
 use super::normalize::{own_ops, ready};
-use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::control_flow::{erase_operand, erase_results};
 use async_dialects::ir::{Block, Op, Region, Value};
 use std::collections::HashSet;
 
-/// Removes every token of `function` that `origins` doesn't keep.
-pub(super) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
+/// Removes every token of `function` for which `goes` is true.
+pub(crate) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, goes: &dyn Fn(Value<'c>) -> bool) {
     let eraser = Eraser {
-        skeleton,
-        origins,
+        goes,
         escapes: skeleton.escapes.iter().copied().collect(),
     };
     let ops = own_ops(function);
@@ -25,14 +23,13 @@ pub(super) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, origin
 }
 
 struct Eraser<'a, 'c> {
-    skeleton: &'a Skeleton<'c>,
-    origins: &'a Origins,
+    goes: &'a dyn Fn(Value<'c>) -> bool,
     escapes: HashSet<(Op<'c>, usize)>,
 }
 
 impl<'c> Eraser<'_, 'c> {
     fn goes(&self, value: Value<'c>) -> bool {
-        !self.origins.keeps(self.skeleton, value)
+        (self.goes)(value)
     }
 
     /// Erases the operands of control flow that hand on tokens.
@@ -62,7 +59,8 @@ impl<'c> Eraser<'_, 'c> {
             }
         }
         match op.name() {
-            "gpux.copy" | "gpux.commit_group" => to_counted(op),
+            "gpux.copy" | "gpux.commit_group" if op.results().any(|token| self.goes(token)) => to_counted(op),
+            "gpux.copy" | "gpux.commit_group" => {}
             "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));

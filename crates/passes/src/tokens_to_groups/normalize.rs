@@ -12,7 +12,7 @@ use async_dialects::pass::PassError;
 use std::collections::{HashMap, HashSet};
 
 /// Returns an error if `function` uses a token that it gets as an argument.
-pub(super) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     let vocabulary = Gpux::new(function.context());
     let Some(entry) = function.regions().next().and_then(Region::first) else {
         return Ok(());
@@ -31,7 +31,7 @@ pub(super) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
 
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
 /// yield.
-pub(super) fn inline_regions(function: Op<'_>) {
+pub(crate) fn inline_regions(function: Op<'_>) {
     // A region takes its terminator with it, which is not to be looked at afterwards.
     let mut regions = own_ops(function);
     regions.retain(|op| op.is("async.region"));
@@ -83,7 +83,8 @@ pub(super) fn split_dependencies(function: Op<'_>) {
     }
 }
 
-fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
+/// Awaits `tokens` right before `op`.
+pub(crate) fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
     OpBuilder::new("async.await", op.location())
         .operands(tokens)
         .before(op)
@@ -135,7 +136,7 @@ pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> Ha
 }
 
 /// A token that is complete.
-pub(super) fn ready<'c>(location: Location<'c>, ty: Type<'c>) -> OpBuilder<'c> {
+pub(crate) fn ready<'c>(location: Location<'c>, ty: Type<'c>) -> OpBuilder<'c> {
     OpBuilder::new("async.ready", location).results(&[ty])
 }
 
@@ -167,7 +168,7 @@ impl<'c> Counted<'c> {
 }
 
 /// `function` and what is nested in it, but for functions inside: those are not run where they stand.
-pub(super) fn own_ops(function: Op<'_>) -> Vec<Op<'_>> {
+pub(crate) fn own_ops(function: Op<'_>) -> Vec<Op<'_>> {
     let mut ops = Vec::new();
     function.walk(|op| {
         if op != function && op.is_function() {

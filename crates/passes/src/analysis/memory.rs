@@ -1,0 +1,182 @@
+//! Which buffers of the workgroup an operation accesses, and how.
+//!
+//! Buffers are told apart by what they start as: attributions, globals and allocations share no byte. What is reached
+//! through anything but views of one of these may be any of them.
+
+use async_dialects::ir::{Definition, Op, Value};
+use async_dialects::melior::ir::{Attribute, Type};
+use async_dialects::types::{memory_space, memref_shape};
+use std::collections::HashMap;
+use tokenflow::phases::{AccessKind, Buffer};
+
+/// Numbers buffers of the workgroup.
+#[derive(Default)]
+pub struct Buffers<'c> {
+    known: HashMap<Root<'c>, usize>,
+}
+
+/// What a buffer starts as.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Root<'c> {
+    /// An argument of a function that is memory of its own, or the result of an allocation.
+    Value(Value<'c>),
+    /// A global, by name.
+    Global(String),
+    /// The arguments that callers hand over: they may be the same.
+    Arguments,
+    /// Dynamic memory of the workgroup.
+    Dynamic,
+}
+
+impl<'c> Buffers<'c> {
+    /// How many there are so far.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The buffer that `memref` is a view of.
+    pub fn of(&mut self, memref: Value<'c>) -> Buffer {
+        let Some(root) = root(memref) else {
+            return Buffer::Any;
+        };
+        let next = self.known.len();
+        Buffer::Known(*self.known.entry(root).or_insert(next))
+    }
+
+    /// What `op` itself accesses of the workgroup's memory.
+    pub fn accesses(&mut self, op: Op<'c>) -> Vec<(Buffer, AccessKind)> {
+        let kind = match op.name() {
+            name if is_view(name) || op.is_pure() => return Vec::new(),
+            "memref.load"
+            | "vector.load"
+            | "vector.transfer_read"
+            | "vector.maskedload"
+            | "vector.gather"
+            | "nvgpu.ldmatrix"
+            | "affine.load"
+            | "affine.vector_load"
+            | "memref.prefetch" => AccessKind::Read,
+            "gpux.copy" | "nvgpu.device_async_copy" => AccessKind::Copy,
+            "nvvm.cp.async.shared.global" => return vec![(Buffer::Any, AccessKind::Copy)],
+            name if is_harmless(name) => return Vec::new(),
+            _ => AccessKind::Write,
+        };
+        let memrefs = op.operands().filter(|value| memref_shape(value.ty()).is_some());
+        let mut any = false;
+        let mut found = Vec::new();
+        for memref in memrefs {
+            any = true;
+            if is_workgroup(memref.ty()) {
+                found.push((self.of(memref), kind));
+            }
+        }
+        // Nothing is known of what it accesses: a call, a pointer.
+        if op.name().ends_with(".call") || !any {
+            return vec![(Buffer::Any, AccessKind::Write)];
+        }
+        found
+    }
+}
+
+/// What `memref` is a view of, if it can be told apart.
+fn root(mut memref: Value<'_>) -> Option<Root<'_>> {
+    loop {
+        match memref.definition() {
+            Definition::Result(op, _) if is_view(op.name()) => memref = op.operand(0),
+            Definition::Result(op, _) => {
+                return match op.name() {
+                    "memref.alloc" | "memref.alloca" => Some(Root::Value(memref)),
+                    "memref.get_global" => Some(Root::Global(op.attr("name")?.to_string())),
+                    "gpu.dynamic_shared_memory" => Some(Root::Dynamic),
+                    _ => None,
+                };
+            }
+            Definition::Argument(block, index) => {
+                let function = block.parent_op().filter(|op| op.is_function())?;
+                let is_entry = function.region(0).first() == Some(block);
+                let attributions =
+                    usize::try_from(function.int_attr("workgroup_attributions").unwrap_or(0)).ok()?;
+                let inputs = inputs(function)?;
+                return match index {
+                    _ if !is_entry => None,
+                    _ if index < inputs => Some(Root::Arguments),
+                    _ if index < inputs + attributions => Some(Root::Value(memref)),
+                    _ => None,
+                };
+            }
+        }
+    }
+}
+
+/// How many arguments callers hand over.
+fn inputs(function: Op<'_>) -> Option<usize> {
+    use async_dialects::melior::ir::{attribute::TypeAttribute, r#type::FunctionType};
+    let ty = TypeAttribute::try_from(function.attr("function_type")?)
+        .ok()?
+        .value();
+    Some(FunctionType::try_from(ty).ok()?.input_count())
+}
+
+/// Returns true if an operation of this name is another view of the bytes of its first operand.
+fn is_view(name: &str) -> bool {
+    matches!(
+        name,
+        "memref.subview"
+            | "memref.cast"
+            | "memref.reinterpret_cast"
+            | "memref.collapse_shape"
+            | "memref.expand_shape"
+            | "memref.view"
+            | "memref.transpose"
+            | "memref.memory_space_cast"
+            | "memref.assume_alignment"
+    )
+}
+
+/// Returns true if an operation of this name has effects, but none on the memory of the workgroup.
+fn is_harmless(name: &str) -> bool {
+    const PREFIXES: [&str; 6] = ["arith.", "math.", "index.", "async.", "ub.", "gpux."];
+    const NAMES: [&str; 30] = [
+        "gpu.barrier",
+        "gpu.printf",
+        "gpu.shuffle",
+        "gpu.subgroup_reduce",
+        "gpu.return",
+        "memref.alloc",
+        "memref.alloca",
+        "memref.dealloc",
+        "memref.get_global",
+        "memref.dim",
+        "memref.extract_aligned_pointer_as_index",
+        "memref.extract_strided_metadata",
+        "nvgpu.device_async_create_group",
+        "nvgpu.device_async_wait",
+        "nvgpu.mma.sync",
+        "nvgpu.tma.prefetch.descriptor",
+        "nvgpu.tma.fence.descriptor",
+        "nvgpu.mbarrier.create",
+        "nvvm.barrier0",
+        "nvvm.barrier",
+        "nvvm.bar.warp.sync",
+        "nvvm.fence.proxy",
+        "nvvm.fence.mbarrier.init",
+        "nvvm.elect.sync",
+        "nvvm.cp.async.commit.group",
+        "nvvm.cp.async.wait.group",
+        "nvvm.cp.async.bulk.commit.group",
+        "nvvm.cp.async.bulk.wait_group",
+        "cf.assert",
+        "builtin.unrealized_conversion_cast",
+    ];
+    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Returns true if `ty` is a memref in memory of the workgroup.
+#[must_use]
+pub fn is_workgroup(ty: Type<'_>) -> bool {
+    memory_space(ty).is_some_and(|space: Attribute<'_>| {
+        let text = space.to_string();
+        text == "#gpu.address_space<workgroup>" || text == "3" || text.starts_with("3 :")
+    })
+}

@@ -1,0 +1,419 @@
+//! From a function to the skeleton that phases are planned on.
+//!
+//! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. What is asked of
+//! memory is which buffers of the workgroup threads access, and between which barriers.
+
+use super::memory::Buffers;
+use async_dialects::control_flow::{
+    Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges, region_exit_edges, selected_values,
+};
+use async_dialects::ir::{self, Op, Region as IrRegion, Value};
+use async_dialects::melior::ir::Type;
+use async_dialects::pass::PassError;
+use async_dialects::types;
+use std::collections::{HashMap, HashSet};
+use tokenflow::Token;
+use tokenflow::phases::{Block, Buffer, Edge, Load, Region, Step, Tree, Trips};
+
+/// A function's skeleton, and what its numbers stand for.
+#[derive(Default)]
+pub struct Read<'c> {
+    /// The skeleton.
+    pub tree: Tree,
+    /// The blocks.
+    pub blocks: Vec<ir::Block<'c>>,
+    /// The operation of each step of each block.
+    pub steps: Vec<Vec<Op<'c>>>,
+    /// The operations with regions, and selections between tokens.
+    pub regions: Vec<Op<'c>>,
+    /// The loads.
+    pub loads: Vec<Op<'c>>,
+    /// The awaits.
+    pub awaits: Vec<Op<'c>>,
+    /// The stores in token form.
+    pub stores: Vec<Op<'c>>,
+    /// The token of every value.
+    pub tokens: HashMap<Value<'c>, Token>,
+    /// Uses of tokens by operations that can't be followed.
+    pub escapes: Vec<(Op<'c>, usize)>,
+}
+
+/// Reads the body of `function`.
+///
+/// # Errors
+///
+/// Where control flow is not structured, or is not known, and loads or stores in token form are inside.
+pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
+    let mut reader = Reader {
+        out: Read::default(),
+        buffers: Buffers::default(),
+        token: Type::parse(function.context(), "!async.token"),
+    };
+    let Some(region) = function
+        .regions()
+        .next()
+        .filter(|region| region.first().is_some())
+    else {
+        return Ok(reader.out);
+    };
+    let block = single_block(function, region)?;
+    let body = reader.new_block(block, None);
+    reader.block(body)?;
+    reader.out.tree.buffers = reader.buffers.number();
+    reader.out.tree.awaits = reader.out.awaits.len();
+    Ok(reader.out)
+}
+
+/// Returns true if `op` starts a load in token form.
+#[must_use]
+pub fn is_load(op: Op<'_>) -> bool {
+    matches!(op.name(), "gpux.tma_load" | "gpux.bulk_load") && op.num_results() > 0
+}
+
+/// Returns true if `op` starts a store in token form.
+#[must_use]
+pub fn is_store(op: Op<'_>) -> bool {
+    matches!(op.name(), "gpux.tma_store" | "gpux.bulk_store") && op.num_results() > 0
+}
+
+/// Returns true if `op` or something in it is block-wide and in token form.
+fn has_block_wide(op: Op<'_>) -> bool {
+    op.nested().into_iter().any(|op| is_load(op) || is_store(op))
+}
+
+/// The one block of a region.
+fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, PassError<'c>> {
+    let mut blocks = region.blocks().into_iter();
+    match (blocks.next(), blocks.next()) {
+        (Some(block), None) => Ok(block),
+        _ => Err(PassError::new(
+            op,
+            "has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before",
+        )),
+    }
+}
+
+struct Reader<'c> {
+    out: Read<'c>,
+    buffers: Buffers<'c>,
+    token: Option<Type<'c>>,
+}
+
+impl<'c> Reader<'c> {
+    fn new_block(&mut self, block: ir::Block<'c>, region: Option<usize>) -> usize {
+        let params = self.tokens(block.args());
+        self.out.tree.blocks.push(Block {
+            params,
+            steps: Vec::new(),
+            region,
+        });
+        self.out.blocks.push(block);
+        self.out.steps.push(Vec::new());
+        self.out.blocks.len() - 1
+    }
+
+    fn is_token(&self, value: Value<'c>) -> bool {
+        Some(value.ty()) == self.token
+    }
+
+    fn token(&mut self, value: Value<'c>) -> Token {
+        let tree = &mut self.out.tree;
+        *self.out.tokens.entry(value).or_insert_with(|| tree.token())
+    }
+
+    fn tokens(&mut self, values: impl Iterator<Item = Value<'c>>) -> Vec<Token> {
+        let values: Vec<Value> = values.filter(|value| self.is_token(*value)).collect();
+        values.into_iter().map(|value| self.token(value)).collect()
+    }
+
+    fn step(&mut self, block: usize, op: Op<'c>, step: Step) {
+        self.out.tree.blocks[block].steps.push(step);
+        self.out.steps[block].push(op);
+    }
+
+    fn block(&mut self, b: usize) -> Result<(), PassError<'c>> {
+        let block = self.out.blocks[b];
+        let terminator = block.terminator();
+        let mut next = block.first();
+        while let Some(op) = next {
+            next = op.next();
+            if Some(op) == terminator {
+                self.escapes(op, &region_exit_edges(op).unwrap_or_default());
+            } else {
+                self.op(b, op)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+        if op.is_function() {
+            return Ok(());
+        }
+        if is_load(op) {
+            self.load(b, op);
+            return Ok(());
+        }
+        match op.name() {
+            "async.await" => {
+                self.step(b, op, Step::Settle);
+                let tokens = self.tokens(op.operands());
+                self.out.awaits.push(op);
+                let id = self.out.awaits.len() - 1;
+                self.step(b, op, Step::Await { id, tokens });
+            }
+            "async.ready" | "async.join" | "ub.poison" if self.is_token(op.result(0)) => {
+                let (token, of) = (self.token(op.result(0)), self.tokens(op.operands()));
+                self.step(b, op, Step::Join { token, of });
+            }
+            "gpux.wait_group" | "nvgpu.device_async_wait" | "nvvm.cp.async.wait.group" => {
+                self.step(b, op, Step::Settle);
+            }
+            "gpu.barrier" | "nvvm.barrier0" if !op.has_attr("address_spaces") => {
+                self.step(b, op, Step::Barrier)
+            }
+            "nvvm.barrier" if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
+            "nvvm.fence.proxy" if is_shared_fence(op) => self.step(b, op, Step::Fence),
+            _ => self.other(b, op)?,
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, b: usize, op: Op<'c>) {
+        let token = self.token(op.result(0));
+        let buffer = self.workgroup_side(op);
+        let load = self.out.loads.len();
+        self.out.tree.loads.push(Load {
+            bytes: transfer_bytes(op),
+            buffer,
+        });
+        self.out.loads.push(op);
+        self.step(b, op, Step::Load { load, token });
+    }
+
+    /// What a load writes or a store reads of the workgroup's memory.
+    fn workgroup_side(&mut self, op: Op<'c>) -> Buffer {
+        let sides = op
+            .operands()
+            .filter(|value| super::memory::is_workgroup(value.ty()));
+        sides.last().map_or(Buffer::Any, |memref| self.buffers.of(memref))
+    }
+
+    /// An operation that is no business of phases, or holds others.
+    fn other(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+        if is_store(op) {
+            let buffer = self.workgroup_side(op);
+            let store = self.out.stores.len();
+            self.out.stores.push(op);
+            self.step(b, op, Step::Store { store, buffer });
+        } else if op.num_regions() > 0 {
+            return self.regions(b, op);
+        } else if let (Some(values), 1) = (selected_values(op), op.num_results())
+            && self.is_token(op.result(0))
+        {
+            self.select(b, op, &values);
+            return Ok(());
+        } else {
+            self.escapes(op, &[]);
+            for (buffer, kind) in self.buffers.accesses(op) {
+                self.step(b, op, Step::Access { buffer, kind });
+            }
+        }
+        // Tokens of other engines are complete, as far as phases are concerned.
+        for token in self.tokens(op.results()) {
+            self.step(
+                b,
+                op,
+                Step::Join {
+                    token,
+                    of: Vec::new(),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// A selection between tokens: two ways through no block.
+    fn select(&mut self, b: usize, op: Op<'c>, values: &[Value<'c>]) {
+        let result = self.token(op.result(0));
+        let edges = values.iter().map(|&value| Edge {
+            from: None,
+            to: None,
+            bindings: vec![(self.token(value), result)],
+        });
+        let region = Region {
+            parent: b,
+            edges: edges.collect(),
+            results: vec![result],
+            ..Region::default()
+        };
+        self.new_region(b, op, region);
+    }
+
+    fn new_region(&mut self, b: usize, op: Op<'c>, region: Region) -> usize {
+        self.out.tree.regions.push(region);
+        self.out.regions.push(op);
+        let id = self.out.tree.regions.len() - 1;
+        self.step(b, op, Step::Region(id));
+        id
+    }
+
+    fn regions(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let known = !matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0");
+        let Some(entries) = entry_edges(op).filter(|_| known) else {
+            return self.opaque(b, op);
+        };
+        self.escapes(op, &entries);
+        let mut blocks = Vec::new();
+        for region in op.regions().filter(|region| region.first().is_some()) {
+            match single_block(op, region) {
+                Ok(block) => blocks.push(block),
+                Err(_) if !has_block_wide(op) => return self.opaque(b, op),
+                Err(error) => return Err(error),
+            }
+        }
+        let id = self.new_region(
+            b,
+            op,
+            Region {
+                parent: b,
+                trips: trips(op),
+                ..Region::default()
+            },
+        );
+        let results = self.tokens(op.results());
+        self.out.tree.regions[id].results = results;
+        let places: HashMap<usize, usize> = {
+            let regions = op
+                .regions()
+                .enumerate()
+                .filter(|(_, region)| region.first().is_some());
+            regions
+                .enumerate()
+                .map(|(place, (index, _))| (index, place))
+                .collect()
+        };
+        let ids: Vec<usize> = blocks
+            .iter()
+            .map(|&block| self.new_block(block, Some(id)))
+            .collect();
+        self.out.tree.regions[id].blocks.clone_from(&ids);
+        for edge in entries.iter().filter(|edge| edge.possible) {
+            self.edge(id, None, edge, &places);
+        }
+        for (place, &inner) in ids.iter().enumerate() {
+            self.block(inner)?;
+            let edges = blocks[place]
+                .terminator()
+                .and_then(region_exit_edges)
+                .unwrap_or_default();
+            for edge in edges.iter().filter(|edge| edge.possible) {
+                self.edge(id, Some(place), edge, &places);
+            }
+        }
+        Ok(())
+    }
+
+    fn edge(
+        &mut self,
+        region: usize,
+        from: Option<usize>,
+        edge: &IrEdge<'c>,
+        places: &HashMap<usize, usize>,
+    ) {
+        let to = match edge.to {
+            EdgeTarget::Behind => None,
+            EdgeTarget::Index(index) => places.get(&index).copied(),
+        };
+        let pairs = edge.bindings.iter().filter(|(from, _)| self.is_token(*from));
+        let pairs: Vec<(Value, Value)> = pairs.copied().collect();
+        let bindings = pairs
+            .into_iter()
+            .map(|(from, to)| (self.token(from), self.token(to)));
+        let bindings = bindings.collect();
+        self.out.tree.regions[region]
+            .edges
+            .push(Edge { from, to, bindings });
+    }
+
+    /// An operation whose control flow is not known: threads may do all that is in it.
+    fn opaque(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let inside = op.nested();
+        if let Some(&inner) = inside.iter().find(|inner| is_load(**inner) || is_store(**inner)) {
+            return Err(PassError::new(
+                inner,
+                format!(
+                    "stands in `{}`, whose control flow is not known to be the same for all threads; block-wide operations \
+                     need all threads of the block",
+                    op.name()
+                ),
+            ));
+        }
+        for inner in inside {
+            self.escapes(inner, &[]);
+            for (buffer, kind) in self.buffers.accesses(inner) {
+                self.step(b, op, Step::Access { buffer, kind });
+            }
+        }
+        for token in self.tokens(op.results()) {
+            self.step(
+                b,
+                op,
+                Step::Join {
+                    token,
+                    of: Vec::new(),
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+impl<'c> Reader<'c> {
+    /// Notes the tokens that `op` uses and none of `edges` hands over.
+    fn escapes(&mut self, op: Op<'c>, edges: &[IrEdge<'c>]) {
+        if !op.operands().any(|value| self.is_token(value)) {
+            return;
+        }
+        let bound: HashSet<Value> = edges
+            .iter()
+            .flat_map(|edge| edge.bindings.iter().map(|(from, _)| *from))
+            .collect();
+        for (i, value) in op.operands().enumerate() {
+            if self.is_token(value) && !bound.contains(&value) {
+                self.out.escapes.push((op, i));
+            }
+        }
+    }
+}
+
+/// How often the block of `op` runs.
+fn trips(op: Op<'_>) -> Trips {
+    match constant_trip_count(op) {
+        Some(trips) if op.is("scf.for") => Trips::Constant(trips),
+        None if op.is("scf.for") => Trips::Counted,
+        _ => Trips::Free,
+    }
+}
+
+/// Returns true if a fence between proxies is about the workgroup's memory.
+fn is_shared_fence(op: Op<'_>) -> bool {
+    op.attr("kind").is_some_and(|kind| {
+        let kind = kind.to_string();
+        kind.contains("<async>") || kind.contains("<async.shared>")
+    })
+}
+
+/// How many bytes a block-wide operation transfers: those of its side in the workgroup's memory.
+#[must_use]
+pub fn transfer_bytes(op: Op<'_>) -> u64 {
+    let side = op
+        .operands()
+        .filter(|value| super::memory::is_workgroup(value.ty()))
+        .last();
+    let Some(shape) = side.and_then(|value| types::memref_shape(value.ty())) else {
+        return 0;
+    };
+    let sizes = shape.sizes.iter().map(|size| size.unwrap_or(0).unsigned_abs());
+    sizes.product::<u64>() * types::bytes(shape.element)
+}

@@ -1,0 +1,156 @@
+//! `--gpux-tokens-to-mbarriers`: tokens of loads become phases of mbarriers.
+//!
+//! **Condition.** A function of device code with structured control flow. Loads in token form stand where all threads of
+//! the block come by.
+//!
+//! **Effect.** No load is in token form. One thread arms the mbarrier of a phase and issues its loads; an await is a wait
+//! for the phases of its tokens, by every thread. Loads that are awaited together share a phase; phases that take turns
+//! share a ring, which has as many mbarriers as are live together. The rings are initialised once before, and
+//! invalidated after. Where threads could still use what a load overwrites, or wait for the slot that it arms, they
+//! meet first. Tokens of other engines stay, with their awaits.
+//!
+//! **Refusals.** Loads that only some threads reach; branches between blocks; operations through which the state of a
+//! ring can't be carried. A token that no ring can follow is awaited where its load is issued, with a remark.
+//!
+//! What to do is decided in `tokenflow::phases`, on plain data; this file and its modules only write it down.
+
+mod emit;
+mod explain;
+mod normalize;
+mod thread;
+
+use crate::analysis::tree::{self, Read};
+use crate::tokens_to_groups::normalize as shared;
+use async_dialects::diagnostic::Diagnostic;
+use async_dialects::ir::Op;
+use async_dialects::pass::{
+    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
+};
+use tokenflow::phases::{self, Plan};
+
+/// The pass.
+pub struct TokensToMbarriers;
+
+/// How the slots of rings are protected from being filled while threads still use them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum War {
+    /// All threads wait for all.
+    Barrier,
+    /// All threads arrive at an mbarrier, and only the one that issues waits for it.
+    Mbarrier,
+}
+
+impl Pass for TokensToMbarriers {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("tokens_to_mbarriers/description.md"),
+        anchor: Anchor::Functions,
+        options: &[
+            OptionInfo::string(
+                "war",
+                "barrier",
+                "what keeps a slot from being filled while it is in use: barrier (of the block) or mbarrier",
+            ),
+            OptionInfo::bool(
+                "fence-reads",
+                false,
+                "fence asynchronous writes from earlier reads, too, and not only from writes",
+            ),
+            OptionInfo::bool("explain", false, "remarks say which tokens each mbarrier carries"),
+        ],
+        dependent_dialects: &[
+            Dialect::Arith,
+            Dialect::Async,
+            Dialect::Gpu,
+            Dialect::Gpux,
+            Dialect::Llvm,
+            Dialect::NvGpu,
+            Dialect::Nvvm,
+            Dialect::Scf,
+        ],
+        statistics: &[
+            StatisticInfo {
+                name: "mbarriers",
+                description: "Number of mbarriers",
+            },
+            StatisticInfo {
+                name: "phases",
+                description: "Number of places where a phase is opened",
+            },
+            StatisticInfo {
+                name: "barriers",
+                description: "Number of places where threads meet before a load",
+            },
+        ],
+        ..PassInfo::new(
+            "gpux-tokens-to-mbarriers",
+            "translates tokens of loads into phases of mbarriers",
+        )
+    };
+
+    fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let war = match cx.str("war") {
+            "barrier" => War::Barrier,
+            "mbarrier" => War::Mbarrier,
+            other => {
+                return Err(PassError::new(
+                    op,
+                    format!("war is '{other}', but must be barrier or mbarrier"),
+                ));
+            }
+        };
+        if !shared::own_ops(op).into_iter().any(tree::is_load) {
+            return Ok(());
+        }
+        shared::check_arguments(op)?;
+        shared::inline_regions(op);
+        normalize::split_dependencies(op);
+        let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
+        if cx.bool("explain") {
+            explain::explain(&read, &plan);
+        }
+        cx.count("mbarriers", plan.rings.iter().map(|ring| ring.depth).sum());
+        cx.count("phases", plan.bundles.len() as u64);
+        cx.count("barriers", plan.syncs.len() as u64);
+        emit::emit(op, read, &plan, war)?;
+        normalize::erase_complete(op);
+        verify_contract(op)
+    }
+}
+
+/// Reads `function` and plans its phases; loads that no ring can follow are awaited where they are issued.
+fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, Plan), PassError<'c>> {
+    loop {
+        let read = tree::read(function)?;
+        if normalize::await_escapes(&read) {
+            continue;
+        }
+        let plan = phases::plan(&read.tree, fence_reads);
+        if plan.lost.is_empty() {
+            return Ok((read, plan));
+        }
+        for &load in &plan.lost {
+            let op = read.loads[load];
+            Diagnostic::remark(
+                op.location(),
+                "is awaited right here: its token outlives any number of later loads of its ring, or is handed on joined \
+                 with tokens that are awaited apart",
+            )
+            .emit();
+            normalize::await_at_once(op);
+        }
+    }
+}
+
+/// What holds after the pass: no load has a token.
+fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    match shared::own_ops(function)
+        .into_iter()
+        .find(|op| tree::is_load(*op))
+    {
+        None => Ok(()),
+        Some(op) => Err(PassError::new(
+            op,
+            "still has a token after gpux-tokens-to-mbarriers (this is a bug in async-opt)",
+        )),
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes everything that waits for a load as an `async.await`, and takes complete tokens away in the end.
+
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton;
+use crate::analysis::tree::{self, Read};
+use crate::analysis::vocabulary::{Gpux, Vocabulary};
+use crate::tokens_to_groups::erase;
+use crate::tokens_to_groups::normalize::{await_before, own_ops, ready};
+use async_dialects::control_flow::erase_operand;
+use async_dialects::diagnostic::Diagnostic;
+use async_dialects::ir::{Op, OpBuilder, Value};
+use std::collections::HashSet;
+use tokenflow::Token;
+use tokenflow::phases::Step;
+
+/// Awaits the dependencies of loads right before them.
+pub(super) fn split_dependencies(function: Op<'_>) {
+    let vocabulary = Gpux::new(function.context());
+    for load in own_ops(function).into_iter().filter(|op| tree::is_load(*op)) {
+        let tokens = load
+            .operands()
+            .take_while(|value| vocabulary.is_token(value.ty()));
+        let tokens: Vec<Value> = tokens.collect();
+        if !tokens.is_empty() {
+            await_before(load, &tokens);
+            tokens.iter().for_each(|_| erase_operand(load, 0));
+        }
+    }
+}
+
+/// Awaits a load right behind it; its token is complete for everybody else.
+pub(super) fn await_at_once(load: Op<'_>) {
+    let token = load.result(0);
+    let complete = ready(load.location(), token.ty()).after(load);
+    token.replace_all_uses_with(complete.result(0));
+    OpBuilder::new("async.await", load.location())
+        .operands(&[token])
+        .after(load);
+}
+
+/// Awaits tokens of loads before they go where they can't be followed. Returns true if there are any; what was read is
+/// then out of date.
+pub(super) fn await_escapes(read: &Read) -> bool {
+    let of_loads = tokens_of_loads(read);
+    let mut any = false;
+    for &(op, index) in &read.escapes {
+        let value = op.operand(index);
+        if !of_loads.contains(&read.tokens[&value]) {
+            continue;
+        }
+        any = true;
+        Diagnostic::remark(
+            op.location(),
+            "a token of a load escapes here, where it can't be followed; it is awaited before",
+        )
+        .emit();
+        await_before(op, &[value]);
+        let complete = ready(op.location(), value.ty()).before(op);
+        op.set_operand(index, complete.result(0));
+    }
+    any
+}
+
+/// The tokens that may stand for loads.
+fn tokens_of_loads(read: &Read) -> HashSet<Token> {
+    let mut next: Vec<Vec<Token>> = vec![Vec::new(); read.tree.tokens as usize];
+    let mut work: Vec<Token> = Vec::new();
+    for step in read.tree.blocks.iter().flat_map(|block| &block.steps) {
+        match step {
+            Step::Load { token, .. } => work.push(*token),
+            Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
+            _ => {}
+        }
+    }
+    for edge in read.tree.regions.iter().flat_map(|region| &region.edges) {
+        for (from, to) in &edge.bindings {
+            next[from.0 as usize].push(*to);
+        }
+    }
+    let mut found = HashSet::new();
+    while let Some(token) = work.pop() {
+        if found.insert(token) {
+            work.extend(&next[token.0 as usize]);
+        }
+    }
+    found
+}
+
+/// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are handed on.
+pub(super) fn erase_complete(function: Op<'_>) {
+    let skeleton = skeleton::read(function, &Gpux::new(function.context()), &HashSet::new());
+    let origins = Origins::new(&skeleton);
+    let is_complete = |value: Value| {
+        let token = skeleton.tokens.get(&value);
+        token.is_some_and(|&token| origins.is_complete(token))
+    };
+    for &op in skeleton.awaits.iter().filter(|op| op.is("async.await")) {
+        let left: Vec<Value> = op.operands().filter(|value| !is_complete(*value)).collect();
+        if left.is_empty() {
+            op.erase();
+        } else if left.len() < op.num_operands() {
+            op.set_operands(&left);
+        }
+    }
+    erase::erase_tokens(function, &skeleton, &is_complete);
+}

@@ -1,0 +1,35 @@
+//! From tokens to phases of mbarriers, on plain data.
+//!
+//! A load completes on an mbarrier, which has **phases**: one is open at a time, and is over when all that it expects has
+//! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan`] decides, for a whole
+//! function,
+//!
+//! 1. in which block the phase of each load is opened ([`mod@homes`]);
+//! 2. which loads share a phase ([`mod@bundles`]);
+//! 3. how often a ring of mbarriers is armed from here to there ([`counts`]);
+//! 4. which phases take turns on a ring, and how deep it is ([`mod@rings`]);
+//! 5. which rings are never live together, and are one ([`live`]);
+//! 6. which phases somebody surely waits for ([`mod@sure`]);
+//! 7. which number of its ring a phase has, in closed form or counted while the program runs ([`mod@numbers`]);
+//! 8. where barriers and fences are needed ([`mod@guards`]).
+//!
+//! What comes out is held against brute force: `tests/phases.rs`.
+
+mod bundles;
+mod counts;
+mod guards;
+mod homes;
+mod live;
+mod numbers;
+mod plan;
+mod rings;
+mod sure;
+mod tree;
+mod union;
+
+pub use bundles::{MAX_PHASE_BYTES, Phase};
+pub use guards::{Guard, Guards};
+pub use numbers::{Linear, Unknown};
+pub use plan::{Bundle, Handed, Plan, Ring, Sync, Var, guard_stores, plan};
+pub use rings::{MAX_DEPTH, RingId};
+pub use tree::*;

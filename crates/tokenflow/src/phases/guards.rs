@@ -1,0 +1,326 @@
+//! Phase 8: what has to lie between the threads' accesses and an asynchronous operation that one thread issues for all.
+//!
+//! A load overwrites what threads may still read, and a store reads what they have just written. So before one is issued
+//!
+//! - all threads must have come so far: a **barrier** is needed if since the last one some thread may have accessed the
+//!   buffer (for a store: written it), or may still wait for the phase whose slot is armed anew;
+//! - and what they wrote must have been handed to the asynchronous proxy: a **fence** by each thread that wrote, before
+//!   that barrier. PTX ISA, Async proxy: "Accessing the same memory location across multiple proxies needs a cross-proxy
+//!   fence. For the async proxy, fence.proxy.async should be used to synchronize between the generic proxy and the async
+//!   proxy."
+//!
+//! Nothing is needed behind a completion that has been observed: "The completion of a cp{.reduce}.async.bulk operation is
+//! followed by an implicit generic-async proxy fence."
+//!
+//! A forward analysis: what is dirty since when, buffer by buffer, at least on one way. Loops are run until nothing
+//! changes; those nested more deeply than [`DEPTH`] start out with all that they touch.
+
+use super::bundles::{Bundles, Phase};
+use super::rings::{RingId, Rings};
+use super::tree::{AccessKind, BlockId, Buffer, RegionId, Step, Tree};
+use crate::program::deep;
+use std::collections::BTreeMap;
+
+/// The most loops around one another that are run until nothing changes.
+const DEPTH: usize = 5;
+
+/// What has to come right before an operation is issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Guard {
+    /// A fence between the generic and the asynchronous proxy, by all threads.
+    pub fence: bool,
+    /// A barrier of the block, behind the fence.
+    pub barrier: bool,
+}
+
+/// The guards of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Guards {
+    /// Before a load.
+    pub loads: Vec<Guard>,
+    /// Before a phase is opened, and with it its first load.
+    pub phases: Vec<Guard>,
+    /// Before a store.
+    pub stores: Vec<Guard>,
+}
+
+/// What is guarded besides stores.
+#[derive(Clone, Copy)]
+pub(super) struct Phases<'t> {
+    /// The bundles.
+    pub bundles: &'t Bundles,
+    /// Their rings.
+    pub rings: &'t Rings,
+}
+
+/// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
+pub(super) fn guards(tree: &Tree, phases: Option<Phases>, stores: usize, fence_reads: bool) -> Guards {
+    let mut work = Guarding {
+        tree,
+        phases,
+        fence_reads,
+        loops: 0,
+        touched: vec![None; tree.regions.len()],
+        out: Guards {
+            loads: vec![Guard::default(); tree.loads.len()],
+            phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.bundles.len())],
+            stores: vec![Guard::default(); stores],
+        },
+    };
+    work.block(0, State::default());
+    work.out
+}
+
+/// What may be dirty.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Item {
+    /// A buffer.
+    Buffer(usize),
+    /// Any buffer.
+    Any,
+    /// A ring of mbarriers; its number is one more than the most arms since a phase that was waited for.
+    Ring(RingId),
+}
+
+/// Read since the last barrier.
+const READ: u64 = 1;
+/// Written since the last barrier.
+const WRITTEN: u64 = 2;
+/// Accessed through the generic proxy without a fence.
+const UNFENCED: u64 = 4;
+/// Fenced, without a barrier.
+const FENCED: u64 = 8;
+/// Copies of the threads may write it until they are waited for.
+const COPIED: u64 = 16;
+
+/// What is dirty; there is no entry for what is not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct State(BTreeMap<Item, u64>);
+
+impl State {
+    fn add(&mut self, item: Item, dirt: u64) {
+        let entry = self.0.entry(item).or_default();
+        *entry = match item {
+            Item::Ring(_) => dirt.max(*entry),
+            _ => *entry | dirt,
+        };
+    }
+
+    fn join(&mut self, other: &Self) {
+        other.0.iter().for_each(|(&item, &dirt)| self.add(item, dirt));
+    }
+
+    fn barrier(&mut self) {
+        self.0.retain(|item, dirt| {
+            *dirt &= !(READ | WRITTEN | FENCED);
+            *dirt != 0 && !matches!(item, Item::Ring(_))
+        });
+    }
+
+    fn fence(&mut self) {
+        for (item, dirt) in &mut self.0 {
+            if !matches!(item, Item::Ring(_)) && *dirt & UNFENCED != 0 {
+                *dirt = *dirt & !UNFENCED | FENCED;
+            }
+        }
+    }
+
+    /// What of `buffer` is dirty.
+    fn of(&self, buffer: Buffer) -> u64 {
+        let all = self.0.iter().filter(|(item, _)| match (item, buffer) {
+            (Item::Ring(_), _) => false,
+            (Item::Buffer(item), Buffer::Known(buffer)) => *item == buffer,
+            _ => true,
+        });
+        all.fold(0, |dirt, (_, more)| dirt | more)
+    }
+}
+
+struct Guarding<'t> {
+    tree: &'t Tree,
+    phases: Option<Phases<'t>>,
+    fence_reads: bool,
+    /// The loops around.
+    loops: usize,
+    /// All that a region may leave dirty.
+    touched: Vec<Option<State>>,
+    out: Guards,
+}
+
+impl Guarding<'_> {
+    fn block(&mut self, block: BlockId, mut state: State) -> State {
+        let tree = self.tree;
+        let opened = self.phases.and_then(|phases| phases.rings.opened.get(&block));
+        let mut opened = opened.into_iter().flatten().peekable();
+        for (i, step) in tree.blocks[block].steps.iter().enumerate() {
+            while let Some(&(_, ring, bundle)) = opened.next_if(|(step, ..)| *step == i) {
+                self.open(ring, bundle, &mut state);
+            }
+            self.step(step, &mut state);
+        }
+        state
+    }
+
+    fn step(&mut self, step: &Step, state: &mut State) {
+        match step {
+            Step::Barrier => state.barrier(),
+            Step::Fence => state.fence(),
+            Step::Access { buffer, kind } => {
+                let dirt = match kind {
+                    AccessKind::Read if self.fence_reads => READ | UNFENCED,
+                    AccessKind::Read => READ,
+                    AccessKind::Write => WRITTEN | UNFENCED,
+                    AccessKind::Copy => WRITTEN | UNFENCED | COPIED,
+                };
+                state.add(item(*buffer), dirt);
+            }
+            Step::Settle => {
+                for dirt in state.0.values_mut().filter(|dirt| **dirt & COPIED != 0) {
+                    *dirt |= WRITTEN | UNFENCED;
+                }
+            }
+            Step::Await { id, .. } => self.wait(*id, state),
+            Step::Load { load, .. } => {
+                let needs = self.needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
+                self.out.loads[*load] = pass(needs, state);
+            }
+            Step::Store { store, buffer } => {
+                let needs = self.needs(*buffer, WRITTEN, state);
+                self.out.stores[*store] = pass(needs, state);
+            }
+            Step::Region(region) => *state = deep(|| self.region(*region, std::mem::take(state))),
+            Step::Join { .. } => {}
+        }
+    }
+
+    /// What is needed before an operation that minds `accesses` of a buffer.
+    fn needs(&self, buffer: Buffer, accesses: u64, state: &State) -> Guard {
+        let dirt = state.of(buffer);
+        let fence = dirt & UNFENCED != 0;
+        Guard {
+            fence,
+            barrier: fence || dirt & (accesses | FENCED) != 0,
+        }
+    }
+
+    fn wait(&self, id: usize, state: &mut State) {
+        let Some(phases) = self.phases else { return };
+        for &phase in &phases.bundles.awaits[id] {
+            let age = phases.rings.age_at.get(&(id, phase)).copied().unwrap_or(0);
+            state.add(Item::Ring(phases.rings.of(phase)), age + 1);
+        }
+    }
+
+    /// A phase is opened: its slot is armed, and all its loads come behind.
+    fn open(&mut self, ring: RingId, bundle: usize, state: &mut State) {
+        let Some(phases) = self.phases else { return };
+        let item = Item::Ring(ring);
+        // Who waits for the phase that had the slot before may be as far behind.
+        let waited = state.0.get(&item).copied().unwrap_or(0);
+        let mut guard = Guard {
+            fence: false,
+            barrier: waited >= phases.rings.depth[ring],
+        };
+        for &load in &phases.bundles.bundles[bundle] {
+            let needs = self.needs(self.tree.loads[load].buffer, READ | WRITTEN, state);
+            guard.fence |= needs.fence;
+            guard.barrier |= needs.barrier;
+        }
+        self.out.phases[bundle] = pass(guard, state);
+        if let Some(waited) = state.0.get_mut(&item) {
+            *waited += 1;
+        }
+    }
+
+    fn region(&mut self, id: RegionId, before: State) -> State {
+        let tree = self.tree;
+        let region = &tree.regions[id];
+        let repeats = region.repeats();
+        let mut ends: Vec<Option<State>> = vec![None; region.blocks.len()];
+        let mut starts: Vec<Option<State>> = vec![None; region.blocks.len()];
+        self.loops += usize::from(repeats);
+        let mut worst = State::default();
+        if repeats && self.loops > DEPTH {
+            worst = self.touched(id);
+        }
+        loop {
+            let mut changed = false;
+            for (b, &block) in region.blocks.iter().enumerate() {
+                let mut start = worst.clone();
+                for (_, edge) in region.edges_to(Some(b)) {
+                    match edge.from {
+                        None => start.join(&before),
+                        Some(from) => ends[from].iter().for_each(|end| start.join(end)),
+                    }
+                }
+                if starts[b].as_ref() != Some(&start) {
+                    ends[b] = Some(self.block(block, start.clone()));
+                    starts[b] = Some(start);
+                    changed = true;
+                }
+            }
+            if !changed || !repeats || self.loops > DEPTH {
+                break;
+            }
+        }
+        self.loops -= usize::from(repeats);
+        let mut behind = State::default();
+        for (_, edge) in region.edges_to(None) {
+            match edge.from {
+                None => behind.join(&before),
+                Some(from) => ends[from].iter().for_each(|end| behind.join(end)),
+            }
+        }
+        behind
+    }
+
+    /// All that a region touches, as dirty as it can be.
+    fn touched(&mut self, id: RegionId) -> State {
+        if let Some(known) = &self.touched[id] {
+            return known.clone();
+        }
+        let mut state = State::default();
+        for &block in &self.tree.regions[id].blocks {
+            for step in &self.tree.blocks[block].steps {
+                match step {
+                    Step::Access { buffer, .. } => {
+                        state.add(item(*buffer), READ | WRITTEN | UNFENCED | COPIED);
+                    }
+                    Step::Await { id, .. } => {
+                        if let Some(phases) = self.phases {
+                            let rings = phases.bundles.awaits[*id]
+                                .iter()
+                                .map(|&phase: &Phase| phases.rings.of(phase));
+                            rings.for_each(|ring| state.add(Item::Ring(ring), phases.rings.depth[ring]));
+                        }
+                    }
+                    Step::Region(inner) => {
+                        let inner = deep(|| self.touched(*inner));
+                        state.join(&inner);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.touched[id] = Some(state.clone());
+        state
+    }
+}
+
+fn item(buffer: Buffer) -> Item {
+    match buffer {
+        Buffer::Known(buffer) => Item::Buffer(buffer),
+        Buffer::Any => Item::Any,
+    }
+}
+
+/// What is left dirty behind a guard.
+fn pass(guard: Guard, state: &mut State) -> Guard {
+    if guard.fence {
+        state.fence();
+    }
+    if guard.barrier {
+        state.barrier();
+    }
+    guard
+}

@@ -1,0 +1,343 @@
+//! Phase 1: in which block the phase of each load is opened.
+//!
+//! A phase collects loads. It is opened in a block, takes in loads there and in regions further down the block, and is
+//! awaited after the last of them. The **home** of a load is the outermost block in which its phase can be opened. From
+//! the block it stands in, a load climbs out of a region if within the region
+//!
+//! - nobody awaits its token, nor what that flows into, and
+//! - its token flows to results of the region, together with nothing but tokens of the same kind: other loads that climb
+//!   with it, loads of the outer block, and complete tokens.
+//!
+//! So a load under a condition whose token comes out of the `if` opens its phase outside, where it is armed whether the
+//! condition holds or not; and the loads of a loop that joins their tokens up share one phase. A rotation does not
+//! climb: what it carries around is awaited inside.
+//!
+//! **Notation.** A token is *fresh* if it stands for loads whose home is the block that it is defined in. What flows
+//! together inside a region is a *flow*, which climbs as a whole; tokens of outer blocks that run into it are its *takes*.
+//!
+//! **Cost.** Linear in the size of the tree, and in the depth that loads climb.
+
+use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
+use super::union::Union;
+use crate::program::{Token, deep};
+use std::collections::HashMap;
+
+/// What is known of each token and load.
+pub(super) struct Homes {
+    /// The home of each load.
+    pub home: Vec<BlockId>,
+    /// Where each token is defined.
+    pub defs: Vec<Def>,
+    /// True for tokens that are complete from the start.
+    pub ready: Vec<bool>,
+    /// The loads that the result of a region stands for, if it is fresh.
+    pub loads: HashMap<Token, Vec<LoadId>>,
+    /// The parameters that belong to flows that have climbed.
+    pub inner: Vec<bool>,
+}
+
+/// Where a token is defined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Def {
+    /// The block.
+    pub block: BlockId,
+    /// The step, or 0 for parameters.
+    pub step: usize,
+    /// By what.
+    pub by: By,
+}
+
+/// What defines a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum By {
+    /// Nothing that is known.
+    Nothing,
+    /// A load.
+    Load(LoadId),
+    /// A join.
+    Join,
+    /// The edges to a block.
+    Edges,
+    /// An operation with blocks.
+    Region(RegionId),
+}
+
+/// Finds the homes of all loads.
+pub(super) fn homes(tree: &Tree) -> Homes {
+    let tokens = tree.tokens as usize;
+    let mut climber = Climber {
+        tree,
+        fresh: vec![false; tokens],
+        stuck: vec![false; tokens],
+        links: HashMap::new(),
+        out: Homes {
+            home: vec![0; tree.loads.len()],
+            defs: definitions(tree),
+            ready: vec![false; tokens],
+            loads: HashMap::new(),
+            inner: vec![false; tokens],
+        },
+    };
+    climber.block(0);
+    climber.out
+}
+
+fn definitions(tree: &Tree) -> Vec<Def> {
+    let nothing = Def {
+        block: 0,
+        step: 0,
+        by: By::Nothing,
+    };
+    let mut defs = vec![nothing; tree.tokens as usize];
+    for (b, block) in tree.blocks.iter().enumerate() {
+        let mut define = |token: Token, step, by| {
+            defs[token.0 as usize] = Def { block: b, step, by };
+        };
+        block.params.iter().for_each(|&param| define(param, 0, By::Edges));
+        for (i, step) in block.steps.iter().enumerate() {
+            match step {
+                Step::Load { load, token } => define(*token, i, By::Load(*load)),
+                Step::Join { token, .. } => define(*token, i, By::Join),
+                Step::Region(region) => {
+                    let results = tree.regions[*region].results.iter();
+                    results.for_each(|&result| define(result, i, By::Region(*region)));
+                }
+                _ => {}
+            }
+        }
+    }
+    defs
+}
+
+struct Climber<'t> {
+    tree: &'t Tree,
+    /// True for tokens that are fresh.
+    fresh: Vec<bool>,
+    /// True for tokens that can't leave their block's region.
+    stuck: Vec<bool>,
+    /// What a flow that has climbed out of a region takes from around it, and the results it comes out as.
+    links: HashMap<RegionId, Vec<(Vec<Token>, Vec<Token>)>>,
+    out: Homes,
+}
+
+/// A flow of a region.
+#[derive(Default)]
+struct Flow {
+    stuck: bool,
+    loads: Vec<LoadId>,
+    params: Vec<Token>,
+    takes: Vec<Token>,
+    results: Vec<Token>,
+}
+
+impl Climber<'_> {
+    fn block(&mut self, b: BlockId) {
+        for step in &self.tree.blocks[b].steps {
+            match step {
+                Step::Load { load, token } => {
+                    self.out.home[*load] = b;
+                    self.fresh[token.0 as usize] = true;
+                }
+                Step::Join { token, of } => {
+                    self.out.ready[token.0 as usize] = of.iter().all(|of| self.out.ready[of.0 as usize]);
+                    self.fresh[token.0 as usize] = of.iter().all(|of| self.is_fresh_in(*of, b));
+                }
+                Step::Await { tokens, .. } => {
+                    tokens
+                        .iter()
+                        .for_each(|token| self.stuck[token.0 as usize] = true);
+                }
+                Step::Region(region) => {
+                    deep(|| {
+                        for &inner in &self.tree.regions[*region].blocks {
+                            self.block(inner);
+                        }
+                    });
+                    self.climb(*region);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn def(&self, token: Token) -> Def {
+        self.out.defs[token.0 as usize]
+    }
+
+    fn is_fresh_in(&self, token: Token, block: BlockId) -> bool {
+        let t = token.0 as usize;
+        self.out.ready[t] || (self.fresh[t] && self.def(token).block == block)
+    }
+
+    /// Lets the flows of `region` climb that can.
+    fn climb(&mut self, region: RegionId) {
+        let parent = self.tree.regions[region].parent;
+        let mut links = Vec::new();
+        for flow in self.flows(region) {
+            let takes_fresh = flow.takes.iter().all(|&take| self.is_fresh_in(take, parent));
+            if flow.stuck || flow.loads.is_empty() || flow.results.is_empty() || !takes_fresh {
+                flow.takes
+                    .iter()
+                    .for_each(|take| self.stuck[take.0 as usize] = true);
+                continue;
+            }
+            for &load in &flow.loads {
+                self.out.home[load] = parent;
+            }
+            flow.params
+                .iter()
+                .for_each(|param| self.out.inner[param.0 as usize] = true);
+            let mut loads = flow.loads;
+            flow.takes
+                .iter()
+                .for_each(|&take| self.add_loads(take, &mut loads));
+            loads.sort_unstable();
+            loads.dedup();
+            for &result in &flow.results {
+                self.fresh[result.0 as usize] = true;
+                self.out.loads.insert(result, loads.clone());
+            }
+            links.push((flow.takes, flow.results));
+        }
+        self.links.insert(region, links);
+    }
+
+    /// Adds the loads that a fresh token stands for to `loads`.
+    fn add_loads(&self, token: Token, loads: &mut Vec<LoadId>) {
+        let def = self.def(token);
+        match (def.by, &self.tree.blocks[def.block].steps.get(def.step)) {
+            (By::Load(load), _) => loads.push(load),
+            (By::Region(_), _) => loads.extend(self.out.loads.get(&token).into_iter().flatten()),
+            (By::Join, Some(Step::Join { of, .. })) => {
+                deep(|| of.iter().for_each(|&of| self.add_loads(of, loads)));
+            }
+            _ => {}
+        }
+    }
+
+    /// What flows together among the tokens of the region's own blocks, up to its results.
+    fn flows(&self, region: RegionId) -> Vec<Flow> {
+        let it = &self.tree.regions[region];
+        let mut together = Together::default();
+        for &b in &it.blocks {
+            let block = &self.tree.blocks[b];
+            block.params.iter().for_each(|&param| {
+                together.own(param);
+            });
+            for step in &block.steps {
+                match step {
+                    Step::Load { token, .. } => {
+                        together.own(*token);
+                    }
+                    Step::Join { token, of } => {
+                        let to = together.own(*token);
+                        of.iter()
+                            .for_each(|&of| self.flow(&mut together, it.blocks.as_slice(), of, to));
+                    }
+                    Step::Region(inner) => {
+                        self.tree.regions[*inner].results.iter().for_each(|&result| {
+                            together.own(result);
+                        });
+                        for (takes, results) in self.links.get(inner).into_iter().flatten() {
+                            let to = together.own(results[0]);
+                            for &from in results[1..].iter().chain(takes) {
+                                self.flow(&mut together, &it.blocks, from, to);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for edge in &it.edges {
+            for &(from, to) in &edge.bindings {
+                let to = if edge.to.is_none() {
+                    together.result(to)
+                } else {
+                    together.own(to)
+                };
+                self.flow(&mut together, &it.blocks, from, to);
+            }
+        }
+        self.sort_out(together)
+    }
+
+    /// Notes that `from` flows into the node `to` of a region with the blocks `own`.
+    fn flow(&self, together: &mut Together, own: &[BlockId], from: Token, to: usize) {
+        if self.out.ready[from.0 as usize] {
+            return;
+        }
+        if own.contains(&self.def(from).block) {
+            let from = together.own(from);
+            together.union.unite(from, to);
+        } else {
+            together.takes.push((from, to));
+        }
+    }
+
+    /// The flows of a region, from what flows together.
+    fn sort_out(&self, mut together: Together) -> Vec<Flow> {
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut place = |root: usize, flows: &mut Vec<Flow>| {
+            *places.entry(root).or_insert_with(|| {
+                flows.push(Flow::default());
+                flows.len() - 1
+            })
+        };
+        for (node, &(token, is_result)) in together.nodes.iter().enumerate() {
+            let i = place(together.union.root(node), &mut flows);
+            let flow = &mut flows[i];
+            if is_result {
+                flow.results.push(token);
+                continue;
+            }
+            flow.stuck |= self.stuck[token.0 as usize];
+            match self.def(token).by {
+                By::Load(load) => flow.loads.push(load),
+                By::Edges => flow.params.push(token),
+                By::Region(_) => match self.out.loads.get(&token) {
+                    Some(loads) => flow.loads.extend(loads),
+                    None => flow.stuck = true,
+                },
+                By::Join | By::Nothing => {}
+            }
+        }
+        for (take, node) in together.takes {
+            let i = place(together.union.root(node), &mut flows);
+            flows[i].takes.push(take);
+        }
+        flows
+    }
+}
+
+/// The tokens of a region's own blocks, and its results.
+#[derive(Default)]
+struct Together {
+    /// The tokens; true for the results of the region itself.
+    nodes: Vec<(Token, bool)>,
+    place: HashMap<(Token, bool), usize>,
+    union: Union,
+    /// Tokens from outside, and what they run into.
+    takes: Vec<(Token, usize)>,
+}
+
+impl Together {
+    fn own(&mut self, token: Token) -> usize {
+        self.node(token, false)
+    }
+
+    fn result(&mut self, token: Token) -> usize {
+        self.node(token, true)
+    }
+
+    fn node(&mut self, token: Token, is_result: bool) -> usize {
+        let Self {
+            nodes, place, union, ..
+        } = self;
+        *place.entry((token, is_result)).or_insert_with(|| {
+            nodes.push((token, is_result));
+            union.add()
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! Phase 7: which number of its ring each phase has, where that is known in closed form.
+//!
+//! The arms of a ring are numbered from 0, in the order in which they happen. A number is a **linear** expression
+//! `c + Σ aᵢ·kᵢ + Σ bᵢ·Tᵢ` of the iterations `k` of loops around and the trip counts `T` of loops before, as long as
+//!
+//! - every way through a region arms the ring equally often, and
+//! - what a loop hands around advances by that in each iteration: its value is guessed from the first iteration and
+//!   checked against what the loop hands on.
+//!
+//! All numbers of a ring are known, or the ring is **carried**: the running program counts.
+
+use super::bundles::{Bundles, Phase};
+use super::counts::MANY;
+use super::homes::{By, Homes};
+use super::rings::{RingId, Rings};
+use super::tree::{BlockId, RegionId, Step, Tree, Trips};
+use std::collections::{BTreeMap, HashMap};
+
+/// A number that is made while the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unknown {
+    /// Which iteration of a loop it is, from 0.
+    Iteration(RegionId),
+    /// How often a loop runs.
+    Trips(RegionId),
+}
+
+/// A linear expression.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Linear {
+    /// The constant.
+    pub constant: u64,
+    /// The factors of what is not known.
+    pub factors: BTreeMap<Unknown, u64>,
+}
+
+impl Linear {
+    fn plus(&self, constant: u64) -> Self {
+        Self {
+            constant: self.constant + constant,
+            factors: self.factors.clone(),
+        }
+    }
+
+    fn plus_times(&self, factor: u64, unknown: Unknown) -> Self {
+        let mut sum = self.clone();
+        if factor > 0 {
+            *sum.factors.entry(unknown).or_default() += factor;
+        }
+        sum
+    }
+}
+
+/// The numbers of phases, by ring; `None` for rings that are carried.
+pub(super) struct Numbers {
+    /// Of each bundle, where its phase is opened.
+    pub bundle: Vec<Option<Linear>>,
+    /// Of each variable, where it is defined.
+    pub var: Vec<Option<Linear>>,
+    /// Of each ring, how often it has been armed when everything ends.
+    pub end: Vec<Option<Linear>>,
+    /// True for rings that are carried.
+    pub carried: Vec<bool>,
+}
+
+/// Numbers all phases.
+pub(super) fn numbers(
+    tree: &Tree,
+    homes: &Homes,
+    bundles: &Bundles,
+    rings: &Rings,
+    scope: BlockId,
+) -> Numbers {
+    let mut work = Numberer {
+        tree,
+        homes,
+        rings,
+        bundles,
+        now: vec![Some(Linear::default()); rings.depth.len()],
+        bound: HashMap::new(),
+        out: Numbers {
+            bundle: vec![None; rings.bundle.len()],
+            var: vec![None; bundles.vars.len()],
+            end: Vec::new(),
+            carried: vec![false; rings.depth.len()],
+        },
+    };
+    for (var, bound) in bundles.bound.iter().enumerate() {
+        for &((region, edge), phase) in bound {
+            work.bound.entry((region, edge)).or_default().push((var, phase));
+        }
+    }
+    work.block(scope);
+    work.out.end = work.now.clone();
+    for (ring, end) in work.out.end.iter().enumerate() {
+        work.out.carried[ring] |= end.is_none();
+    }
+    for (bundle, number) in work.out.bundle.iter().enumerate() {
+        work.out.carried[rings.bundle[bundle]] |= number.is_none();
+    }
+    for (var, number) in work.out.var.iter().enumerate() {
+        work.out.carried[rings.var[var]] |= number.is_none();
+    }
+    work.out
+}
+
+struct Numberer<'t> {
+    tree: &'t Tree,
+    homes: &'t Homes,
+    rings: &'t Rings,
+    bundles: &'t Bundles,
+    /// How often each ring has been armed by now.
+    now: Vec<Option<Linear>>,
+    /// What an edge binds.
+    bound: HashMap<(RegionId, usize), Vec<(usize, Option<Phase>)>>,
+    out: Numbers,
+}
+
+impl Numberer<'_> {
+    fn block(&mut self, block: BlockId) {
+        let opened = self.rings.opened.get(&block).cloned().unwrap_or_default();
+        let mut opened = opened.into_iter().peekable();
+        for (i, step) in self.tree.blocks[block].steps.iter().enumerate() {
+            while let Some((_, ring, bundle)) = opened.next_if(|(step, ..)| *step == i) {
+                self.out.bundle[bundle].clone_from(&self.now[ring]);
+                self.now[ring] = self.now[ring].as_ref().map(|now| now.plus(1));
+            }
+            if let Step::Region(region) = step {
+                crate::program::deep(|| self.region(*region));
+            }
+        }
+    }
+
+    fn number(&self, phase: Phase) -> Option<&Linear> {
+        match phase {
+            Phase::Bundle(bundle) => self.out.bundle[bundle].as_ref(),
+            Phase::Var(var) => self.out.var[var].as_ref(),
+        }
+    }
+
+    /// What an edge binds a variable to, if that has a number.
+    fn handed(&self, region: RegionId, edge: usize) -> Vec<(usize, Option<Linear>)> {
+        let bound = self.bound.get(&(region, edge)).into_iter().flatten();
+        bound
+            .map(|&(var, phase)| (var, phase.and_then(|phase| self.number(phase).cloned())))
+            .collect()
+    }
+
+    fn region(&mut self, id: RegionId) {
+        let counted = match self.tree.regions[id].trips {
+            Trips::Constant(_) | Trips::Counted => true,
+            Trips::Free => false,
+        };
+        if counted {
+            self.counted(id);
+        } else {
+            self.free(id);
+        }
+    }
+
+    /// A loop whose iterations are numbered.
+    fn counted(&mut self, id: RegionId) {
+        let region = &self.tree.regions[id];
+        let body = region.blocks[0];
+        let steps: BTreeMap<RingId, Option<u64>> = {
+            let totals = self.rings.counts.totals[body].iter();
+            totals
+                .map(|(&ring, arms)| {
+                    (
+                        ring,
+                        (arms.least == arms.most && arms.most < MANY).then_some(arms.most),
+                    )
+                })
+                .collect()
+        };
+        let before: HashMap<RingId, Option<Linear>> =
+            steps.keys().map(|&ring| (ring, self.now[ring].clone())).collect();
+        let step_of = |ring: RingId| steps.get(&ring).copied().unwrap_or(Some(0));
+        for (&ring, &step) in &steps {
+            let start = before[&ring].as_ref().zip(step);
+            self.now[ring] = start.map(|(start, step)| start.plus_times(step, Unknown::Iteration(id)));
+        }
+        let entries: Vec<(usize, Option<Linear>)> = {
+            let edges = region
+                .edges
+                .iter()
+                .enumerate()
+                .filter(|(_, edge)| edge.from.is_none());
+            edges.flat_map(|(e, _)| self.handed(id, e)).collect()
+        };
+        for (var, first) in &entries {
+            let step = step_of(self.rings.var[*var]);
+            let is_param = !self.is_result(*var);
+            self.out.var[*var] = first
+                .as_ref()
+                .zip(step)
+                .filter(|_| is_param)
+                .map(|(first, step)| first.plus_times(step, Unknown::Iteration(id)));
+        }
+        self.block(body);
+        // What is handed on must be what the next iteration was taken to begin with.
+        let backs: Vec<(usize, Option<Linear>)> = {
+            let edges = region
+                .edges
+                .iter()
+                .enumerate()
+                .filter(|(_, edge)| edge.from.is_some());
+            edges.flat_map(|(e, _)| self.handed(id, e)).collect()
+        };
+        for (var, handed) in backs {
+            let step = step_of(self.rings.var[var]);
+            let first = entries
+                .iter()
+                .find(|(other, _)| *other == var)
+                .and_then(|(_, first)| first.clone());
+            let expected = first
+                .zip(step)
+                .map(|(first, step)| first.plus_times(step, Unknown::Iteration(id)).plus(step));
+            if expected.is_none() || expected != handed {
+                self.lose(var);
+            }
+        }
+        let trips = |start: &Linear, step: u64| match region.trips {
+            Trips::Constant(trips) => start.plus(trips * step),
+            _ => start.plus_times(step, Unknown::Trips(id)),
+        };
+        for (var, first) in &entries {
+            if self.is_result(*var) {
+                let step = step_of(self.rings.var[*var]);
+                let result = first.as_ref().zip(step).map(|(first, step)| trips(first, step));
+                self.out.var[*var] = result.filter(|_| !self.out.carried[self.rings.var[*var]]);
+            }
+        }
+        for (&ring, &step) in &steps {
+            self.now[ring] = before[&ring]
+                .as_ref()
+                .zip(step)
+                .map(|(start, step)| trips(start, step));
+        }
+    }
+
+    fn is_result(&self, var: usize) -> bool {
+        let token = self.bundles.vars[var][0];
+        matches!(self.homes.defs[token.0 as usize].by, By::Region(_))
+    }
+
+    fn lose(&mut self, var: usize) {
+        self.out.var[var] = None;
+        self.out.carried[self.rings.var[var]] = true;
+    }
+
+    /// A region whose blocks are run as the edges say.
+    fn free(&mut self, id: RegionId) {
+        let region = &self.tree.regions[id];
+        let through = self.rings.counts.through[id].clone();
+        let before: Vec<Option<Linear>> = through.keys().map(|&ring| self.now[ring].clone()).collect();
+        let repeats = region.repeats();
+        for (b, &block) in region.blocks.iter().enumerate() {
+            // The arms of blocks before it are not counted: a block that comes behind another one has no number.
+            let known = !repeats && region.edges_to(Some(b)).all(|(_, edge)| edge.from.is_none());
+            for (&ring, before) in through.keys().zip(&before) {
+                self.now[ring] = before.clone().filter(|_| known);
+            }
+            self.bind(id, Some(b));
+            self.block(block);
+        }
+        for ((&ring, arms), before) in through.iter().zip(before) {
+            let equal = !repeats && arms.least == arms.most;
+            self.now[ring] = before.filter(|_| equal).map(|before| before.plus(arms.most));
+        }
+        self.bind(id, None);
+    }
+
+    /// Numbers the variables that the edges to a block of a region, or behind it, bind: if all bind the same number.
+    fn bind(&mut self, id: RegionId, to: Option<usize>) {
+        let edges: Vec<usize> = self.tree.regions[id].edges_to(to).map(|(e, _)| e).collect();
+        let mut found: BTreeMap<usize, Option<Linear>> = BTreeMap::new();
+        for edge in edges {
+            for (var, number) in self.handed(id, edge) {
+                let same = found.entry(var).or_insert_with(|| number.clone());
+                if *same != number {
+                    *same = None;
+                }
+            }
+        }
+        for (var, number) in found {
+            if number.is_none() {
+                self.lose(var);
+            }
+            self.out.var[var] = number;
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The plan: all phases put together.
+
+use super::bundles::{self, Bundles, Phase};
+use super::counts::Counts;
+use super::guards::{self, Guards, Phases};
+use super::homes;
+use super::live;
+use super::numbers::{self, Linear};
+use super::rings::{self, Opened, Places, RingId, Rings};
+use super::sure;
+use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
+use super::union::Union;
+use crate::program::{Token, deep};
+use std::collections::{BTreeSet, HashSet};
+
+/// How loads complete on mbarriers.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Loads whose tokens no ring can follow. If there are any, nothing else is planned: they are to be awaited where
+    /// they are issued, and the rest to be planned anew.
+    pub lost: Vec<LoadId>,
+    /// The block in which the mbarriers are initialised, outside of all loops.
+    pub scope: BlockId,
+    /// Its first and its last step that has to do with loads.
+    pub range: (usize, usize),
+    /// The phases.
+    pub bundles: Vec<Bundle>,
+    /// The tokens that edges bind to one phase or another.
+    pub vars: Vec<Var>,
+    /// The rings.
+    pub rings: Vec<Ring>,
+    /// What each await waits for; phases that were awaited before on every way are left out.
+    pub awaits: Vec<Vec<Phase>>,
+    /// Barriers and fences.
+    pub guards: Guards,
+    /// The barriers of [`Plan::guards`], in order, with numbers as if they were the arms of a ring of their own.
+    pub syncs: Vec<Sync>,
+    /// Returns true if the barriers have no numbers in closed form.
+    pub syncs_carried: bool,
+    /// The rings that are armed in each region.
+    pub armed: Vec<BTreeSet<RingId>>,
+    /// The regions that have barriers.
+    pub synced: Vec<bool>,
+}
+
+/// Loads that share a phase.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// The loads.
+    pub loads: Vec<LoadId>,
+    /// The block that the phase is opened in.
+    pub home: BlockId,
+    /// It is opened right before this step, which has the first load.
+    pub first: usize,
+    /// The step with the last load.
+    pub last: usize,
+    /// How many bytes they have together, if that is the same on every way.
+    pub bytes: Option<u64>,
+    /// The ring.
+    pub ring: RingId,
+    /// The number of the phase, if the ring has numbers.
+    pub number: Option<Linear>,
+}
+
+/// Tokens that edges bind to one phase or another: always to the same.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// The tokens.
+    pub tokens: Vec<Token>,
+    /// The ring.
+    pub ring: RingId,
+    /// The number of the phase where the tokens are defined, if the ring has numbers.
+    pub number: Option<Linear>,
+    /// True if it may be bound to a token that is complete.
+    pub may_be_ready: bool,
+    /// What is bound to it.
+    pub bound: Vec<Handed>,
+}
+
+/// What an edge binds a variable to.
+#[derive(Clone, Copy, Debug)]
+pub struct Handed {
+    /// The region.
+    pub region: RegionId,
+    /// The edge, by its place there.
+    pub edge: usize,
+    /// The phase; `None`: a complete token.
+    pub phase: Option<Phase>,
+}
+
+/// A ring of mbarriers.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// How many.
+    pub depth: u64,
+    /// True if the running program counts its arms: not all numbers are known.
+    pub carried: bool,
+    /// True if each phase is surely waited for; else the slot's last one has to be, before it is armed anew and where
+    /// everything ends.
+    pub sure: bool,
+    /// How often it has been armed at the end of the scope, if that is known.
+    pub end: Option<Linear>,
+}
+
+/// A barrier that a guard needs.
+#[derive(Clone, Debug)]
+pub struct Sync {
+    /// Before a load, rather than before a phase is opened.
+    pub load: bool,
+    /// Which load, or bundle.
+    pub of: usize,
+    /// How many barriers of guards come before it, if that is known.
+    pub number: Option<Linear>,
+}
+
+/// Plans the phases of all loads of a function.
+#[must_use]
+pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
+    let places = Places::new(tree);
+    let homes = homes::homes(tree);
+    let bundles = bundles::bundles(tree, &homes);
+    if !bundles.lost.is_empty() {
+        return lost(bundles.lost);
+    }
+    let mut joined = Union::new(bundles.bundles.len() + bundles.vars.len());
+    let mut rings = rings::rings(tree, &homes, &places, &bundles, &joined);
+    if !rings.lost.is_empty() {
+        return lost(rings.lost);
+    }
+    let mut sure = sure::sure(tree, &homes, &places, &bundles, &rings);
+    if live::share(tree, &homes, &places, &bundles, &rings, &sure, &mut joined) {
+        rings = rings::rings(tree, &homes, &places, &bundles, &joined);
+        sure = sure::sure(tree, &homes, &places, &bundles, &rings);
+    }
+    debug_assert!(
+        rings.lost.is_empty(),
+        "rings that are never live together don't make each other deeper"
+    );
+    let scope = scope(tree, &homes, &places, &bundles);
+    let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
+    let guards = guards::guards(
+        tree,
+        Some(Phases {
+            bundles: &bundles,
+            rings: &rings,
+        }),
+        0,
+        fence_reads,
+    );
+
+    let mut plan = Plan {
+        scope,
+        range: range(tree, &places, &bundles, scope),
+        rings: (0..rings.depth.len())
+            .map(|ring| Ring {
+                depth: rings.depth[ring],
+                carried: numbers.carried[ring],
+                sure: sure[ring],
+                end: numbers.end[ring].clone().filter(|_| !numbers.carried[ring]),
+            })
+            .collect(),
+        armed: rings
+            .counts
+            .through
+            .iter()
+            .map(|rings| rings.keys().copied().collect())
+            .collect(),
+        awaits: without_implied(tree, &bundles),
+        ..Plan::default()
+    };
+    for (b, loads) in bundles.bundles.iter().enumerate() {
+        let home = homes.home[loads[0]];
+        let steps: Vec<usize> = loads
+            .iter()
+            .filter_map(|&load| places.step_in(tree, home, places.load[load]))
+            .collect();
+        let ring = rings.bundle[b];
+        plan.bundles.push(Bundle {
+            home,
+            first: steps.iter().copied().min().unwrap_or(0),
+            last: steps.iter().copied().max().unwrap_or(0),
+            bytes: bytes(tree, home, loads, &places),
+            loads: loads.clone(),
+            ring,
+            number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
+        });
+    }
+    plan.vars = vars(&bundles, &rings, &numbers);
+    number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
+    plan.guards = guards;
+    plan
+}
+
+/// Finds what has to come before each of `stores` stores.
+#[must_use]
+pub fn guard_stores(tree: &Tree, stores: usize, fence_reads: bool) -> Guards {
+    guards::guards(tree, None, stores, fence_reads)
+}
+
+fn lost(lost: Vec<LoadId>) -> Plan {
+    let mut lost = lost;
+    lost.sort_unstable();
+    lost.dedup();
+    Plan {
+        lost,
+        ..Plan::default()
+    }
+}
+
+fn vars(bundles: &Bundles, rings: &Rings, numbers: &numbers::Numbers) -> Vec<Var> {
+    let mut ready: Vec<bool> = bundles
+        .bound
+        .iter()
+        .map(|bound| bound.iter().any(|(_, phase)| phase.is_none()))
+        .collect();
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); ready.len()];
+    for (var, bound) in bundles.bound.iter().enumerate() {
+        for (_, phase) in bound {
+            if let Some(Phase::Var(from)) = phase {
+                next[*from].push(var);
+            }
+        }
+    }
+    let mut work: Vec<usize> = (0..ready.len()).filter(|&var| ready[var]).collect();
+    while let Some(var) = work.pop() {
+        for &to in &next[var] {
+            if !std::mem::replace(&mut ready[to], true) {
+                work.push(to);
+            }
+        }
+    }
+    let vars = bundles.vars.iter().enumerate();
+    vars.map(|(var, tokens)| Var {
+        tokens: tokens.clone(),
+        ring: rings.var[var],
+        number: numbers.var[var]
+            .clone()
+            .filter(|_| !numbers.carried[rings.var[var]]),
+        may_be_ready: ready[var],
+        bound: bundles.bound[var]
+            .iter()
+            .map(|&((region, edge), phase)| Handed { region, edge, phase })
+            .collect(),
+    })
+    .collect()
+}
+
+/// The innermost block outside of all loops that has all loads and awaits.
+fn scope(tree: &Tree, homes: &homes::Homes, places: &Places, bundles: &Bundles) -> BlockId {
+    let awaits = bundles
+        .awaits
+        .iter()
+        .enumerate()
+        .filter(|(_, phases)| !phases.is_empty());
+    let blocks = homes
+        .home
+        .iter()
+        .copied()
+        .chain(awaits.map(|(id, _)| places.awaits[id].0));
+    let mut scope: Option<Vec<BlockId>> = None;
+    for block in blocks {
+        let mut around: Vec<BlockId> =
+            std::iter::successors(Some(block), |&block| tree.outer(block)).collect();
+        around.reverse();
+        scope = Some(match scope {
+            None => around,
+            Some(common) => common
+                .into_iter()
+                .zip(around)
+                .take_while(|(a, b)| a == b)
+                .map(|(a, _)| a)
+                .collect(),
+        });
+    }
+    let common = scope.unwrap_or_default();
+    let inside_loop = common.iter().position(|&block| {
+        tree.blocks[block]
+            .region
+            .is_some_and(|region| tree.regions[region].repeats())
+    });
+    let outside = inside_loop.map_or(common.as_slice(), |first| &common[..first]);
+    outside.last().copied().unwrap_or(0)
+}
+
+/// The first and last step of `scope` that has to do with loads.
+fn range(tree: &Tree, places: &Places, bundles: &Bundles, scope: BlockId) -> (usize, usize) {
+    let awaits = bundles
+        .awaits
+        .iter()
+        .enumerate()
+        .filter(|(_, phases)| !phases.is_empty());
+    let all = places
+        .load
+        .iter()
+        .copied()
+        .chain(awaits.map(|(id, _)| places.awaits[id]));
+    let steps: Vec<usize> = all
+        .filter_map(|place| places.step_in(tree, scope, place))
+        .collect();
+    (
+        steps.iter().copied().min().unwrap_or(0),
+        steps.iter().copied().max().unwrap_or(0),
+    )
+}
+
+/// The bytes of loads from `home` on, if they are the same on every way.
+fn bytes(tree: &Tree, home: BlockId, loads: &[LoadId], places: &Places) -> Option<u64> {
+    let mut sum = 0_u64;
+    for &load in loads {
+        let (mut block, mut times) = (places.load[load].0, 1_u64);
+        while block != home {
+            let region = tree.blocks[block].region?;
+            times = match tree.regions[region].trips {
+                super::tree::Trips::Constant(trips) => times.saturating_mul(trips),
+                _ => return None,
+            };
+            block = tree.regions[region].parent;
+        }
+        sum = sum.saturating_add(times.saturating_mul(tree.loads[load].bytes));
+    }
+    // More than fits in a phase is counted load by load, as they land.
+    (sum <= bundles::MAX_PHASE_BYTES).then_some(sum)
+}
+
+/// The phases of each await, without those that were awaited before on every way.
+fn without_implied(tree: &Tree, bundles: &Bundles) -> Vec<Vec<Phase>> {
+    let mut out = bundles.awaits.clone();
+    implied_in(tree, 0, &mut HashSet::new(), &mut out);
+    out
+}
+
+fn implied_in(tree: &Tree, block: BlockId, known: &mut HashSet<Phase>, awaits: &mut [Vec<Phase>]) {
+    let mut added = Vec::new();
+    for step in &tree.blocks[block].steps {
+        match step {
+            Step::Await { id, .. } => {
+                awaits[*id].retain(|phase| {
+                    known.insert(*phase) && {
+                        added.push(*phase);
+                        true
+                    }
+                });
+            }
+            Step::Region(region) => deep(|| {
+                for &inner in &tree.regions[*region].blocks {
+                    implied_in(tree, inner, known, awaits);
+                }
+            }),
+            _ => {}
+        }
+    }
+    for phase in added {
+        known.remove(&phase);
+    }
+}
+
+/// Numbers the barriers of guards.
+fn number_syncs(
+    tree: &Tree,
+    homes: &homes::Homes,
+    places: &Places,
+    rings: &Rings,
+    guards: &Guards,
+    plan: &mut Plan,
+) {
+    let mut opened = Opened::new();
+    let opens = rings
+        .opened
+        .iter()
+        .flat_map(|(&block, opens)| opens.iter().map(move |&(step, _, bundle)| (block, step, bundle)));
+    for (block, step, bundle) in opens.filter(|&(.., bundle)| guards.phases[bundle].barrier) {
+        opened.entry(block).or_default().push((step, 0, bundle));
+    }
+    let bundles = plan.bundles.len();
+    for (load, guard) in guards.loads.iter().enumerate().filter(|(_, guard)| guard.barrier) {
+        let _ = guard;
+        let (block, step) = places.load[load];
+        opened.entry(block).or_default().push((step, 0, bundles + load));
+    }
+    opened
+        .values_mut()
+        .for_each(|opened| opened.sort_unstable_by_key(|&(step, _, of)| (step, of)));
+    let counts = Counts::new(tree, &opened);
+    plan.synced = counts.through.iter().map(|rings| !rings.is_empty()).collect();
+    let all: Vec<usize> = opened.values().flatten().map(|&(.., of)| of).collect();
+    let of_syncs = Rings {
+        bundle: vec![0; bundles + guards.loads.len()],
+        var: Vec::new(),
+        depth: vec![1],
+        opened,
+        counts,
+        age_at: std::collections::HashMap::new(),
+        lost: Vec::new(),
+    };
+    let numbers = numbers::numbers(tree, homes, &Bundles::default(), &of_syncs, plan.scope);
+    plan.syncs_carried = all.iter().any(|&of| numbers.bundle[of].is_none());
+    plan.syncs = all
+        .into_iter()
+        .map(|of| Sync {
+            load: of >= bundles,
+            of: of.checked_sub(bundles).unwrap_or(of),
+            number: numbers.bundle[of].clone().filter(|_| !plan.syncs_carried),
+        })
+        .collect();
+    plan.syncs.sort_by_key(|sync| (sync.load, sync.of));
+}

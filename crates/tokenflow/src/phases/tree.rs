@@ -1,0 +1,207 @@
+//! The skeleton that phases are planned on: structured control flow with loads, awaits, barriers and accesses.
+//!
+//! A [`Tree`] is made of blocks without branches. A step of a block may be a [`Region`], an operation with blocks of
+//! its own and edges between them, as MLIR's `RegionBranchOpInterface` tells them. Tokens are in SSA form.
+
+use crate::program::Token;
+
+/// A block, by its place in [`Tree::blocks`]; 0 is the function's body.
+pub type BlockId = usize;
+/// A region, by its place in [`Tree::regions`]; one inside of another comes after it.
+pub type RegionId = usize;
+/// A load, by its place in [`Tree::loads`].
+pub type LoadId = usize;
+/// An await, numbered from 0.
+pub type AwaitId = usize;
+
+/// A function body.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// The operations with blocks of their own.
+    pub regions: Vec<Region>,
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// How many tokens there are; they are numbered from 0.
+    pub tokens: u32,
+    /// How many awaits there are.
+    pub awaits: usize,
+    /// How many buffers are told apart; accesses name them by number.
+    pub buffers: usize,
+}
+
+/// A load that completes on an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How many bytes it transfers.
+    pub bytes: u64,
+    /// What it writes.
+    pub buffer: Buffer,
+}
+
+/// Memory of the workgroup.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Buffer {
+    /// A buffer that shares no byte with any other.
+    Known(usize),
+    /// Any of them.
+    Any,
+}
+
+/// A straight line of steps.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// Tokens that the edges to the block bind.
+    pub params: Vec<Token>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// The region that the block is of; `None` for the body.
+    pub region: Option<RegionId>,
+}
+
+/// One step of a block.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A load starts, once all threads are here.
+    Load {
+        /// Which.
+        load: LoadId,
+        /// Complete when the load is.
+        token: Token,
+    },
+    /// Tokens are awaited.
+    Await {
+        /// Which await.
+        id: AwaitId,
+        /// The tokens.
+        tokens: Vec<Token>,
+    },
+    /// A token that is complete when all of `of` are; of none: complete already, or not the business of phases.
+    Join {
+        /// The token.
+        token: Token,
+        /// The others.
+        of: Vec<Token>,
+    },
+    /// An operation with blocks.
+    Region(RegionId),
+    /// All threads of the block meet.
+    Barrier,
+    /// What this thread wrote is handed to the asynchronous proxy.
+    Fence,
+    /// Threads wait for copies of their own, which have written by now.
+    Settle,
+    /// Threads access memory through the generic proxy.
+    Access {
+        /// What.
+        buffer: Buffer,
+        /// How.
+        kind: AccessKind,
+    },
+    /// A store starts, once all threads are here; it reads through the asynchronous proxy.
+    Store {
+        /// Which, numbered from 0.
+        store: usize,
+        /// What it reads.
+        buffer: Buffer,
+    },
+}
+
+/// How threads access memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// They read.
+    Read,
+    /// They write, and may read.
+    Write,
+    /// They start copies, which write any time until they are waited for.
+    Copy,
+}
+
+/// An operation with blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// The block it stands in.
+    pub parent: BlockId,
+    /// Its blocks, single ones each.
+    pub blocks: Vec<BlockId>,
+    /// Where control may go.
+    pub edges: Vec<Edge>,
+    /// Its token results.
+    pub results: Vec<Token>,
+    /// How often its blocks run.
+    pub trips: Trips,
+}
+
+/// How often the blocks of a region run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Trips {
+    /// As the edges say; some way around may be run any number of times.
+    #[default]
+    Free,
+    /// It is a loop of one block, whose iterations are numbered from 0 by the program, and these many are run.
+    Constant(u64),
+    /// The same, with a number that only the running program knows.
+    Counted,
+}
+
+/// A way from one block of a region to another one.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// From the end of this block of the region, or `None`: from where the region is entered.
+    pub from: Option<usize>,
+    /// To the start of this block of the region, or `None`: behind the region.
+    pub to: Option<usize>,
+    /// Which token is bound to which.
+    pub bindings: Vec<(Token, Token)>,
+}
+
+impl Tree {
+    /// Returns a new token.
+    pub fn token(&mut self) -> Token {
+        self.tokens += 1;
+        Token(self.tokens - 1)
+    }
+
+    /// The block around `block`.
+    #[must_use]
+    pub fn outer(&self, block: BlockId) -> Option<BlockId> {
+        Some(self.regions[self.blocks[block].region?].parent)
+    }
+}
+
+impl Region {
+    /// Returns true if a block of the region may run more than once.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        match self.trips {
+            Trips::Constant(trips) => trips > 1,
+            Trips::Counted => true,
+            Trips::Free => self.has_cycle(),
+        }
+    }
+
+    fn has_cycle(&self) -> bool {
+        // Takes away blocks that nothing leads to any more; what is left goes around.
+        let mut left: Vec<bool> = vec![true; self.blocks.len()];
+        loop {
+            let reached = |block: usize| {
+                let into = |edge: &&Edge| edge.to == Some(block) && edge.from.is_some_and(|from| left[from]);
+                self.edges.iter().find(into).is_some()
+            };
+            let Some(gone) = (0..left.len()).find(|&block| left[block] && !reached(block)) else {
+                return left.contains(&true);
+            };
+            left[gone] = false;
+        }
+    }
+
+    /// The edges into a block of the region, or behind it.
+    pub fn edges_to(&self, to: Option<usize>) -> impl Iterator<Item = (usize, &Edge)> {
+        self.edges
+            .iter()
+            .enumerate()
+            .filter(move |(_, edge)| edge.to == to)
+    }
+}

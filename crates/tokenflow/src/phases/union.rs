@@ -1,0 +1,37 @@
+//! Sets that grow together.
+
+/// Disjoint sets of the numbers from 0 on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Union {
+    parent: Vec<usize>,
+}
+
+impl Union {
+    /// So many sets of one.
+    pub fn new(n: usize) -> Self {
+        Self {
+            parent: (0..n).collect(),
+        }
+    }
+
+    /// Adds a set of one, and returns what is in it.
+    pub fn add(&mut self) -> usize {
+        self.parent.push(self.parent.len());
+        self.parent.len() - 1
+    }
+
+    /// The number that stands for the set of `i`.
+    pub fn root(&mut self, mut i: usize) -> usize {
+        while self.parent[i] != i {
+            self.parent[i] = self.parent[self.parent[i]];
+            i = self.parent[i];
+        }
+        i
+    }
+
+    /// Makes one set of two; the smaller root stands for it.
+    pub fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b)] = a.min(b);
+    }
+}
