@@ -113,7 +113,7 @@ gpu.module @reports {
   // Thread 0 arms the next phase as soon as it has seen the first. Thread 1 may look when that one is complete, too.
   // BEHIND: error: nvgpu.mbarrier.try_wait.parity: waits for phase 0 of number 0 of {{.*}}, and nothing keeps phase 1 from being complete before: the parity then says that it is not
   // BEHIND-NEXT: this: thread 1 of block 0
-  // BEHIND-NEXT: against: gpux.bulk_load at
+  // BEHIND-NEXT: against: nvgpu.mbarrier.arrive.expect_tx at
   gpu.func @two_phases_behind(%x: memref<64xf16>) workgroup(%buf: !line, %other: !line) kernel
       attributes {known_block_size = array<i32: 2, 1, 1>} {
     %c1 = arith.constant 1 : index

@@ -41,7 +41,7 @@ pub enum Argument {
     },
     /// The buffer of another argument, given before or after.
     Shared {
-        /// Its sizes; those of the type where this is empty.
+        /// Its sizes; those of the type where this is empty, or of the other argument.
         sizes: Vec<i64>,
         /// Which argument.
         of: usize,
@@ -86,8 +86,8 @@ pub fn arguments(
     for (index, param) in params.iter().enumerate() {
         if let Some(Argument::Shared { sizes, of }) = given(index) {
             let owner = match values.get(*of) {
-                Some(Value::View(view)) => view.buffer,
-                Some(Value::Tensor(tensor)) => tensor.view.buffer,
+                Some(Value::View(view)) => &**view,
+                Some(Value::Tensor(tensor)) => &tensor.view,
                 _ => {
                     let message = format!("argument {of} has no buffer of its own to share");
                     return Err(Mismatch { index, message });
@@ -99,12 +99,19 @@ pub fn arguments(
     Ok(values)
 }
 
-/// A view of a buffer that is there.
-fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: BufferId) -> Result<Value, String> {
-    if matches!(kind, ParamKind::Number(_)) {
-        return Err("the parameter is a number".into());
-    }
+/// A view of a buffer that is there. A tensor whose sizes are not given has those of the owner, if they can be.
+fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Result<Value, String> {
+    let rank = match kind {
+        ParamKind::Tensor(shape) => shape.sizes.len(),
+        _ => 0,
+    };
+    let asked = if asked.is_empty() && owner.sizes.len() == rank {
+        &owner.sizes
+    } else {
+        asked
+    };
     let mut view = layout(kind, asked)?;
+    let owner = owner.buffer;
     view.buffer = owner;
     let start = usize::try_from(view.element(view.offset).offset).unwrap_or(usize::MAX);
     let end = view.span_bytes().and_then(|bytes| start.checked_add(bytes));

@@ -48,7 +48,7 @@ pub(super) struct Live {
     seen: BTreeMap<u32, u64>,
     /// The last use by each thread.
     uses: BTreeMap<u32, Actor>,
-    /// What was done last for its phase.
+    /// What was done last for its phase, but for the loads.
     armed: Spot,
     /// True if something is wrong with its phases, and was reported.
     broken: bool,
@@ -259,7 +259,6 @@ impl Machine<'_> {
         let actor = self.actor(t);
         let Some(live) = self.get(key) else { return };
         let mut waits = std::mem::take(&mut live.waits);
-        live.armed = actor.spot;
         waits.retain(|wait| self.memory.unordered(*wait, actor));
         if let Some(live) = self.get(key) {
             live.waits = waits;
@@ -268,14 +267,15 @@ impl Machine<'_> {
 
     /// Thread `t` arrives. Returns the number of the phase.
     fn arrive(&mut self, t: usize, key: Key, bytes: i64) -> u64 {
-        let thread = self.spot(t).thread;
+        let spot = self.spot(t);
         self.live(t, key);
         self.overrun(t, key, true);
         self.behind_waits(t, key);
-        let clock = self.memory.release(thread);
+        let clock = self.memory.release(spot.thread);
         let Some(live) = self.get(key) else { return 0 };
         live.pending -= 1;
         live.tx += bytes;
+        live.armed = spot;
         crate::memory::join(&mut live.arriving, &clock);
         let phase = live.phase;
         if live.pending == 0 && live.tx == 0 && live.flights.is_empty() {
@@ -287,8 +287,10 @@ impl Machine<'_> {
     fn expect(&mut self, t: usize, key: Key, bytes: i64) {
         self.live(t, key);
         self.overrun(t, key, false);
+        let spot = self.spot(t);
         if let Some(live) = self.get(key) {
             live.tx += bytes;
+            live.armed = spot;
         }
     }
 
