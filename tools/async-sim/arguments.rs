@@ -26,7 +26,8 @@ pub struct Options {
     /// How many threads a block has; else what the kernel says, or one.
     #[arg(long, value_parser = dimensions)]
     pub block: Option<[u32; 3]>,
-    /// An argument, by position: INDEX=VALUE, where VALUE is a number, or [SIZExSIZE…:]random, ramp, zero or a .npy file.
+    /// An argument, by position: INDEX=VALUE, where VALUE is a number, or [SIZExSIZE…:]random, ramp, zero, a .npy file, or
+    /// @OTHER for the buffer of another argument.
     #[arg(long = "arg", value_name = "INDEX=VALUE")]
     pub args: Vec<Assignment>,
     /// How many bytes of dynamic workgroup memory there are.
@@ -44,6 +45,9 @@ pub struct Options {
     /// The most instructions that one thread runs.
     #[arg(long, default_value_t = 1 << 24)]
     pub budget: u64,
+    /// Asks for a proxy fence between a read and a bulk copy to the same workgroup memory, too.
+    #[arg(long)]
+    pub strict_proxies: bool,
     /// Prints the buffers of the arguments afterwards.
     #[arg(long, conflicts_with = "json")]
     pub print: bool,
@@ -194,6 +198,10 @@ fn argument(text: &str) -> Result<Argument> {
         }
         None => (Vec::new(), text),
     };
+    if let Some(of) = fill.strip_prefix('@') {
+        let of = of.parse().context("@ is followed by the number of another argument")?;
+        return Ok(Argument::Shared { sizes, of });
+    }
     let fill = match fill {
         "random" => Fill::Random,
         "ramp" => Fill::Ramp,
@@ -204,7 +212,7 @@ fn argument(text: &str) -> Result<Argument> {
         {
             return npy::read(Path::new(path));
         }
-        other => bail!("'{other}' is no number, none of random, ramp and zero, and no .npy file"),
+        other => bail!("'{other}' is no number, none of random, ramp and zero, no .npy file and no @OTHER"),
     };
     Ok(Argument::Buffer { sizes, fill })
 }

@@ -105,6 +105,7 @@ impl<'a> Runs<'a> {
             matches!(
                 op,
                 Op::Barrier
+                    | Op::Elect { .. }
                     | Op::Id {
                         id: Id::Thread | Id::Lane | Id::Subgroup | Id::Global,
                         ..
@@ -187,6 +188,9 @@ impl<'a> Runs<'a> {
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
         let Launch { grid, block, .. } = self.launch;
         let mut memory = Memory::new(adversary, block.iter().product());
+        if self.options.strict_proxies {
+            memory.use_strict_proxies();
+        }
         let arguments =
             inputs::arguments(&mut memory, &self.code.params, &self.arguments, self.options.seed)?;
         let mut machine = Machine::new(self.code, self.launch.clone(), memory);
@@ -317,11 +321,13 @@ impl Outcome {
         self.arguments
             .iter()
             .enumerate()
-            .filter_map(|(i, value)| match value {
-                Value::View(view) => {
-                    Some((i, (&**view, self.buffers[view.buffer.0 as usize].data.as_slice())))
-                }
-                _ => None,
+            .filter_map(|(i, value)| {
+                let view = match value {
+                    Value::View(view) => &**view,
+                    Value::Tensor(tensor) => &tensor.view,
+                    _ => return None,
+                };
+                Some((i, (view, self.buffers[view.buffer.0 as usize].data.as_slice())))
             })
     }
 }

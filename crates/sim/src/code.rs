@@ -1,6 +1,9 @@
 //! A kernel as the interpreter runs it: structured control flow is flattened to jumps, SSA values are registers of a
 //! thread, calls are inlined.
 
+mod bulk;
+
+pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
 use std::rc::Rc;
@@ -83,6 +86,8 @@ pub enum ParamKind {
         /// True if it lies in workgroup memory.
         workgroup: bool,
     },
+    /// A descriptor of a tensor; its sizes are up to the launch.
+    Tensor(Rc<crate::value::Tile>),
 }
 
 impl ParamKind {
@@ -524,6 +529,28 @@ pub enum Op {
     },
     /// Issues a copy.
     Copy(Copy),
+    /// Issues a bulk copy, or does so for all threads of the block.
+    Bulk(Box<Bulk>),
+    /// Makes a descriptor of a tensor.
+    Describe(Box<Describe>),
+    /// Does something with an mbarrier.
+    MBarrier {
+        /// Which.
+        slot: Slot,
+        /// What.
+        does: MBarrierOp,
+    },
+    /// `nvvm.fence.mbarrier.init`
+    FenceInit,
+    /// `nvvm.fence.proxy` between the generic and the asynchronous proxy
+    FenceProxy,
+    /// True in one thread.
+    Elect {
+        /// Where to.
+        to: Reg,
+        /// Of which threads.
+        of: Elect,
+    },
     /// Closes the open group of a queue.
     Commit {
         /// Which queue.

@@ -3,7 +3,7 @@
 use crate::code::{Param, ParamKind};
 use crate::memory::{Memory, Space};
 use crate::scalar::from_f64;
-use crate::value::{BufferId, Elem, Value, View, row_by_row};
+use crate::value::{BufferId, Elem, Tensor, Value, View, row_by_row};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -39,6 +39,13 @@ pub enum Argument {
         /// What is in it.
         fill: Fill,
     },
+    /// The buffer of another argument, given before or after.
+    Shared {
+        /// Its sizes; those of the type where this is empty, or of the other argument.
+        sizes: Vec<i64>,
+        /// Which argument.
+        of: usize,
+    },
 }
 
 /// An argument that does not fit its parameter.
@@ -53,6 +60,8 @@ pub struct Mismatch {
 
 /// Where the buffers of the parameters begin: rows of this many bytes are what an allocation aligns to.
 const ALIGN: u32 = 256;
+/// The same for workgroup memory: what a swizzle of 128 bytes repeats after.
+const WORKGROUP_ALIGN: u32 = 1024;
 
 /// Makes the values of parameters, and their buffers.
 ///
@@ -65,15 +74,62 @@ pub fn arguments(
     given: &[Option<Argument>],
     seed: u64,
 ) -> Result<Vec<Value>, Mismatch> {
-    let nothing = None;
-    params
-        .iter()
-        .enumerate()
-        .map(|(index, param)| {
-            let given = given.get(index).unwrap_or(&nothing).as_ref();
-            argument(memory, (index, seed), param, given).map_err(|message| Mismatch { index, message })
-        })
-        .collect()
+    let given = |index: usize| given.get(index).and_then(Option::as_ref);
+    let fails = |index: usize| move |message: String| Mismatch { index, message };
+    let mut values = vec![Value::Poison; params.len()];
+    for (index, param) in params.iter().enumerate() {
+        if !matches!(given(index), Some(Argument::Shared { .. })) {
+            values[index] = argument(memory, (index, seed), param, given(index)).map_err(fails(index))?;
+        }
+    }
+    // These look at what is there now.
+    for (index, param) in params.iter().enumerate() {
+        if let Some(Argument::Shared { sizes, of }) = given(index) {
+            let owner = match values.get(*of) {
+                Some(Value::View(view)) => &**view,
+                Some(Value::Tensor(tensor)) => &tensor.view,
+                _ => {
+                    let message = format!("argument {of} has no buffer of its own to share");
+                    return Err(Mismatch { index, message });
+                }
+            };
+            values[index] = shared(memory, &param.kind, sizes, owner).map_err(fails(index))?;
+        }
+    }
+    Ok(values)
+}
+
+/// A view of a buffer that is there. A tensor whose sizes are not given has those of the owner, if they can be.
+fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Result<Value, String> {
+    let rank = match kind {
+        ParamKind::Tensor(shape) => shape.sizes.len(),
+        _ => 0,
+    };
+    let asked = if asked.is_empty() && owner.sizes.len() == rank {
+        &owner.sizes
+    } else {
+        asked
+    };
+    let mut view = layout(kind, asked)?;
+    let owner = owner.buffer;
+    view.buffer = owner;
+    let start = usize::try_from(view.element(view.offset).offset).unwrap_or(usize::MAX);
+    let end = view.span_bytes().and_then(|bytes| start.checked_add(bytes));
+    let has = memory.buffer(owner).data.len();
+    if end.is_none_or(|end| end > has) {
+        return Err(format!("the buffer that it shares has {has} bytes, which is too few"));
+    }
+    Ok(value_of(kind, view))
+}
+
+fn value_of(kind: &ParamKind, view: View) -> Value {
+    match kind {
+        ParamKind::Tensor(shape) => Value::Tensor(Rc::new(Tensor {
+            view,
+            shape: Rc::clone(shape),
+        })),
+        _ => Value::View(Rc::new(view)),
+    }
 }
 
 fn argument(
@@ -84,15 +140,12 @@ fn argument(
 ) -> Result<Value, String> {
     match (&param.kind, given) {
         (ParamKind::Number(elem), given) => value(*elem, given),
-        (ParamKind::MemRef { .. }, Some(Argument::Number(_) | Argument::Integer(_))) => {
-            Err("the parameter is a buffer".into())
-        }
-        (ParamKind::MemRef { .. }, None) => {
-            let (sizes, fill) = (Vec::new(), Fill::Random);
-            buffer(memory, (index, seed), &param.kind, (&sizes, &fill))
-        }
-        (ParamKind::MemRef { .. }, Some(Argument::Buffer { sizes, fill })) => {
+        (_, None) => buffer(memory, (index, seed), &param.kind, (&[], &Fill::Random)),
+        (_, Some(Argument::Buffer { sizes, fill })) => {
             buffer(memory, (index, seed), &param.kind, (sizes, fill))
+        }
+        (_, Some(Argument::Number(_) | Argument::Integer(_) | Argument::Shared { .. })) => {
+            Err("the parameter is a buffer".into())
         }
     }
 }
@@ -109,7 +162,39 @@ fn value(elem: Elem, given: Option<&Argument>) -> Result<Value, String> {
         #[allow(clippy::cast_precision_loss)] // Rounded to the type.
         (_, Some(Argument::Integer(value))) => Ok(Value::Bits(number(elem, *value as f64))),
         (_, Some(Argument::Number(value))) => Ok(Value::Bits(number(elem, *value))),
-        (_, Some(Argument::Buffer { .. })) => Err("the parameter is a number".into()),
+        (_, Some(Argument::Buffer { .. } | Argument::Shared { .. })) => {
+            Err("the parameter is a number".into())
+        }
+    }
+}
+
+/// What a parameter shows of its buffer; those who call this say which that is.
+fn layout(kind: &ParamKind, asked: &[i64]) -> Result<View, String> {
+    let view = |sizes: Vec<i64>, strides: Option<&Vec<i64>>, offset, elem, lanes| View {
+        buffer: BufferId(0),
+        base: 0,
+        offset,
+        strides: strides.cloned().unwrap_or_else(|| row_by_row(&sizes)),
+        sizes,
+        elem,
+        lanes,
+    };
+    match kind {
+        ParamKind::Number(_) => Err("the parameter is a number".into()),
+        ParamKind::MemRef {
+            sizes,
+            strides,
+            offset,
+            elem,
+            lanes,
+            ..
+        } => Ok(view(fit(sizes, asked)?, strides.as_ref(), *offset, *elem, *lanes)),
+        // The type says what a box is; nothing given, the tensor is one.
+        ParamKind::Tensor(shape) if asked.is_empty() => Ok(view(shape.sizes.clone(), None, 0, shape.elem, 1)),
+        ParamKind::Tensor(shape) => {
+            let open = vec![None; shape.sizes.len()];
+            Ok(view(fit(&open, asked)?, None, 0, shape.elem, 1))
+        }
     }
 }
 
@@ -119,28 +204,8 @@ fn buffer(
     kind: &ParamKind,
     (asked, fill): (&[i64], &Fill),
 ) -> Result<Value, String> {
-    let ParamKind::MemRef {
-        sizes,
-        strides,
-        offset,
-        elem,
-        lanes,
-        workgroup,
-    } = kind
-    else {
-        return Err("the parameter is a number".into());
-    };
-    let sizes = fit(sizes, asked)?;
-    let strides = strides.clone().unwrap_or_else(|| row_by_row(&sizes));
-    let mut view = View {
-        buffer: BufferId(0),
-        base: 0,
-        offset: *offset,
-        sizes,
-        strides,
-        elem: *elem,
-        lanes: *lanes,
-    };
+    let mut view = layout(kind, asked)?;
+    let workgroup = matches!(kind, ParamKind::MemRef { workgroup: true, .. });
     if view.strides.iter().any(|&stride| stride < 0) || view.offset < 0 {
         return Err("the interpreter makes up no buffers that are laid out backwards".into());
     }
@@ -148,7 +213,7 @@ fn buffer(
     let span = view.span_bytes().map(|bytes| bytes.saturating_add(before));
     let span = span.filter(|bytes| memory.has_room(*bytes));
     let span = span.ok_or("no buffers are that large here")?;
-    let space = if *workgroup {
+    let space = if workgroup {
         Space::Workgroup
     } else {
         Space::Global
@@ -156,10 +221,12 @@ fn buffer(
     let (name, array) = (format!("argument {index}"), view.array());
     let data = match fill {
         Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
-        fill => made_up(*elem, span / elem.bytes(), fill, seed.wrapping_add(index as u64)),
+        fill => made_up(view.elem, span / view.elem.bytes(), fill, seed.wrapping_add(index as u64)),
     };
-    view.buffer = memory.add(name, space, ALIGN, data, array);
-    Ok(Value::View(Rc::new(view)))
+    // Tiles of workgroup memory are swizzled by their addresses.
+    let align = if workgroup { WORKGROUP_ALIGN } else { ALIGN };
+    view.buffer = memory.add(name, space, align, data, array);
+    Ok(value_of(kind, view))
 }
 
 /// The sizes of a buffer: those asked for must agree with those of the type.

@@ -6,7 +6,9 @@
 //! order in which threads run between barriers, so they run one after the other.
 
 mod access;
+mod bulk;
 mod compute;
+mod mbarriers;
 mod queues;
 mod registers;
 mod stop;
@@ -14,16 +16,17 @@ mod vectors;
 mod views;
 mod warp;
 
+use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
-use crate::code::{Code, Id, Init, Instr, Op, ParamKind, Place, Queue, Reg};
+use crate::code::{Code, Elect, Id, Init, Instr, MBarrierOp, Op, ParamKind, Place, Queue, Reg};
 use crate::memory::{Actor, Memory, Moment, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
 use crate::timeline::{At, Recorder};
-use crate::value::{BufferId, CopyId, Pointer, Value, View};
+use crate::value::{BufferId, CopyId, Pending, Pointer, Value, View};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
@@ -58,6 +61,10 @@ enum State {
     Running,
     Barrier,
     Warp,
+    /// At a copy of the whole block.
+    Block,
+    /// For the phase of an mbarrier.
+    MBarrier,
     Done,
 }
 
@@ -105,6 +112,10 @@ pub struct Machine<'c> {
     /// The buffers of its threads.
     private: Vec<BufferId>,
     era: NonZeroU32,
+    /// The mbarriers of the block.
+    mbarriers: BTreeMap<Key, MBarrier>,
+    /// The copies of the block that more than one thread waits for, and whether they have tokens.
+    bulk: Vec<(CopyId, bool)>,
     /// Copies that were in flight when a value of their region was used, and the region.
     early: RefCell<Vec<(CopyId, Place)>>,
 }
@@ -127,6 +138,8 @@ impl<'c> Machine<'c> {
             first_thread: 0,
             private: Vec::new(),
             era: NonZeroU32::MIN,
+            mbarriers: BTreeMap::new(),
+            bulk: Vec::new(),
             early: RefCell::default(),
         }
     }
@@ -153,6 +166,12 @@ impl<'c> Machine<'c> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
+        let arrives = |instr: &Instr| {
+            matches!(instr.op, Op::MBarrier { does: MBarrierOp::Arrive { .. }, .. })
+        };
+        if self.code.instrs.iter().any(arrives) {
+            self.memory.use_clocks();
+        }
         let mut done = 0;
         for bz in 0..z {
             for by in 0..y {
@@ -230,16 +249,20 @@ impl<'c> Machine<'c> {
             })
             .collect();
         self.next_era();
-        while self.threads.iter().any(|thread| thread.state != State::Done) {
+        let mut stuck = false;
+        while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
             for t in 0..self.threads.len() {
                 self.run_thread(t)?;
                 each(self.steps);
             }
-            if !self.warps()? && !self.pass_barrier() {
-                break;
-            }
+            stuck = !(self.warps()? || self.wake()? || self.block_wide()? || self.pass_barrier());
         }
-        self.drain();
+        // Where threads have not come to their end, nothing is missing there.
+        if self.threads.iter().all(|thread| thread.state == State::Done) {
+            self.drain();
+            self.drain_bulk();
+            self.drain_mbarriers();
+        }
         self.memory.forget_barriers();
         own.append(&mut self.private);
         for id in own {
@@ -345,6 +368,7 @@ impl<'c> Machine<'c> {
     }
 
     fn next_era(&mut self) {
+        self.memory.block_barrier();
         self.era = self.era.saturating_add(1);
     }
 
@@ -366,24 +390,20 @@ impl<'c> Machine<'c> {
     }
 
     fn moment(&self, t: usize) -> Moment {
-        Moment {
-            era: self.era,
-            warp: self.memory.warp_barriers(self.spot(t).thread),
-        }
+        self.memory.moment(self.spot(t).thread, self.era)
     }
 
     fn actor(&self, t: usize) -> Actor {
-        Actor {
-            spot: self.spot(t),
-            moment: self.moment(t),
-            atomic: false,
-        }
+        Actor::plain(self.spot(t), self.moment(t))
     }
 
     /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
     fn pass_barrier(&mut self) -> bool {
+        if self.deadlock() {
+            return false;
+        }
         let waiting: Vec<usize> = (0..self.threads.len())
-            .filter(|&t| self.threads[t].state == State::Barrier)
+            .filter(|&t| matches!(self.threads[t].state, State::Barrier | State::Block))
             .collect();
         let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
         if let Some(t) = stuck {
@@ -405,9 +425,12 @@ impl<'c> Machine<'c> {
             let ended = self.threads[other].state == State::Done;
             self.settle(other);
             let (at, other) = (self.spot(first), self.spot(other));
-            self.memory
-                .reports
-                .problem(Problem::divergent_barrier(at, other, ended));
+            let problem = if self.code.instrs[self.threads[first].pc].op.is_block_wide() {
+                Problem::divergent_copy(at, other, ended)
+            } else {
+                Problem::divergent_barrier(at, other, ended)
+            };
+            self.memory.reports.problem(problem);
             return false;
         }
         let spot = self.spot(first);
@@ -418,6 +441,10 @@ impl<'c> Machine<'c> {
             self.note_step(t, Kind::Barrier, None);
             self.threads[t].state = State::Running;
             self.threads[t].pc += 1;
+        }
+        let threads = self.first_thread..self.first_thread + self.launch.block.iter().product::<u32>();
+        if let Some(trace) = &mut self.trace {
+            trace.spread(threads);
         }
         self.next_era();
         true
@@ -430,10 +457,8 @@ impl<'c> Machine<'c> {
             for (queue, id, committed) in queues.left() {
                 let spot = self.memory.issuer(id);
                 // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
-                let done = match queue {
-                    Queue::Bulk => self.memory.is_source_free(id),
-                    Queue::CpAsync | Queue::Wgmma => self.memory.is_complete(id),
-                };
+                let source = queue == Queue::Bulk;
+                let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
                     let copy = &self.code.instrs[spot.instr as usize];
                     let has_token = matches!(&copy.op, Op::Copy(copy) if copy.token.is_some())
@@ -481,6 +506,22 @@ impl<'c> Machine<'c> {
             Op::Count { depth, start } => self.count(t, *depth, *start),
             Op::Return => return Ok(Next::Waits(State::Done)),
             Op::Barrier => return Ok(Next::Waits(State::Barrier)),
+            Op::Bulk(bulk) if bulk.completion.is_block_wide() => return Ok(Next::Waits(State::Block)),
+            Op::Bulk(bulk) => self.issue_bulk(t, bulk)?,
+            Op::Describe(describe) => self.describe(t, describe)?,
+            Op::MBarrier { slot, does } => return self.mbarrier(t, *slot, *does),
+            Op::FenceInit => self.fence_init(t),
+            Op::FenceProxy => {
+                let moment = self.moment(t);
+                self.memory.fence(self.spot(t).thread, moment);
+            }
+            Op::Elect { to, of } => {
+                let elected = match of {
+                    Elect::Block => t == 0,
+                    Elect::Warp(mask) => self.elected(t, *mask)?,
+                };
+                self.set(t, *to, Value::flag(elected));
+            }
             Op::Shuffle { .. }
             | Op::WarpReduce { .. }
             | Op::LdMatrix { .. }
@@ -506,6 +547,12 @@ impl<'c> Machine<'c> {
             other => self.compute(t, other)?,
         }
         Ok(Next::Goes)
+    }
+
+    /// Returns true if a thread has the lowest lane of a mask, or of its warp.
+    fn elected(&self, t: usize, mask: Option<Reg>) -> Result<bool, Reason> {
+        let mask = mask.map_or(Ok(u64::MAX), |mask| self.bits(t, mask))?;
+        Ok(mask.trailing_zeros() as usize == t % WARP)
     }
 
     fn count(&mut self, t: usize, depth: u32, start: bool) {

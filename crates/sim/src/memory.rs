@@ -8,14 +8,19 @@
 //! Threads are ordered by barriers alone, see [`Order::unordered`]: two accesses to a byte by different threads with no
 //! barrier between are a race if one of them writes.
 
+mod copies;
+mod order;
 mod shadow;
 
-pub use self::shadow::{Actor, Array, Buffer, Moment, Order, Space};
-use self::shadow::{Cell, PAGE, Recent};
+use self::copies::Copy;
+pub use self::copies::{Piece, Transfer};
+pub use self::order::{Clock, Moment, Order, join};
+pub use self::shadow::{Actor, Array, Buffer, Kind, Space};
+use self::shadow::{PAGE, Recent};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
-use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
 const MAX_BYTES: usize = 1 << 30;
@@ -59,24 +64,6 @@ pub enum Fault {
     },
 }
 
-/// An asynchronous copy.
-struct Copy {
-    actor: Actor,
-    source: Pointer,
-    destination: Pointer,
-    /// How many bytes are read, and how many written; the rest is zero.
-    read: usize,
-    written: usize,
-    /// What was read, where that was before the source changed.
-    taken: Option<Vec<u8>>,
-    landed: bool,
-    /// The thread knows that the source was read.
-    source_free: bool,
-    complete: bool,
-    /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
-    asked: [u64; 2],
-}
-
 /// All buffers, and the copies between them.
 pub struct Memory {
     buffers: Vec<Buffer>,
@@ -94,6 +81,7 @@ pub struct Memory {
     /// The copies whose destination was read, where that is watched; each only once in a row.
     pub seen: Vec<CopyId>,
     watched: bool,
+    strict_proxies: bool,
 }
 
 impl Memory {
@@ -107,13 +95,11 @@ impl Memory {
             access: 0,
             adversary,
             asked: false,
-            order: Order {
-                threads_per_block,
-                masks: HashMap::new(),
-            },
+            order: Order::new(threads_per_block),
             reports: Reports::default(),
             seen: Vec::new(),
             watched: false,
+            strict_proxies: false,
         }
     }
 
@@ -234,130 +220,62 @@ impl Memory {
         Ok(())
     }
 
-    /// Issues an asynchronous copy of `written` bytes, of which `read` come from the source and the rest are zero.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are not there, or not aligned to `align`.
-    pub fn issue(
-        &mut self,
-        actor: Actor,
-        (source, destination): (Pointer, Pointer),
-        (read, written): (usize, usize),
-        align: usize,
-    ) -> Result<CopyId, Fault> {
-        let to = self.check(destination, written, align)?;
-        self.access += 1;
-        let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
-        for end in [source, destination] {
-            self.buffers[end.buffer.0 as usize].copied = true;
-        }
-        if read > 0 {
-            let from = self.check(source, read, align)?;
-            self.note_read(actor, source.buffer, from, read);
-        }
-        for i in to..to + written {
-            self.disturb(actor, destination.buffer, i, Hazard::CopyOverCopy);
-            self.note_write(actor, destination.buffer, i);
-            self.buffers[destination.buffer.0 as usize].cell_mut(i).landing = Some(id);
-        }
-        // Last, since a copy does not race with itself.
-        each_cell(&mut self.buffers, source, read, |cell| {
-            let count = cell.reading.map_or(0, |(_, count)| count);
-            cell.reading = Some((id, count + 1));
-        });
-        self.copies.push(Copy {
-            actor,
-            source,
-            destination,
-            read,
-            written,
-            taken: None,
-            landed: false,
-            source_free: false,
-            complete: false,
-            asked: [0; 2],
-        });
-        Ok(id)
+    /// From now on, arrivals on mbarriers order threads, too.
+    pub fn use_clocks(&mut self) {
+        self.order.use_clocks();
+    }
+
+    /// From now on, reads through the generic proxy need a fence before an asynchronous write, too.
+    pub fn use_strict_proxies(&mut self) {
+        self.strict_proxies = true;
+    }
+
+    /// Now, for a thread.
+    #[must_use]
+    pub fn moment(&self, thread: u32, era: NonZeroU32) -> Moment {
+        self.order.moment(thread, era)
     }
 
     /// Threads of the warp of `thread` pass a barrier; `mask` has a bit for each.
     pub fn warp_barrier(&mut self, thread: u32, mask: u32) {
-        let (warp, _) = self.order.warp(thread);
-        self.order.masks.entry(warp).or_default().push(mask);
+        self.order.warp_barrier(thread, mask);
     }
 
-    /// A block has ended: nobody asks what its warps have passed any more.
+    /// The threads of a block pass a barrier.
+    pub fn block_barrier(&mut self) {
+        self.order.next_era();
+    }
+
+    /// A thread arrives on an mbarrier: returns what those who learn of it know.
+    pub fn release(&mut self, thread: u32) -> Clock {
+        self.order.release(thread)
+    }
+
+    /// A thread learns of arrivals on an mbarrier.
+    pub fn acquire(&mut self, thread: u32, clock: &[u32]) {
+        self.order.acquire(thread, clock);
+    }
+
+    /// A thread executes a proxy fence.
+    pub fn fence(&mut self, thread: u32, moment: Moment) {
+        self.order.fence(thread, moment);
+    }
+
+    /// Returns true if nothing orders an access before what `actor` does, see [`Order::unordered`].
+    #[must_use]
+    pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
+        self.order.unordered(access, actor)
+    }
+
+    /// A block has ended: nobody asks what its threads have passed any more.
     pub fn forget_barriers(&mut self) {
-        self.order.masks.clear();
+        self.order.forget();
     }
 
     /// How many barriers the warp of `thread` has passed.
     #[must_use]
     pub fn warp_barriers(&self, thread: u32) -> u32 {
-        let (warp, _) = self.order.warp(thread);
-        let passed = self.order.masks.get(&warp).map_or(0, Vec::len);
-        u32::try_from(passed).unwrap_or(u32::MAX)
-    }
-
-    /// Completes a copy, as its thread observes it at `moment`.
-    pub fn complete(&mut self, id: CopyId, moment: Moment) {
-        if self.copies[id.0 as usize].complete {
-            return;
-        }
-        self.land(id);
-        self.free_source(id, moment);
-        let copy = &mut self.copies[id.0 as usize];
-        copy.complete = true;
-        copy.taken = None;
-        let access = Actor { moment, ..copy.actor };
-        let (destination, written) = (copy.destination, copy.written);
-        each_cell(&mut self.buffers, destination, written, |cell| {
-            if cell.landing == Some(id) {
-                cell.landing = None;
-            }
-            cell.write = Some(access);
-            cell.copied = Some(id);
-        });
-    }
-
-    /// The thread of a copy observes at `moment` that its source was read, and may change.
-    pub fn free_source(&mut self, id: CopyId, moment: Moment) {
-        if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
-            return;
-        }
-        let copy = &self.copies[id.0 as usize];
-        let access = Actor { moment, ..copy.actor };
-        let (source, read) = (copy.source, copy.read);
-        if !copy.landed && copy.taken.is_none() {
-            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
-        }
-        let order = &self.order;
-        each_cell(&mut self.buffers, source, read, |cell| {
-            cell.reading = match cell.reading {
-                Some((last, count)) if count > 1 => Some((last, count - 1)),
-                _ => None,
-            };
-            cell.reads.add(access, order);
-        });
-    }
-
-    /// Returns true if a copy is known to have read its source.
-    #[must_use]
-    pub fn is_source_free(&self, id: CopyId) -> bool {
-        self.copies[id.0 as usize].source_free
-    }
-
-    /// Returns true if a copy's completion was observed.
-    #[must_use]
-    pub fn is_complete(&self, id: CopyId) -> bool {
-        self.copies[id.0 as usize].complete
-    }
-
-    /// Who issued a copy.
-    #[must_use]
-    pub fn issuer(&self, id: CopyId) -> Spot {
-        self.copies[id.0 as usize].actor.spot
+        self.order.warp_barriers(thread)
     }
 
     /// Hands the adversary back, with what it has decided.
@@ -366,71 +284,10 @@ impl Memory {
         (self.buffers, self.adversary, self.reports)
     }
 
-    fn ask(&mut self, id: CopyId, question: usize) -> bool {
-        let last = &mut self.copies[id.0 as usize].asked[question];
-        if std::mem::replace(last, self.access) == self.access {
-            return false;
-        }
+    /// Asks the adversary whether what may have happened has.
+    pub fn may_already(&mut self) -> bool {
         self.asked = true;
         self.adversary.already()
-    }
-
-    fn may_have_landed(&mut self, id: CopyId) {
-        if !self.copies[id.0 as usize].landed && self.ask(id, 0) {
-            self.land(id);
-        }
-    }
-
-    /// Who issued a copy in flight that reads a byte: `last`, or an earlier one where that is done.
-    fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Spot {
-        let reads = |copy: &&Copy| {
-            let start = usize::try_from(copy.source.offset).unwrap_or(0);
-            !copy.source_free && copy.source.buffer == buffer && (start..start + copy.read).contains(&byte)
-        };
-        let before = &self.copies[..=last.0 as usize];
-        before
-            .iter()
-            .rev()
-            .find(reads)
-            .unwrap_or(&before[last.0 as usize])
-            .actor
-            .spot
-    }
-
-    /// A write is about to change the source of a copy: what it reads may be settled already.
-    fn may_have_read(&mut self, id: CopyId) {
-        let copy = &self.copies[id.0 as usize];
-        if !copy.landed && copy.taken.is_none() && self.ask(id, 1) {
-            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
-        }
-    }
-
-    fn source_bytes(&self, id: CopyId) -> Vec<u8> {
-        let copy = &self.copies[id.0 as usize];
-        let start = usize::try_from(copy.source.offset).unwrap_or(0);
-        let source = &self.buffer(copy.source.buffer).data;
-        let mut bytes = match copy.read {
-            0 => Vec::new(),
-            read => source.get(start..start + read).unwrap_or_default().to_vec(),
-        };
-        bytes.resize(copy.written, 0);
-        bytes
-    }
-
-    fn land(&mut self, id: CopyId) {
-        if std::mem::replace(&mut self.copies[id.0 as usize].landed, true) {
-            return;
-        }
-        let bytes = match self.copies[id.0 as usize].taken.take() {
-            Some(taken) => taken,
-            None => self.source_bytes(id),
-        };
-        let at = self.copies[id.0 as usize].destination;
-        let start = usize::try_from(at.offset).unwrap_or(0);
-        let data = &mut self.buffers[at.buffer.0 as usize].data;
-        if let Some(data) = data.get_mut(start..start + bytes.len()) {
-            data.copy_from_slice(&bytes);
-        }
     }
 
     /// Returns true if only one thread knows a buffer, so that nobody races for it.
@@ -440,6 +297,11 @@ impl Memory {
     }
 
     fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
+        self.copy_reads(actor, buffer, start, bytes, false);
+    }
+
+    /// The same, of a copy that is `shared` or not.
+    fn copy_reads(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize, shared: bool) {
         if self.is_private(buffer) {
             return;
         }
@@ -459,7 +321,8 @@ impl Memory {
             {
                 self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
             }
-            let atomics = self.buffer(buffer).cell(i).before_read(actor.atomic);
+            self.note_proxies(actor, buffer, i, false);
+            let atomics = self.buffer(buffer).cell(i).before_read(actor.is_atomic());
             let racing: Vec<Actor> = atomics
                 .filter(|access| self.order.unordered(*access, actor))
                 .collect();
@@ -467,8 +330,8 @@ impl Memory {
                 self.race(Hazard::ReadAfterWrite, actor.spot, access.spot, buffer, i);
             }
             let cell = self.buffers[buffer.0 as usize].cell_mut(i);
-            // What is read atomically is written, too.
-            if !actor.atomic {
+            // What is read atomically is written, too. What a copy reads that many wait for is read until they know.
+            if !actor.is_atomic() && !shared {
                 cell.reads.add(actor, &self.order);
             }
             let copied = cell.copied.filter(|_| self.watched);
@@ -495,9 +358,10 @@ impl Memory {
 
     /// Notes a write, behind [`Memory::disturb`].
     fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
+        self.note_proxies(actor, buffer, i, true);
         let cell = self.buffer(buffer).cell(i);
         let racing: Vec<Actor> = cell
-            .before_write(actor.atomic)
+            .before_write(actor.is_atomic())
             .filter(|access| self.order.unordered(*access, actor))
             .collect();
         if let Some(write) = cell.write
@@ -507,7 +371,7 @@ impl Memory {
             self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
         }
         for access in racing {
-            let hazard = if access.atomic {
+            let hazard = if access.is_atomic() {
                 Hazard::WriteAfterWrite
             } else {
                 Hazard::WriteAfterRead
@@ -516,7 +380,10 @@ impl Memory {
         }
         let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
-        if actor.atomic {
+        if actor.kind == Kind::Block {
+            cell.forget();
+        }
+        if actor.is_atomic() {
             let atomics = cell.atomics.get_or_insert_with(|| Box::new(Recent::NONE));
             atomics.add(actor, &self.order);
         } else {
@@ -524,16 +391,26 @@ impl Memory {
         }
     }
 
+    /// Reports what a copy through the asynchronous proxy comes to that the generic proxy has written, and no fence of the
+    /// writing thread lies between. Where nothing orders the two, that is reported already.
+    fn note_proxies(&mut self, actor: Actor, buffer: BufferId, i: usize, writes: bool) {
+        if actor.kind != Kind::Bulk || self.buffer(buffer).space != Space::Workgroup {
+            return;
+        }
+        let missing = |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
+        let cell = self.buffer(buffer).cell(i);
+        let atomics = cell.atomics.iter().flat_map(|atomics| atomics.all());
+        let write = cell.write.into_iter().chain(atomics).find(missing);
+        let reads = cell.reads.all().filter(|_| writes && self.strict_proxies);
+        let read = reads.into_iter().find(|read| missing(read));
+        if let Some(write) = write.filter(|_| cell.landing.is_none()) {
+            self.race(Hazard::UnfencedWrite, actor.spot, write.spot, buffer, i);
+        } else if let Some(read) = read {
+            self.race(Hazard::UnfencedRead, actor.spot, read.spot, buffer, i);
+        }
+    }
+
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
         self.reports.race(hazard, now, before, buffer, byte);
-    }
-}
-
-fn each_cell(buffers: &mut [Buffer], at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
-    let start = usize::try_from(at.offset).unwrap_or(0);
-    let buffer = &mut buffers[at.buffer.0 as usize];
-    // What was freed meanwhile nobody can look at.
-    if !buffer.freed {
-        (start..start + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
     }
 }

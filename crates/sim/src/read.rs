@@ -7,6 +7,7 @@
 
 mod arith;
 mod asynchronous;
+mod bulk;
 mod flow;
 mod loops;
 mod memory;
@@ -127,6 +128,9 @@ impl<'c> Reader<'c> {
         if let Some(elem) = number(ty) {
             return Ok(ParamKind::Number(elem));
         }
+        if let Some(tile) = bulk::tensor_tile(ty) {
+            return Ok(ParamKind::Tensor(Rc::new(tile)));
+        }
         let Some(shape) = types::memref_shape(ty) else {
             let message = format!("a parameter of type {ty} can't be made up");
             return Err(Unknown::new(function, message));
@@ -245,11 +249,18 @@ impl<'c> Reader<'c> {
     }
 
     fn finish(mut self) -> Code {
-        // Lowering aligns the buffers that copies write.
-        if self.names.contains_key("gpux.copy") {
-            let buffers = self.code.workgroup.iter_mut();
-            buffers.for_each(|buffer| buffer.align = buffer.align.max(memory::COPY_ALIGN));
-        }
+        // Lowering aligns the buffers that copies write; a swizzle repeats after 1024 bytes.
+        let has = |name: &str| self.names.contains_key(name);
+        let tiles = ["gpux.tma_load", "gpux.tma_store", "nvgpu.tma.async.load", "nvgpu.tma.async.store"];
+        let align = if tiles.into_iter().any(has) {
+            memory::TILE_ALIGN
+        } else if has("gpux.copy") || has("gpux.bulk_load") || has("gpux.bulk_store") {
+            memory::COPY_ALIGN
+        } else {
+            1
+        };
+        let buffers = self.code.workgroup.iter_mut();
+        buffers.for_each(|buffer| buffer.align = buffer.align.max(align));
         let labels = self.labels;
         let resolve = |label: &mut Label| label.0 = labels[label.0 as usize];
         for instr in &mut self.code.instrs {

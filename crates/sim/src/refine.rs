@@ -4,10 +4,15 @@
 //! addresses in the same order. So the two runs are put side by side, and before each access, and at the end, the copies
 //! that the first has observed must be among those that the second has. This needs no data that anybody reads, nor
 //! places that differ: it judges waits alone.
+//!
+//! Bulk copies are issued for all threads: by all of them together, or by one. So they are no steps of any thread, and have
+//! numbers of their own in the order of issue, box by box. Their lowering adds block barriers, which pass on what a thread
+//! has observed; where there are such copies, barriers are no steps, either.
 
 use crate::report::Spot;
-use crate::value::{BufferId, CopyId, Pointer};
+use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 /// What a thread does in both forms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +47,17 @@ struct Thread {
     /// The number of each copy that has not been observed, in the order of issue.
     copies: HashMap<CopyId, usize>,
     issued: Vec<Spot>,
+    /// What it has observed of copies that are issued for all.
+    observed: BTreeSet<(Number, Observed)>,
+}
+
+/// Which copy.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Number {
+    /// One of the thread's own.
+    Own(usize),
+    /// One that is issued for all.
+    Shared(usize),
 }
 
 #[derive(Clone, Copy)]
@@ -49,16 +65,20 @@ enum Event {
     Step(Step),
     /// The thread passes a wait.
     Wait(Spot),
-    /// It observes that the source of its copy of this number was read.
-    SourceFree(usize),
-    /// It observes that its copy of this number is complete.
-    Complete(usize),
+    /// It observes that the source of the copy of this number was read, or that it is complete.
+    Observes(Number, Observed),
 }
 
 /// What the threads of a run do.
 #[derive(Default)]
 pub struct Trace {
     threads: Vec<Thread>,
+    /// The copies that are issued for all, box by box, with what lies in workgroup memory.
+    shared: Vec<(Spot, (Pointer, usize))>,
+    /// The numbers of each.
+    numbers: HashMap<CopyId, Range<usize>>,
+    /// What was observed of them since the last block barrier.
+    news: BTreeSet<(Number, Observed)>,
 }
 
 impl Trace {
@@ -89,19 +109,48 @@ impl Trace {
         self.thread(spot.thread).events.push(Event::Wait(spot));
     }
 
-    /// Notes that a thread observes that the source of a copy of its own was read.
-    pub fn free_source(&mut self, thread: u32, id: CopyId) {
+    /// Notes the issue of a copy that one thread issues for all.
+    pub fn issue_for_all(&mut self, id: CopyId, boxes: &[(Pointer, usize)], spot: Spot) {
+        let first = self.shared.len();
+        self.shared.extend(boxes.iter().map(|at| (spot, *at)));
+        self.numbers.insert(id, first..self.shared.len());
+    }
+
+    /// Notes that a thread observes that a copy is complete, or that its source was read; only the first time counts.
+    pub fn observe(&mut self, thread: u32, pending: Pending) {
+        let observed = if pending.source { Observed::Source } else { Observed::All };
+        if let Some(numbers) = self.numbers.get(&pending.copy) {
+            for number in numbers.clone().map(Number::Shared) {
+                self.news.insert((number, observed));
+                self.learn(thread, number, observed);
+            }
+            return;
+        }
         let thread = self.thread(thread);
-        if let Some(&copy) = thread.copies.get(&id) {
-            thread.events.push(Event::SourceFree(copy));
+        let number = if pending.source {
+            thread.copies.get(&pending.copy).copied()
+        } else {
+            thread.copies.remove(&pending.copy)
+        };
+        if let Some(number) = number {
+            let event = Event::Observes(Number::Own(number), observed);
+            thread.events.push(event);
         }
     }
 
-    /// Notes that a thread observes the completion of a copy of its own; only the first time counts.
-    pub fn complete(&mut self, thread: u32, id: CopyId) {
+    fn learn(&mut self, thread: u32, number: Number, observed: Observed) {
         let thread = self.thread(thread);
-        if let Some(copy) = thread.copies.remove(&id) {
-            thread.events.push(Event::Complete(copy));
+        if thread.observed.insert((number, observed)) {
+            thread.events.push(Event::Observes(number, observed));
+        }
+    }
+
+    /// Threads pass a block barrier: what one of them has observed, all know.
+    pub fn spread(&mut self, threads: Range<u32>) {
+        for (number, observed) in std::mem::take(&mut self.news) {
+            for thread in threads.clone() {
+                self.learn(thread, number, observed);
+            }
         }
     }
 }
@@ -139,12 +188,35 @@ pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
     let nothing = Thread::default();
     let threads = 0..meant.threads.len().max(other.threads.len());
     let mut buffers = Buffers::default();
-    threads
-        .filter_map(|i| {
-            let meant = meant.threads.get(i).unwrap_or(&nothing);
-            compare_threads(meant, other.threads.get(i).unwrap_or(&nothing), &mut buffers)
+    let shared = shared_differ(meant, other, &mut buffers);
+    let threads = threads.filter_map(|i| {
+        let threads = [meant, other].map(|trace| trace.threads.get(i).unwrap_or(&nothing));
+        compare_threads(threads, &other.shared, &mut buffers)
+    });
+    match shared {
+        Some(difference) => vec![difference],
+        None => threads.collect(),
+    }
+}
+
+/// Compares the copies that are issued for all.
+fn shared_differ(meant: &Trace, other: &Trace, buffers: &mut Buffers) -> Option<Difference> {
+    let count = meant.shared.len().max(other.shared.len());
+    let step = |trace: &Trace, i: usize| {
+        let (spot, at) = *trace.shared.get(i)?;
+        Some(Step {
+            kind: Kind::Copy,
+            at: Some(at),
+            spot,
         })
-        .collect()
+    };
+    (0..count).find_map(|i| {
+        let (meant, instead) = (step(meant, i), step(other, i));
+        (!buffers.same(meant, instead)).then(|| Difference::Other {
+            meant: meant.map(|step| step.spot),
+            instead: instead.map(|step| step.spot),
+        })
+    })
 }
 
 /// Which buffer of the second form stands for which of the first, and the other way round.
@@ -173,15 +245,20 @@ impl Buffers {
     }
 }
 
-fn compare_threads(meant: &Thread, other: &Thread, buffers: &mut Buffers) -> Option<Difference> {
+fn compare_threads(
+    [meant, other]: [&Thread; 2],
+    shared: &[(Spot, (Pointer, usize))],
+    buffers: &mut Buffers,
+) -> Option<Difference> {
+    let barriers = shared.is_empty();
     let (mut meant_events, mut other_events) = (meant.events.iter(), other.events.iter());
     // What the first form has observed and the second has not, and the other way round.
     let (mut missing, mut ahead) = (BTreeSet::new(), BTreeSet::new());
     let mut wait = None;
     loop {
-        let (expected, observed) = next_step(&mut meant_events, &mut None);
+        let (expected, observed) = next_step(&mut meant_events, barriers, &mut None);
         missing.extend(observed.into_iter().filter(|copy| !ahead.contains(copy)));
-        let (found, observed) = next_step(&mut other_events, &mut wait);
+        let (found, observed) = next_step(&mut other_events, barriers, &mut wait);
         for observation in observed {
             missing.remove(&observation);
             ahead.insert(observation);
@@ -194,7 +271,10 @@ fn compare_threads(meant: &Thread, other: &Thread, buffers: &mut Buffers) -> Opt
             });
         }
         if let Some(&(copy, _)) = missing.first() {
-            let copy = other.issued[copy];
+            let copy = match copy {
+                Number::Own(copy) => other.issued[copy],
+                Number::Shared(copy) => shared[copy].0,
+            };
             return Some(Difference::Pending { at: here, copy, wait });
         }
         found?;
@@ -211,15 +291,19 @@ enum Observed {
 /// The next access, and what is observed of which copies before it.
 fn next_step(
     events: &mut std::slice::Iter<'_, Event>,
+    barriers: bool,
     wait: &mut Option<Spot>,
-) -> (Option<Step>, Vec<(usize, Observed)>) {
+) -> (Option<Step>, Vec<(Number, Observed)>) {
     let mut observed = Vec::new();
     for event in events {
         match event {
+            Event::Step(step) if step.kind == Kind::Barrier && !barriers => {}
             Event::Step(step) => return (Some(*step), observed),
             Event::Wait(spot) => *wait = Some(*spot),
-            Event::SourceFree(copy) => observed.push((*copy, Observed::Source)),
-            Event::Complete(copy) => observed.extend([(*copy, Observed::Source), (*copy, Observed::All)]),
+            Event::Observes(copy, Observed::Source) => observed.push((*copy, Observed::Source)),
+            Event::Observes(copy, Observed::All) => {
+                observed.extend([(*copy, Observed::Source), (*copy, Observed::All)]);
+            }
         }
     }
     (None, observed)

@@ -1,5 +1,7 @@
 //! What was found.
 
+mod bulk;
+
 use crate::value::BufferId;
 use std::collections::BTreeMap;
 
@@ -33,6 +35,10 @@ pub enum Hazard {
     WriteAfterRead,
     /// A write to what another thread has written, with no block barrier between (WAW).
     WriteAfterWrite,
+    /// A bulk copy of what a thread has written, without a proxy fence.
+    UnfencedWrite,
+    /// A bulk copy to where a thread has read, without a proxy fence.
+    UnfencedRead,
 }
 
 impl Hazard {
@@ -43,16 +49,21 @@ impl Hazard {
             Self::ReadInFlight | Self::ReadBesideCopy | Self::ReadAfterWrite => "RAW",
             Self::WriteInFlight | Self::CopyOverCopy | Self::WriteAfterWrite => "WAW",
             Self::SourceInFlight | Self::WriteAfterRead => "WAR",
+            Self::UnfencedWrite | Self::UnfencedRead => "missing-fence",
         }
     }
 
     /// Who does what, and what to do about it; `blocks` says whether they are threads of different blocks, `copy` whether
     /// the earlier one is a copy.
     #[must_use]
-    pub fn text(self, blocks: bool, copy: bool) -> (&'static str, &'static str) {
+    pub fn text(self, blocks: bool, copy: Copied) -> (&'static str, &'static str) {
         if blocks {
             return self.between_blocks();
         }
+        if let Some(text) = self.behind_shared().filter(|_| copy == Copied::Together) {
+            return text;
+        }
+        let copy = copy == Copied::Alone;
         match self {
             Self::ReadAfterWrite if copy => (
                 "reads what another thread copied, and no block barrier lies between that copy's wait and this",
@@ -99,6 +110,18 @@ impl Hazard {
                 "writes what another thread writes, and no block barrier lies between",
                 "put a gpu.barrier between the two writes, or let one thread write",
             ),
+            Self::UnfencedWrite => (
+                "goes through the asynchronous proxy to what was written through the generic one, and the writing thread \
+                 has executed no proxy fence between",
+                "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} behind the \
+                 write (or behind the wait, if it is a copy), before the barrier",
+            ),
+            Self::UnfencedRead => (
+                "writes through the asynchronous proxy what was read through the generic one, and the reading thread has \
+                 executed no proxy fence between",
+                "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} behind the \
+                 read, before the barrier",
+            ),
         }
     }
 }
@@ -107,15 +130,51 @@ impl Hazard {
 const ORDER_BLOCKS: &str =
     "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
 
+/// Whether an access is a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copied {
+    /// It is none.
+    No,
+    /// The thread that issues it waits for it.
+    Alone,
+    /// Other threads wait for it, too.
+    Together,
+}
+
 impl Hazard {
+    /// What is said of those who come behind a copy that several threads may wait for.
+    fn behind_shared(self) -> Option<(&'static str, &'static str)> {
+        let advice = "wait for the copy in this thread, too, or put a gpu.barrier behind another thread's wait";
+        match self {
+            Self::ReadAfterWrite => Some((
+                "reads what a bulk copy has written, and this thread has not seen that it is complete",
+                advice,
+            )),
+            Self::WriteAfterWrite => Some((
+                "writes where a bulk copy has written, and this thread has not seen that it is complete",
+                advice,
+            )),
+            Self::WriteAfterRead => Some((
+                "writes what a bulk copy has read, and this thread has not seen that it is done",
+                advice,
+            )),
+            Self::ReadBesideCopy => Some((
+                "reads where a bulk copy writes that another thread has issued, and nothing orders the two",
+                "wait for the copy before reading, if this is to read what is copied; else let the issuing thread know \
+                 that this was read: by a gpu.barrier, or an mbarrier on which this thread arrives",
+            )),
+            _ => None,
+        }
+    }
+
     fn between_blocks(self) -> (&'static str, &'static str) {
         let message = match self {
             Self::ReadInFlight | Self::ReadBesideCopy => "reads what a copy of another block writes",
             Self::WriteInFlight | Self::CopyOverCopy => "writes where a copy of another block writes",
             Self::SourceInFlight => "writes what a copy of another block reads",
             Self::ReadAfterWrite => "reads what another block writes",
-            Self::WriteAfterRead => "writes what another block reads",
-            Self::WriteAfterWrite => "writes what another block writes",
+            Self::WriteAfterRead | Self::UnfencedRead => "writes what another block reads",
+            Self::WriteAfterWrite | Self::UnfencedWrite => "writes what another block writes",
         };
         (message, ORDER_BLOCKS)
     }

@@ -2,10 +2,10 @@
 
 mod reasons;
 
-use crate::code::{Code, Op};
+use crate::code::{Code, Completion, Op};
 use crate::machine::Stop;
 use crate::memory::Buffer;
-use crate::report::{Hazard, Problem, Race, Reports, Spot};
+use crate::report::{Copied, Hazard, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -176,8 +176,13 @@ impl Names<'_> {
 
     fn race(&self, race: &Race) -> Finding {
         let (at, against) = (self.instance(race.now), self.instance(race.before));
-        let is_copy = matches!(self.code.instrs[race.before.instr as usize].op, Op::Copy(_));
-        let (message, advice) = race.hazard.text(at.block != against.block, is_copy);
+        let copied = match &self.code.instrs[race.before.instr as usize].op {
+            Op::Copy(_) => Copied::Alone,
+            Op::Bulk(bulk) if matches!(bulk.completion, Completion::Group) => Copied::Alone,
+            Op::Bulk(_) => Copied::Together,
+            _ => Copied::No,
+        };
+        let (message, advice) = race.hazard.text(at.block != against.block, copied);
         let buffer = self.buffer(race.buffer);
         Finding {
             kind: race.hazard.kind(),
@@ -287,10 +292,13 @@ impl Finding {
         let severity = if self.note { "note" } else { "error" };
         let (location, op) = (&self.at.location, &self.at.op);
         let mut text = match &self.on {
-            Some(_) => format!(
-                "{location}: {severity}: {} race: {op} {}\n",
-                self.kind, self.message
-            ),
+            Some(_) => {
+                let kind = match self.kind {
+                    "missing-fence" => "missing fence".to_owned(),
+                    kind => format!("{kind} race"),
+                };
+                format!("{location}: {severity}: {kind}: {op} {}\n", self.message)
+            }
             None => format!("{location}: {severity}: {op}: {}\n", self.message),
         };
         let _ = writeln!(text, "  this:    {}", self.at.text());

@@ -206,6 +206,15 @@ impl Recorder {
         });
     }
 
+    /// Thread `t` issues a bulk copy of so many bytes: once, for all.
+    pub(crate) fn issue_once(&mut self, t: usize, id: CopyId, queue: Queue, bytes: u64, at: At) {
+        self.note(t, |recorder| {
+            let number = recorder.numbers.len();
+            recorder.numbers.insert(id, number);
+            Event::Issue(number, queue, at, bytes)
+        });
+    }
+
     /// Thread `t` waits until copies have landed.
     pub(crate) fn wait(&mut self, t: usize, ids: &[CopyId], at: At) {
         self.note(t, |recorder| {

@@ -91,6 +91,43 @@ pub struct BufferId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct CopyId(pub u32);
 
+/// What a token stands for: that a copy is complete, or only that it has read its source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pending {
+    /// The copy.
+    pub copy: CopyId,
+    /// True if it is enough that the source was read.
+    pub source: bool,
+}
+
+impl From<CopyId> for Pending {
+    fn from(copy: CopyId) -> Self {
+        Self { copy, source: false }
+    }
+}
+
+/// A tensor in global memory, as a descriptor describes it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tensor {
+    /// All of it.
+    pub view: View,
+    /// What is copied at once.
+    pub shape: Rc<Tile>,
+}
+
+/// What the type of a descriptor says: the elements that are copied at once, and how they lie in workgroup memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// The sizes of the box, outermost first.
+    pub sizes: Vec<i64>,
+    /// The type of the elements.
+    pub elem: Elem,
+    /// After how many bytes the swizzle repeats: 32, 64 or 128; 0 if there is none.
+    pub swizzle: i64,
+    /// The bytes of an element that is out of bounds.
+    pub fill: Rc<[u8]>,
+}
+
 /// A memref: a strided window of a buffer. Offset and strides are in elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
@@ -215,8 +252,10 @@ pub enum Value {
     View(Rc<View>),
     /// A pointer of the LLVM dialect.
     Pointer(Pointer),
-    /// Copies that are complete when the token is.
-    Token(Rc<[CopyId]>),
+    /// A tensor map descriptor.
+    Tensor(Rc<Tensor>),
+    /// What is done when the token is complete.
+    Token(Rc<[Pending]>),
     /// A value of an `async.region`, which may be handed on but not used before a token is complete.
     Guarded(Rc<Guarded>),
 }
@@ -227,7 +266,7 @@ pub struct Guarded {
     /// The value.
     pub value: Value,
     /// What the region's token stands for.
-    pub copies: Vec<CopyId>,
+    pub copies: Vec<Pending>,
     /// Where the region stands.
     pub region: Place,
 }

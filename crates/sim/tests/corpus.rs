@@ -97,6 +97,10 @@ fn call(code: &Code, seed: u64) -> Call {
             ParamKind::Number(Elem::Int(1)) => Argument::Integer(draw(&[0, 1])),
             ParamKind::Number(Elem::Int(_)) => Argument::Integer(draw(&[0, 0, 0, 1, 4, 4, 8, 16])),
             ParamKind::Number(_) => Argument::Number(1.0),
+            ParamKind::Tensor(tile) => Argument::Buffer {
+                sizes: tile.sizes.iter().map(|size| 4 * size).collect(),
+                fill: Fill::Random,
+            },
             ParamKind::MemRef { sizes, .. } => Argument::Buffer {
                 sizes: sizes
                     .iter()

@@ -5,7 +5,7 @@
 mod programs;
 
 use async_sim::adversary::Adversary;
-use async_sim::memory::{Actor, Memory, Moment, Space};
+use async_sim::memory::{Actor, Kind, Memory, Moment, Space};
 use async_sim::report::Spot;
 use async_sim::value::{BufferId, CopyId, Pointer};
 use programs::config;
@@ -184,7 +184,7 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
             .iter()
             .map(|thread| memory.warp_barriers(block * PER_BLOCK + thread))
             .collect();
-        let moment = |t: usize| Moment { era, warp: passed[t] };
+        let moment = |t: usize| Moment::of(era, passed[t]);
         let actor = |t: usize, atomic| Actor {
             spot: Spot {
                 instr: u32::try_from(number).expect("few events"),
@@ -192,7 +192,8 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
                 iterations: 0,
             },
             moment: moment(t),
-            atomic,
+            kind: if atomic { Kind::Atomic } else { Kind::Plain },
+            shared: None,
         };
         let at = |byte: usize| Pointer {
             buffer,

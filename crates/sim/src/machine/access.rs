@@ -249,7 +249,7 @@ impl Machine<'_> {
         let (at, _) = self.address(t, at)?;
         let value = self.bits(t, value)?;
         let mut actor = self.actor(t);
-        actor.atomic = true;
+        actor.kind = crate::memory::Kind::Atomic;
         let (size, mut next) = (elem.bytes(), value);
         self.note_step(t, Kind::Load, Some((at, size)));
         let old = elem.from_bytes(self.memory.read(actor, at, size, size)?);

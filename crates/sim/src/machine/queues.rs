@@ -2,7 +2,7 @@
 
 use super::{Machine, Reason};
 use crate::code::{Copy, Op, Queue, Reg};
-use crate::value::{CopyId, Guarded, Value};
+use crate::value::{CopyId, Guarded, Pending, Value};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -21,6 +21,11 @@ struct Fifo {
 }
 
 impl Queues {
+    /// Adds a copy to the open group.
+    pub fn push(&mut self, queue: Queue, id: CopyId) {
+        self.queues[queue as usize].open.push(id);
+    }
+
     /// What is left, where, and whether a group was committed for it.
     pub fn left(self) -> Vec<(Queue, CopyId, bool)> {
         let mut left = Vec::new();
@@ -42,6 +47,7 @@ impl Machine<'_> {
                 let group: Rc<[CopyId]> = std::mem::take(&mut fifo.open).into();
                 fifo.groups.push_back(Rc::clone(&group));
                 if let Some(token) = token {
+                    let group = group.iter().map(|&id| id.into()).collect();
                     self.set(t, *token, Value::Token(group));
                 }
             }
@@ -50,8 +56,9 @@ impl Machine<'_> {
                 let first = fifo.sources_free;
                 fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
                 let groups = fifo.groups.range(first..fifo.sources_free);
-                let ids: Vec<CopyId> = groups.flat_map(|group| group.iter().copied()).collect();
-                self.observe(t, &ids, true);
+                let ids = groups.flat_map(|group| group.iter().copied());
+                let sources: Vec<Pending> = ids.map(|copy| Pending { copy, source: true }).collect();
+                self.observe(t, &sources);
             }
             Op::Wait {
                 queue,
@@ -62,12 +69,15 @@ impl Machine<'_> {
                 let finished = fifo.groups.len().saturating_sub(*n as usize);
                 fifo.sources_free = fifo.sources_free.saturating_sub(finished);
                 let groups = fifo.groups.drain(..finished);
-                let ids: Vec<CopyId> = groups.flat_map(|group| group.to_vec()).collect();
-                self.observe(t, &ids, false);
+                let ids: Vec<Pending> = groups
+                    .flat_map(|group| group.to_vec())
+                    .map(Pending::from)
+                    .collect();
+                self.observe(t, &ids);
             }
             Op::Await(tokens) => {
                 let ids = self.copies(t, tokens)?;
-                self.observe(t, &ids, false);
+                self.observe(t, &ids);
             }
             Op::Join { to, from } => {
                 let copies = self.copies(t, from)?;
@@ -110,19 +120,24 @@ impl Machine<'_> {
         } else {
             self.target(t, &copy.from)?
         };
-        let id = self
-            .memory
-            .issue(self.actor(t), (from, to), (read, written), align)?;
+        let mut actor = self.actor(t);
+        if copy.queue == Queue::Bulk {
+            actor.kind = crate::memory::Kind::Bulk;
+        }
+        let id = self.memory.issue(actor, (from, to), (read, written), align)?;
         let spot = self.spot(t);
-        if let Some(trace) = &mut self.trace {
-            trace.issue(id, (to, written), spot);
+        match &mut self.trace {
+            // Bulk copies are issued by one thread for others.
+            Some(trace) if copy.queue == Queue::Bulk => trace.issue_for_all(id, &[(from, written)], spot),
+            Some(trace) => trace.issue(id, (to, written), spot),
+            None => {}
         }
         if let Some(timeline) = self.timing() {
             timeline.issue(t, id, copy.queue, bytes.unsigned_abs(), spot.into());
         }
-        self.threads[t].queues.queues[copy.queue as usize].open.push(id);
+        self.threads[t].queues.push(copy.queue, id);
         if let Some(token) = copy.token {
-            self.set(t, token, Value::Token(Rc::new([id])));
+            self.set(t, token, Value::Token(Rc::new([id.into()])));
         }
         Ok(())
     }
@@ -136,27 +151,22 @@ impl Machine<'_> {
         Ok(usize::try_from(read * unit).unwrap_or(0))
     }
 
-    /// Thread `t` observes that copies are complete, or only that their `sources` were read.
-    fn observe(&mut self, t: usize, ids: &[CopyId], sources: bool) {
-        let (spot, moment) = (self.spot(t), self.moment(t));
+    /// Thread `t` observes that copies are complete, or that their sources were read.
+    pub(super) fn observe(&mut self, t: usize, all: &[Pending]) {
+        let (spot, actor) = (self.spot(t), self.actor(t));
         if let Some(timeline) = self.timing() {
             // The model knows no difference between what is read and what has landed.
-            timeline.wait(t, ids, spot.into());
+            let ids: Vec<CopyId> = all.iter().map(|pending| pending.copy).collect();
+            timeline.wait(t, &ids, spot.into());
         }
         if let Some(trace) = &mut self.trace {
             trace.wait(spot);
         }
-        for &id in ids {
-            match &mut self.trace {
-                Some(trace) if sources => trace.free_source(spot.thread, id),
-                Some(trace) => trace.complete(spot.thread, id),
-                None => {}
+        for &pending in all {
+            if let Some(trace) = &mut self.trace {
+                trace.observe(spot.thread, pending);
             }
-            if sources {
-                self.memory.free_source(id, moment);
-            } else {
-                self.memory.complete(id, moment);
-            }
+            self.memory.observe(pending, actor);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Machine, Reason};
 use crate::code::{Access, Index, Member, Reg, Target};
 use crate::memory::Fault;
-use crate::value::{CopyId, Pointer, Value, View};
+use crate::value::{Pending, Pointer, Value, View};
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -16,12 +16,12 @@ impl Machine<'_> {
         let mut value = &self.threads[t].regs[reg.0 as usize];
         // A region's value may be that of a region inside.
         while let Value::Guarded(guarded) = value {
-            if let Some(&copy) = guarded
+            if let Some(pending) = guarded
                 .copies
                 .iter()
-                .find(|copy| !self.memory.is_complete(**copy))
+                .find(|pending| !self.memory.is_done(**pending))
             {
-                self.early.borrow_mut().push((copy, guarded.region.clone()));
+                self.early.borrow_mut().push((pending.copy, guarded.region.clone()));
             }
             value = &guarded.value;
         }
@@ -73,7 +73,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn copies(&self, t: usize, regs: &[Reg]) -> Result<Vec<CopyId>, Reason> {
+    pub(super) fn copies(&self, t: usize, regs: &[Reg]) -> Result<Vec<Pending>, Reason> {
         let mut all = Vec::new();
         for &reg in regs {
             match &self.threads[t].regs[reg.0 as usize] {

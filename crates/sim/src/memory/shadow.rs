@@ -1,12 +1,8 @@
 //! Buffers, and what is known of each of their bytes.
 
+use super::order::{Moment, Order, Shared};
 use crate::report::Spot;
 use crate::value::CopyId;
-use std::collections::HashMap;
-use std::num::NonZeroU32;
-
-/// The threads of a warp.
-const WARP: u32 = 32;
 
 /// Where a buffer lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,66 +22,40 @@ pub struct Actor {
     pub spot: Spot,
     /// When.
     pub moment: Moment,
-    /// True if it does not race with others that are atomic.
-    pub atomic: bool,
+    /// How.
+    pub kind: Kind,
+    /// If a copy has done it that many threads wait for: what they have to know.
+    pub shared: Option<Shared>,
 }
 
-/// When something happens, between which barriers.
+/// How memory is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moment {
-    /// How many block barriers lie before it, those of earlier blocks included; and one more.
-    pub era: NonZeroU32,
-    /// How many barriers of the thread's warp, whichever of its threads they were of.
-    pub warp: u32,
+pub enum Kind {
+    /// By a thread, or a copy of its own.
+    Plain,
+    /// The same, and it does not race with others that are atomic.
+    Atomic,
+    /// Through the asynchronous proxy: by a bulk copy that a thread has issued.
+    Bulk,
+    /// By a bulk copy of all threads of a block together.
+    Block,
 }
 
-/// What orders threads: they are counted over all blocks.
-#[derive(Clone, Debug)]
-pub struct Order {
-    /// How many threads a block has.
-    pub threads_per_block: u32,
-    /// The threads that each barrier of a warp was of, as bits, in the order of time.
-    pub(super) masks: HashMap<Warp, Vec<u32>>,
-}
-
-/// A block, and a warp of it.
-pub(super) type Warp = (u32, u32);
-
-impl Order {
-    /// The warp of a thread, and its lane.
-    pub(super) fn warp(&self, thread: u32) -> (Warp, u32) {
-        let (block, inside) = (thread / self.threads_per_block, thread % self.threads_per_block);
-        ((block, inside / WARP), inside % WARP)
-    }
-
-    /// Returns true if nothing orders an access before what `actor` does: they are of different threads, and no block
-    /// barrier lies between, nor any barriers of their warp that lead from the one to the other. Nothing orders blocks.
+impl Actor {
+    /// A thread that accesses memory itself.
     #[must_use]
-    pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
-        let (before, now) = (access.spot.thread, actor.spot.thread);
-        if before == now {
-            return false;
+    pub fn plain(spot: Spot, moment: Moment) -> Self {
+        Self {
+            spot,
+            moment,
+            kind: Kind::Plain,
+            shared: None,
         }
-        let same_block = before / self.threads_per_block == now / self.threads_per_block;
-        !same_block || (access.moment.era == actor.moment.era && !self.in_warp(access, actor))
     }
 
-    /// Returns true if barriers of a warp order an access before another one of the same era.
-    fn in_warp(&self, access: Actor, actor: Actor) -> bool {
-        if access.moment.warp >= actor.moment.warp {
-            return false;
-        }
-        let ((warp, from), (other, to)) = (self.warp(access.spot.thread), self.warp(actor.spot.thread));
-        let between = access.moment.warp as usize..actor.moment.warp as usize;
-        let masks = self.masks.get(&warp).and_then(|masks| masks.get(between));
-        let mut reached = 1_u32 << from;
-        warp == other
-            && masks.unwrap_or_default().iter().any(|mask| {
-                if mask & reached != 0 {
-                    reached |= mask;
-                }
-                reached >> to & 1 == 1
-            })
+    /// Returns true if it does not race with others that are atomic.
+    pub(super) fn is_atomic(&self) -> bool {
+        self.kind == Kind::Atomic
     }
 }
 
@@ -150,6 +120,8 @@ pub(super) struct Cell {
     pub(super) reading: Option<(CopyId, u32)>,
     /// The copy that wrote last, if it was one.
     pub(super) copied: Option<CopyId>,
+    /// Copies that many threads wait for and that have read here.
+    pub(super) drained: Option<Box<Vec<Actor>>>,
 }
 
 static UNTOUCHED: Cell = Cell {
@@ -159,13 +131,29 @@ static UNTOUCHED: Cell = Cell {
     landing: None,
     reading: None,
     copied: None,
+    drained: None,
 };
 
 impl Cell {
     /// The accesses that a write may race with; an atomic one does not with those that are.
     pub(super) fn before_write(&self, atomic: bool) -> impl Iterator<Item = Actor> {
         let reads = self.reads.all();
-        reads.chain(self.before_read(atomic))
+        let drained = self.drained.iter().flat_map(|drained| drained.iter().copied());
+        reads.chain(drained).chain(self.before_read(atomic))
+    }
+
+    /// A copy that many threads wait for has read here. Those of earlier eras are behind everybody.
+    pub(super) fn drain(&mut self, access: Actor) {
+        let drained = self.drained.get_or_insert_default();
+        drained.retain(|before| before.moment.era == access.moment.era);
+        drained.push(access);
+    }
+
+    /// Forgets all accesses: something else is ordered behind them.
+    pub(super) fn forget(&mut self) {
+        self.reads = Recent::NONE;
+        self.atomics = None;
+        self.drained = None;
     }
 
     /// The atomic accesses that a read may race with.
@@ -183,20 +171,40 @@ pub(super) struct Recent {
     own: [Option<Actor>; 2],
     /// One by another warp since the last block barrier, and one by a block that has ended.
     others: [Option<Actor>; 2],
+    /// The last one of each thread since the last block barrier, by thread: where mbarriers order threads, a few do not
+    /// stand for all.
+    each: Option<Box<Vec<Actor>>>,
 }
 
 impl Recent {
     pub(super) const NONE: Self = Self {
         own: [None; 2],
         others: [None; 2],
+        each: None,
     };
 
-    fn all(&self) -> impl Iterator<Item = Actor> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Actor> {
         let ([a, b], [c, d]) = (self.own, self.others);
-        [a, b, c, d].into_iter().flatten()
+        let each = self.each.iter().flat_map(|each| each.iter().copied());
+        [a, b, c, d].into_iter().flatten().chain(each)
+    }
+
+    /// Keeps an access in the place of the last one of its thread.
+    fn keep(&mut self, access: Actor) {
+        let each = self.each.get_or_insert_default();
+        if each.first().is_some_and(|first| first.moment.era != access.moment.era) {
+            each.clear();
+        }
+        match each.binary_search_by_key(&access.spot.thread, |kept| kept.spot.thread) {
+            Ok(place) => each[place] = access,
+            Err(place) => each.insert(place, access),
+        }
     }
 
     pub(super) fn add(&mut self, access: Actor, order: &Order) {
+        if order.has_clocks() {
+            self.keep(access);
+        }
         let [first, second] = &mut self.own;
         let [warp, block] = &mut self.others;
         let Some(last) = *first else {

@@ -31,8 +31,6 @@ impl<'c> Reader<'c> {
             "nvgpu.device_async_wait" => self.wait(op, Queue::CpAsync, "numGroups")?,
             "nvvm.cp.async.wait.group" => self.wait(op, Queue::CpAsync, "n")?,
             "nvvm.cp.async.bulk.wait_group" => self.wait(op, Queue::Bulk, "group")?,
-            // Which proxy an access goes through is not followed.
-            "nvvm.fence.proxy" => {}
             "async.await" => {
                 let tokens = self.operands(op);
                 self.emit(op, Instruction::Await(tokens));
@@ -54,7 +52,7 @@ impl<'c> Reader<'c> {
             "gpu.subgroup_reduce" => self.warp_reduce(op)?,
             "nvgpu.ldmatrix" => self.ldmatrix(op)?,
             "nvgpu.mma.sync" => self.mma(op)?,
-            _ => return Ok(false),
+            _ => return self.bulk(op),
         }
         Ok(true)
     }
@@ -336,7 +334,7 @@ fn queue(op: Op<'_>) -> Result<Queue, Unknown<'_>> {
 }
 
 /// Which operands those groups of operands are that have these numbers.
-fn segments<const N: usize>(op: Op<'_>, which: [usize; N]) -> Result<[Range<usize>; N], Unknown<'_>> {
+pub(super) fn segments<const N: usize>(op: Op<'_>, which: [usize; N]) -> Result<[Range<usize>; N], Unknown<'_>> {
     let sizes = ints(op, "operandSegmentSizes").ok_or_else(|| Unknown::operation(op))?;
     let sizes: Vec<usize> = sizes
         .into_iter()

@@ -12,6 +12,8 @@ use async_dialects::types;
 const DEFAULT_ALIGN: u32 = 256;
 /// What workgroup buffers are aligned to at least.
 pub(super) const COPY_ALIGN: u32 = 16;
+/// The same where tiles are copied.
+pub(super) const TILE_ALIGN: u32 = 1024;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it is about memory; returns false if it is not.

@@ -152,6 +152,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         .iter()
         .filter_map(|argument| match argument {
             Value::View(view) => Some(buffers[view.buffer.0 as usize].data.clone()),
+            Value::Tensor(tensor) => Some(buffers[tensor.view.buffer.0 as usize].data.clone()),
             _ => None,
         })
         .collect();

@@ -1,0 +1,155 @@
+//! Bulk copies, which one thread issues, and the mbarriers that loads complete on.
+
+use super::{Op, Reg};
+use crate::value::Tile;
+use std::rc::Rc;
+
+/// A bulk copy between global and workgroup memory.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// True if it goes to workgroup memory.
+    pub load: bool,
+    /// What is in global memory.
+    pub global: GlobalSide,
+    /// The memref in workgroup memory.
+    pub local: Reg,
+    /// How it is seen to be complete.
+    pub completion: Completion,
+    /// Whether it is issued at all.
+    pub predicate: Option<Reg>,
+}
+
+/// Where a bulk copy is at home in global memory.
+#[derive(Clone, Debug)]
+pub enum GlobalSide {
+    /// A tile of a tensor.
+    Tile {
+        /// The descriptor.
+        tensor: Reg,
+        /// Where the tile starts, outermost dimension first.
+        indices: Box<[Reg]>,
+    },
+    /// A memref without gaps.
+    Line(Reg),
+}
+
+/// How a bulk copy is seen to be complete.
+#[derive(Clone, Copy, Debug)]
+pub enum Completion {
+    /// By a token: all threads of the block execute it, and one of them issues it.
+    Token(Reg),
+    /// The same, of a store: the source was read, all is done.
+    Tokens {
+        /// The source may be reused.
+        read: Reg,
+        /// The destination is written.
+        done: Reg,
+    },
+    /// By the phase of an mbarrier.
+    MBarrier(Slot),
+    /// By a group of the thread's bulk queue.
+    Group,
+}
+
+impl Completion {
+    /// Returns true if all threads of the block execute it together.
+    #[must_use]
+    pub fn is_block_wide(self) -> bool {
+        matches!(self, Self::Token(_) | Self::Tokens { .. })
+    }
+}
+
+/// An mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub enum Slot {
+    /// One of a group.
+    Of {
+        /// The group.
+        group: Reg,
+        /// Its number.
+        index: Reg,
+    },
+    /// The one at an address.
+    At(Reg),
+}
+
+/// What is done with an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub enum MBarrierOp {
+    /// `nvgpu.mbarrier.init`
+    Init {
+        /// How many arrivals make a phase.
+        count: Reg,
+        /// Whether it is done at all.
+        predicate: Option<Reg>,
+    },
+    /// `nvgpu.mbarrier.arrive`, with a number of bytes: `nvgpu.mbarrier.arrive.expect_tx`
+    Arrive {
+        /// The bytes that the phase is to wait for.
+        bytes: Option<Reg>,
+        /// Where the number of the phase goes.
+        token: Option<Reg>,
+        /// Whether it is done at all.
+        predicate: Option<Reg>,
+    },
+    /// `nvvm.mbarrier.expect_tx`
+    ExpectTx {
+        /// The bytes that the phase is to wait for.
+        bytes: Reg,
+    },
+    /// `nvgpu.mbarrier.try_wait.parity`
+    Wait {
+        /// The parity of the phase.
+        parity: Reg,
+    },
+    /// `nvgpu.mbarrier.test.wait`
+    Test {
+        /// What the arrival has returned.
+        token: Reg,
+        /// Where it goes whether the phase is complete.
+        to: Reg,
+    },
+    /// `nvgpu.mbarrier.get`
+    Get {
+        /// Where the address goes.
+        to: Reg,
+    },
+    /// `nvvm.mbarrier.inval`
+    Inval,
+}
+
+/// Which thread issues for others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Elect {
+    /// One of the block: `gpux.elect`
+    Block,
+    /// One of the warp, of all or of those in a mask: `nvvm.elect.sync`
+    Warp(Option<Reg>),
+}
+
+/// Makes a descriptor: `nvgpu.tma.create.descriptor`
+#[derive(Clone, Debug)]
+pub struct Describe {
+    /// Where to.
+    pub to: Reg,
+    /// The tensor.
+    pub view: Reg,
+    /// The sizes of the box.
+    pub sizes: Box<[Reg]>,
+    /// What the type says of it.
+    pub shape: Rc<Tile>,
+}
+
+impl Op {
+    /// Returns true if it issues a copy, of any kind.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        matches!(self, Self::Copy(_) | Self::Bulk(_))
+    }
+
+    /// Returns true if all threads of the block execute it together.
+    #[must_use]
+    pub fn is_block_wide(&self) -> bool {
+        matches!(self, Self::Bulk(bulk) if bulk.completion.is_block_wide())
+    }
+}

@@ -1,0 +1,350 @@
+//! Copies in flight: what they still touch, when they land, and who knows.
+
+use super::order::Shared;
+use super::{Actor, Fault, Kind, Memory, Moment};
+use crate::memory::shadow::{Buffer, Cell};
+use crate::report::{Hazard, Spot};
+use crate::value::{BufferId, CopyId, Pending, Pointer};
+use std::rc::Rc;
+
+/// Bytes that a copy moves, which lie in a row on both sides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Where from; the fill if it is `None`.
+    pub source: Option<Pointer>,
+    /// Where to; nowhere if it is `None`.
+    pub destination: Option<Pointer>,
+    /// How many.
+    pub bytes: usize,
+}
+
+/// What a copy does.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// All its bytes.
+    pub pieces: Rc<[Piece]>,
+    /// What stands for bytes that have no source, over and over.
+    pub fill: Rc<[u8]>,
+    /// True if other threads than the one that issues it wait for it, too.
+    pub shared: bool,
+}
+
+/// An asynchronous copy.
+pub(super) struct Copy {
+    pub(super) actor: Actor,
+    what: Transfer,
+    /// What was read, where that was before the source changed.
+    taken: Option<Vec<u8>>,
+    landed: bool,
+    /// It is known that the source was read.
+    source_free: bool,
+    complete: bool,
+    /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
+    asked: [u64; 2],
+}
+
+impl Copy {
+    fn reads(&self, buffer: BufferId, byte: usize) -> bool {
+        let mut sources = self.what.pieces.iter().filter_map(|piece| {
+            let start = usize::try_from(piece.source?.offset).unwrap_or(0);
+            Some((piece.source?.buffer, start..start + piece.bytes))
+        });
+        !self.source_free && sources.any(|(from, bytes)| from == buffer && bytes.contains(&byte))
+    }
+}
+
+impl Memory {
+    /// Issues an asynchronous copy of `written` bytes, of which `read` come from the source and the rest are zero.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not there, or not aligned to `align`.
+    pub fn issue(
+        &mut self,
+        actor: Actor,
+        (source, destination): (Pointer, Pointer),
+        (read, written): (usize, usize),
+        align: usize,
+    ) -> Result<CopyId, Fault> {
+        // Also that there is room for what is written, whatever is read.
+        self.check(destination, written, align)?;
+        if read > 0 {
+            self.check(source, read, align)?;
+        }
+        let rest = i64::try_from(read).unwrap_or(i64::MAX);
+        let copied = Piece {
+            source: Some(source),
+            destination: Some(destination),
+            bytes: read,
+        };
+        let filled = Piece {
+            source: None,
+            destination: Some(Pointer {
+                offset: destination.offset.saturating_add(rest),
+                ..destination
+            }),
+            bytes: written - read,
+        };
+        let pieces = [copied, filled];
+        let pieces = pieces.into_iter().filter(|piece| piece.bytes > 0).collect();
+        let what = Transfer {
+            pieces,
+            fill: Rc::new([0]),
+            shared: false,
+        };
+        for end in [source, destination] {
+            self.buffers[end.buffer.0 as usize].copied = true;
+        }
+        self.transfer(actor, what)
+    }
+
+    /// Issues an asynchronous copy.
+    ///
+    /// # Errors
+    ///
+    /// If bytes are not there.
+    pub fn transfer(&mut self, actor: Actor, what: Transfer) -> Result<CopyId, Fault> {
+        self.access += 1;
+        let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
+        let pieces = Rc::clone(&what.pieces);
+        for piece in &*pieces {
+            for end in [piece.source, piece.destination].into_iter().flatten() {
+                self.check(end, piece.bytes, 1)?;
+                self.buffers[end.buffer.0 as usize].copied = true;
+            }
+        }
+        for (at, bytes) in sources(&pieces) {
+            self.copy_reads(actor, at.buffer, start(at), bytes, what.shared);
+        }
+        for (at, bytes) in destinations(&pieces) {
+            for i in start(at)..start(at) + bytes {
+                self.disturb(actor, at.buffer, i, Hazard::CopyOverCopy);
+                self.note_write(actor, at.buffer, i);
+                self.buffers[at.buffer.0 as usize].cell_mut(i).landing = Some(id);
+            }
+        }
+        // Last, since a copy does not race with itself.
+        for (at, bytes) in sources(&pieces) {
+            each_cell(&mut self.buffers, at, bytes, |cell| {
+                let count = cell.reading.map_or(0, |(_, count)| count);
+                cell.reading = Some((id, count + 1));
+            });
+        }
+        self.copies.push(Copy {
+            actor,
+            what,
+            taken: None,
+            landed: false,
+            source_free: false,
+            complete: false,
+            asked: [0; 2],
+        });
+        Ok(id)
+    }
+
+    /// Completes a copy, as its thread observes it at `moment`.
+    pub fn complete(&mut self, id: CopyId, moment: Moment) {
+        let by = Actor {
+            moment,
+            ..self.copies[id.0 as usize].actor
+        };
+        self.observe(Pending { copy: id, source: false }, by);
+    }
+
+    /// The thread of a copy observes at `moment` that its source was read, and may change.
+    pub fn free_source(&mut self, id: CopyId, moment: Moment) {
+        let by = Actor {
+            moment,
+            ..self.copies[id.0 as usize].actor
+        };
+        self.observe(Pending { copy: id, source: true }, by);
+    }
+
+    /// A thread observes that a copy is complete, or that its source was read. Where all that issue one wait for their
+    /// own, it is the one that has issued it.
+    pub fn observe(&mut self, pending: Pending, by: Actor) {
+        let Pending { copy: id, source } = pending;
+        if self.copies[id.0 as usize].what.shared {
+            self.order.observe(Shared::new(id, true), by);
+            if !source {
+                self.order.observe(Shared::new(id, false), by);
+            }
+        }
+        if source {
+            self.source_is_read(id, by.moment);
+        } else {
+            self.has_landed(id, by.moment);
+        }
+    }
+
+    /// What a copy was done by, as those who come later see it.
+    fn done(&self, id: CopyId, source: bool, moment: Moment) -> Actor {
+        let Copy { actor, what, .. } = &self.copies[id.0 as usize];
+        if !what.shared {
+            return Actor { moment, ..*actor };
+        }
+        Actor {
+            moment,
+            kind: Kind::Bulk,
+            shared: Some(Shared::new(id, source)),
+            ..*actor
+        }
+    }
+
+    fn has_landed(&mut self, id: CopyId, moment: Moment) {
+        if self.copies[id.0 as usize].complete {
+            return;
+        }
+        self.land(id);
+        self.source_is_read(id, moment);
+        let copy = &mut self.copies[id.0 as usize];
+        copy.complete = true;
+        copy.taken = None;
+        let pieces = Rc::clone(&copy.what.pieces);
+        let access = self.done(id, false, moment);
+        for (at, bytes) in destinations(&pieces) {
+            each_cell(&mut self.buffers, at, bytes, |cell| {
+                if cell.landing == Some(id) {
+                    cell.landing = None;
+                }
+                cell.write = Some(access);
+                cell.copied = Some(id);
+            });
+        }
+    }
+
+    fn source_is_read(&mut self, id: CopyId, moment: Moment) {
+        if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
+            return;
+        }
+        let copy = &self.copies[id.0 as usize];
+        let pieces = Rc::clone(&copy.what.pieces);
+        if !copy.landed && copy.taken.is_none() {
+            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+        }
+        let access = self.done(id, true, moment);
+        let order = &self.order;
+        for (at, bytes) in sources(&pieces) {
+            each_cell(&mut self.buffers, at, bytes, |cell| {
+                cell.reading = match cell.reading {
+                    Some((last, count)) if count > 1 => Some((last, count - 1)),
+                    _ => None,
+                };
+                if access.shared.is_some() {
+                    cell.drain(access);
+                } else {
+                    cell.reads.add(access, order);
+                }
+            });
+        }
+    }
+
+    /// Returns true if a copy is known to be complete, or to have read its source.
+    #[must_use]
+    pub fn is_done(&self, pending: Pending) -> bool {
+        let copy = &self.copies[pending.copy.0 as usize];
+        copy.complete || (pending.source && copy.source_free)
+    }
+
+    /// Who issued a copy.
+    #[must_use]
+    pub fn issuer(&self, id: CopyId) -> Spot {
+        self.copies[id.0 as usize].actor.spot
+    }
+
+    fn ask(&mut self, id: CopyId, question: usize) -> bool {
+        let last = &mut self.copies[id.0 as usize].asked[question];
+        if std::mem::replace(last, self.access) == self.access {
+            return false;
+        }
+        self.may_already()
+    }
+
+    pub(super) fn may_have_landed(&mut self, id: CopyId) {
+        if !self.copies[id.0 as usize].landed && self.ask(id, 0) {
+            self.land(id);
+        }
+    }
+
+    /// Who issued a copy in flight that reads a byte: `last`, or an earlier one where that is done.
+    pub(super) fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Spot {
+        let before = &self.copies[..=last.0 as usize];
+        before
+            .iter()
+            .rev()
+            .find(|copy| copy.reads(buffer, byte))
+            .unwrap_or(&before[last.0 as usize])
+            .actor
+            .spot
+    }
+
+    /// A write is about to change the source of a copy: what it reads may be settled already.
+    pub(super) fn may_have_read(&mut self, id: CopyId) {
+        let copy = &self.copies[id.0 as usize];
+        if !copy.landed && copy.taken.is_none() && self.ask(id, 1) {
+            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+        }
+    }
+
+    /// What all pieces bring, one after the other.
+    fn source_bytes(&self, id: CopyId) -> Vec<u8> {
+        let Transfer { pieces, fill, .. } = &self.copies[id.0 as usize].what;
+        let mut all = Vec::new();
+        for piece in &**pieces {
+            let end = all.len() + piece.bytes;
+            if let Some(at) = piece.source {
+                let data = &self.buffer(at.buffer).data;
+                let bytes = data.get(start(at)..start(at) + piece.bytes);
+                all.extend_from_slice(bytes.unwrap_or_default());
+                all.resize(end, 0);
+            } else {
+                all.extend(fill.iter().cycle().take(piece.bytes));
+            }
+        }
+        all
+    }
+
+    fn land(&mut self, id: CopyId) {
+        if std::mem::replace(&mut self.copies[id.0 as usize].landed, true) {
+            return;
+        }
+        let bytes = match self.copies[id.0 as usize].taken.take() {
+            Some(taken) => taken,
+            None => self.source_bytes(id),
+        };
+        let pieces = Rc::clone(&self.copies[id.0 as usize].what.pieces);
+        let mut rest = bytes.as_slice();
+        for piece in &*pieces {
+            let (bytes, behind) = rest.split_at(piece.bytes);
+            rest = behind;
+            let Some(at) = piece.destination else { continue };
+            let data = &mut self.buffers[at.buffer.0 as usize].data;
+            if let Some(data) = data.get_mut(start(at)..start(at) + bytes.len()) {
+                data.copy_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// The byte that a checked address begins at.
+fn start(at: Pointer) -> usize {
+    usize::try_from(at.offset).unwrap_or(0)
+}
+
+fn sources(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
+    pieces.iter().filter_map(|piece| Some((piece.source?, piece.bytes)))
+}
+
+fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
+    pieces
+        .iter()
+        .filter_map(|piece| Some((piece.destination?, piece.bytes)))
+}
+
+fn each_cell(buffers: &mut [Buffer], at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
+    let buffer = &mut buffers[at.buffer.0 as usize];
+    // What was freed meanwhile nobody can look at.
+    if !buffer.freed {
+        (start(at)..start(at) + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
+    }
+}

@@ -1,0 +1,293 @@
+//! What orders the accesses of threads: barriers, mbarriers, and the completion of copies that many threads wait for.
+
+use super::shadow::{Actor, Kind};
+use crate::value::CopyId;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+/// The threads of a warp.
+const WARP: u32 = 32;
+
+/// When something happens, between which barriers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// How many block barriers lie before it, those of earlier blocks included; and one more.
+    pub era: NonZeroU32,
+    /// How many barriers of the thread's warp, whichever of its threads they were of.
+    pub warp: u32,
+    /// How often the thread has arrived on an mbarrier.
+    pub releases: u32,
+    /// How many proxy fences the thread has executed.
+    pub fences: u32,
+}
+
+impl Moment {
+    /// The start of an era, for threads that use barriers alone.
+    #[must_use]
+    pub fn of(era: NonZeroU32, warp: u32) -> Self {
+        Self {
+            era,
+            warp,
+            releases: 0,
+            fences: 0,
+        }
+    }
+}
+
+/// How many arrivals of each thread of the block are known; nothing is known of the threads behind its end.
+pub type Clock = Vec<u32>;
+
+/// What a copy that many threads wait for is done with: only reading, or all.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Shared(NonZeroU32);
+
+impl Shared {
+    /// That copy `id` has read its source, or is complete.
+    pub(super) fn new(id: CopyId, source: bool) -> Self {
+        let number = id.0.saturating_mul(2).saturating_add(u32::from(source));
+        Self(NonZeroU32::MIN.saturating_add(number))
+    }
+}
+
+/// What orders threads: they are counted over all blocks.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// How many threads a block has.
+    pub threads_per_block: u32,
+    /// The threads that each barrier of a warp was of, as bits, in the order of time.
+    masks: HashMap<Warp, Vec<u32>>,
+    /// What threads know of each other's arrivals, if they arrive anywhere.
+    clocks: Option<Clocks>,
+    /// Which threads have observed since the last block barrier that a copy is done, and when they did first.
+    observers: HashMap<Shared, Vec<Option<Moment>>>,
+    /// The proxy fences of each thread.
+    fences: HashMap<u32, Vec<Moment>>,
+}
+
+/// Vector clocks, of the block that runs.
+#[derive(Clone, Default, Debug)]
+struct Clocks {
+    releases: Clock,
+    acquired: HashMap<u32, Clock>,
+}
+
+/// A block, and a warp of it.
+pub(super) type Warp = (u32, u32);
+
+/// Adds what another clock knows.
+pub fn join(clock: &mut Clock, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    for (known, other) in clock.iter_mut().zip(other) {
+        *known = (*known).max(*other);
+    }
+}
+
+impl Order {
+    pub(super) fn new(threads_per_block: u32) -> Self {
+        Self {
+            threads_per_block,
+            masks: HashMap::new(),
+            clocks: None,
+            observers: HashMap::new(),
+            fences: HashMap::new(),
+        }
+    }
+
+    /// From now on, arrivals on mbarriers order threads, too.
+    pub(super) fn use_clocks(&mut self) {
+        self.clocks.get_or_insert_default();
+    }
+
+    /// Returns true if block barriers and barriers of warps are not all that orders threads.
+    pub(super) fn has_clocks(&self) -> bool {
+        self.clocks.is_some()
+    }
+
+    /// The warp of a thread, and its lane.
+    pub(super) fn warp(&self, thread: u32) -> (Warp, u32) {
+        let (block, inside) = (thread / self.threads_per_block, thread % self.threads_per_block);
+        ((block, inside / WARP), inside % WARP)
+    }
+
+    /// Now, for a thread.
+    pub(super) fn moment(&self, thread: u32, era: NonZeroU32) -> Moment {
+        let inside = (thread % self.threads_per_block) as usize;
+        let clocks = self.clocks.as_ref();
+        let releases = clocks.and_then(|clocks| clocks.releases.get(inside).copied());
+        Moment {
+            era,
+            warp: self.warp_barriers(thread),
+            releases: releases.unwrap_or(0),
+            fences: self.fences.get(&thread).map_or(0, |fences| count(fences)),
+        }
+    }
+
+    /// How many barriers the warp of `thread` has passed.
+    pub(super) fn warp_barriers(&self, thread: u32) -> u32 {
+        let (warp, _) = self.warp(thread);
+        self.masks.get(&warp).map_or(0, |masks| count(masks))
+    }
+
+    /// Threads of the warp of `thread` pass a barrier; `mask` has a bit for each.
+    pub(super) fn warp_barrier(&mut self, thread: u32, mask: u32) {
+        let (warp, lane) = self.warp(thread);
+        self.masks.entry(warp).or_default().push(mask);
+        if !self.has_clocks() {
+            return;
+        }
+        // What one of them knows, all do: also what it has learnt from threads of other warps.
+        let lanes = || (0..WARP).filter(|lane| mask >> lane & 1 == 1);
+        let mut all = Clock::new();
+        for other in lanes() {
+            join(&mut all, &self.release(thread - lane + other));
+        }
+        for other in lanes() {
+            self.acquire(thread - lane + other, &all);
+        }
+    }
+
+    /// A thread arrives: returns what whoever learns of that knows.
+    pub(super) fn release(&mut self, thread: u32) -> Clock {
+        let inside = (thread % self.threads_per_block) as usize;
+        let Some(clocks) = &mut self.clocks else {
+            return Clock::new();
+        };
+        if clocks.releases.len() <= inside {
+            clocks.releases.resize(inside + 1, 0);
+        }
+        clocks.releases[inside] += 1;
+        let mut clock = clocks.acquired.get(&thread).cloned().unwrap_or_default();
+        if clock.len() <= inside {
+            clock.resize(inside + 1, 0);
+        }
+        clock[inside] = clocks.releases[inside];
+        clock
+    }
+
+    /// A thread learns of arrivals.
+    pub(super) fn acquire(&mut self, thread: u32, clock: &[u32]) {
+        if let Some(clocks) = &mut self.clocks {
+            join(clocks.acquired.entry(thread).or_default(), clock);
+        }
+    }
+
+    /// A thread executes a proxy fence.
+    pub(super) fn fence(&mut self, thread: u32, moment: Moment) {
+        self.fences.entry(thread).or_default().push(moment);
+    }
+
+    /// A thread observes that a copy is done; only its first observation counts.
+    pub(super) fn observe(&mut self, done: Shared, by: Actor) {
+        let inside = (by.spot.thread % self.threads_per_block) as usize;
+        let observers = self.observers.entry(done).or_default();
+        if observers.len() <= inside {
+            observers.resize(inside + 1, None);
+        }
+        observers[inside].get_or_insert(by.moment);
+    }
+
+    /// A block barrier is passed: whoever has observed something, all know now.
+    pub(super) fn next_era(&mut self) {
+        self.observers.clear();
+    }
+
+    /// A block has ended: nobody asks what its threads have passed any more.
+    pub(super) fn forget(&mut self) {
+        self.masks.clear();
+        self.observers.clear();
+        self.fences.clear();
+        if let Some(clocks) = &mut self.clocks {
+            *clocks = Clocks::default();
+        }
+    }
+
+    /// Returns true if nothing orders an access before what `actor` does: they are of different threads, and no block
+    /// barrier lies between, nor any barriers of their warp or mbarriers that lead from the one to the other. Nothing
+    /// orders blocks.
+    #[must_use]
+    pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
+        let (before, now) = (access.spot.thread, actor.spot.thread);
+        if before / self.threads_per_block != now / self.threads_per_block {
+            return true;
+        }
+        // What all threads issue together is behind what any of them did before.
+        if actor.kind == Kind::Block || access.moment.era != actor.moment.era {
+            return false;
+        }
+        if let Some(done) = access.shared {
+            return !self.knows(done, access, actor);
+        }
+        before != now
+            && access.kind != Kind::Block
+            && !self.in_warp(access, actor)
+            && !self.in_clock(access, actor)
+    }
+
+    /// Returns true if a thread, or one that is ordered before it, has observed that a copy is done.
+    fn knows(&self, done: Shared, access: Actor, actor: Actor) -> bool {
+        let Some(observers) = self.observers.get(&done) else {
+            return false;
+        };
+        let inside = (actor.spot.thread % self.threads_per_block) as usize;
+        if observers.get(inside).is_some_and(Option::is_some) {
+            return true;
+        }
+        let first = actor.spot.thread - actor.spot.thread % self.threads_per_block;
+        (first..).zip(observers).any(|(thread, moment)| {
+            let Some(moment) = *moment else { return false };
+            let mut observed = Actor {
+                moment,
+                shared: None,
+                ..access
+            };
+            observed.spot.thread = thread;
+            !self.unordered(observed, actor)
+        })
+    }
+
+    /// Returns true if a thread must still execute a proxy fence behind an access, before what `actor` does.
+    pub(super) fn unfenced(&self, access: Actor, actor: Actor) -> bool {
+        if actor.kind != Kind::Bulk || !matches!(access.kind, Kind::Plain | Kind::Atomic) {
+            return false;
+        }
+        let fences = self.fences.get(&access.spot.thread);
+        // The first one behind the access is known first.
+        match fences.and_then(|fences| fences.get(access.moment.fences as usize)) {
+            Some(&moment) => self.unordered(Actor { moment, ..access }, actor),
+            None => true,
+        }
+    }
+
+    /// Returns true if barriers of a warp order an access before another one of the same era.
+    fn in_warp(&self, access: Actor, actor: Actor) -> bool {
+        if access.moment.warp >= actor.moment.warp {
+            return false;
+        }
+        let ((warp, from), (other, to)) = (self.warp(access.spot.thread), self.warp(actor.spot.thread));
+        let between = access.moment.warp as usize..actor.moment.warp as usize;
+        let masks = self.masks.get(&warp).and_then(|masks| masks.get(between));
+        let mut reached = 1_u32 << from;
+        warp == other
+            && masks.unwrap_or_default().iter().any(|mask| {
+                if mask & reached != 0 {
+                    reached |= mask;
+                }
+                reached >> to & 1 == 1
+            })
+    }
+
+    /// Returns true if the thread of `actor` knows of an arrival behind an access.
+    fn in_clock(&self, access: Actor, actor: Actor) -> bool {
+        let Some(clocks) = &self.clocks else { return false };
+        let inside = (access.spot.thread % self.threads_per_block) as usize;
+        let known = clocks.acquired.get(&actor.spot.thread);
+        let known = known.and_then(|known| known.get(inside).copied());
+        known.unwrap_or(0) > access.moment.releases
+    }
+}
+
+fn count<T>(all: &[T]) -> u32 {
+    u32::try_from(all.len()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,178 @@
+//! What goes wrong with bulk copies and mbarriers.
+
+use super::{Problem, Spot};
+
+impl Problem {
+    fn new(
+        kind: &'static str,
+        (at, other): (Spot, Option<Spot>),
+        message: impl Into<String>,
+        advice: &'static str,
+    ) -> Self {
+        Self {
+            kind,
+            note: false,
+            at,
+            other,
+            message: message.into(),
+            advice,
+        }
+    }
+
+    /// Threads of a block stand at a copy of the whole block that others don't come to.
+    #[must_use]
+    pub fn divergent_copy(at: Spot, other: Spot, ended: bool) -> Self {
+        let others = if ended {
+            "have ended"
+        } else if at.instr == other.instr {
+            "are there in another iteration"
+        } else {
+            "stand elsewhere"
+        };
+        Self::new(
+            "divergent-copy",
+            (at, Some(other)),
+            format!("this is an operation of the whole block, and some of its threads {others}"),
+            "let all threads of the block reach it: take it out of the condition",
+        )
+    }
+
+    /// Threads of a block come to a copy of the whole block with different operands.
+    #[must_use]
+    pub fn divergent_operands(at: Spot, other: Spot) -> Self {
+        Self::new(
+            "divergent-copy",
+            (at, Some(other)),
+            "this is an operation of the whole block, and its threads have different operands",
+            "let addresses and indices be the same in all threads of the block",
+        )
+    }
+
+    /// A load that is still in flight when its block ends.
+    #[must_use]
+    pub fn in_flight_at_end(at: Spot) -> Self {
+        Self::new(
+            "undrained",
+            (at, None),
+            "the kernel ends and this may still write workgroup memory, which goes with the block",
+            "wait for its phase before the kernel ends",
+        )
+    }
+
+    /// Threads wait for a phase that nothing completes; of the arrivals and the bytes so many are missing.
+    #[must_use]
+    pub fn deadlock(at: Spot, armed: Spot, phase: u64, missing: (i64, i64, i64), name: &str) -> Self {
+        let (pending, expected, bytes) = missing;
+        let bytes = match bytes {
+            0 => String::new(),
+            bytes => format!(", and {bytes} bytes"),
+        };
+        Self::new(
+            "deadlock",
+            (at, Some(armed)),
+            format!(
+                "waits forever for phase {phase} of {name}: {pending} of its {expected} arrivals are missing{bytes}"
+            ),
+            "let as many threads arrive as the mbarrier was initialised with, in every phase that is waited for",
+        )
+    }
+
+    /// A phase expects other bytes than are in flight; so many too many, or too few if it is negative.
+    #[must_use]
+    pub fn wrong_bytes(at: Spot, other: Spot, phase: u64, left: i64, name: &str) -> Self {
+        let message = if left > 0 {
+            format!("phase {phase} of {name} expects {left} bytes more than the copies on it bring")
+        } else {
+            format!("the copies on phase {phase} of {name} bring {} bytes more than it expects", -left)
+        };
+        Self::new(
+            "wrong-bytes",
+            (at, Some(other)),
+            message,
+            "let expect_tx name all bytes of the loads on the phase, out-of-bounds elements included",
+        )
+    }
+
+    /// Something is added to a phase that has all its arrivals: it may be complete, and that be the next one.
+    #[must_use]
+    pub fn overrun(at: Spot, armed: Spot, phase: u64, arrives: bool, name: &str) -> Self {
+        let does = if arrives { "arrives on" } else { "expects bytes of" };
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!("{does} phase {phase} of {name}, which has all its arrivals already and may be complete"),
+            "wait for the phase before the next one begins",
+        )
+    }
+
+    /// A phase is complete before all threads have waited for the last one.
+    #[must_use]
+    pub fn overtaken(at: Spot, armed: Spot, phase: u64, name: &str) -> Self {
+        let last = phase.saturating_sub(1);
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!(
+                "waits for phase {last} of {name}, and nothing keeps phase {phase} from being complete before: the \
+                 parity then says that it is not"
+            ),
+            "let all threads wait for a phase before the next one is armed: put a gpu.barrier, or an mbarrier on which \
+             they arrive, between",
+        )
+    }
+
+    /// An mbarrier is used that was not initialised, or not for this thread.
+    #[must_use]
+    pub fn use_before_init(at: Spot, init: Option<Spot>, name: &str) -> Self {
+        let message = match init {
+            None => format!("{name} was not initialised"),
+            Some(_) => format!(
+                "{name} was initialised by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between"
+            ),
+        };
+        Self::new(
+            "use-before-init",
+            (at, init),
+            message,
+            "let one thread initialise it and execute nvvm.fence.mbarrier.init, and put a gpu.barrier behind",
+        )
+    }
+
+    /// An mbarrier is used that was invalidated.
+    #[must_use]
+    pub fn use_after_inval(at: Spot, inval: Spot, name: &str) -> Self {
+        Self::new(
+            "use-after-inval",
+            (at, Some(inval)),
+            format!("{name} was invalidated before"),
+            "invalidate it behind its last use, or initialise it again",
+        )
+    }
+
+    /// An mbarrier is invalidated that is in use.
+    #[must_use]
+    pub fn inval_in_use(at: Spot, other: Spot, flies: bool, name: &str) -> Self {
+        let use_ = if flies {
+            "a load in flight completes on it"
+        } else {
+            "another thread may still use it"
+        };
+        Self::new(
+            "inval-in-use",
+            (at, Some(other)),
+            format!("{name} is invalidated, and {use_}"),
+            "wait for its last phase in all threads, and put a gpu.barrier behind",
+        )
+    }
+
+    /// An mbarrier is initialised that is one already.
+    #[must_use]
+    pub fn init_twice(at: Spot, before: Spot, name: &str) -> Self {
+        Self::new(
+            "init-twice",
+            (at, Some(before)),
+            format!("{name} is an mbarrier already"),
+            "let one thread initialise it, once, or invalidate it before",
+        )
+    }
+}
