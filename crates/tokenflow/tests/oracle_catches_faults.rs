@@ -15,6 +15,7 @@ fn emitted(program: &Program, waits: &[Option<u32>]) -> Vec<Emitted> {
     vec![Emitted {
         commits: program.one_group_each(Q),
         waits: waits.to_vec(),
+        reads: Vec::new(),
     }]
 }
 
