@@ -2,7 +2,7 @@
 
 use mlir_sys::{
     MlirAttribute, MlirBlock, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation, MlirOperation,
-    MlirRegion, MlirStringRef, MlirValue,
+    MlirRegion, MlirStringRef, MlirType, MlirValue,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -148,6 +148,7 @@ unsafe extern "C" {
 
     // Nvgpu.h
     pub fn asyncOptLowerNvgpuCopies(op: MlirOperation) -> bool;
+    pub fn asyncOptTensorMapGetBox(ty: MlirType, box_: *mut MlirType, swizzled: *mut bool) -> bool;
 
     // Vectors.h
     pub fn asyncOptExpandVectors(op: MlirOperation) -> bool;

@@ -3,9 +3,9 @@
 use crate::ffi;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 use mlir_sys::{
-    mlirMemRefTypeGetStridesAndOffset, mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType,
+    mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset, mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType,
     mlirShapedTypeGetRank, mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32,
-    mlirTypeIsAF64, mlirTypeIsAMemRef, mlirTypeIsAVector,
+    mlirTypeIsAF64, mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsAVector,
 };
 use std::ffi::c_void;
 
@@ -106,6 +106,20 @@ pub fn float(ty: Type<'_>) -> Option<Float> {
             Some(Float::F32)
         } else {
             mlirTypeIsAF64(ty).then_some(Float::F64)
+        }
+    }
+}
+
+/// The number of bits, if `ty` is an integer or a float.
+#[must_use]
+pub fn bit_width(ty: Type<'_>) -> Option<u32> {
+    let ty = ty.to_raw();
+    // SAFETY: a live type, of the kind that the width is asked of.
+    unsafe {
+        if mlirTypeIsAInteger(ty) {
+            Some(mlirIntegerTypeGetWidth(ty))
+        } else {
+            mlirTypeIsAFloat(ty).then(|| mlirFloatTypeGetWidth(ty))
         }
     }
 }
