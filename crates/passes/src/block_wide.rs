@@ -75,8 +75,8 @@ impl<'c> Issuer<'c> {
                     .at_start(entry)
             });
             // It computes from nothing, and whoever uses it may stand anywhere.
-            if elect.prev().is_some() {
-                entry.prepend(elect);
+            if let Some(first) = entry.first().filter(|first| *first != elect) {
+                elect.move_before(first);
             }
             elect.result(0)
         })

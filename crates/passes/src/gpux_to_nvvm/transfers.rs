@@ -30,6 +30,7 @@ pub(super) struct Transfers<'c> {
     generic: Type<'c>,
     global: Type<'c>,
     shared: Type<'c>,
+    cluster: Type<'c>,
 }
 
 /// One box of a tile.
@@ -48,6 +49,7 @@ impl<'c> Transfers<'c> {
             generic: parse_type(context, "!llvm.ptr"),
             global: parse_type(context, "!llvm.ptr<1>"),
             shared: parse_type(context, "!llvm.ptr<3>"),
+            cluster: parse_type(context, "!llvm.ptr<7>"),
         }
     }
 
@@ -104,6 +106,8 @@ impl<'c> Transfers<'c> {
             .results(&[i32])
             .before(op);
         let barrier = self.cast("llvm.inttoptr", op, barrier.result(0), self.shared);
+        // Into memory of the cluster, which that of the block is part of: PTX has had this form from the first.
+        let to = self.cast("llvm.addrspacecast", op, to, self.cluster);
         let operands = [to, from, barrier, self.bytes(op, dst)];
         self.transfer(
             "nvvm.cp.async.bulk.shared.cluster.global",
