@@ -39,3 +39,13 @@ bool asyncOptLowerNvgpuCopies(MlirOperation op) {
               })
               .wasInterrupted();
 }
+
+bool asyncOptTensorMapGetBox(MlirType type, MlirType *box, bool *swizzled) {
+  auto tensorMap = dyn_cast<nvgpu::TensorMapDescriptorType>(unwrap(type));
+  if (!tensorMap)
+    return false;
+  *box = wrap(cast<Type>(tensorMap.getTensor()));
+  *swizzled =
+      tensorMap.getSwizzle() != nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE;
+  return true;
+}

@@ -148,6 +148,7 @@ unsafe extern "C" {
 
     // Nvgpu.h
     pub fn asyncOptLowerNvgpuCopies(op: MlirOperation) -> bool;
+    pub fn asyncOptTensorMapGetBox(ty: MlirType, box_: *mut MlirType, swizzled: *mut bool) -> bool;
 
     // Vectors.h
     pub fn asyncOptExpandVectors(op: MlirOperation) -> bool;

@@ -5,7 +5,7 @@
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
 //! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
 //! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
-//! - [`nvgpu`]: upstream's lowering of `nvgpu`.
+//! - [`nvgpu`]: upstream's lowering of `nvgpu`, and its types.
 //! - [`pass`]: the trait that a pass implements, its options and statistics, and its registration.
 //! - [`pipeline`]: pass pipelines with options, written as a list.
 //! - [`registry`]: registration of dialects.

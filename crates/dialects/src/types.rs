@@ -111,21 +111,18 @@ pub fn float(ty: Type<'_>) -> Option<Float> {
     }
 }
 
-/// How many bytes a number of type `ty` has: an integer or float of whole bytes, else 0.
+/// The number of bits, if `ty` is an integer or a float.
 #[must_use]
-pub fn bytes(ty: Type<'_>) -> u64 {
+pub fn bit_width(ty: Type<'_>) -> Option<u32> {
     let ty = ty.to_raw();
-    // SAFETY: a live type, of the kind that is asked for its width.
-    let bits = unsafe {
+    // SAFETY: a live type, of the kind that the width is asked of.
+    unsafe {
         if mlirTypeIsAInteger(ty) {
-            mlirIntegerTypeGetWidth(ty)
-        } else if mlirTypeIsAFloat(ty) {
-            mlirFloatTypeGetWidth(ty)
+            Some(mlirIntegerTypeGetWidth(ty))
         } else {
-            0
+            mlirTypeIsAFloat(ty).then(|| mlirFloatTypeGetWidth(ty))
         }
-    };
-    u64::from(bits / 8)
+    }
 }
 
 /// The bits of every number of a constant: an integer, a floating-point number, or dense elements of them.

@@ -2,24 +2,36 @@
 //!
 //! **Condition.** Every operation of the dialect is in counted form: no token is left in device code.
 //!
-//! **Effect.** No `gpux` operation is left, and no `nvgpu` operation is added. A copy is what upstream makes of an
+//! **Effect.** No `gpux` operation is left. A copy is what upstream makes of an
 //! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
-//! waits are `nvvm` operations of their queue. The buffers that copies write are aligned ([`buffers`]). Discardable
-//! attributes stay.
+//! waits are `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
+//! contiguous memory ([`transfers`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes become
+//! pointers ([`tensors`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
 //!
-//! **Refusals.** Tokens: how many groups a wait leaves in flight is the business of `--gpux-tokens-to-groups`.
+//! **Refusals.** Tokens: how many groups a wait leaves in flight is the business of `--gpux-tokens-to-groups`. Operations
+//! that the GPU named by `chip` doesn't have.
 
 mod buffers;
 mod copies;
+mod elect;
+mod tensors;
+mod transfers;
 
 use crate::analysis::vocabulary::HardwareQueue;
+use crate::lower_to_nvvm::sm_of;
 use async_dialects::ir::{Block, Op, OpBuilder, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::pass::{
+    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
+};
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;
+use transfers::Transfers;
+
+/// The oldest GPU that has bulk and tensor copies.
+const FIRST_BULK_SM: u32 = 90;
 
 /// The pass.
 pub struct GpuxToNvvm;
@@ -29,17 +41,30 @@ impl Pass for GpuxToNvvm {
         description: include_str!("gpux_to_nvvm/description.md"),
         // Not on functions: a buffer may be a global, which functions share.
         anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        options: &[OptionInfo::string(
+            "chip",
+            "",
+            "the GPU, whose operations alone are lowered; empty: any",
+        )],
         dependent_dialects: &[
+            Dialect::Arith,
             Dialect::Async,
+            Dialect::Gpu,
             Dialect::Gpux,
+            Dialect::Llvm,
             Dialect::MemRef,
             Dialect::NvGpu,
             Dialect::Nvvm,
+            Dialect::Scf,
         ],
         statistics: &[
             StatisticInfo {
                 name: "copies",
                 description: "Number of copies lowered",
+            },
+            StatisticInfo {
+                name: "transfers",
+                description: "Number of block-wide loads and stores lowered",
             },
             StatisticInfo {
                 name: "aligned",
@@ -53,18 +78,34 @@ impl Pass for GpuxToNvvm {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let Device { copies, groups } = check_counted(root)?;
+        let device = check_counted(root)?;
+        check_chip(root, &device, cx.str("chip"))?;
+        let Device {
+            copies,
+            groups,
+            transfers,
+            elects,
+        } = device;
         let mut buffers = Buffers::new(root.context());
         let mut lowering = Copies::new(root.context());
         for &copy in &copies {
             buffers.align_destination(copy);
             lowering.lower(copy)?;
         }
+        let lowering = Transfers::new(root.context());
+        for &op in &transfers {
+            lowering.lower(op, &mut buffers);
+        }
+        for (function, elects) in by_function(elects) {
+            elect::lower(function, &elects);
+        }
+        lower_tensors(root);
         let mut lowering = Groups::new(root.context());
         for op in groups {
             lowering.lower(op);
         }
         cx.count("copies", copies.len() as u64);
+        cx.count("transfers", transfers.len() as u64);
         cx.count("aligned", buffers.raised());
         Ok(())
     }
@@ -76,6 +117,9 @@ struct Device<'c> {
     copies: Vec<Op<'c>>,
     /// Commits and waits.
     groups: Vec<Op<'c>>,
+    /// Block-wide loads and stores.
+    transfers: Vec<Op<'c>>,
+    elects: Vec<Op<'c>>,
 }
 
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
@@ -92,7 +136,17 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             "gpux.copy" if op.num_results() == 0 => found.copies.push(op),
             "gpux.commit_group" if op.num_results() == 0 => found.groups.push(op),
             "gpux.wait_group" => found.groups.push(op),
-            "gpux.copy" | "gpux.commit_group" => {
+            "gpux.tma_load" | "gpux.bulk_load" | "gpux.tma_store" | "gpux.bulk_store"
+                if op.num_results() == 0 =>
+            {
+                found.transfers.push(op);
+            }
+            "gpux.elect" => found.elects.push(op),
+            "gpux.tma_load" | "gpux.bulk_load" => {
+                let message = "has a token, and the hardware has none: run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
+                return Err(PassError::new(op, message));
+            }
+            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store" => {
                 return Err(PassError::new(
                     op,
                     format!("has a token, and the hardware has none: {run_before}"),
@@ -130,6 +184,50 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
         }
     }
     Ok(found)
+}
+
+/// Returns an error if something in `device` is not for the GPU `chip`, which may be empty.
+fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), PassError<'c>> {
+    if chip.is_empty() || sm_of(chip).map_err(|message| PassError::new(root, message))? >= FIRST_BULK_SM {
+        return Ok(());
+    }
+    let bulk = HardwareQueue::Bulk.attribute(root.context());
+    let of_bulk = device.groups.iter().filter(|op| op.attr("queue") == Some(bulk));
+    let ops = device.transfers.iter().chain(&device.elects).chain(of_bulk);
+    match ops.into_iter().next() {
+        None => Ok(()),
+        Some(&op) => {
+            let message = format!("needs sm_{FIRST_BULK_SM} or newer, and the chip is {chip}");
+            Err(PassError::new(op, message))
+        }
+    }
+}
+
+/// Groups operations by the function that they are in.
+fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
+    let mut functions: Vec<(Op, Vec<Op>)> = Vec::new();
+    for op in ops {
+        let function = op
+            .ancestors()
+            .find(|outer| outer.is_function() || outer.is("gpu.launch"));
+        let Some(function) = function else { continue };
+        match functions.last_mut() {
+            Some((last, elects)) if *last == function => elects.push(op),
+            _ => functions.push((function, vec![op])),
+        }
+    }
+    functions
+}
+
+/// Makes pointers of the descriptors that kernels take, and that they are handed.
+fn lower_tensors(root: Op<'_>) {
+    for op in root.nested() {
+        match op.name() {
+            "gpu.func" => tensors::lower_arguments(op),
+            "gpu.launch_func" => tensors::lower_launch(op),
+            _ => {}
+        }
+    }
 }
 
 /// The outermost function that has `op` inside.

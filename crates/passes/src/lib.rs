@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+mod block_wide;
 mod expand_vectors;
 mod gpux_to_nvvm;
 mod link_device_code;

@@ -46,7 +46,7 @@ impl Pipeline for LowerToNvvm {
 
     fn passes(options: &PipelineOptions) -> Result<PassList, String> {
         let chip = options.str("chip");
-        let sm = check_chip(chip)?;
+        let sm = sm_of(chip)?;
         let features = match options.str("features") {
             // LLVM's own choice is the oldest PTX version that has the chip.
             "" if sm > 90 => "",
@@ -112,7 +112,7 @@ fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
             ],
         )
         // While views of buffers are still there to be looked through.
-        .pass("gpux-to-nvvm")
+        .pass_with("gpux-to-nvvm", &[("chip", options.str("chip"))])
         // Before the types of memrefs are converted: it makes accesses to them, and loops.
         .pass("convert-nvgpu-to-nvvm")
         // Transfers of n-D vectors, unrolled: loops over vectors would put them into local memory.
@@ -141,7 +141,7 @@ fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
 }
 
 /// The number in the name of `chip`.
-fn check_chip(chip: &str) -> Result<u32, String> {
+pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
     let number = chip
         .strip_prefix("sm_")
         .map(|name| name.trim_end_matches(['a', 'f']));

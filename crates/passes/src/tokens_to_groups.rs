@@ -11,22 +11,26 @@
 //!
 //! The phases, each a module: [`normalize`] writes asynchronous regions, dependencies and escapes as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
-//! read again; [`emit`] writes the solution; [`erase`] removes the tokens.
+//! read again; [`emit`] writes the solution; [`erase`] removes the tokens; block-wide stores are issued by one thread
+//! ([`mod@stores`]).
 
 mod emit;
 pub(crate) mod erase;
 mod explain;
 pub(crate) mod normalize;
 mod peel;
+mod stores;
 
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Gpux;
+use crate::block_wide::is_store;
 use async_dialects::ir::{Op, Walk};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
 use std::collections::HashSet;
+use stores::Stores;
 use tokenflow::{Options, Solution};
 
 /// The pass.
@@ -55,7 +59,14 @@ impl Pass for TokensToGroups {
             ),
             OptionInfo::bool("explain", false, "remarks say what each wait waits for, and why"),
         ],
-        dependent_dialects: &[Dialect::Arith, Dialect::Async, Dialect::Gpux, Dialect::Scf],
+        dependent_dialects: &[
+            Dialect::Arith,
+            Dialect::Async,
+            Dialect::Gpu,
+            Dialect::Gpux,
+            Dialect::Nvvm,
+            Dialect::Scf,
+        ],
         statistics: &[
             StatisticInfo {
                 name: "waits",
@@ -68,6 +79,10 @@ impl Pass for TokensToGroups {
             StatisticInfo {
                 name: "commits",
                 description: "Number of commits inserted",
+            },
+            StatisticInfo {
+                name: "barriers",
+                description: "Number of block barriers inserted",
             },
         ],
         ..PassInfo::new(
@@ -97,6 +112,7 @@ impl Pass for TokensToGroups {
         normalize::split_dependencies(op);
         let vocabulary = Gpux::new(op.context());
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
+        stores::check(&skeleton)?;
         let silent = normalize::drain_escapes(op, &skeleton);
         if !silent.is_empty() {
             skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
@@ -106,14 +122,16 @@ impl Pass for TokensToGroups {
             origins,
             solution,
         } = translate(op, &vocabulary, skeleton, &options);
+        let stores = Stores::new(op, &skeleton, &origins, &solution);
         if cx.bool("explain") {
-            explain::explain(&skeleton, &solution, &silent, options.drop_implied);
+            explain::explain(&skeleton, &solution, &stores, &silent, options.drop_implied);
         }
-        let counts = emit::emit(&skeleton, &origins, &solution, &silent);
+        let counts = emit::emit(&skeleton, &origins, &solution, &stores, &silent);
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
         erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value));
+        cx.count("barriers", counts.barriers + stores.issue(op));
         verify_contract(op)
     }
 }
@@ -153,7 +171,8 @@ fn is_device_code(function: Op<'_>) -> bool {
     }
     let (mut device, mut host, mut awaits) = (false, function.is("async.func"), false);
     function.walk(|op| match op.name() {
-        "gpux.copy" | "gpux.commit_group" | "gpux.wait_group" => {
+        "gpux.copy" | "gpux.commit_group" | "gpux.wait_group" | "gpux.tma_load" | "gpux.bulk_load"
+        | "gpux.tma_store" | "gpux.bulk_store" | "gpux.elect" => {
             device = true;
             Walk::Stop
         }
@@ -172,9 +191,10 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    let of_queue = |op: &Op| matches!(op.name(), "gpux.copy" | "gpux.commit_group") || is_store(*op);
     let left = normalize::own_ops(function)
         .into_iter()
-        .find(|op| matches!(op.name(), "gpux.copy" | "gpux.commit_group") && op.num_results() > 0);
+        .find(|op| of_queue(op) && op.num_results() > 0);
     match left {
         None => Ok(()),
         Some(op) => Err(PassError::new(

@@ -103,7 +103,7 @@ impl Pass for TokensToMbarriers {
         }
         shared::check_arguments(op)?;
         shared::inline_regions(op);
-        normalize::split_dependencies(op);
+        shared::split_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {
             explain::explain(&read, &plan);

@@ -5,6 +5,9 @@
 //! point say everything: an await forces *more* in the second translation if some instance is
 //! complete behind it there and still in flight in the first.
 //!
+//! Operations with two completions are compared for each: what has been *read* is known by the same pairs,
+//! with counts that include those of the waits for reads.
+//!
 //! Cost: linear in the program times the pairs of ages at a point (about as many as ages, as the two
 //! translations mostly shift ages alike).
 
@@ -12,13 +15,27 @@ use crate::age::Age;
 use crate::eval::{N, NO_WAIT};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::solve::{QueueSolution, counts};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One translation: the commits and the count of every await.
 #[derive(Clone, Copy)]
 pub(crate) struct Translation<'a> {
     pub commits: &'a Commits,
     pub n: &'a [N],
+    /// For operations with two completions, the counts that reads wait for: the smaller ones of both kinds of waits.
+    pub reads: Option<&'a [N]>,
+}
+
+impl<'a> Translation<'a> {
+    /// Returns the same translation as the reads see it.
+    fn of_reads(self) -> Option<Self> {
+        self.reads.map(|n| Self {
+            n,
+            reads: None,
+            ..self
+        })
+    }
 }
 
 /// How the second translation differs from the first.
@@ -50,8 +67,16 @@ pub(crate) fn compare(
     a: Translation,
     b: Translation,
 ) -> Comparison {
-    let mut run = Run::new(index, queue, a, b);
-    let end = run.graph(&program.body, &index.root, &Vec::new(), true);
+    let mut comparison = compare_one(program, Run::new(index, queue, false, a, b));
+    if let (Some(a), Some(b)) = (a.of_reads(), b.of_reads()) {
+        comparison.add(compare_one(program, Run::new(index, queue, true, a, b)));
+    }
+    comparison
+}
+
+/// Compares one completion.
+fn compare_one(program: &Program, mut run: Run) -> Comparison {
+    let end = run.graph(&program.body, run.root, &Vec::new(), true);
     let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
         left_open: end.pairs.iter().any(left_open),
@@ -66,6 +91,16 @@ pub(crate) fn compare(
 }
 
 impl Comparison {
+    /// Adds what the comparison of the other completion says.
+    fn add(&mut self, other: Self) {
+        for (w, sites) in other.more {
+            self.more.entry(w).or_default().extend(sites);
+        }
+        self.less |= other.less;
+        self.more_at_waits |= other.more_at_waits;
+        self.left_open |= other.left_open;
+    }
+
     /// Returns true if nothing is forced more.
     pub fn forces_no_more(&self) -> bool {
         self.more.is_empty() && !self.more_at_waits
@@ -74,9 +109,36 @@ impl Comparison {
 
 /// Returns for every item of the program's first block whether nothing is in flight behind it.
 pub(crate) fn quiet(program: &Program, index: &Index, queue: Queue, translation: Translation) -> Vec<bool> {
-    let mut run = Run::new(index, queue, translation, translation);
+    // What is complete has been read.
+    let mut run = Run::new(index, queue, false, translation, translation);
     run.graph(&program.body, &index.root, &Vec::new(), true);
     run.quiet
+}
+
+/// Returns the blocks of the program's body from which it may be left with an operation of `queue` in flight that may not
+/// have read its sources.
+#[must_use]
+pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<usize> {
+    let index = Index::new(program);
+    let n = read_counts(solution);
+    let translation = Translation {
+        commits: &solution.commits,
+        n: &n,
+        reads: None,
+    };
+    let mut run = Run::new(&index, queue, true, translation, translation);
+    run.graph(&program.body, &index.root, &Vec::new(), true);
+    run.exits.into_iter().collect()
+}
+
+/// Returns the counts that reads wait for.
+pub(crate) fn read_counts(solution: &QueueSolution) -> Vec<N> {
+    let (waits, reads) = (counts(&solution.waits), counts(&solution.reads));
+    waits
+        .iter()
+        .zip(reads)
+        .map(|(&wait, read)| wait.min(read))
+        .collect()
 }
 
 /// What reaches the end of a graph.
@@ -87,7 +149,10 @@ struct Exit {
 }
 
 struct Run<'a> {
+    root: &'a GraphInfo,
     queue: Queue,
+    /// True if it is reads that are looked at.
+    reads: bool,
     a: Translation<'a>,
     b: Translation<'a>,
     /// The age in either translation from which on all ages are alike: every wait completes them.
@@ -99,6 +164,8 @@ struct Run<'a> {
     more: BTreeMap<Await, BTreeMap<Age, Site>>,
     more_at_waits: bool,
     less: bool,
+    /// The blocks that leave the outermost graph with something in flight.
+    exits: BTreeSet<usize>,
     /// For the items of the outermost graph, in the order met, whether nothing is in flight behind.
     quiet: Vec<bool>,
     outermost: usize,
@@ -107,10 +174,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(index: &Index, queue: Queue, a: Translation<'a>, b: Translation<'a>) -> Self {
+    fn new(index: &'a Index, queue: Queue, reads: bool, a: Translation<'a>, b: Translation<'a>) -> Self {
         let given = index.largest_wait[usize::from(queue.0)];
         Self {
+            root: &index.root,
             queue,
+            reads,
             a,
             b,
             oldest: [oldest(a.n, given), oldest(b.n, given)],
@@ -119,6 +188,7 @@ impl<'a> Run<'a> {
             more: BTreeMap::new(),
             more_at_waits: false,
             less: false,
+            exits: BTreeSet::new(),
             quiet: Vec::new(),
             outermost: index.root.id,
             loops: 0,
@@ -157,6 +227,7 @@ impl<'a> Run<'a> {
             for edge in &graph.blocks[b].edges {
                 match edge.to {
                     Target::Exit => {
+                        self.leaves(info, b, &pairs);
                         exit.reached = true;
                         exit.pairs.extend_from_slice(&pairs);
                     }
@@ -189,6 +260,7 @@ impl<'a> Run<'a> {
             for edge in &graph.blocks[b].edges {
                 let arrived = match edge.to {
                     Target::Exit => {
+                        self.leaves(info, b, &pairs);
                         exit.reached = true;
                         &mut exit.pairs
                     }
@@ -201,6 +273,12 @@ impl<'a> Run<'a> {
         }
         normalize(&mut exit.pairs);
         exit
+    }
+
+    fn leaves(&mut self, info: &GraphInfo, b: usize, pairs: &Pairs) {
+        if info.id == self.outermost && !pairs.is_empty() {
+            self.exits.insert(b);
+        }
     }
 
     /// Runs a block; returns false if its end can't be reached.
@@ -223,7 +301,7 @@ impl<'a> Run<'a> {
                     let [oldest_a, oldest_b] = self.oldest;
                     step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
                 }
-                Item::Wait { queue, n } if *queue == self.queue => {
+                Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
                     let n = N::try_from(*n).unwrap_or(NO_WAIT);
                     let more = |&((a, b), _): &(Pair, Site)| {
                         b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE

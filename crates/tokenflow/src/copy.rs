@@ -156,18 +156,27 @@ impl Copier {
         for item in items {
             let new = match item {
                 Item::Issue {
-                    queue, token, slot, ..
+                    queue,
+                    token,
+                    read,
+                    slot,
+                    ..
                 } => Item::Issue {
                     site: self.out.program.site(),
                     queue: *queue,
                     token: token.map(|token| self.known_def(token)),
+                    read: read.map(|token| self.known_def(token)),
                     slot: self.slot(*slot),
                 },
                 Item::Commit { queue, token } => Item::Commit {
                     queue: *queue,
                     token: token.map(|token| self.known_def(token)),
                 },
-                Item::Wait { queue, n } => Item::Wait { queue: *queue, n: *n },
+                Item::Wait { queue, n, read } => Item::Wait {
+                    queue: *queue,
+                    n: *n,
+                    read: *read,
+                },
                 Item::Await { site, tokens } => {
                     self.out.awaits.push(*site);
                     Item::Await {

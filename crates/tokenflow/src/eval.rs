@@ -39,6 +39,32 @@ pub(crate) fn count(age: Age) -> N {
     }
 }
 
+/// Which of the two completions of an operation is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum View<'p> {
+    /// That of the operation itself. Waits for reads do nothing here.
+    Done,
+    /// That of its reads. What the operation itself waits for has been read, too: the counts are those
+    /// of the waits at each await.
+    Read(&'p [N]),
+}
+
+impl View<'_> {
+    /// Returns the ages that an operation's two tokens begin with, if an operation of this queue begins with `age`:
+    /// its own, and that of its reads.
+    fn ages(self, age: Age) -> (Age, Age) {
+        match self {
+            Self::Done => (age, Age::DONE),
+            Self::Read(_) => (Age::DONE, age),
+        }
+    }
+
+    /// Returns true if a wait, for reads alone or not, counts here.
+    pub fn sees(self, read: bool) -> bool {
+        !read || matches!(self, Self::Read(_))
+    }
+}
+
 /// How awaits are treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
@@ -91,7 +117,10 @@ pub(crate) struct Evaluator<'p> {
     pub index: &'p Index,
     queue: Queue,
     commits: &'p Commits,
+    view: View<'p>,
     pub mode: Mode,
+    /// True if waits of the program itself are passed over.
+    pub awaits_alone: bool,
     /// `n(w)` of every await.
     pub n: Vec<N>,
     /// The smallest age measured at every await.
@@ -109,13 +138,21 @@ pub(crate) struct Evaluator<'p> {
 }
 
 impl<'p> Evaluator<'p> {
-    pub fn new(program: &'p Program, index: &'p Index, queue: Queue, commits: &'p Commits) -> Self {
+    pub fn new(
+        program: &'p Program,
+        index: &'p Index,
+        queue: Queue,
+        commits: &'p Commits,
+        view: View<'p>,
+    ) -> Self {
         Self {
             program,
             index,
             queue,
             commits,
+            view,
             mode: Mode::Fix,
+            awaits_alone: false,
             n: vec![NO_WAIT; program.awaits as usize],
             measured: vec![Age::DONE; program.awaits as usize],
             open: BTreeSet::new(),
@@ -214,6 +251,9 @@ impl<'p> Evaluator<'p> {
     }
 
     fn await_tokens(&mut self, w: usize, tokens: &[Token]) {
+        if let View::Read(done) = self.view {
+            self.wait(done[w]);
+        }
         let age = self.youngest(tokens);
         self.measured[w] = self.measured[w].min(age);
         if age == Age::OPEN {
@@ -236,11 +276,19 @@ impl<'p> Evaluator<'p> {
     fn item(&mut self, item: &'p Item, inner: &mut std::slice::Iter<'p, GraphInfo>) -> bool {
         let outcome = match item {
             Item::Issue {
-                queue, token, slot, ..
+                queue,
+                token,
+                read,
+                slot,
+                ..
             } => {
                 let here = *queue == self.queue;
-                if let Some(token) = token {
-                    self.define(*token, if here { Age::OPEN } else { Age::DONE });
+                let age = if here { Age::OPEN } else { Age::DONE };
+                let (own, of_reads) = self.view.ages(age);
+                for (token, age) in [(token, own), (read, of_reads)] {
+                    if let Some(token) = token {
+                        self.define(*token, age);
+                    }
                 }
                 if here {
                     self.commits_at(*slot);
@@ -253,12 +301,13 @@ impl<'p> Evaluator<'p> {
                     self.step(Age::commit);
                 }
                 if let Some(token) = token {
-                    self.define(*token, if here { Age::NEWEST } else { Age::DONE });
+                    let age = if here { Age::NEWEST } else { Age::DONE };
+                    self.define(*token, self.view.ages(age).0);
                 }
                 return true;
             }
-            Item::Wait { queue, n } => {
-                if *queue == self.queue {
+            Item::Wait { queue, n, read } => {
+                if *queue == self.queue && self.view.sees(*read) && !self.awaits_alone {
                     self.wait(N::try_from(*n).unwrap_or(NO_WAIT));
                 }
                 return true;

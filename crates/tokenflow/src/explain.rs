@@ -7,9 +7,10 @@
 //! [`STATES`] before the search gives up.
 
 use crate::age::Age;
+use crate::compare::read_counts;
 use crate::eval::{N, NO_WAIT, count};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Site, Slot, Target, Token};
-use crate::solve::QueueSolution;
+use crate::solve::{QueueSolution, counts};
 use std::collections::{HashMap, HashSet};
 
 const STATES: usize = 200_000;
@@ -37,16 +38,27 @@ pub struct Witness {
     pub in_flight: Vec<(Site, Option<u8>)>,
 }
 
-/// Finds an execution that binds the wait of `goal`; `None` if it has no wait, or is bound only by an
-/// earlier instance of itself, or the search gave up.
+/// Finds an execution that binds the wait of `goal`, or its wait for reads; `None` if it has no such wait,
+/// or is bound only by an earlier instance of itself, or the search gave up.
 #[must_use]
-pub fn witness(program: &Program, queue: Queue, solution: &QueueSolution, goal: Await) -> Option<Witness> {
-    let wait = solution.waits[goal.0 as usize]?;
-    let counts = solution.waits.iter();
+pub fn witness(
+    program: &Program,
+    queue: Queue,
+    solution: &QueueSolution,
+    goal: Await,
+    reads: bool,
+) -> Option<Witness> {
+    let waits = if reads { &solution.reads } else { &solution.waits };
+    let wait = waits[goal.0 as usize]?;
     let machine = Machine {
         queue,
+        reads,
         commits: &solution.commits,
-        counts: counts.map(|wait| wait.map_or(NO_WAIT, |wait| wait.n)).collect(),
+        counts: if reads {
+            read_counts(solution)
+        } else {
+            counts(&solution.waits)
+        },
         goal,
         goal_count: wait.n,
         numbers: numbers(program),
@@ -142,6 +154,8 @@ impl State<'_> {
 
 struct Machine<'a> {
     queue: Queue,
+    /// True if it is reads that are followed.
+    reads: bool,
     commits: &'a Commits,
     counts: Vec<N>,
     goal: Await,
@@ -268,9 +282,10 @@ impl Machine<'_> {
         let plain = |states: Vec<State<'p>>| Next::States(states.into_iter().map(|s| (s, 0)).collect());
         plain(match item {
             Item::Issue { .. } | Item::Commit { .. } => self.issue(state, item),
-            Item::Wait { queue, n } => {
+            Item::Wait { queue, n, read } => {
                 let n = N::try_from(*n).unwrap_or(NO_WAIT);
-                let alive = *queue != self.queue || n == NO_WAIT || state.age(|age| age.wait(n));
+                let here = *queue == self.queue && (self.reads || !*read);
+                let alive = !here || n == NO_WAIT || state.age(|age| age.wait(n));
                 if alive { vec![state] } else { Vec::new() }
             }
             Item::Await { site, tokens } => {
@@ -313,9 +328,11 @@ impl Machine<'_> {
                 site,
                 queue,
                 token,
+                read,
                 slot,
             } => {
                 let here = *queue == self.queue;
+                let (token, other) = if self.reads { (read, token) } else { (token, read) };
                 if let (true, Some(flight)) = (here, &mut state.flight) {
                     flight.push((*site, Age::OPEN));
                 } else if let (None, true, Some(token)) = (state.traced, here, token) {
@@ -324,8 +341,8 @@ impl Machine<'_> {
                         ..state.clone()
                     });
                 }
-                let token: Vec<Token> = token.iter().copied().collect();
-                states.extend(state.bind(&[], &token));
+                let defined: Vec<Token> = token.iter().chain(other).copied().collect();
+                states.extend(state.bind(&[], &defined));
                 if here {
                     for state in &mut states {
                         self.commit(state, *slot);
@@ -337,7 +354,9 @@ impl Machine<'_> {
                     // The token of the group is as good as the operation's own.
                     let closes = matches!(state.traced, Some((_, _, Age::OPEN)));
                     state.age(Age::commit);
-                    if let (true, Some(token), Some((_, site, age))) = (closes, token, state.traced) {
+                    if let (true, false, Some(token), Some((_, site, age))) =
+                        (closes, self.reads, token, state.traced)
+                    {
                         states.push(State {
                             traced: Some((*token, site, age)),
                             ..state.clone()

@@ -9,7 +9,7 @@
 //! Cost: (items) x (ages alive at a point), and what the questions look up.
 
 use crate::age::Age;
-use crate::eval::{Evaluator, Mode, NO_WAIT, count};
+use crate::eval::{Evaluator, Mode, NO_WAIT, View, count};
 use crate::flat::Flat;
 use crate::index::Index;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
@@ -84,7 +84,7 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
 pub fn sound_counts(program: &Program, queue: Queue, waits: &[Option<u8>]) -> Vec<Option<u8>> {
     let index = Index::new(program);
     let commits = vec![0; program.slots as usize];
-    let mut eval = Evaluator::new(program, &index, queue, &commits);
+    let mut eval = Evaluator::new(program, &index, queue, &commits, View::Done);
     eval.mode = Mode::Measure;
     eval.n = waits.iter().map(|n| n.unwrap_or(NO_WAIT)).collect();
     eval.graph(&program.body, &index.root, &[]);
@@ -177,7 +177,11 @@ impl Run<'_> {
                 }
                 self.commit(ages);
             }
-            Item::Wait { queue, n } if *queue == self.queue => {
+            Item::Wait {
+                queue,
+                n,
+                read: false,
+            } if *queue == self.queue => {
                 let n = u8::try_from(*n).ok();
                 ages.retain(|(age, _)| !completes(n, *age));
             }

@@ -17,6 +17,9 @@ pub(crate) struct Index {
     pub graphs: usize,
     /// For each queue, the largest count of the program's own waits that the hardware takes.
     pub largest_wait: Vec<Option<u8>>,
+    /// For each queue, whether its reads are looked at: some operation has a token for them, or some wait is for
+    /// them alone.
+    pub reads: Vec<bool>,
 }
 
 /// What is known of one graph.
@@ -62,6 +65,7 @@ impl Index {
             next_await: 0,
             open: Vec::new(),
             largest_wait: vec![None; usize::from(program.queues)],
+            reads: vec![false; usize::from(program.queues)],
         };
         builder.define(&program.body, 0);
         let root = builder.graph(&program.body, 0);
@@ -70,6 +74,7 @@ impl Index {
             root,
             graphs: builder.next_graph,
             largest_wait: builder.largest_wait,
+            reads: builder.reads,
         }
     }
 }
@@ -83,6 +88,7 @@ struct Builder {
     /// The graphs around the one at hand, outermost first.
     open: Vec<OpenGraph>,
     largest_wait: Vec<Option<u8>>,
+    reads: Vec<bool>,
 }
 
 struct OpenGraph {
@@ -176,12 +182,14 @@ impl Builder {
                     self.uses(&repeat.inits);
                     inner.push(self.graph(&repeat.body, depth + frames(item)));
                 }
-                Item::Wait { queue, n } => {
+                Item::Wait { queue, n, read } => {
+                    self.reads[usize::from(queue.0)] |= read;
                     let largest = &mut self.largest_wait[usize::from(queue.0)];
                     let n = u8::try_from(*n).ok().filter(|n| *n <= MAX_COUNT);
                     *largest = (*largest).max(n);
                 }
-                Item::Issue { .. } | Item::Commit { .. } => {}
+                Item::Issue { queue, read, .. } => self.reads[usize::from(queue.0)] |= read.is_some(),
+                Item::Commit { .. } => {}
             }
         }
         for edge in &block.edges {
@@ -240,7 +248,8 @@ impl Builder {
 /// Returns the tokens that `item` defines in the graph that holds it.
 pub(crate) fn defs(item: &Item) -> impl Iterator<Item = Token> + '_ {
     let (one, many): (Option<Token>, &[Token]) = match item {
-        Item::Issue { token, .. } | Item::Commit { token, .. } => (*token, &[]),
+        Item::Issue { token, read, .. } => (*token, read.as_slice()),
+        Item::Commit { token, .. } => (*token, &[]),
         Item::Join { token, .. } => (Some(*token), &[]),
         Item::Nested(nested) => (None, &nested.results),
         Item::Repeat(repeat) => (None, &repeat.results),

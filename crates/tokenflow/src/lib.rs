@@ -15,6 +15,7 @@ mod place;
 mod program;
 mod solve;
 
+pub use compare::unread_exits;
 pub use copy::{Peel, peel};
 pub use explain::{Step, Witness, witness};
 pub use flat::{Flat, FlatBlock};

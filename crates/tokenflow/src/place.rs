@@ -17,12 +17,12 @@ mod segments;
 
 use self::peeling::Round;
 use self::segments::segments;
-use crate::compare::{Comparison, Translation, compare};
+use crate::compare::{Comparison, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
-use crate::eval::{N, NO_WAIT};
+use crate::eval::N;
 use crate::index::Index;
-use crate::program::{Commits, Item, LoopId, Program, Queue, Slot};
-use crate::solve::{QueueSolution, solve_indexed, solve_queue};
+use crate::program::{Await, Commits, Item, LoopId, Program, Queue, Slot};
+use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
 use std::collections::HashMap;
 
 /// What to do beyond exact counts for one group per operation.
@@ -172,6 +172,7 @@ impl<'a, 'p> Joined<'a, 'p> {
             placed.append(&Placed::new(&QueueSolution {
                 commits: base.commits[self.slots..][..slots].to_vec(),
                 waits: base.waits[self.awaits..][..awaits].to_vec(),
+                reads: base.reads[self.awaits..][..awaits].to_vec(),
                 open: Vec::new(),
             }));
         }
@@ -273,7 +274,8 @@ impl<'p> Part<'p> {
     /// Places commits; `base` is the solution for one group per operation.
     fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
         let mut placed = Placed::new(base);
-        if base.waits.iter().all(Option::is_none) && !options.form_groups {
+        let mut waits = base.waits.iter().chain(&base.reads);
+        if waits.all(Option::is_none) && !options.form_groups {
             return placed;
         }
         let mut columns = Vec::new();
@@ -321,25 +323,52 @@ impl<'p> Part<'p> {
         solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
     }
 
+    /// Returns true if the operations have two completions.
+    fn reads(&self) -> bool {
+        self.index.reads[usize::from(self.queue.0)]
+    }
+
     /// Compares solution `b` with solution `a`.
     fn compare(&self, a: &QueueSolution, b: &QueueSolution) -> Comparison {
-        let (na, nb) = (counts(a), counts(b));
-        let a = Translation {
-            commits: &a.commits,
-            n: &na,
-        };
-        let b = Translation {
-            commits: &b.commits,
-            n: &nb,
-        };
+        let (na, nb) = (Counts::new(a), Counts::new(b));
+        let reads = self.reads();
+        let (a, b) = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
         compare(self.program, &self.index, self.queue, a, b)
     }
 }
 
-/// Returns the count of every await.
-fn counts(solution: &QueueSolution) -> Vec<N> {
-    let counts = solution.waits.iter();
-    counts.map(|wait| wait.map_or(NO_WAIT, |count| count.n)).collect()
+/// The counts of every await.
+struct Counts {
+    done: Vec<N>,
+    /// Those that reads wait for.
+    reads: Vec<N>,
+}
+
+impl Counts {
+    fn new(solution: &QueueSolution) -> Self {
+        Self {
+            done: counts(&solution.waits),
+            reads: read_counts(solution),
+        }
+    }
+
+    /// The translation with these counts; `reads` says whether reads are looked at.
+    fn with<'a>(&'a self, commits: &'a Commits, reads: bool) -> Translation<'a> {
+        Translation {
+            commits,
+            n: &self.done,
+            reads: reads.then_some(&*self.reads),
+        }
+    }
+
+    /// Returns the counts of a program in which await `i` is what `originals[i]` is here.
+    fn pick(&self, originals: &[Await]) -> Self {
+        let pick = |counts: &[N]| originals.iter().map(|w| counts[w.0 as usize]).collect();
+        Self {
+            done: pick(&self.done),
+            reads: pick(&self.reads),
+        }
+    }
 }
 
 /// Returns true if `item` is an operation of `queue` or holds one or a commit of it.

@@ -105,6 +105,9 @@ pub enum Item {
         queue: Queue,
         /// The token of the operation, if it has one.
         token: Option<Token>,
+        /// A token that is complete when the operation has read its sources, which may be long before it is
+        /// complete itself.
+        read: Option<Token>,
         /// Where its group may be committed; `None` if commits are given by the program alone.
         slot: Option<Slot>,
     },
@@ -121,6 +124,8 @@ pub enum Item {
         queue: Queue,
         /// How many groups may stay in flight.
         n: u32,
+        /// True if this waits for reads alone, and completes nothing else.
+        read: bool,
     },
     /// Blocks until all the tokens are complete; this is what gets translated.
     Await {

@@ -19,10 +19,10 @@
 //! If the rounds run out (see [`Evaluator::relax`]), what remains is sound.
 
 use crate::age::Age;
-use crate::eval::{Evaluator, Mode, N, NO_WAIT, Outcome, count};
+use crate::eval::{Evaluator, Mode, N, NO_WAIT, Outcome, View, count};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, deep};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 /// The count of an emitted wait.
@@ -41,16 +41,26 @@ pub struct QueueSolution {
     pub commits: Commits,
     /// The wait of each await; `None` where nothing has to be waited for.
     pub waits: Vec<Option<Count>>,
+    /// The wait for reads alone of each await, besides the other one.
+    pub reads: Vec<Option<Count>>,
     /// Awaits that may be met with a token whose group is still open, so that no wait covers it.
     pub open: Vec<Await>,
 }
 
 impl QueueSolution {
+    /// Returns true if `w` has a wait of either kind.
+    #[must_use]
+    pub fn has_wait(&self, w: Await) -> bool {
+        let w = w.0 as usize;
+        self.waits[w].is_some() || self.reads[w].is_some()
+    }
+
     /// Adds the solution of what comes next in the program.
     pub(crate) fn append(&mut self, next: &Self) {
         let awaits = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);
         self.commits.extend_from_slice(&next.commits);
         self.waits.extend_from_slice(&next.waits);
+        self.reads.extend_from_slice(&next.reads);
         self.open.extend(next.open.iter().map(|w| Await(awaits + w.0)));
     }
 }
@@ -70,7 +80,38 @@ pub(crate) fn solve_indexed(
     commits: Commits,
     drop_implied: bool,
 ) -> QueueSolution {
-    let mut eval = Evaluator::new(program, index, queue, &commits);
+    let solve = |view| solve_view(program, index, queue, &commits, view, drop_implied);
+    let (waits, mut open) = solve(View::Done);
+    let mut reads = vec![None; waits.len()];
+    if index.reads[usize::from(queue.0)] {
+        // Waits for reads complete nothing else, so the counts above are not theirs to change.
+        let done = counts(&waits);
+        let (found, open_reads) = solve(View::Read(&done));
+        reads = found;
+        open.extend(open_reads);
+        // Only the distance does not know of the other wait.
+        for (read, done) in reads.iter_mut().zip(&waits) {
+            *read = read.filter(|read: &Count| done.is_none_or(|done| done.n > read.n));
+        }
+    }
+    QueueSolution {
+        commits,
+        waits,
+        reads,
+        open: open.into_iter().map(Await).collect(),
+    }
+}
+
+/// Returns the counts for one completion, and the awaits that are met with an open group.
+fn solve_view(
+    program: &Program,
+    index: &Index,
+    queue: Queue,
+    commits: &Commits,
+    view: View,
+    drop_implied: bool,
+) -> (Vec<Option<Count>>, BTreeSet<u32>) {
+    let mut eval = Evaluator::new(program, index, queue, commits, view);
     if drop_implied {
         eval.run_fixing();
     } else {
@@ -79,16 +120,41 @@ pub(crate) fn solve_indexed(
         eval.n = eval.measured.iter().map(|&age| count(age)).collect();
     }
     let waits = eval.n.iter().zip(&eval.measured);
-    let waits = waits
-        .map(|(&n, &age)| {
-            (n != NO_WAIT).then_some(Count {
-                n,
-                clamped: age == Age::MANY,
-            })
+    let waits = waits.map(|(&n, &age)| {
+        (n != NO_WAIT).then_some(Count {
+            n,
+            clamped: age == Age::MANY,
         })
-        .collect();
-    let open = eval.open.iter().map(|&w| Await(w)).collect();
-    QueueSolution { commits, waits, open }
+    });
+    (waits.collect(), eval.open)
+}
+
+/// Returns the count of every wait.
+pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
+    waits
+        .iter()
+        .map(|wait| wait.map_or(NO_WAIT, |count| count.n))
+        .collect()
+}
+
+/// Returns, for each await, true if its tokens of `queue` are complete behind it by the waits of awaits alone: those of
+/// the program itself may be left out.
+#[must_use]
+pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<bool> {
+    let index = Index::new(program);
+    let (done, reads) = (counts(&solution.waits), counts(&solution.reads));
+    let mut covered = vec![true; done.len()];
+    for (view, n) in [(View::Done, &done), (View::Read(&done), &reads)] {
+        let mut eval = Evaluator::new(program, &index, queue, &solution.commits, view);
+        eval.mode = Mode::Measure;
+        eval.awaits_alone = true;
+        eval.n.clone_from(n);
+        eval.graph(&program.body, &index.root, &[]);
+        for (covered, (&age, &n)) in covered.iter_mut().zip(eval.measured.iter().zip(n)) {
+            *covered &= count(age) >= n;
+        }
+    }
+    covered
 }
 
 /// Returns true if control can come to the end of the program.

@@ -13,6 +13,7 @@ use oracle::execute::{Emitted, End, execute, executions};
 use oracle::generate::{Recipe, Style, any_program, structured};
 use oracle::improve::{compare_emitted, missed_balance, missed_group, unrolled};
 use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
+use oracle::reads::split;
 use oracle::{Fault, code::Code, inexact, not_distances, raised, unsound};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -78,22 +79,22 @@ fn right_waits(lowered: &Lowered, drop_implied: bool) -> Result<(), TestCaseErro
         _ => true,
     });
     // An await before the commit can't be covered; the algorithm has to know of each.
-    for (queue, open) in lowered.open.iter().enumerate() {
-        let mut open = open.clone();
+    for (queue, reads) in lowered.reads.iter().enumerate() {
+        let known = &lowered.open[queue];
+        let mut open = known.clone();
+        let here = |q: Queue| q.0 as usize == queue || Some(q) == *reads;
         faults.retain(|fault| match fault {
             Fault::Unsound {
                 queue: q,
                 site,
                 open: true,
                 ..
-            } if q.0 as usize == queue && open.contains(site) => {
+            } if here(*q) && known.contains(site) => {
                 open.retain(|other| other != site);
                 false
             }
             // Nothing covers such an await, so no number for it is better than another.
-            Fault::Loose { queue: q, site, .. } => {
-                q.0 as usize != queue || !lowered.open[queue].contains(site)
-            }
+            Fault::Loose { queue: q, site, .. } => !here(*q) || !known.contains(site),
             _ => true,
         });
         prop_assert!(
@@ -149,6 +150,80 @@ proptest! {
     fn given_commits_are_exact(recipe in any_program(Style::Given), drop_implied in any::<bool>()) {
         let program = recipe.program();
         right_waits(&lower_counted(&program, drop_implied), drop_implied)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn both_completions_are_exact(recipe in any_program(Style::Stores)) {
+        let program = recipe.program();
+        right_waits(&lower_given(&program, &one_group_each(&program), true), true)?;
+    }
+
+    #[test]
+    fn both_distances_are_sound(recipe in any_program(Style::Stores)) {
+        let program = recipe.program();
+        let lowered = lower_given(&program, &one_group_each(&program), false);
+        let faults = unsound(&lowered.program, &lowered.emitted);
+        let open: Vec<_> = lowered.open.concat();
+        no_faults(&lowered, &faults.into_iter().filter(|fault| !open.contains(&fault.site())).collect::<Vec<_>>())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(600))]
+
+    #[test]
+    fn every_option_is_exact_for_both_completions(
+        recipe in any_program(Style::Stores), options in options()
+    ) {
+        let options = Options { drop_implied: true, ..options };
+        let lowered = lower(&recipe.program(), &options);
+        prop_assert!(lowered.open.iter().all(Vec::is_empty), "everything is committed");
+        right_waits(&lowered, true)?;
+    }
+
+    #[test]
+    fn groups_force_no_more_of_either_completion(
+        recipe in any_program(Style::Stores), options in options()
+    ) {
+        let program = recipe.program();
+        let on = Options { form_groups: true, drop_implied: true, ..options };
+        let off = Options { form_groups: false, ..on };
+        forces_no_more(&lower(&program, &on), &lower(&program, &off))?;
+    }
+
+    #[test]
+    fn balance_only_improves_both_completions(recipe in any_program(Style::Stores)) {
+        let program = recipe.program();
+        let off = lower(&program, &PLAIN);
+        let on = lower(&program, &Options { balance: true, ..PLAIN });
+        forces_no_more(&on, &off)?;
+        let difference = compare(side(&on), side(&off)).map_err(TestCaseError::fail)?;
+        for (index, (on, off)) in on.original.1.iter().zip(&off.original.1).enumerate() {
+            let queue = Queue(u8::try_from(index).expect("few queues"));
+            let same = same_commits(&program, &on.commits, &off.commits, queue);
+            prop_assert!(
+                difference.left_is_better() || same,
+                "groups are added in vain: {on:?} {off:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn peeling_only_improves_both_completions(recipe in structured(Style::Stores), options in options()) {
+        let program = recipe.program();
+        let on = lower(&program, &Options { unroll_limit: 8, drop_implied: true, ..options });
+        let off = lower(&program, &Options { unroll_limit: 0, drop_implied: true, ..options });
+        let difference = compare(side(&on), side(&off)).map_err(TestCaseError::fail)?;
+        prop_assert!(
+            on.peels == 0 || difference.left_is_better(),
+            "peeled in vain: {difference:?}\n{}\nwas\n{}",
+            text(&on.program, &on.emitted),
+            text(&off.program, &off.emitted)
+        );
     }
 }
 
@@ -291,8 +366,44 @@ fn replay(recipe: &Recipe) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Replays executions of a program with reads, and of the same program with its queues split.
+fn replay_reads(recipe: &Recipe) -> Result<(), TestCaseError> {
+    let lowered = lower(&recipe.program(), &PLAIN);
+    let (program, emitted) = &lowered.original;
+    // One count more, so that some awaits pass too early.
+    let mut loosened = emitted.clone();
+    for emitted in &mut loosened {
+        for wait in emitted.waits.iter_mut().chain(&mut emitted.reads) {
+            *wait = wait.map(|n| n + 1);
+        }
+    }
+    for emitted in [emitted, &loosened] {
+        let split = split(program, emitted);
+        let mut differs = None;
+        executions(program, emitted, 100, |choices, execution| {
+            let verdicts = |execution: &oracle::execute::Execution| -> Vec<_> {
+                let passed = execution.passed.iter();
+                passed
+                    .map(|passed| (passed.site, passed.awaited.is_subset(&passed.complete)))
+                    .collect()
+            };
+            let other = execute(&split.program, &split.emitted, choices);
+            if other.end != End::Budget && verdicts(execution) != verdicts(&other) {
+                differs = Some(choices.to_vec());
+            }
+        });
+        prop_assert!(differs.is_none(), "{differs:?}\n{}", text(program, emitted));
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config(300))]
+
+    #[test]
+    fn the_oracle_agrees_with_itself_on_reads(recipe in any_program(Style::Stores)) {
+        replay_reads(&recipe)?;
+    }
 
     #[test]
     fn the_oracle_agrees_with_itself(recipe in any_program(Style::Mixed)) {

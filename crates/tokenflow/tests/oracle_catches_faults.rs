@@ -7,6 +7,7 @@ use oracle::build::{Build, Q};
 use oracle::compare::{Side, compare, same_meaning};
 use oracle::execute::{Emitted, execute};
 use oracle::improve::{compare_emitted, missed_balance, missed_group, unrolled};
+use oracle::reads::split;
 use oracle::{Fault, inexact, loose, not_distances, unsound};
 use tokenflow::{Await, Edge, Graph, Item, Program, Queue, Target, Token};
 
@@ -15,6 +16,7 @@ fn emitted(program: &Program, waits: &[Option<u32>]) -> Vec<Emitted> {
     vec![Emitted {
         commits: program.one_group_each(Q),
         waits: waits.to_vec(),
+        reads: Vec::new(),
     }]
 }
 
@@ -86,6 +88,68 @@ fn without_back_edges(graph: &mut Graph) {
             }
         }
     }
+}
+
+/// Two stores; the first one's reads are awaited, then the first one itself.
+fn read_then_done() -> Program {
+    let mut b = Build::new();
+    let [read, done] = b.store_on(Q);
+    b.store_on(Q);
+    b.await_all(&[read]);
+    b.await_all(&[done]);
+    b.finish()
+}
+
+/// The faults of these waits, and of these for reads alone.
+fn faults_with_reads(program: &Program, waits: &[Option<u32>], reads: &[Option<u32>]) -> Vec<Fault> {
+    let mut emitted = emitted(program, waits);
+    emitted[0].reads = reads.to_vec();
+    let split = split(program, &emitted);
+    inexact(&split.program, &split.emitted)
+}
+
+#[test]
+fn both_completions_are_accepted() {
+    let program = read_then_done();
+    assert_eq!(
+        faults_with_reads(&program, &[None, Some(1)], &[Some(1), None]),
+        []
+    );
+}
+
+#[test]
+fn a_wait_for_reads_that_completes_writes_is_caught() {
+    let program = read_then_done();
+    let faults = faults_with_reads(&program, &[None, None], &[Some(1), None]);
+    assert!(
+        matches!(
+            faults[..],
+            [Fault::Unsound {
+                site: Await(1),
+                open: false,
+                ..
+            }]
+        ),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn a_full_wait_for_reads_is_caught() {
+    // The writes are forced where only the reads are awaited, and the wait for them is bound by nothing of its own.
+    let program = read_then_done();
+    let faults = faults_with_reads(&program, &[Some(1), None], &[None, None]);
+    assert_eq!(sites(&faults), [0]);
+}
+
+#[test]
+fn a_wait_for_reads_beside_a_full_one_is_caught() {
+    let mut b = Build::new();
+    let [read, done] = b.store_on(Q);
+    b.await_all(&[read, done]);
+    let program = b.finish();
+    assert_eq!(faults_with_reads(&program, &[Some(0)], &[None]), []);
+    assert_eq!(sites(&faults_with_reads(&program, &[Some(0)], &[Some(0)])), [0]);
 }
 
 #[test]

@@ -21,6 +21,11 @@ extern "C" {
 /// leaves a copy as it is, if upstream has no lowering for it.
 MLIR_CAPI_EXPORTED bool asyncOptLowerNvgpuCopies(MlirOperation op);
 
+/// Returns true if `type` is a `!nvgpu.tensormap.descriptor`, and tells the
+/// memref type of its box and whether it swizzles.
+MLIR_CAPI_EXPORTED bool asyncOptTensorMapGetBox(MlirType type, MlirType *box,
+                                                bool *swizzled);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,26 @@ gpu.module @token_commit {
 
 // -----
 
+gpu.module @token_store {
+  gpu.func @kernel(%dst: memref<64xf32>) workgroup(%src: memref<64xf32, 3>) kernel {
+    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-groups before}}
+    %read, %done = gpux.bulk_store async %src, %dst : memref<64xf32, 3> to memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @token_load {
+  gpu.func @kernel(%src: memref<64xf32>) workgroup(%dst: memref<64xf32, 3>) kernel {
+    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-mbarriers before}}
+    %t = gpux.bulk_load async %src, %dst : memref<64xf32> to memref<64xf32, 3>
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @await {
   gpu.func @kernel() kernel {
     // expected-error @+1 {{is left in device code, and the hardware has no tokens: run --gpux-tokens-to-groups before --gpux-to-nvvm}}

@@ -10,16 +10,22 @@ use tokenflow::Token;
 
 /// The origins of a function's tokens.
 pub struct Origins {
-    /// A bit for each queue, and [`FOREIGN`].
+    /// Two bits for each queue, [`BLOCK_WIDE`] and [`FOREIGN`].
     origins: Vec<u8>,
     /// True for tokens that stay in the IR.
     kept: Vec<bool>,
 }
 
 const FOREIGN: u8 = 1 << 7;
+const BLOCK_WIDE: u8 = 1 << 6;
 
 fn bit(queue: HardwareQueue) -> u8 {
     1 << queue as u8
+}
+
+/// The bit of a queue's reads.
+fn read_bit(queue: HardwareQueue) -> u8 {
+    bit(queue) << HardwareQueue::ALL.len()
 }
 
 impl Origins {
@@ -29,6 +35,12 @@ impl Origins {
         let mut origins = vec![0; n];
         for &(token, queue) in &skeleton.issued {
             origins[token.0 as usize] |= bit(queue);
+        }
+        for &(token, queue) in &skeleton.reads {
+            origins[token.0 as usize] |= read_bit(queue);
+        }
+        for token in &skeleton.block_wide {
+            origins[token.0 as usize] |= BLOCK_WIDE;
         }
         for token in &skeleton.foreign {
             origins[token.0 as usize] |= FOREIGN;
@@ -54,6 +66,24 @@ impl Origins {
     /// Returns true if `token` can come from an operation of `queue`.
     pub fn may_be(&self, token: Token, queue: HardwareQueue) -> bool {
         self.origins[token.0 as usize] & bit(queue) != 0
+    }
+
+    /// Returns true if `token` can come from an operation of some queue.
+    pub fn has_queue(&self, token: Token) -> bool {
+        let queues = HardwareQueue::ALL.into_iter();
+        queues
+            .into_iter()
+            .any(|queue| self.may_be(token, queue) || self.may_be_read(token, queue))
+    }
+
+    /// Returns true if `token` can say that an operation of `queue` has read its sources.
+    pub fn may_be_read(&self, token: Token, queue: HardwareQueue) -> bool {
+        self.origins[token.0 as usize] & read_bit(queue) != 0
+    }
+
+    /// Returns true if `token` can come from an operation that all threads of the block execute together.
+    pub fn may_be_block_wide(&self, token: Token) -> bool {
+        self.origins[token.0 as usize] & BLOCK_WIDE != 0
     }
 
     /// Returns true if `token` can come from something that this function doesn't define or that is no operation of a

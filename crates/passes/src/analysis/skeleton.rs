@@ -41,6 +41,10 @@ pub struct Skeleton<'c> {
     pub tokens: HashMap<Value<'c>, Token>,
     /// The queues that a token belongs to by its definition.
     pub issued: Vec<(Token, HardwareQueue)>,
+    /// The queues whose operations' reads a token belongs to by its definition.
+    pub reads: Vec<(Token, HardwareQueue)>,
+    /// The tokens of block-wide operations.
+    pub block_wide: Vec<Token>,
     /// Tokens that this function doesn't define, and those that nothing known defines.
     pub foreign: Vec<Token>,
     /// Which token a control-flow edge binds to which.
@@ -73,6 +77,8 @@ pub fn read<'c, V: Vocabulary<'c>>(
             loops: Vec::new(),
             tokens: HashMap::new(),
             issued: Vec::new(),
+            reads: Vec::new(),
+            block_wide: Vec::new(),
             foreign: Vec::new(),
             bindings: Vec::new(),
             joins: Vec::new(),

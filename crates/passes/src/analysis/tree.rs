@@ -415,5 +415,5 @@ pub fn transfer_bytes(op: Op<'_>) -> u64 {
         return 0;
     };
     let sizes = shape.sizes.iter().map(|size| size.unwrap_or(0).unsigned_abs());
-    sizes.product::<u64>() * types::bytes(shape.element)
+    sizes.product::<u64>() * u64::from(types::bit_width(shape.element).unwrap_or(0) / 8)
 }

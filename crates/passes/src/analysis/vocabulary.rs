@@ -45,6 +45,8 @@ pub enum Meaning<'c> {
         queue: HardwareQueue,
         /// Its token.
         token: Option<Value<'c>>,
+        /// The token of its reads, which a block-wide operation has as well.
+        read: Option<Value<'c>>,
     },
     /// Closes the open group.
     Commit {
@@ -59,6 +61,8 @@ pub enum Meaning<'c> {
         queue: HardwareQueue,
         /// How many.
         n: u32,
+        /// True if it waits for reads alone.
+        read: bool,
     },
     /// Blocks until tokens are complete.
     Await(Vec<Value<'c>>),
@@ -119,6 +123,12 @@ impl<'c> Vocabulary<'c> for Gpux<'c> {
             "gpux.copy" => Meaning::Issue {
                 queue: HardwareQueue::CpAsync,
                 token: op.results().next(),
+                read: None,
+            },
+            "gpux.tma_store" | "gpux.bulk_store" => Meaning::Issue {
+                queue: HardwareQueue::Bulk,
+                token: op.results().nth(1),
+                read: op.results().next(),
             },
             "gpux.commit_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Commit {
                 queue,
@@ -127,6 +137,7 @@ impl<'c> Vocabulary<'c> for Gpux<'c> {
             "gpux.wait_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Wait {
                 queue,
                 n: pending(op, "pending"),
+                read: op.has_attr("read"),
             }),
             "async.await" => Meaning::Await(op.operands().collect()),
             "async.ready" => Meaning::Join(op.result(0), Vec::new()),
@@ -134,6 +145,7 @@ impl<'c> Vocabulary<'c> for Gpux<'c> {
             "nvgpu.device_async_wait" => Meaning::Wait {
                 queue: HardwareQueue::CpAsync,
                 n: pending(op, "numGroups"),
+                read: false,
             },
             _ => counted(op),
         }
@@ -167,6 +179,7 @@ impl<'c> Vocabulary<'c> for Nvgpu<'c> {
             "nvgpu.device_async_copy" => Meaning::Issue {
                 queue: HardwareQueue::CpAsync,
                 token: Some(op.result(0)),
+                read: None,
             },
             // The hardware commits all that is open, whatever the operands say.
             "nvgpu.device_async_create_group" => Meaning::Commit {
@@ -183,19 +196,27 @@ impl<'c> Vocabulary<'c> for Nvgpu<'c> {
 
 /// The counted operations that either vocabulary takes as given.
 fn counted<'c>(op: Op<'c>) -> Meaning<'c> {
-    let issue = |queue| Meaning::Issue { queue, token: None };
+    let issue = |queue| Meaning::Issue {
+        queue,
+        token: None,
+        read: None,
+    };
     let commit = |queue| Meaning::Commit { queue, token: None };
     let wait = |queue, name| Meaning::Wait {
         queue,
         n: pending(op, name),
+        read: op.has_attr("read"),
     };
     match op.name() {
         "nvgpu.device_async_copy" | "nvvm.cp.async.shared.global" => issue(HardwareQueue::CpAsync),
         "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => commit(HardwareQueue::CpAsync),
         "nvvm.cp.async.wait.group" => wait(HardwareQueue::CpAsync, "n"),
         "nvvm.cp.async.bulk.commit.group" => commit(HardwareQueue::Bulk),
-        // A wait for reads alone does not complete the writes.
-        "nvvm.cp.async.bulk.wait_group" if !op.has_attr("read") => wait(HardwareQueue::Bulk, "group"),
+        "nvgpu.tma.async.store"
+        | "nvvm.cp.async.bulk.global.shared.cta"
+        | "nvvm.cp.async.bulk.tensor.global.shared.cta"
+        | "nvvm.cp.async.bulk.tensor.reduce" => issue(HardwareQueue::Bulk),
+        "nvvm.cp.async.bulk.wait_group" => wait(HardwareQueue::Bulk, "group"),
         "nvvm.wgmma.commit.group.sync.aligned" => commit(HardwareQueue::Wgmma),
         "nvvm.wgmma.wait.group.sync.aligned" => wait(HardwareQueue::Wgmma, "group"),
         _ => Meaning::Other,

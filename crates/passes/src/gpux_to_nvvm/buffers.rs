@@ -1,20 +1,22 @@
-//! The alignment of buffers that copies write.
+//! The alignment of buffers that copies touch.
 //!
 //! `cp.async` wants both addresses aligned to the size of the transfer, but a buffer in workgroup memory has the
 //! alignment of its element type unless something else is said. So each buffer that a copy writes is given 16 bytes, or
-//! keeps what it has if that is more:
+//! keeps what it has if that is more. Bulk copies want 16 bytes as well, tiles 128, and swizzled tiles 1024, which is
+//! what the pattern repeats after:
 //!
 //! | buffer                       | by                                     |
 //! |------------------------------|----------------------------------------|
 //! | attribution of a `gpu.func`  | `llvm.align`                           |
 //! | `memref.global`              | `alignment`                            |
 //! | `memref.alloc`, `.alloca`    | `alignment`                            |
-//! | `gpu.dynamic_shared_memory`  | nothing: upstream aligns it to 16      |
+//! | `gpu.dynamic_shared_memory`  | nothing: upstream aligns it to 16 (and a warning where that is not enough) |
 //! | argument of the function     | nothing: its caller has the buffer     |
 //!
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
 //! function is aligned: it costs less than 16 bytes each.
 
+use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::{
@@ -22,18 +24,24 @@ use async_dialects::melior::ir::attribute::{
 };
 use async_dialects::melior::ir::r#type::{FunctionType, MemRefType};
 use async_dialects::melior::ir::{Attribute, Identifier};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-/// What the largest transfer needs.
-const ALIGNMENT: i64 = 16;
+/// What copies of up to 16 bytes and bulk copies need.
+pub(super) const OF_COPIES: i64 = 16;
+/// What a tile needs.
+pub(super) const OF_TILES: i64 = 128;
+/// What a swizzled tile needs.
+pub(super) const OF_SWIZZLED_TILES: i64 = 1024;
 
 /// The buffers of a module, and which of them are aligned already.
 pub(super) struct Buffers<'c> {
     context: &'c Context,
-    /// Values whose buffers are dealt with.
-    seen: HashSet<Value<'c>>,
+    /// Values whose buffers are dealt with, and the alignment that they have.
+    seen: HashMap<Value<'c>, i64>,
     /// Functions all of whose buffers are.
-    swept: HashSet<Op<'c>>,
+    swept: HashMap<Op<'c>, i64>,
+    /// What the buffer at hand needs.
+    alignment: i64,
     /// The `memref.global`s of a symbol table, by name.
     globals: HashMap<Op<'c>, HashMap<&'c str, Op<'c>>>,
     raised: u64,
@@ -43,8 +51,9 @@ impl<'c> Buffers<'c> {
     pub fn new(context: &'c Context) -> Self {
         Self {
             context,
-            seen: HashSet::new(),
-            swept: HashSet::new(),
+            seen: HashMap::new(),
+            swept: HashMap::new(),
+            alignment: OF_COPIES,
             globals: HashMap::new(),
             raised: 0,
         }
@@ -59,11 +68,19 @@ impl<'c> Buffers<'c> {
     pub fn align_destination(&mut self, copy: Op<'c>) {
         let source = MemRefType::try_from(copy.operand(0).ty()).expect("a verified copy is between memrefs");
         let rank = async_dialects::melior::ir::ShapedTypeLike::rank(&source);
-        let mut values = vec![copy.operand(1 + rank)];
+        self.align(copy, copy.operand(1 + rank), OF_COPIES);
+    }
+
+    /// Aligns every buffer that `memref`, an operand of `copy`, may be in.
+    pub fn align(&mut self, copy: Op<'c>, memref: Value<'c>, alignment: i64) {
+        self.alignment = alignment;
+        let mut values = vec![memref];
         while let Some(value) = values.pop() {
-            if !self.seen.insert(value) {
+            let known = self.seen.entry(value).or_default();
+            if *known >= alignment {
                 continue;
             }
+            *known = alignment;
             match value.definition() {
                 Definition::Result(op, _) => match op.name() {
                     "memref.assume_alignment"
@@ -80,6 +97,14 @@ impl<'c> Buffers<'c> {
                     "arith.select" => values.extend([op.operand(1), op.operand(2)]),
                     "memref.get_global" => self.align_global(op),
                     "memref.alloc" | "memref.alloca" => self.align_op(op),
+                    "gpu.dynamic_shared_memory" if alignment > OF_COPIES => {
+                        let message = format!(
+                            "needs memory that is aligned to {alignment} bytes, and dynamic workgroup memory is aligned to \
+                             {OF_COPIES} only, as far as the compiler can say"
+                        );
+                        let warning = Diagnostic::warning(copy, message);
+                        warning.note(op, "the memory is here").emit();
+                    }
                     "gpu.dynamic_shared_memory" => {}
                     _ => self.align_all(copy),
                 },
@@ -96,9 +121,11 @@ impl<'c> Buffers<'c> {
         let Some(function) = copy.ancestors().find(|op| op.is_function()) else {
             return;
         };
-        if !self.swept.insert(function) {
+        let known = self.swept.entry(function).or_default();
+        if *known >= self.alignment {
             return;
         }
+        *known = self.alignment;
         let first = inputs(function);
         for index in 0..attributions(function) {
             self.align_attribution(function, first + index);
@@ -180,11 +207,11 @@ impl<'c> Buffers<'c> {
         let old = old
             .and_then(|old| IntegerAttribute::try_from(old).ok())
             .map(|old| old.value());
-        if old.is_some_and(|old| old >= ALIGNMENT) {
+        if old.is_some_and(|old| old >= self.alignment) {
             return None;
         }
         self.raised += 1;
-        Some(int_attr(self.context, 64, ALIGNMENT))
+        Some(int_attr(self.context, 64, self.alignment))
     }
 }
 

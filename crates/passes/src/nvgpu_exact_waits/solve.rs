@@ -183,6 +183,7 @@ impl<'a, 'c> Solver<'a, 'c> {
             self.held.get(&w).map(|&n| Item::Wait {
                 queue,
                 n: u32::from(n),
+                read: false,
             })
         });
         program

@@ -1,9 +1,11 @@
 //! Writes a solution into the IR: commits at slots, waits for awaits.
 
 use super::normalize::Counted;
+use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::vocabulary::HardwareQueue;
+use crate::block_wide::barrier;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use std::collections::HashSet;
@@ -15,6 +17,7 @@ pub(super) struct Counts {
     pub waits: u64,
     pub dropped: u64,
     pub commits: u64,
+    pub barriers: u64,
 }
 
 /// Writes `solution`. Awaits in `silent` emit nothing.
@@ -22,6 +25,7 @@ pub(super) fn emit<'c>(
     skeleton: &Skeleton<'c>,
     origins: &Origins,
     solution: &Solution,
+    stores: &Stores<'c>,
     silent: &HashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
@@ -47,18 +51,31 @@ pub(super) fn emit<'c>(
         if escapes.contains(&op) {
             continue;
         }
-        let waits = skeleton.queues.iter().zip(&solution.queues);
-        let waits: Vec<(HardwareQueue, Count)> = waits
-            .filter_map(|(&queue, solved)| Some((queue, solved.waits[w]?)))
-            .collect();
+        let mut waits = Vec::new();
+        for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
+            let both = [(false, solved.waits[w]), (true, solved.reads[w])];
+            waits.extend(both.into_iter().filter_map(|(read, count)| {
+                Some(Wait {
+                    queue,
+                    read,
+                    count: count?,
+                })
+            }));
+        }
         if silent.contains(&op) {
             op.erase();
             continue;
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        replace_await(&counted, op, &waits, skeleton, origins);
+        emit_waits(&counted, op, &waits);
+        if stores.needs_barrier(w) {
+            barrier(op.location()).before(op);
+            counts.barriers += 1;
+        }
+        remove_await(op, skeleton, origins);
     }
+    counts.waits += stores.drain(&counted);
     uneven(skeleton, solution);
     counts
 }
@@ -87,16 +104,17 @@ fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue)
     }
 }
 
-/// Puts `waits` in the place of `op`, which stays for tokens of other origin only.
-fn replace_await<'c>(
-    counted: &Counted<'c>,
-    op: Op<'c>,
-    waits: &[(HardwareQueue, Count)],
-    skeleton: &Skeleton<'c>,
-    origins: &Origins,
-) {
-    for &(queue, count) in waits {
-        let wait = counted.wait(op.location(), queue, count.n).before(op);
+/// A wait of an await.
+struct Wait {
+    queue: HardwareQueue,
+    read: bool,
+    count: Count,
+}
+
+/// Puts `waits` before the await `op`.
+fn emit_waits<'c>(counted: &Counted<'c>, op: Op<'c>, waits: &[Wait]) {
+    for &Wait { queue, read, count } in waits {
+        let wait = counted.wait(op.location(), queue, count.n, read).before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped {
             let message =
@@ -104,6 +122,10 @@ fn replace_await<'c>(
             Diagnostic::remark(op.location(), message).emit();
         }
     }
+}
+
+/// Removes the await `op`, which stays for tokens of other origin only.
+fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
     let foreign: Vec<Value> = op
         .operands()
         .filter(|value| origins.may_be_foreign(skeleton.tokens[value]))

@@ -61,6 +61,11 @@ impl<'c> Eraser<'_, 'c> {
         match op.name() {
             "gpux.copy" | "gpux.commit_group" if op.results().any(|token| self.goes(token)) => to_counted(op),
             "gpux.copy" | "gpux.commit_group" => {}
+            // Their results go when they are issued.
+            "gpux.tma_store" | "gpux.bulk_store" => {
+                let gone = op.results().filter(|token| self.goes(*token));
+                gone.for_each(|token| replace_by_ready(token, op));
+            }
             "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));

@@ -1,5 +1,6 @@
 //! `explain`: remarks that say what each wait waits for, and why its count is what it is.
 
+use super::stores::Stores;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::HardwareQueue;
 use async_dialects::diagnostic::Diagnostic;
@@ -13,6 +14,7 @@ use tokenflow::{Await, Count, Item, Queue, QueueSolution, Site, Solution, Step, 
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
+    stores: &Stores<'c>,
     silent: &HashSet<Op<'c>>,
     drop_implied: bool,
 ) {
@@ -28,17 +30,26 @@ pub(super) fn explain<'c>(
         }
         let mut any = false;
         for ((&queue, solved), number) in skeleton.queues.iter().zip(&solution.queues).zip(0..) {
-            if let Some(count) = solved.waits[w.0 as usize] {
-                any = true;
-                explainer.wait((queue, Queue(number)), solved, w, count);
+            for (reads, waits) in [(false, &solved.waits), (true, &solved.reads)] {
+                if let Some(count) = waits[w.0 as usize] {
+                    any = true;
+                    let what = Waited {
+                        queue,
+                        number: Queue(number),
+                        reads,
+                    };
+                    explainer.wait(what, solved, w, count);
+                }
             }
         }
         if !any {
-            Diagnostic::remark(
-                op.location(),
-                "no wait: the awaited copies are complete on every path that leads here",
-            )
-            .emit();
+            let message = if stores.needs_barrier(w.0 as usize) {
+                "no wait, but a barrier: on every path that leads here the awaited operations are complete for the thread \
+                 that issued them, by waits of the input"
+            } else {
+                "no wait: the awaited copies are complete on every path that leads here"
+            };
+            Diagnostic::remark(op.location(), message).emit();
         }
     }
 }
@@ -49,22 +60,43 @@ struct Explainer<'a, 'c> {
     drop_implied: bool,
 }
 
+/// What a wait is for: the operations of a queue, or their reads.
+#[derive(Clone, Copy)]
+struct Waited {
+    queue: HardwareQueue,
+    number: Queue,
+    reads: bool,
+}
+
+impl Waited {
+    /// `read`, as in the wait.
+    fn keyword(self) -> &'static str {
+        if self.reads { " read" } else { "" }
+    }
+}
+
 impl<'c> Explainer<'_, 'c> {
-    fn wait(&self, (queue, number): (HardwareQueue, Queue), solved: &QueueSolution, w: Await, count: Count) {
+    fn wait(&self, what: Waited, solved: &QueueSolution, w: Await, count: Count) {
         let op = self.skeleton.awaits[w.0 as usize];
-        let by = self.awaited.by(w, number);
+        let by = self.awaited.by(w, what.number, what.reads);
         // The search for an execution follows copies.
         let groups_by_hand = by.iter().any(|op| op.is("gpux.commit_group"));
-        let what = places(by.into_iter());
-        let message = format!("wait_group <{}>, {}: waits for {what}", queue.name(), count.n);
+        let message = format!(
+            "wait_group <{}>, {}{}: waits for {}{}",
+            what.queue.name(),
+            count.n,
+            what.keyword(),
+            if what.reads { "the reads of " } else { "" },
+            places(by.into_iter())
+        );
         let remark = Diagnostic::remark(op.location(), message);
         let remark = if count.clamped {
             remark.note(
                 op.location(),
                 "more groups may stay in flight, but the hardware counts no further than 63",
             )
-        } else if let Some(witness) = witness(&self.skeleton.program, number, solved, w) {
-            self.bound(remark, op, &witness, count)
+        } else if let Some(witness) = witness(&self.skeleton.program, what.number, solved, w, what.reads) {
+            self.bound(remark, what, op, &witness, count)
         } else if groups_by_hand {
             remark
         } else if self.drop_implied {
@@ -82,7 +114,14 @@ impl<'c> Explainer<'_, 'c> {
     }
 
     /// Adds the execution that binds a count.
-    fn bound(&self, remark: Diagnostic<'c>, op: Op<'c>, witness: &Witness, count: Count) -> Diagnostic<'c> {
+    fn bound(
+        &self,
+        remark: Diagnostic<'c>,
+        what: Waited,
+        op: Op<'c>,
+        witness: &Witness,
+        count: Count,
+    ) -> Diagnostic<'c> {
         let site = self.skeleton.sites[witness.site.0 as usize];
         let message = format!(
             "{} committed after this one when the wait is reached by: {}",
@@ -96,7 +135,8 @@ impl<'c> Explainer<'_, 'c> {
         }
         let vain = vain.iter().map(|site| self.skeleton.sites[site.0 as usize]);
         let message = format!(
-            "wait_group 0 would wait for these in vain there: {}",
+            "wait_group 0{} would wait for these in vain there: {}",
+            what.keyword(),
             places(vain)
         );
         remark.note(op.location(), message)
@@ -197,8 +237,8 @@ fn short(location: Location) -> String {
 struct Awaited<'c> {
     tokens: HashMap<Await, Vec<Token>>,
     into: HashMap<Token, Vec<Token>>,
-    /// The queue and the operation that makes a token.
-    makers: BTreeMap<Token, (Queue, Op<'c>)>,
+    /// The queue and the operation that makes a token, and whether it is that of the reads.
+    makers: BTreeMap<Token, (Queue, bool, Op<'c>)>,
 }
 
 impl<'c> Awaited<'c> {
@@ -217,23 +257,26 @@ impl<'c> Awaited<'c> {
                 tokens.insert(*site, of.clone());
             }
             Item::Issue {
-                queue,
-                token: Some(token),
-                ..
+                queue, token, read, ..
+            } => {
+                for (token, reads) in [(token, false), (read, true)] {
+                    let maker = token.and_then(|token| Some((token, (*queue, reads, *ops.get(&token)?))));
+                    makers.extend(maker);
+                }
             }
-            | Item::Commit {
+            Item::Commit {
                 queue,
                 token: Some(token),
             } => {
-                makers.extend(ops.get(token).map(|&op| (*token, (*queue, op))));
+                makers.extend(ops.get(token).map(|&op| (*token, (*queue, false, op))));
             }
             _ => {}
         });
         Self { tokens, into, makers }
     }
 
-    /// The operations of `queue` that `w` names.
-    fn by(&self, w: Await, queue: Queue) -> Vec<Op<'c>> {
+    /// The operations of `queue` that `w` names, or those whose reads it names.
+    fn by(&self, w: Await, queue: Queue, reads: bool) -> Vec<Op<'c>> {
         let mut seen: BTreeSet<Token> = BTreeSet::new();
         let mut work = self.tokens.get(&w).cloned().unwrap_or_default();
         while let Some(token) = work.pop() {
@@ -242,6 +285,9 @@ impl<'c> Awaited<'c> {
             }
         }
         let makers = seen.iter().filter_map(|token| self.makers.get(token));
-        makers.filter(|(of, _)| *of == queue).map(|(_, op)| *op).collect()
+        makers
+            .filter(|(of, of_reads, _)| (*of, *of_reads) == (queue, reads))
+            .map(|(_, _, op)| *op)
+            .collect()
     }
 }

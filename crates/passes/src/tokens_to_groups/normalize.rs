@@ -3,13 +3,15 @@
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
+use crate::block_wide::barrier;
 use async_dialects::control_flow::erase_operand;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Location, Type};
 use async_dialects::pass::PassError;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use tokenflow::Token;
 
 /// Returns an error if `function` uses a token that it gets as an argument.
 pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
@@ -62,11 +64,11 @@ pub(crate) fn inline_regions(function: Op<'_>) {
     }
 }
 
-/// Awaits the dependencies of copies right before them.
-pub(super) fn split_dependencies(function: Op<'_>) {
+/// Awaits the dependencies of operations right before them.
+pub(crate) fn split_dependencies(function: Op<'_>) {
     let vocabulary = Gpux::new(function.context());
     for copy in own_ops(function) {
-        if !copy.is("gpux.copy") {
+        if !has_dependencies(copy) {
             continue;
         }
         let dependencies: Vec<Value> = copy
@@ -81,6 +83,14 @@ pub(super) fn split_dependencies(function: Op<'_>) {
             erase_operand(copy, 0);
         }
     }
+}
+
+/// Returns true if `op` may have dependencies, which come before its other operands.
+fn has_dependencies(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        "gpux.copy" | "gpux.tma_load" | "gpux.bulk_load" | "gpux.tma_store" | "gpux.bulk_store"
+    )
 }
 
 /// Awaits `tokens` right before `op`.
@@ -100,39 +110,55 @@ pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> Ha
     let origins = Origins::new(skeleton);
     let counted = Counted::new(function.context());
     let mut silent = HashSet::new();
-    let mut drained: HashMap<Op, Vec<HardwareQueue>> = HashMap::new();
-    for &(op, index) in &skeleton.escapes {
-        let value = op.operand(index);
-        let token = skeleton.tokens[&value];
-        let queues = HardwareQueue::ALL
-            .into_iter()
-            .filter(|&queue| origins.may_be(token, queue));
-        let queues: Vec<HardwareQueue> = queues.collect();
-        if queues.is_empty() {
+    for escapes in skeleton.escapes.chunk_by(|(a, _), (b, _)| a == b) {
+        let op = escapes[0].0;
+        let tokens = escapes
+            .iter()
+            .map(|&(_, index)| skeleton.tokens[&op.operand(index)]);
+        if !drain_before(op, tokens.clone(), &origins, &counted) {
             continue;
         }
-        for queue in queues {
-            let known = drained.entry(op).or_default();
-            if !known.contains(&queue) {
-                known.push(queue);
-                counted.wait(op.location(), queue, 0).before(op);
-                Diagnostic::remark(
-                    op.location(),
-                    format!(
-                        "a token of queue {} escapes here, where it can't be followed; the queue is drained before",
-                        queue.name()
-                    ),
-                )
-                .emit();
+        for (&(_, index), token) in escapes.iter().zip(tokens) {
+            let value = op.operand(index);
+            if !origins.has_queue(token) {
+                continue;
             }
-        }
-        silent.insert(await_before(op, &[value]));
-        if !origins.is_kept(token) {
-            let ready = ready(op.location(), value.ty()).before(op);
-            op.set_operand(index, ready.result(0));
+            silent.insert(await_before(op, &[value]));
+            if !origins.is_kept(token) {
+                let ready = ready(op.location(), value.ty()).before(op);
+                op.set_operand(index, ready.result(0));
+            }
         }
     }
     silent
+}
+
+/// Drains the queues that any of `tokens` can belong to before `op`; returns false if there are none.
+fn drain_before<'c>(
+    op: Op<'c>,
+    tokens: impl Iterator<Item = Token> + Clone,
+    origins: &Origins,
+    counted: &Counted<'c>,
+) -> bool {
+    let mut any = false;
+    for queue in HardwareQueue::ALL {
+        let done = tokens.clone().any(|token| origins.may_be(token, queue));
+        let read = tokens.clone().any(|token| origins.may_be_read(token, queue));
+        if !done && !read {
+            continue;
+        }
+        any = true;
+        counted.wait(op.location(), queue, 0, !done).before(op);
+        let message = format!(
+            "a token of queue {} escapes here, where it can't be followed; the queue is drained before",
+            queue.name()
+        );
+        Diagnostic::remark(op.location(), message).emit();
+    }
+    if tokens.clone().any(|token| origins.may_be_block_wide(token)) {
+        barrier(op.location()).before(op);
+    }
+    any
 }
 
 /// A token that is complete.
@@ -154,11 +180,22 @@ impl<'c> Counted<'c> {
         }
     }
 
-    /// A wait until at most `pending` groups are in flight.
-    pub fn wait(&self, location: Location<'c>, queue: HardwareQueue, pending: u8) -> OpBuilder<'c> {
-        OpBuilder::new("gpux.wait_group", location)
+    /// A wait until at most `pending` groups are in flight, or have not read their sources.
+    pub fn wait(
+        &self,
+        location: Location<'c>,
+        queue: HardwareQueue,
+        pending: u8,
+        read: bool,
+    ) -> OpBuilder<'c> {
+        let wait = OpBuilder::new("gpux.wait_group", location)
             .attr("queue", self.queues[queue as usize])
-            .attr("pending", int_attr(self.context, 64, i64::from(pending)))
+            .attr("pending", int_attr(self.context, 64, i64::from(pending)));
+        if read {
+            wait.attr("read", Attribute::unit(self.context))
+        } else {
+            wait
+        }
     }
 
     /// A commit.

@@ -15,7 +15,7 @@ use async_dialects::melior::ir::{Attribute, Location, Type};
 use async_dialects::pass::PassError;
 use std::collections::HashMap;
 use tokenflow::Token;
-use tokenflow::phases::{Guard, Linear, Phase, Plan, RingId, Step, Trips, Unknown};
+use tokenflow::phases::{Guard, Linear, Phase, Plan, RingId, Step, Unknown};
 
 /// What a wait suspends a thread for at most before it looks again, as upstream's lowerings have it.
 const TICKS: i64 = 10_000_000;
@@ -692,11 +692,6 @@ impl<'c> Emitter<'_, 'c> {
             &[],
             before,
         );
-    }
-
-    /// Returns true if `region` is a loop whose iterations are numbered.
-    pub(super) fn is_counted(&self, region: usize) -> bool {
-        self.read.tree.regions[region].trips != Trips::Free
     }
 }
 

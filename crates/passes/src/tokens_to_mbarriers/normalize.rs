@@ -2,31 +2,15 @@
 
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton;
-use crate::analysis::tree::{self, Read};
-use crate::analysis::vocabulary::{Gpux, Vocabulary};
+use crate::analysis::tree::Read;
+use crate::analysis::vocabulary::Gpux;
 use crate::tokens_to_groups::erase;
-use crate::tokens_to_groups::normalize::{await_before, own_ops, ready};
-use async_dialects::control_flow::erase_operand;
+use crate::tokens_to_groups::normalize::{await_before, ready};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Value};
 use std::collections::HashSet;
 use tokenflow::Token;
 use tokenflow::phases::Step;
-
-/// Awaits the dependencies of loads right before them.
-pub(super) fn split_dependencies(function: Op<'_>) {
-    let vocabulary = Gpux::new(function.context());
-    for load in own_ops(function).into_iter().filter(|op| tree::is_load(*op)) {
-        let tokens = load
-            .operands()
-            .take_while(|value| vocabulary.is_token(value.ty()));
-        let tokens: Vec<Value> = tokens.collect();
-        if !tokens.is_empty() {
-            await_before(load, &tokens);
-            tokens.iter().for_each(|_| erase_operand(load, 0));
-        }
-    }
-}
 
 /// Awaits a load right behind it; its token is complete for everybody else.
 pub(super) fn await_at_once(load: Op<'_>) {

@@ -192,7 +192,10 @@ impl Recent {
     /// Keeps an access in the place of the last one of its thread.
     fn keep(&mut self, access: Actor) {
         let each = self.each.get_or_insert_default();
-        if each.first().is_some_and(|first| first.moment.era != access.moment.era) {
+        if each
+            .first()
+            .is_some_and(|first| first.moment.era != access.moment.era)
+        {
             each.clear();
         }
         match each.binary_search_by_key(&access.spot.thread, |kept| kept.spot.thread) {

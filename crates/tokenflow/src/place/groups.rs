@@ -242,6 +242,15 @@ impl Finder<'_, '_> {
 
     fn item_flow(&mut self, item: &Item) {
         match item {
+            // Either token says with which other operations this one must agree.
+            Item::Issue {
+                token: Some(token),
+                read: Some(read),
+                ..
+            } => {
+                self.flow.join(*token, *read);
+                self.joined.join(*token, *read);
+            }
             Item::Join { token, of } => {
                 let ready = of.iter().all(|from| self.flow.ready[from.0 as usize]);
                 self.flow.ready[token.0 as usize] = ready;

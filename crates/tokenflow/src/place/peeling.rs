@@ -8,10 +8,9 @@
 //! if the program that it leaves, placed anew, is better than the one before it; with groups, the
 //! fewest rounds are kept that are as good as all of them.
 
-use super::{Options, Part, Placed, Whole, counts};
-use crate::compare::{Translation, compare};
+use super::{Counts, Options, Part, Placed, Whole};
+use crate::compare::compare;
 use crate::copy::{Copy, Peel, copy_peeled};
-use crate::eval::N;
 use crate::index::Index;
 use crate::program::{Await, Commits, Item, LoopId, Program, Repeat, Slot};
 use crate::solve::{QueueSolution, solve_indexed};
@@ -193,6 +192,7 @@ impl Stage {
             .map(|solution| QueueSolution {
                 commits: pick(&self.slots, &solution.commits),
                 waits: self.awaits.iter().map(|w| solution.waits[w.0 as usize]).collect(),
+                reads: self.awaits.iter().map(|w| solution.reads[w.0 as usize]).collect(),
                 open: Vec::new(),
             })
             .collect()
@@ -264,7 +264,7 @@ fn candidates(program: &Program, solution: &QueueSolution) -> Vec<(LoopId, u64)>
     let waits = |repeat: &Repeat| {
         let mut waits = false;
         repeat.body.visit(&mut |item| {
-            waits |= matches!(item, Item::Await { site, .. } if solution.waits[site.0 as usize].is_some());
+            waits |= matches!(item, Item::Await { site, .. } if solution.has_wait(*site));
         });
         waits
     };
@@ -317,9 +317,9 @@ struct Peeled<'a, 'p> {
     index: Index,
     commits: Commits,
     /// The counts of the unpeeled program.
-    old: Vec<N>,
+    old: Counts,
     /// The exact ones.
-    new: Vec<N>,
+    new: Counts,
 }
 
 impl<'a, 'p> Peeled<'a, 'p> {
@@ -334,12 +334,11 @@ impl<'a, 'p> Peeled<'a, 'p> {
             commits.clone(),
             part.drop_implied,
         );
-        let old = counts(solution);
         Self {
             part,
             peel,
-            old: copy.awaits.iter().map(|w| old[w.0 as usize]).collect(),
-            new: counts(&new),
+            old: Counts::new(solution).pick(&copy.awaits),
+            new: Counts::new(&new),
             copy,
             index,
             commits,
@@ -359,28 +358,27 @@ impl<'a, 'p> Peeled<'a, 'p> {
 
     /// Returns the counts of `fewer` for the awaits of this program: the instances of an await come in
     /// the same order in both, and what `fewer` left in the loop stands for all that was taken out here.
-    fn spread(&self, fewer: &Self) -> Vec<N> {
+    fn spread(&self, fewer: &Self) -> Counts {
+        // The awaits of `fewer` that each await of the unpeeled program became.
         let mut instances = vec![Vec::new(); self.part.program.awaits as usize];
-        for (w, &n) in fewer.copy.awaits.iter().zip(&fewer.new) {
-            instances[w.0 as usize].push(n);
+        for (w, instance) in fewer.copy.awaits.iter().zip((0..).map(Await)) {
+            instances[w.0 as usize].push(instance);
         }
         let mut next = vec![0; instances.len()];
         let awaits = self.copy.awaits.iter().map(|w| w.0 as usize);
-        awaits
+        let originals: Vec<Await> = awaits
             .map(|w| {
                 let at = next[w].min(instances[w].len() - 1);
                 next[w] += 1;
                 instances[w][at]
             })
-            .collect()
+            .collect();
+        fewer.new.pick(&originals)
     }
 
-    fn compare(&self, a: &[N], b: &[N]) -> crate::compare::Comparison {
-        let translation = |n| Translation {
-            commits: &self.commits,
-            n,
-        };
-        let (a, b) = (translation(a), translation(b));
+    fn compare(&self, a: &Counts, b: &Counts) -> crate::compare::Comparison {
+        let reads = self.part.reads();
+        let (a, b) = (a.with(&self.commits, reads), b.with(&self.commits, reads));
         compare(&self.copy.program, &self.index, self.part.queue, a, b)
     }
 }

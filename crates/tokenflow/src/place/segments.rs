@@ -1,10 +1,11 @@
 //! Cuts a program's body where no token is alive and nothing is in flight: what stands on one side of
 //! a cut does not influence what is right on the other.
 
-use super::{Whole, counts};
+use super::Whole;
 use crate::compare::{self, Translation};
 use crate::index::{defs, uses};
 use crate::program::Block;
+use crate::solve::counts;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -60,10 +61,11 @@ fn needs(block: &Block) -> Vec<usize> {
 fn quiet(whole: &Whole) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
     for (part, base) in whole.parts.iter().zip(&whole.bases) {
-        let n = counts(base);
+        let n = counts(&base.waits);
         let translation = Translation {
             commits: &base.commits,
             n: &n,
+            reads: None,
         };
         let quiet = compare::quiet(part.program, &part.index, part.queue, translation);
         all = Some(match all {

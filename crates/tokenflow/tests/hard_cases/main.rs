@@ -9,6 +9,7 @@ mod branches;
 mod given;
 mod loops;
 mod pipelines;
+mod reads;
 mod straight;
 
 use oracle::assign::exact_assignments;

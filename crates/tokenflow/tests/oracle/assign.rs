@@ -21,6 +21,7 @@ pub fn exact_assignments(program: &Program, queue: Queue, commits: &Commits) -> 
         let emitted = Emitted {
             commits: commits.clone(),
             waits: waits.clone(),
+            reads: Vec::new(),
         };
         own_age(
             &code,
@@ -92,6 +93,7 @@ pub fn exact(program: &Program, commits: &[Commits]) -> Option<Vec<Emitted>> {
         Some(Emitted {
             commits: commits.clone(),
             waits,
+            reads: Vec::new(),
         })
     };
     commits.iter().enumerate().map(of).collect()

@@ -138,12 +138,13 @@ impl Text<'_> {
                 site,
                 queue,
                 token,
+                read,
                 slot,
-                ..
             } => {
+                let tokens: Vec<Token> = read.iter().chain(token).copied().collect();
                 self.line(&format!(
                     "{} = copy q{}     // site {}",
-                    list(token.as_slice()),
+                    list(&tokens),
                     queue.0,
                     Site(site.0).0
                 ));
@@ -156,7 +157,10 @@ impl Text<'_> {
                     queue.0
                 ));
             }
-            Item::Wait { queue, n } => self.line(&format!("wait q{}, {n}     // given", queue.0)),
+            Item::Wait { queue, n, read } => {
+                let read = if *read { " read" } else { "" };
+                self.line(&format!("wait q{}, {n}{read}     // given", queue.0));
+            }
             Item::Await { site, tokens } => {
                 self.line(&format!(
                     "await {}     // await {}: wait {}",

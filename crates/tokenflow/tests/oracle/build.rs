@@ -91,8 +91,15 @@ impl Build {
     /// A copy on the given queue.
     pub fn copy_on(&mut self, queue: Queue) -> Token {
         let token = self.program.token();
-        self.issue(queue, Some(token));
+        self.issue(queue, Some(token), None);
         token
+    }
+
+    /// `%read, %done = gpux.bulk_store async`
+    pub fn store_on(&mut self, queue: Queue) -> [Token; 2] {
+        let (read, done) = (self.program.token(), self.program.token());
+        self.issue(queue, Some(done), Some(read));
+        [read, done]
     }
 
     /// A copy in counted form: no token, and committed by the program's own commits.
@@ -102,17 +109,19 @@ impl Build {
             site,
             queue,
             token: None,
+            read: None,
             slot: None,
         });
     }
 
-    fn issue(&mut self, queue: Queue, token: Option<Token>) {
+    fn issue(&mut self, queue: Queue, token: Option<Token>, read: Option<Token>) {
         let site = self.program.site();
         let slot = self.slot();
         self.block.items.push(Item::Issue {
             site,
             queue,
             token,
+            read,
             slot,
         });
     }
@@ -134,7 +143,16 @@ impl Build {
 
     /// `gpux.wait_group n`
     pub fn wait(&mut self, queue: Queue, n: u32) {
-        self.block.items.push(Item::Wait { queue, n });
+        self.block.items.push(Item::Wait {
+            queue,
+            n,
+            read: false,
+        });
+    }
+
+    /// `gpux.wait_group n read`
+    pub fn wait_for_reads(&mut self, queue: Queue, n: u32) {
+        self.block.items.push(Item::Wait { queue, n, read: true });
     }
 
     /// `async.await`

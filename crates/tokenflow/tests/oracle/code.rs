@@ -201,7 +201,7 @@ impl Flat {
                 queue: *queue,
                 token: *token,
             }),
-            Item::Wait { queue, n } => self.steps.push(Step::Wait { queue: *queue, n: *n }),
+            Item::Wait { queue, n, .. } => self.steps.push(Step::Wait { queue: *queue, n: *n }),
             Item::Await { site, tokens } => self.steps.push(Step::Await {
                 site: *site,
                 tokens: tokens.clone(),

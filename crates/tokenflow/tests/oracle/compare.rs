@@ -69,6 +69,7 @@ pub fn same_meaning(left: &Program, right: &Program) -> Result<(), String> {
         let nothing = [left, right].map(|program| Emitted {
             commits: vec![0; program.slots as usize],
             waits: vec![None; program.awaits as usize],
+            reads: Vec::new(),
         });
         let machine = |code, emitted| Machine {
             code,
@@ -90,6 +91,7 @@ pub fn same_commits(program: &Program, left: &[u32], right: &[u32], queue: Queue
     let emitted = [left, right].map(|commits| Emitted {
         commits: commits.to_vec(),
         waits: vec![None; program.awaits as usize],
+        reads: Vec::new(),
     });
     let pair = emitted.each_ref().map(|emitted| Machine {
         code: &code,

@@ -17,6 +17,8 @@ pub struct Emitted {
     pub commits: Commits,
     /// The wait at each await; `None` where there is none.
     pub waits: Vec<Option<u32>>,
+    /// The wait for reads alone at each await; all there are may be left out.
+    pub reads: Vec<Option<u32>>,
 }
 
 /// An await of an execution.
@@ -94,9 +96,16 @@ pub fn executions(
 
 #[derive(Default)]
 struct Fifo {
-    open: BTreeSet<Copy>,
+    open: Group,
     /// The oldest first.
-    groups: VecDeque<BTreeSet<Copy>>,
+    groups: VecDeque<Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    copies: BTreeSet<Copy>,
+    /// Those that stand for the reads of others, as far as they are not complete.
+    reads: BTreeSet<Copy>,
 }
 
 struct Run<'a> {
@@ -144,10 +153,19 @@ impl Run<'_> {
     fn item(&mut self, item: &Item) -> Result<(), End> {
         match item {
             Item::Issue {
-                queue, token, slot, ..
+                queue,
+                token,
+                read,
+                slot,
+                ..
             } => {
+                if let Some(read) = read {
+                    let copy = self.copy();
+                    self.queue(*queue).open.reads.insert(copy);
+                    self.define(&[*read], vec![BTreeSet::from([copy])]);
+                }
                 let copy = self.copy();
-                self.queue(*queue).open.insert(copy);
+                self.queue(*queue).open.copies.insert(copy);
                 if let Some(token) = token {
                     self.define(&[*token], vec![BTreeSet::from([copy])]);
                 }
@@ -156,20 +174,32 @@ impl Run<'_> {
             Item::Commit { queue, token } => {
                 if let Some(token) = token {
                     let group = self.copy();
-                    self.queue(*queue).open.insert(group);
-                    let value = self.queue(*queue).open.clone();
+                    self.queue(*queue).open.copies.insert(group);
+                    let value = self.queue(*queue).open.copies.clone();
                     self.define(&[*token], vec![value]);
                 }
                 self.commit(*queue);
             }
-            Item::Wait { queue, n } => self.wait(*queue, *n),
+            Item::Wait {
+                queue,
+                n,
+                read: false,
+            } => self.wait(*queue, *n),
+            Item::Wait { queue, n, .. } => self.wait_for_reads(*queue, *n),
             Item::Await { site, tokens } => {
                 for index in 0..self.queues.len() {
-                    if let Some(n) = self.emitted[index].waits[site.0 as usize] {
-                        self.wait(Queue(u8::try_from(index).expect("few queues")), n);
+                    let queue = Queue(u8::try_from(index).expect("few queues"));
+                    let emitted = &self.emitted[index];
+                    let reads = emitted.reads.get(site.0 as usize).copied().flatten();
+                    if let Some(n) = emitted.waits[site.0 as usize] {
+                        self.wait(queue, n);
+                    }
+                    if let Some(n) = reads {
+                        self.wait_for_reads(queue, n);
                     }
                 }
-                let in_flight = self.queues.iter().flat_map(|q| q.groups.iter().flatten());
+                let groups = self.queues.iter().flat_map(|q| &q.groups);
+                let in_flight = groups.flat_map(|group| group.copies.iter().chain(&group.reads));
                 self.passed.push(Passed {
                     site: *site,
                     awaited: self.read(tokens).into_iter().flatten().collect(),
@@ -240,7 +270,18 @@ impl Run<'_> {
     fn wait(&mut self, queue: Queue, n: u32) {
         while self.queue(queue).groups.len() > n as usize {
             let group = self.queue(queue).groups.pop_front();
-            self.complete.extend(group.into_iter().flatten());
+            let groups = group.into_iter();
+            self.complete
+                .extend(groups.flat_map(|group| group.copies.into_iter().chain(group.reads)));
+        }
+    }
+
+    /// The reads of all but the youngest groups are complete, and nothing else.
+    fn wait_for_reads(&mut self, queue: Queue, n: u32) {
+        let fifo = &mut self.queues[queue.0 as usize];
+        let older = fifo.groups.len().saturating_sub(n as usize);
+        for group in fifo.groups.iter_mut().take(older) {
+            self.complete.append(&mut group.reads);
         }
     }
 }

@@ -76,6 +76,7 @@ pub fn distances(code: &Code, queue: Queue, commits: &[u32], awaits: u32) -> Vec
     let emitted = Emitted {
         commits: commits.to_vec(),
         waits: vec![None; awaits as usize],
+        reads: Vec::new(),
     };
     let machine = Machine {
         code,

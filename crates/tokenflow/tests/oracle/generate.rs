@@ -16,6 +16,8 @@ pub enum Style {
     Tokens,
     /// Tokens, and code in counted form between them.
     Mixed,
+    /// The same, with stores, which have a token for their reads.
+    Stores,
     /// All commits are given.
     Given,
 }
@@ -31,6 +33,8 @@ pub enum Stmt {
     Commit(u8),
     Group(u8),
     Wait(u8, u32),
+    Store(u8),
+    WaitForReads(u8, u32),
     Await(Vec<Pick>),
     Join(Vec<Pick>),
     Arms {
@@ -168,6 +172,11 @@ impl Cook {
                 build.wait(queue(*q), *n);
                 Vec::new()
             }
+            Stmt::Store(q) => build.store_on(queue(*q)).to_vec(),
+            Stmt::WaitForReads(q, n) => {
+                build.wait_for_reads(queue(*q), *n);
+                Vec::new()
+            }
             Stmt::Await(picks) => {
                 let tokens = self.picks(build, picks, picks.len());
                 build.await_all(&tokens);
@@ -287,6 +296,17 @@ fn stmt(style: Style) -> BoxedStrategy<Stmt> {
             1 => queue().prop_map(Stmt::CountedCopy),
             1 => queue().prop_map(Stmt::Commit),
             1 => wait(),
+        ]
+        .boxed(),
+        Style::Stores => prop_oneof![
+            8 => queue().prop_map(Stmt::Store),
+            1 => queue().prop_map(Stmt::Copy),
+            8 => picks(1..3).prop_map(Stmt::Await),
+            1 => picks(0..3).prop_map(Stmt::Join),
+            1 => queue().prop_map(Stmt::CountedCopy),
+            1 => queue().prop_map(Stmt::Commit),
+            1 => wait(),
+            1 => (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::WaitForReads(queue, n)),
         ]
         .boxed(),
         Style::Given => prop_oneof![

@@ -1,6 +1,7 @@
 //! Asks the algorithm, and puts its answers into the oracle's terms.
 
 use super::execute::Emitted;
+use super::reads::split;
 use tokenflow::{Await, Commits, Options, Program, Queue, QueueSolution, peel, solve, solve_given};
 
 /// What a program is lowered to.
@@ -12,8 +13,13 @@ pub struct Lowered {
     pub peels: usize,
     /// What is emitted for each queue.
     pub emitted: Vec<Emitted>,
-    /// Awaits that may come before the commit, for each queue.
+    /// Awaits that may come before the commit, for each queue of the original.
     pub open: Vec<Vec<Await>>,
+    /// For each queue of the original, the one for its reads, if it has any.
+    pub reads: Vec<Option<Queue>>,
+    /// The program and what is emitted before queues with reads were split; [`Self::program`] and
+    /// [`Self::emitted`] know no reads.
+    pub original: (Program, Vec<Emitted>),
 }
 
 /// Every translation there is, but for peeling: one group a copy.
@@ -61,11 +67,20 @@ fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lower
             .iter()
             .map(|wait| wait.map(|count| u32::from(count.n)))
             .collect(),
+        reads: solution
+            .reads
+            .iter()
+            .map(|wait| wait.map(|count| u32::from(count.n)))
+            .collect(),
     };
+    let emitted: Vec<Emitted> = solutions.iter().map(emitted).collect();
+    let split = split(&program, &emitted);
     Lowered {
-        program,
+        program: split.program,
         peels,
-        emitted: solutions.iter().map(emitted).collect(),
+        emitted: split.emitted,
+        reads: split.reads,
         open: solutions.iter().map(|solution| solution.open.clone()).collect(),
+        original: (program, emitted),
     }
 }

@@ -6,6 +6,7 @@
 //! - `follow` and `explore` follow one copy through *all* executions at once, so that their verdicts
 //!   hold for loops of any length; every verdict comes with an execution that `execute` can replay;
 //! - `compare` runs two lowerings side by side and says which awaits force more;
+//! - `reads` turns operations with two completions into ones with a single completion;
 //! - `assign` solves a program by brute force;
 //! - `improve` looks for better commits by brute force;
 //! - `generate` makes random programs, and `build` makes the ones that tests spell out.
@@ -23,6 +24,7 @@ pub mod follow;
 pub mod generate;
 pub mod improve;
 pub mod lower;
+pub mod reads;
 
 use code::Code;
 use execute::Emitted;

@@ -12,7 +12,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             self.await_op(op, Vec::new(), items);
         }
         match self.vocabulary.meaning(op) {
-            Meaning::Issue { queue, token } => self.issue(op, queue, token, items),
+            Meaning::Issue { queue, token, read } => self.issue(op, queue, (token, read), items),
             Meaning::Commit { queue, token } => {
                 let number = self.queue(queue);
                 let token = token.map(|token| self.define(token));
@@ -25,14 +25,15 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                         site: self.out.program.site(),
                         queue: number,
                         token: None,
+                        read: None,
                         slot: None,
                     });
                 }
                 items.push(Item::Commit { queue: number, token });
             }
-            Meaning::Wait { queue, n } => {
+            Meaning::Wait { queue, n, read } => {
                 let queue = self.queue(queue);
-                items.push(Item::Wait { queue, n });
+                items.push(Item::Wait { queue, n, read });
             }
             Meaning::Await(values) => {
                 let tokens = values.iter().map(|&value| self.token(value)).collect();
@@ -47,18 +48,24 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         &mut self,
         op: Op<'c>,
         queue: HardwareQueue,
-        token: Option<Value<'c>>,
+        (token, read): (Option<Value<'c>>, Option<Value<'c>>),
         items: &mut Vec<Item>,
     ) {
         let number = self.queue(queue);
         let token = token.map(|token| self.define(token));
         self.out.issued.extend(token.map(|token| (token, queue)));
+        let read = read.map(|read| self.define(read));
+        self.out.reads.extend(read.map(|read| (read, queue)));
+        if read.is_some() {
+            self.out.block_wide.extend(read.iter().chain(&token));
+        }
         self.out.sites.push(op);
         let slot = token.and_then(|_| self.slot(SlotPlace::After(op)));
         items.push(Item::Issue {
             site: self.out.program.site(),
             queue: number,
             token,
+            read,
             slot,
         });
     }

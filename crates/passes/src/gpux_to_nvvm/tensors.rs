@@ -1,0 +1,70 @@
+//! Tensor map descriptors as arguments of kernels.
+//!
+//! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
+//! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.
+
+use super::parse_type;
+use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::melior::ir::Type;
+use async_dialects::melior::ir::attribute::TypeAttribute;
+use async_dialects::melior::ir::r#type::FunctionType;
+use async_dialects::nvgpu::tensor_map;
+
+/// Makes pointers of the descriptors that the `gpu.func` `function` takes.
+pub(super) fn lower_arguments(function: Op<'_>) {
+    let context = function.context();
+    let (Some(entry), Some(ty)) = (function.region(0).first(), function_type(function)) else {
+        return;
+    };
+    let pointer = parse_type(context, "!llvm.ptr");
+    let mut inputs: Vec<Type> = (0..ty.input_count()).filter_map(|i| ty.input(i).ok()).collect();
+    let results: Vec<Type> = (0..ty.result_count()).filter_map(|i| ty.result(i).ok()).collect();
+    let mut any = false;
+    for (i, input) in inputs.iter_mut().enumerate() {
+        if tensor_map(*input).is_none() {
+            continue;
+        }
+        any = true;
+        as_pointer(entry, i, pointer);
+        *input = pointer;
+    }
+    if any {
+        let ty = FunctionType::new(context, &inputs, &results);
+        function.set_attr("function_type", TypeAttribute::new(ty.into()).into());
+    }
+}
+
+/// Makes a pointer of argument `i`, and a descriptor of the pointer where the function starts.
+fn as_pointer<'c>(entry: Block<'c>, i: usize, pointer: Type<'c>) {
+    let arg = entry.arg(i);
+    let ty = arg.ty();
+    let uses = arg.has_uses();
+    arg.set_type(pointer);
+    if uses {
+        let cast = OpBuilder::new("builtin.unrealized_conversion_cast", arg.location())
+            .operands(&[arg])
+            .results(&[ty])
+            .at_start(entry);
+        arg.replace_uses_if(cast.result(0), |user| user.owner != cast);
+    }
+}
+
+/// Hands the `gpu.launch_func` `launch` pointers for descriptors.
+pub(super) fn lower_launch(launch: Op<'_>) {
+    let pointer = parse_type(launch.context(), "!llvm.ptr");
+    let operands: Vec<Value> = launch.operands().collect();
+    for (i, operand) in operands.into_iter().enumerate() {
+        if tensor_map(operand.ty()).is_some() {
+            let cast = OpBuilder::new("builtin.unrealized_conversion_cast", launch.location())
+                .operands(&[operand])
+                .results(&[pointer])
+                .before(launch);
+            launch.set_operand(i, cast.result(0));
+        }
+    }
+}
+
+fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
+    let ty = TypeAttribute::try_from(function.attr("function_type")?).ok()?;
+    FunctionType::try_from(ty.value()).ok()
+}

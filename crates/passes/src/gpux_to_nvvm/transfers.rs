@@ -1,0 +1,314 @@
+//! The lowering of block-wide loads and stores in issued form.
+//!
+//! | operation                           | becomes                                                                  |
+//! |-------------------------------------|--------------------------------------------------------------------------|
+//! | `gpux.tma_load`, `gpux.tma_store`   | an `nvgpu.tma.async.load` or `.store` per box, on subviews of the memref |
+//! | `gpux.bulk_load`, `gpux.bulk_store` | `nvvm.cp.async.bulk.*` on pointers                                       |
+//!
+//! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
+
+use super::buffers::{Buffers, OF_COPIES, OF_SWIZZLED_TILES, OF_TILES};
+use super::parse_type;
+use async_dialects::ir::{Op, OpBuilder, Value, index_attr, int_attr};
+use async_dialects::melior::Context;
+use async_dialects::melior::ir::attribute::{
+    DenseI32ArrayAttribute, DenseI64ArrayAttribute, StridedLayoutAttribute,
+};
+use async_dialects::melior::ir::r#type::{IntegerType, MemRefType};
+use async_dialects::melior::ir::{Location, ShapedTypeLike, Type};
+use async_dialects::nvgpu::tensor_map;
+use async_dialects::types::{Shape, bit_width, memory_space, memref_layout, memref_shape};
+
+/// What MLIR writes for an offset that is not static.
+const DYNAMIC: i64 = i64::MIN;
+
+/// Lowers loads and stores.
+pub(super) struct Transfers<'c> {
+    context: &'c Context,
+    index: Type<'c>,
+    i64: Type<'c>,
+    generic: Type<'c>,
+    global: Type<'c>,
+    shared: Type<'c>,
+    cluster: Type<'c>,
+}
+
+/// One box of a tile.
+struct Tile<'c> {
+    memref: Value<'c>,
+    /// Innermost first.
+    coordinates: Vec<Value<'c>>,
+}
+
+impl<'c> Transfers<'c> {
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            context,
+            index: Type::index(context),
+            i64: IntegerType::new(context, 64).into(),
+            generic: parse_type(context, "!llvm.ptr"),
+            global: parse_type(context, "!llvm.ptr<1>"),
+            shared: parse_type(context, "!llvm.ptr<3>"),
+            cluster: parse_type(context, "!llvm.ptr<7>"),
+        }
+    }
+
+    /// Puts the lowered operation in the place of `op`, and aligns the buffer that it touches.
+    pub fn lower(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+        match op.name() {
+            "gpux.tma_load" => self.tma_load(op, buffers),
+            "gpux.tma_store" => self.tma_store(op, buffers),
+            "gpux.bulk_load" => self.bulk_load(op, buffers),
+            _ => self.bulk_store(op, buffers),
+        }
+        op.erase();
+    }
+
+    // Operands: the descriptor, the indices, the destination, the ring and its slot.
+    fn tma_load(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+        let operands: Vec<Value> = op.operands().collect();
+        let [tensor, indices @ .., memref, ring, slot] = &operands[..] else {
+            unreachable!("a verified load in issued form has a slot of a ring");
+        };
+        buffers.align(op, *memref, tile_alignment(*tensor));
+        for tile in self.tiles(op, *tensor, indices, *memref) {
+            let mut operands = vec![tile.memref, *ring, *tensor];
+            operands.extend(&tile.coordinates);
+            operands.push(*slot);
+            let segments = [1, 1, 1, size(&tile.coordinates), 1, 0, 0];
+            self.transfer("nvgpu.tma.async.load", op, &operands, &segments);
+        }
+    }
+
+    // Operands: the source, the descriptor, the indices.
+    fn tma_store(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+        let operands: Vec<Value> = op.operands().collect();
+        let [memref, tensor, indices @ ..] = &operands[..] else {
+            unreachable!("a verified store has a source and a tensor");
+        };
+        buffers.align(op, *memref, tile_alignment(*tensor));
+        for tile in self.tiles(op, *tensor, indices, *memref) {
+            let mut operands = vec![tile.memref, *tensor];
+            operands.extend(&tile.coordinates);
+            let segments = [1, 1, size(&tile.coordinates), 0];
+            self.transfer("nvgpu.tma.async.store", op, &operands, &segments);
+        }
+    }
+
+    // Operands: source, destination, the ring and its slot.
+    fn bulk_load(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+        let [src, dst, ring, slot] = [0, 1, 2, 3].map(|i| op.operand(i));
+        buffers.align(op, dst, OF_COPIES);
+        let (from, to) = (self.global_pointer(op, src), self.shared_pointer(op, dst));
+        let i32 = IntegerType::new(self.context, 32).into();
+        let barrier = OpBuilder::new("nvgpu.mbarrier.get", op.location())
+            .operands(&[ring, slot])
+            .results(&[i32])
+            .before(op);
+        let barrier = self.cast("llvm.inttoptr", op, barrier.result(0), self.shared);
+        // Into memory of the cluster, which that of the block is part of: PTX has had this form from the first.
+        let to = self.cast("llvm.addrspacecast", op, to, self.cluster);
+        let operands = [to, from, barrier, self.bytes(op, dst)];
+        self.transfer(
+            "nvvm.cp.async.bulk.shared.cluster.global",
+            op,
+            &operands,
+            &[1, 1, 1, 1, 0, 0],
+        );
+    }
+
+    // Operands: source, destination.
+    fn bulk_store(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
+        let [src, dst] = [0, 1].map(|i| op.operand(i));
+        buffers.align(op, src, OF_COPIES);
+        let (from, to) = (self.shared_pointer(op, src), self.global_pointer(op, dst));
+        let operands = [to, from, self.bytes(op, src)];
+        let name = "nvvm.cp.async.bulk.global.shared.cta";
+        self.transfer(name, op, &operands, &[1, 1, 1, 0, 0]);
+    }
+
+    /// Makes the transfer itself. Whoever marked `op` finds the mark there.
+    fn transfer(&self, name: &str, op: Op<'c>, operands: &[Value<'c>], segments: &[i32]) {
+        OpBuilder::new(name, op.location())
+            .operands(operands)
+            .attr(
+                "operandSegmentSizes",
+                DenseI32ArrayAttribute::new(self.context, segments).into(),
+            )
+            .before(op)
+            .copy_discardable_attrs(op);
+    }
+
+    // Tiles.
+
+    /// Cuts `memref` into the boxes of `tensor`, along the outermost dimension that is not 1.
+    fn tiles(
+        &self,
+        op: Op<'c>,
+        tensor: Value<'c>,
+        indices: &[Value<'c>],
+        memref: Value<'c>,
+    ) -> Vec<Tile<'c>> {
+        let tile = tensor_map(tensor.ty())
+            .expect("a verified tensor has a descriptor")
+            .tile;
+        let (sizes, of_tile) = (static_sizes(memref.ty()), static_sizes(tile));
+        let cut = sizes.iter().position(|&size| size != 1).unwrap_or(0);
+        let coordinates = |indices: &[Value<'c>]| indices.iter().rev().copied().collect();
+        if sizes == of_tile {
+            return vec![Tile {
+                memref,
+                coordinates: coordinates(indices),
+            }];
+        }
+        let starts = (0..sizes[cut] / of_tile[cut]).map(|i| i * of_tile[cut]);
+        let tiles = starts.map(|start| {
+            let mut indices = indices.to_vec();
+            if start != 0 {
+                let start = self.constant(op, start);
+                indices[cut] = OpBuilder::new("arith.addi", op.location())
+                    .operands(&[indices[cut], start])
+                    .results(&[self.index])
+                    .before(op)
+                    .result(0);
+            }
+            Tile {
+                memref: self.tile_view(op, memref, &of_tile, cut, start),
+                coordinates: coordinates(&indices),
+            }
+        });
+        tiles.collect()
+    }
+
+    /// The view of `sizes` elements that begins at `start` in dimension `cut`.
+    fn tile_view(&self, op: Op<'c>, memref: Value<'c>, sizes: &[i64], cut: usize, start: i64) -> Value<'c> {
+        let ty = MemRefType::try_from(memref.ty()).expect("a tile is a memref");
+        let layout = memref_layout(memref.ty()).expect("a verified tile has strides");
+        let strides: Vec<i64> = layout.strides.iter().map(|s| s.unwrap_or(DYNAMIC)).collect();
+        let offset = layout.offset.zip(layout.strides[cut]);
+        let offset = offset.map_or(DYNAMIC, |(offset, stride)| offset + start * stride);
+        let layout = StridedLayoutAttribute::new(self.context, offset, &strides);
+        let view = MemRefType::new(
+            ty.element(),
+            sizes,
+            Some(layout.into()),
+            memory_space(memref.ty()),
+        );
+        let array = |values: &[i64]| DenseI64ArrayAttribute::new(self.context, values).into();
+        let mut offsets = vec![0; sizes.len()];
+        offsets[cut] = start;
+        OpBuilder::new("memref.subview", op.location())
+            .operands(&[memref])
+            .results(&[view.into()])
+            .attr(
+                "operandSegmentSizes",
+                DenseI32ArrayAttribute::new(self.context, &[1, 0, 0, 0]).into(),
+            )
+            .attr("static_offsets", array(&offsets))
+            .attr("static_sizes", array(sizes))
+            .attr("static_strides", array(&vec![1; sizes.len()]))
+            .before(op)
+            .result(0)
+    }
+
+    fn constant(&self, op: Op<'c>, value: i64) -> Value<'c> {
+        OpBuilder::new("arith.constant", op.location())
+            .results(&[self.index])
+            .attr("value", index_attr(self.context, value))
+            .before(op)
+            .result(0)
+    }
+
+    // Contiguous memory.
+
+    /// How many bytes `memref` has, as the hardware takes it.
+    fn bytes(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+        let bytes = static_sizes(memref.ty()).iter().product::<i64>() * element_bytes(memref.ty());
+        OpBuilder::new("arith.constant", op.location())
+            .results(&[IntegerType::new(self.context, 32).into()])
+            .attr("value", int_attr(self.context, 32, bytes))
+            .before(op)
+            .result(0)
+    }
+
+    fn shared_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+        self.cast("llvm.inttoptr", op, self.address(op, memref), self.shared)
+    }
+
+    fn global_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+        let address = self.address(op, memref);
+        if memory_space(memref.ty()).is_some() {
+            return self.cast("llvm.inttoptr", op, address, self.global);
+        }
+        // Without a memory space it is a generic pointer.
+        let generic = self.cast("llvm.inttoptr", op, address, self.generic);
+        self.cast("llvm.addrspacecast", op, generic, self.global)
+    }
+
+    /// The address of the first element of `memref`.
+    fn address(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+        let (location, index) = (op.location(), self.index);
+        let name = "memref.extract_aligned_pointer_as_index";
+        let mut address = self.cast(name, op, memref, index);
+        let layout = memref_layout(memref.ty()).expect("a verified bulk copy has strides");
+        if layout.offset != Some(0) {
+            let bytes = self.constant(op, element_bytes(memref.ty()));
+            let offset = match layout.offset {
+                Some(offset) => self.constant(op, offset),
+                None => self.offset(op, memref),
+            };
+            let operate = |name, operands: [Value<'c>; 2], location: Location<'c>| {
+                OpBuilder::new(name, location)
+                    .operands(&operands)
+                    .results(&[index])
+                    .before(op)
+                    .result(0)
+            };
+            let offset = operate("arith.muli", [offset, bytes], location);
+            address = operate("arith.addi", [address, offset], location);
+        }
+        self.cast("arith.index_cast", op, address, self.i64)
+    }
+
+    /// The offset of the first element of `memref`, which only the running program knows.
+    fn offset(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+        OpBuilder::new("memref.extract_strided_metadata", op.location())
+            .operands(&[memref])
+            .infer_results()
+            .before(op)
+            .result(1)
+    }
+
+    fn cast(&self, name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c> {
+        OpBuilder::new(name, op.location())
+            .operands(&[value])
+            .results(&[ty])
+            .before(op)
+            .result(0)
+    }
+}
+
+/// What the memory of a tile of `tensor` has to be aligned to.
+fn tile_alignment(tensor: Value<'_>) -> i64 {
+    let swizzled = tensor_map(tensor.ty()).is_some_and(|map| map.swizzled);
+    if swizzled { OF_SWIZZLED_TILES } else { OF_TILES }
+}
+
+fn size(values: &[Value<'_>]) -> i32 {
+    i32::try_from(values.len()).expect("a tensor has few dimensions")
+}
+
+/// The sizes of a memref of static shape.
+fn static_sizes(ty: Type<'_>) -> Vec<i64> {
+    let Shape { sizes, .. } = memref_shape(ty).expect("a verified transfer is of memrefs");
+    let sizes = sizes.into_iter();
+    sizes
+        .map(|size| size.expect("a verified transfer has a static shape"))
+        .collect()
+}
+
+/// The bytes of an element of a memref.
+fn element_bytes(ty: Type<'_>) -> i64 {
+    let Shape { element, .. } = memref_shape(ty).expect("a verified transfer is of memrefs");
+    bit_width(element).map_or(1, |bits| i64::from(bits / 8))
+}

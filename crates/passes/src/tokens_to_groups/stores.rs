@@ -1,0 +1,125 @@
+//! What block-wide stores need beyond commits and counts: a barrier behind waits, a drain before the function returns,
+//! and one thread that issues.
+
+use super::normalize::Counted;
+use crate::analysis::origin::Origins;
+use crate::analysis::skeleton::Skeleton;
+use crate::analysis::vocabulary::HardwareQueue;
+use crate::block_wide::{Issuer, check_uniform, is_store};
+use async_dialects::ir::{Block, Op};
+use async_dialects::pass::PassError;
+use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
+
+/// The stores of a function in token form, and what they need.
+pub(super) struct Stores<'c> {
+    ops: Vec<Op<'c>>,
+    /// For each await, whether a barrier stands in its place, behind its waits.
+    barriers: Vec<bool>,
+    /// The terminators before which sources have to be read.
+    returns: Vec<Op<'c>>,
+}
+
+/// Returns an error if a store in token form, or an await of one, is not executed by all threads of the block together.
+pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
+    if skeleton.block_wide.is_empty() {
+        return Ok(());
+    }
+    for &store in skeleton.sites.iter().filter(|op| is_token_form(**op)) {
+        check_uniform(store)?;
+    }
+    let origins = Origins::new(skeleton);
+    for &op in &skeleton.awaits {
+        if awaits_block(op, skeleton, &origins) {
+            check_uniform(op)?;
+        }
+    }
+    Ok(())
+}
+
+impl<'c> Stores<'c> {
+    /// Works out what the stores in `skeleton` need if it is translated as `solution` says.
+    pub fn new(function: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins, solution: &Solution) -> Self {
+        let sites = skeleton.sites.iter().copied();
+        let mut stores = Self {
+            ops: sites.filter(|op| is_token_form(*op)).collect(),
+            barriers: vec![false; skeleton.awaits.len()],
+            returns: Vec::new(),
+        };
+        let queue = skeleton
+            .queues
+            .iter()
+            .position(|queue| *queue == HardwareQueue::Bulk);
+        let (Some(index), false) = (queue, stores.ops.is_empty()) else {
+            return stores;
+        };
+        let queue = Queue(u8::try_from(index).unwrap_or(u8::MAX));
+        let solved = &solution.queues[index];
+        stores.barriers = barriers(skeleton, origins, queue, solved);
+        let blocks: Vec<Block> = function.regions().flat_map(|region| region.blocks()).collect();
+        let exits = unread_exits(&skeleton.program, queue, solved).into_iter();
+        stores.returns = exits
+            .filter_map(|block| blocks.get(block)?.terminator())
+            .collect();
+        stores
+    }
+
+    /// Returns true if a barrier stands in the place of await `w`, behind its waits.
+    pub fn needs_barrier(&self, w: usize) -> bool {
+        self.barriers[w]
+    }
+
+    /// Has sources read before the function is left, since its workgroup memory goes with it. Returns how many waits that
+    /// takes.
+    pub fn drain(&self, counted: &Counted<'c>) -> u64 {
+        for &op in &self.returns {
+            counted
+                .wait(op.location(), HardwareQueue::Bulk, 0, true)
+                .before(op);
+        }
+        self.returns.len() as u64
+    }
+
+    /// Puts the issued forms in the place of the stores. Returns how many barriers that takes.
+    pub fn issue(&self, function: Op<'c>) -> u64 {
+        let mut issuer = Issuer::new(function);
+        for &op in &self.ops {
+            issuer.issue(op);
+        }
+        issuer.barriers
+    }
+}
+
+fn is_token_form(op: Op<'_>) -> bool {
+    is_store(op) && op.num_results() > 0
+}
+
+/// Returns true if `op` awaits something that is complete for all threads of the block.
+fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) -> bool {
+    let tokens = op.operands().filter_map(|value| skeleton.tokens.get(&value));
+    tokens.into_iter().any(|&token| origins.may_be_block_wide(token))
+}
+
+/// Returns for each await whether it takes a barrier: only the thread that issues has anything to wait for, and the
+/// barrier is how the others know. An await that needs no wait needs none either, if earlier awaits, which had theirs,
+/// say so. If waits that came with the input have a part in it, it does.
+fn barriers(skeleton: &Skeleton, origins: &Origins, queue: Queue, solved: &QueueSolution) -> Vec<bool> {
+    let awaits = skeleton.awaits.iter();
+    let block_wide: Vec<bool> = awaits.map(|&op| awaits_block(op, skeleton, origins)).collect();
+    let mut with_barrier = solved.clone();
+    for (w, _) in block_wide
+        .iter()
+        .enumerate()
+        .filter(|(_, block_wide)| !**block_wide)
+    {
+        with_barrier.waits[w] = None;
+        with_barrier.reads[w] = None;
+    }
+    let covered = covered_by_awaits(&skeleton.program, queue, &with_barrier);
+    let awaits = block_wide.into_iter().zip(covered);
+    awaits
+        .zip(solved.waits.iter().zip(&solved.reads))
+        .map(|((block_wide, covered), (wait, read))| {
+            block_wide && (wait.is_some() || read.is_some() || !covered)
+        })
+        .collect()
+}

@@ -1,0 +1,60 @@
+// The thread that issues is elected once, where the function starts.
+//
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-to-nvvm | FileCheck %s
+
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @elected
+  // CHECK-DAG: %[[X:.*]] = gpu.thread_id x
+  // CHECK-DAG: %[[Y:.*]] = gpu.thread_id y
+  // CHECK-DAG: %[[Z:.*]] = gpu.thread_id z
+  // CHECK-DAG: %[[SX:.*]] = gpu.block_dim x
+  // CHECK-DAG: %[[SY:.*]] = gpu.block_dim y
+  // CHECK: %[[A:.*]] = arith.muli %[[SY]], %[[Z]] : index
+  // CHECK: %[[B:.*]] = arith.addi %[[Y]], %[[A]] : index
+  // CHECK: %[[C:.*]] = arith.muli %[[SX]], %[[B]] : index
+  // CHECK: %[[THREAD:.*]] = arith.addi %[[X]], %[[C]] : index
+  // CHECK: %[[WARP:.*]] = arith.constant 32 : index
+  // CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[THREAD]], %[[WARP]] : index
+  // CHECK: %[[LEADER:.*]] = scf.if %[[FIRST]] -> (i1) {
+  // CHECK:   %[[E:.*]] = nvvm.elect.sync -> i1
+  // CHECK:   scf.yield %[[E]] : i1
+  // CHECK: } else {
+  // CHECK:   %[[NO:.*]] = arith.constant false
+  // CHECK:   scf.yield %[[NO]] : i1
+  // CHECK: }
+  // CHECK-NOT: elect
+  // CHECK: "use"(%[[LEADER]], %[[LEADER]])
+  // CHECK: scf.if %{{.*}} {
+  // CHECK:   "use"(%[[LEADER]])
+  gpu.func @elected(%c: i1) kernel {
+    "first"() : () -> ()
+    %a = gpux.elect
+    %b = gpux.elect
+    "use"(%a, %b) : (i1, i1) -> ()
+    scf.if %c {
+      %d = gpux.elect
+      "use"(%d) : (i1) -> ()
+    }
+    gpu.return
+  }
+
+  // Not all of a warp can take part: the first thread it is.
+  // CHECK-LABEL: gpu.func @small_block
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK: %[[LEADER:.*]] = arith.cmpi eq, %{{.*}}, %[[ZERO]] : index
+  // CHECK-NOT: elect
+  // CHECK: "use"(%[[LEADER]])
+  gpu.func @small_block() kernel attributes {known_block_size = array<i32: 4, 4, 1>} {
+    %a = gpux.elect
+    "use"(%a) : (i1) -> ()
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @whole_warp
+  // CHECK: nvvm.elect.sync
+  gpu.func @whole_warp() kernel attributes {known_block_size = array<i32: 4, 4, 2>} {
+    %a = gpux.elect
+    "use"(%a) : (i1) -> ()
+    gpu.return
+  }
+}
