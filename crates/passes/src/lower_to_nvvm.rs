@@ -37,6 +37,8 @@ impl Pipeline for LowerToNvvm {
                 "",
                 "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME",
             ),
+            OptionInfo::string("war", "barrier", "as in gpux-tokens-to-mbarriers"),
+            OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
@@ -53,6 +55,10 @@ impl Pipeline for LowerToNvvm {
             "" => "+ptx80",
             given => given,
         };
+        let war = options.str("war");
+        if !["barrier", "mbarrier"].contains(&war) {
+            return Err(format!("war is '{war}', but must be barrier or mbarrier"));
+        }
         let level = options.int("opt-level");
         if !(0..=3).contains(&level) {
             return Err(format!("opt-level is {level}, but goes from 0 to 3"));
@@ -101,7 +107,15 @@ impl Pipeline for LowerToNvvm {
 fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
     let boolean = |name| if options.bool(name) { "true" } else { "false" };
     PassList::new()
-        // First: it reads structured control flow, and everything below knows no tokens.
+        // First: it reads structured control flow, and the barriers that it makes are seen by what follows.
+        .pass_with(
+            "gpux-tokens-to-mbarriers",
+            &[
+                ("war", options.str("war")),
+                ("fence-reads", boolean("fence-reads")),
+            ],
+        )
+        // While control flow is structured, too; everything below knows no tokens.
         .pass_with(
             "gpux-tokens-to-groups",
             &[

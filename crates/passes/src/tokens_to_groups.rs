@@ -130,7 +130,7 @@ impl Pass for TokensToGroups {
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
-        erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value));
+        erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
         cx.count("barriers", counts.barriers + stores.issue(op));
         verify_contract(op)
     }

@@ -6,10 +6,16 @@ use async_dialects::control_flow::{erase_operand, erase_results};
 use async_dialects::ir::{Block, Op, Region, Value};
 use std::collections::HashSet;
 
-/// Removes every token of `function` for which `goes` is true.
-pub(crate) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, goes: &dyn Fn(Value<'c>) -> bool) {
+/// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
+pub(crate) fn erase_tokens<'c>(
+    function: Op<'c>,
+    skeleton: &Skeleton<'c>,
+    goes: &dyn Fn(Value<'c>) -> bool,
+    counted: bool,
+) {
     let eraser = Eraser {
         goes,
+        counted,
         escapes: skeleton.escapes.iter().copied().collect(),
     };
     let ops = own_ops(function);
@@ -24,6 +30,7 @@ pub(crate) fn erase_tokens<'c>(function: Op<'c>, skeleton: &Skeleton<'c>, goes: 
 
 struct Eraser<'a, 'c> {
     goes: &'a dyn Fn(Value<'c>) -> bool,
+    counted: bool,
     escapes: HashSet<(Op<'c>, usize)>,
 }
 
@@ -59,13 +66,12 @@ impl<'c> Eraser<'_, 'c> {
             }
         }
         match op.name() {
-            "gpux.copy" | "gpux.commit_group" if op.results().any(|token| self.goes(token)) => to_counted(op),
-            "gpux.copy" | "gpux.commit_group" => {}
+            "gpux.copy" | "gpux.commit_group" if self.counted => to_counted(op),
             // Their results go when they are issued.
-            "gpux.tma_store" | "gpux.bulk_store" => {
-                let gone = op.results().filter(|token| self.goes(*token));
-                gone.for_each(|token| replace_by_ready(token, op));
+            "gpux.tma_store" | "gpux.bulk_store" if self.counted => {
+                op.results().for_each(|token| replace_by_ready(token, op));
             }
+            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store" => {}
             "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));

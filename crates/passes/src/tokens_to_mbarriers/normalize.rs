@@ -86,5 +86,5 @@ pub(super) fn erase_complete(function: Op<'_>) {
             op.set_operands(&left);
         }
     }
-    erase::erase_tokens(function, &skeleton, &is_complete);
+    erase::erase_tokens(function, &skeleton, &is_complete, false);
 }
