@@ -3,9 +3,10 @@
 use crate::ffi;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 use mlir_sys::{
-    mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset, mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType,
-    mlirShapedTypeGetRank, mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32,
-    mlirTypeIsAF64, mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsAVector,
+    mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset,
+    mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType, mlirShapedTypeGetRank,
+    mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32, mlirTypeIsAF64,
+    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsAVector,
 };
 use std::ffi::c_void;
 

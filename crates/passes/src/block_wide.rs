@@ -127,7 +127,8 @@ pub(crate) fn check_uniform<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
                 return Err(fault("is executed by some threads only".to_owned()));
             }
             "gpu.launch" => {
-                let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+                let message =
+                    "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
                 return Err(PassError::new(op, message));
             }
             _ => {}

@@ -22,7 +22,9 @@ use crate::lower_to_nvvm::sm_of;
 use async_dialects::ir::{Block, Op, OpBuilder, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::pass::{
+    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
+};
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;
@@ -205,7 +207,9 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
 fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
     let mut functions: Vec<(Op, Vec<Op>)> = Vec::new();
     for op in ops {
-        let function = op.ancestors().find(|outer| outer.is_function() || outer.is("gpu.launch"));
+        let function = op
+            .ancestors()
+            .find(|outer| outer.is_function() || outer.is("gpu.launch"));
         let Some(function) = function else { continue };
         match functions.last_mut() {
             Some((last, elects)) if *last == function => elects.push(op),

@@ -30,7 +30,11 @@ pub(crate) struct Translation<'a> {
 impl<'a> Translation<'a> {
     /// Returns the same translation as the reads see it.
     fn of_reads(self) -> Option<Self> {
-        self.reads.map(|n| Self { n, reads: None, ..self })
+        self.reads.map(|n| Self {
+            n,
+            reads: None,
+            ..self
+        })
     }
 }
 
@@ -130,7 +134,11 @@ pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -
 /// Returns the counts that reads wait for.
 pub(crate) fn read_counts(solution: &QueueSolution) -> Vec<N> {
     let (waits, reads) = (counts(&solution.waits), counts(&solution.reads));
-    waits.iter().zip(reads).map(|(&wait, read)| wait.min(read)).collect()
+    waits
+        .iter()
+        .zip(reads)
+        .map(|(&wait, read)| wait.min(read))
+        .collect()
 }
 
 /// What reaches the end of a graph.

@@ -177,7 +177,11 @@ impl Run<'_> {
                 }
                 self.commit(ages);
             }
-            Item::Wait { queue, n, read: false } if *queue == self.queue => {
+            Item::Wait {
+                queue,
+                n,
+                read: false,
+            } if *queue == self.queue => {
                 let n = u8::try_from(*n).ok();
                 ages.retain(|(age, _)| !completes(n, *age));
             }

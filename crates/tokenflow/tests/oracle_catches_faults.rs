@@ -111,7 +111,10 @@ fn faults_with_reads(program: &Program, waits: &[Option<u32>], reads: &[Option<u
 #[test]
 fn both_completions_are_accepted() {
     let program = read_then_done();
-    assert_eq!(faults_with_reads(&program, &[None, Some(1)], &[Some(1), None]), []);
+    assert_eq!(
+        faults_with_reads(&program, &[None, Some(1)], &[Some(1), None]),
+        []
+    );
 }
 
 #[test]
@@ -119,7 +122,14 @@ fn a_wait_for_reads_that_completes_writes_is_caught() {
     let program = read_then_done();
     let faults = faults_with_reads(&program, &[None, None], &[Some(1), None]);
     assert!(
-        matches!(faults[..], [Fault::Unsound { site: Await(1), open: false, .. }]),
+        matches!(
+            faults[..],
+            [Fault::Unsound {
+                site: Await(1),
+                open: false,
+                ..
+            }]
+        ),
         "{faults:?}"
     );
 }

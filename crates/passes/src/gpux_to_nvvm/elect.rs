@@ -124,4 +124,3 @@ impl<'c> Place<'c> {
         IntegerType::new(self.context, 1).into()
     }
 }
-

@@ -5,9 +5,9 @@
 
 use super::parse_type;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
 use async_dialects::melior::ir::r#type::FunctionType;
-use async_dialects::melior::ir::Type;
 use async_dialects::nvgpu::tensor_map;
 
 /// Makes pointers of the descriptors that the `gpu.func` `function` takes.

@@ -95,8 +95,7 @@ impl<'c> Explainer<'_, 'c> {
                 op.location(),
                 "more groups may stay in flight, but the hardware counts no further than 63",
             )
-        } else if let Some(witness) = witness(&self.skeleton.program, what.number, solved, w, what.reads)
-        {
+        } else if let Some(witness) = witness(&self.skeleton.program, what.number, solved, w, what.reads) {
             self.bound(remark, what, op, &witness, count)
         } else if groups_by_hand {
             remark

@@ -111,7 +111,9 @@ pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> Ha
     let mut silent = HashSet::new();
     for escapes in skeleton.escapes.chunk_by(|(a, _), (b, _)| a == b) {
         let op = escapes[0].0;
-        let tokens = escapes.iter().map(|&(_, index)| skeleton.tokens[&op.operand(index)]);
+        let tokens = escapes
+            .iter()
+            .map(|&(_, index)| skeleton.tokens[&op.operand(index)]);
         if !drain_before(op, tokens.clone(), &origins, &counted) {
             continue;
         }

@@ -10,16 +10,12 @@ fn both(program: &Program, options: &Options) -> String {
     let lowered = lower(program, options);
     assert_eq!(inexact(&lowered.program, &lowered.emitted), []);
     let emitted = &lowered.original.1[0];
-    let waits = emitted
-        .waits
-        .iter()
-        .zip(&emitted.reads)
-        .map(|waits| match waits {
-            (None, None) => "-".to_owned(),
-            (Some(n), None) => n.to_string(),
-            (None, Some(n)) => format!("{n}r"),
-            (Some(n), Some(read)) => format!("{n}+{read}r"),
-        });
+    let waits = emitted.waits.iter().zip(&emitted.reads).map(|waits| match waits {
+        (None, None) => "-".to_owned(),
+        (Some(n), None) => n.to_string(),
+        (None, Some(n)) => format!("{n}r"),
+        (Some(n), Some(read)) => format!("{n}+{read}r"),
+    });
     waits.collect::<Vec<String>>().join(" ")
 }
 

@@ -26,7 +26,9 @@ pub fn split(program: &Program, emitted: &[Emitted]) -> Split {
         Item::Issue {
             queue, read: Some(_), ..
         }
-        | Item::Wait { queue, read: true, .. } => {
+        | Item::Wait {
+            queue, read: true, ..
+        } => {
             new.reads[queue.0 as usize].get_or_insert(Queue(0));
         }
         _ => {}
@@ -43,7 +45,11 @@ pub fn split(program: &Program, emitted: &[Emitted]) -> Split {
         }
     }
     let (reads, sites) = (new.reads.clone(), &mut new.program.sites);
-    let mut splitter = Splitter { reads, emitted, sites };
+    let mut splitter = Splitter {
+        reads,
+        emitted,
+        sites,
+    };
     let body = splitter.graph(&program.body);
     new.program.body = body;
     new
