@@ -199,7 +199,9 @@ fn argument(text: &str) -> Result<Argument> {
         None => (Vec::new(), text),
     };
     if let Some(of) = fill.strip_prefix('@') {
-        let of = of.parse().context("@ is followed by the number of another argument")?;
+        let of = of
+            .parse()
+            .context("@ is followed by the number of another argument")?;
         return Ok(Argument::Shared { sizes, of });
     }
     let fill = match fill {

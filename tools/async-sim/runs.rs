@@ -318,16 +318,13 @@ impl Outcome {
 
     /// The arguments that are buffers, by position.
     fn argument_buffers(&self) -> impl Iterator<Item = (usize, (&async_sim::value::View, &[u8]))> {
-        self.arguments
-            .iter()
-            .enumerate()
-            .filter_map(|(i, value)| {
-                let view = match value {
-                    Value::View(view) => &**view,
-                    Value::Tensor(tensor) => &tensor.view,
-                    _ => return None,
-                };
-                Some((i, (view, self.buffers[view.buffer.0 as usize].data.as_slice())))
-            })
+        self.arguments.iter().enumerate().filter_map(|(i, value)| {
+            let view = match value {
+                Value::View(view) => &**view,
+                Value::Tensor(tensor) => &tensor.view,
+                _ => return None,
+            };
+            Some((i, (view, self.buffers[view.buffer.0 as usize].data.as_slice())))
+        })
     }
 }

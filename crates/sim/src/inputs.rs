@@ -117,7 +117,9 @@ fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Res
     let end = view.span_bytes().and_then(|bytes| start.checked_add(bytes));
     let has = memory.buffer(owner).data.len();
     if end.is_none_or(|end| end > has) {
-        return Err(format!("the buffer that it shares has {has} bytes, which is too few"));
+        return Err(format!(
+            "the buffer that it shares has {has} bytes, which is too few"
+        ));
     }
     Ok(value_of(kind, view))
 }
@@ -221,7 +223,12 @@ fn buffer(
     let (name, array) = (format!("argument {index}"), view.array());
     let data = match fill {
         Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
-        fill => made_up(view.elem, span / view.elem.bytes(), fill, seed.wrapping_add(index as u64)),
+        fill => made_up(
+            view.elem,
+            span / view.elem.bytes(),
+            fill,
+            seed.wrapping_add(index as u64),
+        ),
     };
     // Tiles of workgroup memory are swizzled by their addresses.
     let align = if workgroup { WORKGROUP_ALIGN } else { ALIGN };

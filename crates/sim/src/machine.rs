@@ -167,7 +167,13 @@ impl<'c> Machine<'c> {
         }
         self.memory.watch(self.timeline.is_some());
         let arrives = |instr: &Instr| {
-            matches!(instr.op, Op::MBarrier { does: MBarrierOp::Arrive { .. }, .. })
+            matches!(
+                instr.op,
+                Op::MBarrier {
+                    does: MBarrierOp::Arrive { .. },
+                    ..
+                }
+            )
         };
         if self.code.instrs.iter().any(arrives) {
             self.memory.use_clocks();

@@ -397,7 +397,8 @@ impl Memory {
         if actor.kind != Kind::Bulk || self.buffer(buffer).space != Space::Workgroup {
             return;
         }
-        let missing = |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
+        let missing =
+            |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
         let cell = self.buffer(buffer).cell(i);
         let atomics = cell.atomics.iter().flat_map(|atomics| atomics.all());
         let write = cell.write.into_iter().chain(atomics).find(missing);

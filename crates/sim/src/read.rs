@@ -251,7 +251,12 @@ impl<'c> Reader<'c> {
     fn finish(mut self) -> Code {
         // Lowering aligns the buffers that copies write; a swizzle repeats after 1024 bytes.
         let has = |name: &str| self.names.contains_key(name);
-        let tiles = ["gpux.tma_load", "gpux.tma_store", "nvgpu.tma.async.load", "nvgpu.tma.async.store"];
+        let tiles = [
+            "gpux.tma_load",
+            "gpux.tma_store",
+            "nvgpu.tma.async.load",
+            "nvgpu.tma.async.store",
+        ];
         let align = if tiles.into_iter().any(has) {
             memory::TILE_ALIGN
         } else if has("gpux.copy") || has("gpux.bulk_load") || has("gpux.bulk_store") {

@@ -118,7 +118,11 @@ impl Trace {
 
     /// Notes that a thread observes that a copy is complete, or that its source was read; only the first time counts.
     pub fn observe(&mut self, thread: u32, pending: Pending) {
-        let observed = if pending.source { Observed::Source } else { Observed::All };
+        let observed = if pending.source {
+            Observed::Source
+        } else {
+            Observed::All
+        };
         if let Some(numbers) = self.numbers.get(&pending.copy) {
             for number in numbers.clone().map(Number::Shared) {
                 self.news.insert((number, observed));

@@ -144,7 +144,8 @@ pub enum Copied {
 impl Hazard {
     /// What is said of those who come behind a copy that several threads may wait for.
     fn behind_shared(self) -> Option<(&'static str, &'static str)> {
-        let advice = "wait for the copy in this thread, too, or put a gpu.barrier behind another thread's wait";
+        let advice =
+            "wait for the copy in this thread, too, or put a gpu.barrier behind another thread's wait";
         match self {
             Self::ReadAfterWrite => Some((
                 "reads what a bulk copy has written, and this thread has not seen that it is complete",

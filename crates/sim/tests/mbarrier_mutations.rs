@@ -198,7 +198,11 @@ fn every_fault_is_reported() {
     ];
     for (kernel, source, faults) in tables {
         for fault in faults {
-            assert!(source.contains(fault.from), "{kernel}: nothing to plant: {}", fault.name);
+            assert!(
+                source.contains(fault.from),
+                "{kernel}: nothing to plant: {}",
+                fault.name
+            );
             let outcome = runs(&source.replace(fault.from, fault.to), Adversary::Late);
             let first = outcome.findings.lines().next().unwrap_or("nothing");
             println!("| {} | {kernel} | {first} |", fault.name);

@@ -72,8 +72,8 @@ impl Machine<'_> {
     pub(super) fn block_wide(&mut self) -> Result<bool, Stop> {
         let code = self.code;
         let place = |t: usize| (self.threads[t].pc, &self.threads[t].counters);
-        let together = (0..self.threads.len())
-            .all(|t| self.threads[t].state == State::Block && place(t) == place(0));
+        let together =
+            (0..self.threads.len()).all(|t| self.threads[t].state == State::Block && place(t) == place(0));
         let Op::Bulk(bulk) = &code.instrs[self.threads[0].pc].op else {
             return Ok(false);
         };
@@ -94,7 +94,9 @@ impl Machine<'_> {
             ..self.actor(0)
         };
         let issue = self.prepare(0, bulk).map_err(|reason| self.stop(0, reason))?;
-        let id = self.start(0, actor, issue, true).map_err(|reason| self.stop(0, reason))?;
+        let id = self
+            .start(0, actor, issue, true)
+            .map_err(|reason| self.stop(0, reason))?;
         self.bulk.push((id, true));
         let token = |source| Value::Token(Rc::new([Pending { copy: id, source }]));
         for t in 0..self.threads.len() {
@@ -134,7 +136,10 @@ impl Machine<'_> {
         for (copy, has_token) in std::mem::take(&mut self.bulk) {
             let spot = self.memory.issuer(copy);
             let is_load = matches!(&self.code.instrs[spot.instr as usize].op, Op::Bulk(bulk) if bulk.load);
-            let pending = Pending { copy, source: !is_load };
+            let pending = Pending {
+                copy,
+                source: !is_load,
+            };
             if !self.memory.is_done(pending) {
                 let problem = if has_token {
                     Problem::undrained(spot, Queue::CpAsync, false, true)
@@ -167,17 +172,27 @@ impl Machine<'_> {
     /// Finds what a bulk copy moves, and checks that it is there and aligned.
     fn prepare(&self, t: usize, bulk: &Bulk) -> Result<Issue, Reason> {
         let ends = self.ends(t, bulk)?;
-        let (local, align) = (ends.local.element(ends.local.offset), match ends.global {
-            Global::Tile(..) => TILE_ALIGN,
-            Global::Line(_) => LINE_ALIGN,
-        });
-        let bytes = ends.local.span_bytes().ok_or(Reason::Operand("a memref of a known size"))?;
+        let (local, align) = (
+            ends.local.element(ends.local.offset),
+            match ends.global {
+                Global::Tile(..) => TILE_ALIGN,
+                Global::Line(_) => LINE_ALIGN,
+            },
+        );
+        let bytes = ends
+            .local
+            .span_bytes()
+            .ok_or(Reason::Operand("a memref of a known size"))?;
         self.memory.check(local, bytes, align)?;
         let issue = match &ends.global {
             Global::Line(view) => {
                 let global = view.element(view.offset);
                 self.memory.check(global, bytes, align)?;
-                let (source, destination) = if bulk.load { (global, local) } else { (local, global) };
+                let (source, destination) = if bulk.load {
+                    (global, local)
+                } else {
+                    (local, global)
+                };
                 Issue {
                     pieces: vec![Piece {
                         source: Some(source),
@@ -222,10 +237,15 @@ impl Machine<'_> {
 /// The boxes of a tile, one after the other in workgroup memory, whose address is checked.
 fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Pointer), load: bool) -> Issue {
     let shape = &tensor.shape;
-    let bytes = |sizes: &[i64]| sizes.iter().product::<i64>() * i64::try_from(shape.elem.bytes()).unwrap_or(1);
+    let bytes =
+        |sizes: &[i64]| sizes.iter().product::<i64>() * i64::try_from(shape.elem.bytes()).unwrap_or(1);
     let (box_bytes, all) = (bytes(&shape.sizes).max(1), bytes(&local.sizes));
     // The only dimension in which the memref may be a multiple of the box.
-    let along = local.sizes.iter().zip(&shape.sizes).position(|(all, one)| all != one);
+    let along = local
+        .sizes
+        .iter()
+        .zip(&shape.sizes)
+        .position(|(all, one)| all != one);
     let mut issue = Issue {
         pieces: Vec::new(),
         fill: Rc::clone(&shape.fill),
@@ -251,7 +271,9 @@ fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Pointer), load: 
 fn rows(tensor: &Tensor, first: &[i64], start: Pointer, load: bool, pieces: &mut Vec<Piece>) {
     let (shape, view) = (&tensor.shape, &tensor.view);
     let elem = i64::try_from(shape.elem.bytes()).unwrap_or(1);
-    let Some((&row, outer)) = shape.sizes.split_last() else { return };
+    let Some((&row, outer)) = shape.sizes.split_last() else {
+        return;
+    };
     let last = first.len() - 1;
     for number in 0..outer.iter().product::<i64>() {
         let (mut rest, mut inside, mut global) = (number, true, view.offset);
@@ -264,10 +286,13 @@ fn rows(tensor: &Tensor, first: &[i64], start: Pointer, load: bool, pieces: &mut
         // Chunks of 16 bytes lie in a row whatever the swizzle.
         let step = CHUNK / elem;
         for column in (0..row).step_by(usize::try_from(step).unwrap_or(1)) {
-            let local = swizzled(shape, Pointer {
-                offset: start.offset + (number * row + column) * elem,
-                ..start
-            });
+            let local = swizzled(
+                shape,
+                Pointer {
+                    offset: start.offset + (number * row + column) * elem,
+                    ..start
+                },
+            );
             let count = step.min(row - column);
             let index = first[last].saturating_add(column);
             let bounds = 0..if inside { view.sizes[last] } else { 0 };

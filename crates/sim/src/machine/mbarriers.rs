@@ -188,10 +188,11 @@ impl Machine<'_> {
                 Some(Problem::use_after_inval(actor.spot, *there, &self.called(key)))
             }
             Some(MBarrier::Live(live)) => {
-                let known = live.fenced.is_some_and(|fence| !self.memory.unordered(fence, actor));
+                let known = live
+                    .fenced
+                    .is_some_and(|fence| !self.memory.unordered(fence, actor));
                 let unknown = live.init.spot.thread != actor.spot.thread && !known;
-                unknown
-                    .then(|| Problem::use_before_init(actor.spot, Some(live.init.spot), &self.called(key)))
+                unknown.then(|| Problem::use_before_init(actor.spot, Some(live.init.spot), &self.called(key)))
             }
         };
         if let Some(problem) = problem {
@@ -327,7 +328,9 @@ impl Machine<'_> {
         if let MBarrierOp::Test { to, .. } = does {
             self.set(t, to, Value::flag(true));
         }
-        let Some(live) = self.get(key) else { return Ok(true) };
+        let Some(live) = self.get(key) else {
+            return Ok(true);
+        };
         if Some(live.phase & 1) == parity || token.is_some_and(|token| live.phase <= token) {
             return Ok(false);
         }
@@ -410,7 +413,9 @@ impl Machine<'_> {
         let waiting = self.standing();
         for &(t, key, does) in &waiting {
             let (spot, name) = (self.spot(t), self.called(key));
-            let MBarrierOp::Wait { parity } = does else { continue };
+            let MBarrierOp::Wait { parity } = does else {
+                continue;
+            };
             let parity = self.bits(t, parity).unwrap_or(0) & 1;
             let Some(live) = self.get(key) else { continue };
             let next = live.seen.get(&spot.thread).map_or(0, |seen| seen + 1);

@@ -21,7 +21,9 @@ impl Machine<'_> {
                 .iter()
                 .find(|pending| !self.memory.is_done(**pending))
             {
-                self.early.borrow_mut().push((pending.copy, guarded.region.clone()));
+                self.early
+                    .borrow_mut()
+                    .push((pending.copy, guarded.region.clone()));
             }
             value = &guarded.value;
         }

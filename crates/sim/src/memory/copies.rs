@@ -148,7 +148,13 @@ impl Memory {
             moment,
             ..self.copies[id.0 as usize].actor
         };
-        self.observe(Pending { copy: id, source: false }, by);
+        self.observe(
+            Pending {
+                copy: id,
+                source: false,
+            },
+            by,
+        );
     }
 
     /// The thread of a copy observes at `moment` that its source was read, and may change.
@@ -157,7 +163,13 @@ impl Memory {
             moment,
             ..self.copies[id.0 as usize].actor
         };
-        self.observe(Pending { copy: id, source: true }, by);
+        self.observe(
+            Pending {
+                copy: id,
+                source: true,
+            },
+            by,
+        );
     }
 
     /// A thread observes that a copy is complete, or that its source was read. Where all that issue one wait for their
@@ -332,7 +344,9 @@ fn start(at: Pointer) -> usize {
 }
 
 fn sources(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
-    pieces.iter().filter_map(|piece| Some((piece.source?, piece.bytes)))
+    pieces
+        .iter()
+        .filter_map(|piece| Some((piece.source?, piece.bytes)))
 }
 
 fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {

@@ -334,7 +334,10 @@ fn queue(op: Op<'_>) -> Result<Queue, Unknown<'_>> {
 }
 
 /// Which operands those groups of operands are that have these numbers.
-pub(super) fn segments<const N: usize>(op: Op<'_>, which: [usize; N]) -> Result<[Range<usize>; N], Unknown<'_>> {
+pub(super) fn segments<const N: usize>(
+    op: Op<'_>,
+    which: [usize; N],
+) -> Result<[Range<usize>; N], Unknown<'_>> {
     let sizes = ints(op, "operandSegmentSizes").ok_or_else(|| Unknown::operation(op))?;
     let sizes: Vec<usize> = sizes
         .into_iter()

@@ -83,7 +83,10 @@ impl Problem {
         let message = if left > 0 {
             format!("phase {phase} of {name} expects {left} bytes more than the copies on it bring")
         } else {
-            format!("the copies on phase {phase} of {name} bring {} bytes more than it expects", -left)
+            format!(
+                "the copies on phase {phase} of {name} bring {} bytes more than it expects",
+                -left
+            )
         };
         Self::new(
             "wrong-bytes",
