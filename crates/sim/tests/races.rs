@@ -85,10 +85,17 @@ struct Access {
     start: usize,
     /// `None` if the thread never knows.
     end: Option<usize>,
-    /// True if it is of a copy that threads observe, each for itself; then its start is where nobody knows yet.
-    shared: bool,
-    /// True if it is behind what any thread knows.
-    wide: bool,
+    by: By,
+}
+
+/// Whose access it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    Thread,
+    /// A thread's, by a copy that all observe, each for itself. Nobody knows of its end where it starts.
+    Shared,
+    /// The same, by all threads: it is behind what any of them knows.
+    Block,
 }
 
 /// All accesses of a sequence, and for each event its thread's barriers.
@@ -140,8 +147,11 @@ impl<'a> Model<'a> {
                 atomic,
                 start: number,
                 end,
-                shared: matches!(event, Event::Wide(..) | Event::Load(..)),
-                wide: matches!(event, Event::Wide(..)),
+                by: match event {
+                    Event::Wide(..) => By::Block,
+                    Event::Load(..) => By::Shared,
+                    _ => By::Thread,
+                },
             };
             match *event {
                 Event::Read(t, byte) => accesses.push(access(t, byte, false, false, Some(number))),
@@ -195,7 +205,7 @@ impl<'a> Model<'a> {
         }
         // The threads that know of the first access.
         let mut knows = [false; THREADS.len()];
-        knows[first.thread] = !first.shared;
+        knows[first.thread] = first.by == By::Thread;
         // Copies to the same byte that are behind it: who observes one knows; and what the mbarrier knows.
         let mut behind = Vec::new();
         let mut arrived = false;
@@ -207,7 +217,7 @@ impl<'a> Model<'a> {
                 Event::Observe(t) | Event::ObserveRead(t) => {
                     let read = matches!(event, Event::ObserveRead(_));
                     let copy = self.observed[number];
-                    let own = first.shared && copy == Some(first.event) && !(read && first.writes);
+                    let own = first.by != By::Thread && copy == Some(first.event) && !(read && first.writes);
                     knows[*t] |= own || (!read && copy.is_some_and(|copy| behind.contains(&copy)));
                 }
                 Event::Arrive(t) => arrived |= knows[*t],
@@ -227,7 +237,7 @@ impl<'a> Model<'a> {
                 _ => {}
             }
         }
-        knows[second.thread] || (second.wide && knows.contains(&true))
+        knows[second.thread] || (second.by == By::Block && knows.contains(&true))
     }
 
     /// Pairs of events that race, the later one first.
@@ -247,7 +257,23 @@ impl<'a> Model<'a> {
     }
 }
 
+/// Copies a byte; who waits for that is not said yet.
+fn copy_for_all(memory: &mut Memory, actor: Actor, from: Pointer, to: Pointer) -> CopyId {
+    let piece = Piece {
+        source: Some(from),
+        destination: Some(to),
+        bytes: 1,
+    };
+    let transfer = Transfer {
+        pieces: [piece].into(),
+        fill: [0].into(),
+        shared: true,
+    };
+    memory.transfer(actor, transfer).expect("in bounds")
+}
+
 /// The same sequence on the interpreter's memory.
+#[allow(clippy::too_many_lines)] // One arm for each kind of event.
 fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let mut memory = Memory::new(Adversary::Late, PER_BLOCK);
     let buffer: BufferId = memory.add("m".into(), Space::Global, 16, vec![0; BYTES], None);
@@ -315,27 +341,13 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
                 } else {
                     Kind::Bulk
                 };
-                let piece = Piece {
-                    source: Some(at(from)),
-                    destination: Some(at(to)),
-                    bytes: 1,
-                };
-                let transfer = Transfer {
-                    pieces: [piece].into(),
-                    fill: [0].into(),
-                    shared: true,
-                };
                 observers.copies.push(shared.len());
-                shared.push(memory.transfer(actor, transfer).expect("in bounds"));
+                shared.push(copy_for_all(&mut memory, actor, at(from), at(to)));
             }
             Event::Observe(t) | Event::ObserveRead(t) => {
-                if let Some(copy) = observed {
-                    let source = matches!(event, Event::ObserveRead(_));
-                    let pending = Pending {
-                        copy: shared[copy],
-                        source,
-                    };
-                    memory.observe(pending, actor(t, false));
+                let source = matches!(event, Event::ObserveRead(_));
+                if let Some(copy) = observed.map(|copy| shared[copy]) {
+                    memory.observe(Pending { copy, source }, actor(t, false));
                 }
             }
             Event::Arrive(t) => join(&mut arrived, &memory.release(thread(t))),
