@@ -138,7 +138,9 @@ impl<'c> Reader<'c> {
         while let Some(op) = next {
             next = op.next();
             if Some(op) == terminator {
-                self.escapes(op, &region_exit_edges(op).unwrap_or_default());
+                // The function itself is left for good.
+                let edges = if b == 0 { None } else { region_exit_edges(op) };
+                self.escapes(op, &edges.unwrap_or_default());
             } else {
                 self.op(b, op)?;
             }
