@@ -8,6 +8,7 @@
 
 use super::War;
 use crate::analysis::tree::Read;
+use crate::block_wide;
 use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::IntegerAttribute;
@@ -35,6 +36,7 @@ pub(super) fn emit<'c>(function: Op<'c>, read: Read<'c>, plan: &Plan, war: War) 
         var_of: vars
             .flat_map(|(v, var)| var.tokens.iter().map(move |&token| (token, v)))
             .collect(),
+        places: Places::new(plan),
         read,
         plan,
         war,
@@ -46,6 +48,50 @@ pub(super) fn emit<'c>(function: Op<'c>, read: Read<'c>, plan: &Plan, war: War) 
         values: vec![None; plan.vars.len()],
     };
     emitter.function()
+}
+
+/// Where what of a plan is to be written.
+struct Places {
+    /// The bundles whose phases are opened before a step, by block and step.
+    opens: HashMap<(usize, usize), Vec<usize>>,
+    /// Those on whose mbarriers the issuing thread arrives behind a step.
+    closes: HashMap<(usize, usize), Vec<usize>>,
+    /// The bundle of each load.
+    bundle_of: HashMap<usize, usize>,
+    /// The place in [`Plan::syncs`] of the barrier before a load (true), or before a phase is opened.
+    syncs: HashMap<(bool, usize), usize>,
+}
+
+impl Places {
+    fn new(plan: &Plan) -> Self {
+        let mut places = Self {
+            opens: HashMap::new(),
+            closes: HashMap::new(),
+            bundle_of: HashMap::new(),
+            syncs: HashMap::new(),
+        };
+        for (b, bundle) in plan.bundles.iter().enumerate() {
+            places
+                .opens
+                .entry((bundle.home, bundle.first))
+                .or_default()
+                .push(b);
+            if bundle.bytes.is_none() {
+                places
+                    .closes
+                    .entry((bundle.home, bundle.last))
+                    .or_default()
+                    .push(b);
+            }
+            places
+                .bundle_of
+                .extend(bundle.loads.iter().map(|&load| (load, b)));
+        }
+        for (i, sync) in plan.syncs.iter().enumerate() {
+            places.syncs.insert((sync.load, sync.of), i);
+        }
+        places
+    }
 }
 
 /// The types and attributes that are written.
@@ -92,6 +138,7 @@ pub(super) struct Emitter<'a, 'c> {
     constants: HashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,
     pub var_of: HashMap<Token, usize>,
+    places: Places,
     pub read: Read<'c>,
     pub plan: &'a Plan,
     war: War,
@@ -464,13 +511,7 @@ impl<'c> Emitter<'_, 'c> {
         for step in 0..self.read.tree.blocks[block].steps.len() {
             let op = self.step_op(block, step);
             let behind = op.next();
-            let opened: Vec<usize> = {
-                let bundles = self.plan.bundles.iter().enumerate();
-                bundles
-                    .filter(|(_, bundle)| bundle.home == block && bundle.first == step)
-                    .map(|(b, _)| b)
-                    .collect()
-            };
+            let opened = self.places.opens.get(&(block, step)).cloned().unwrap_or_default();
             for bundle in opened {
                 self.open(bundle, op);
             }
@@ -480,10 +521,12 @@ impl<'c> Emitter<'_, 'c> {
                 Step::Region(region) => self.region(region)?,
                 _ => {}
             }
-            let closed = self.plan.bundles.iter().enumerate();
-            let closed = closed
-                .filter(|(_, bundle)| bundle.home == block && bundle.last == step && bundle.bytes.is_none());
-            let closed: Vec<usize> = closed.map(|(b, _)| b).collect();
+            let closed = self
+                .places
+                .closes
+                .get(&(block, step))
+                .cloned()
+                .unwrap_or_default();
             for bundle in closed {
                 if let Some(behind) = behind {
                     self.close(bundle, behind);
@@ -517,10 +560,7 @@ impl<'c> Emitter<'_, 'c> {
     /// that, if threads meet at an mbarrier.
     fn guard(&mut self, guard: Guard, of: (bool, usize), before: Op<'c>) -> Option<Value<'c>> {
         if guard.fence {
-            OpBuilder::new("nvvm.fence.proxy", before.location())
-                .attr("kind", self.types.attribute("#nvvm.proxy_kind<async.shared>"))
-                .attr("space", self.types.attribute("#nvvm.shared_space<cta>"))
-                .before(before);
+            block_wide::fence(self.types.context, before.location()).before(before);
         }
         if !guard.barrier {
             return None;
@@ -532,7 +572,7 @@ impl<'c> Emitter<'_, 'c> {
         let (zero, none) = (self.index(0), self.small(0));
         let token = self.types.parse("!nvgpu.mbarrier.token");
         self.op("nvgpu.mbarrier.arrive", &[reached, zero], &[token], before);
-        let sync = self.plan.syncs.iter().find(|sync| (sync.load, sync.of) == of);
+        let sync = self.places.syncs.get(&of).map(|&sync| &self.plan.syncs[sync]);
         if let Some(number) = sync.and_then(|sync| sync.number.clone()) {
             // One mbarrier: the parity is that of the number.
             let two = self.index(2);
@@ -606,7 +646,7 @@ impl<'c> Emitter<'_, 'c> {
 
     fn load(&mut self, load: usize, op: Op<'c>) {
         let bundles = &self.plan.bundles;
-        let Some(b) = bundles.iter().position(|bundle| bundle.loads.contains(&load)) else {
+        let Some(&b) = self.places.bundle_of.get(&load) else {
             return;
         };
         let Some(opened) = self.opened[b] else { return };

@@ -66,14 +66,14 @@ impl<'c> Emitter<'_, 'c> {
                 ),
             ));
         };
-        let before = (self.counters.clone(), self.reached_counter);
+        let before = self.state(&lanes);
         let firsts: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
         let types = vec![self.types.i32; lanes.len()];
         let results = op.num_results();
         let op = append(op, if kind == Kind::Loop { &firsts } else { &[] }, &types);
         self.read.regions[region] = op;
         for (place, &block) in blocks.iter().enumerate() {
-            (self.counters, self.reached_counter) = before.clone();
+            self.restore(&lanes, &before);
             if kind == Kind::Loop {
                 let location = op.location();
                 let args: Vec<Value> = lanes
@@ -88,11 +88,31 @@ impl<'c> Emitter<'_, 'c> {
             self.hand_on(region, place, &lanes);
         }
         self.missing_else(op, region, &lanes, &before);
-        (self.counters, self.reached_counter) = before;
         for (i, lane) in lanes.iter().enumerate() {
             self.set(lane, None, op.result(results + i));
         }
         Ok(())
+    }
+
+    /// The counters among lanes, as they are now.
+    fn state(&self, lanes: &[Lane]) -> Vec<Option<Value<'c>>> {
+        let counter = |lane: &Lane| match lane {
+            Lane::Counter(ring) => self.counters[*ring],
+            Lane::Reached => self.reached_counter,
+            Lane::Token { .. } => None,
+        };
+        lanes.iter().map(counter).collect()
+    }
+
+    /// Sets the counters among lanes to what they were.
+    fn restore(&mut self, lanes: &[Lane], before: &[Option<Value<'c>>]) {
+        for (lane, &before) in lanes.iter().zip(before) {
+            match lane {
+                Lane::Counter(ring) => self.counters[*ring] = before,
+                Lane::Reached => self.reached_counter = before,
+                Lane::Token { .. } => {}
+            }
+        }
     }
 
     /// What goes through a region.
@@ -224,17 +244,11 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// Writes the `else` of a branch that has results by now.
-    fn missing_else(
-        &mut self,
-        op: Op<'c>,
-        region: usize,
-        lanes: &[Lane],
-        before: &(Vec<Option<Value<'c>>>, Option<Value<'c>>),
-    ) {
+    fn missing_else(&mut self, op: Op<'c>, region: usize, lanes: &[Lane], before: &[Option<Value<'c>>]) {
         if !matches!(op.name(), "scf.if" | "affine.if") || op.region(1).first().is_some() {
             return;
         }
-        (self.counters, self.reached_counter) = before.clone();
+        self.restore(lanes, before);
         let values: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
         let block = Block::new(&[]);
         op.region(1).append(block);

@@ -29,6 +29,8 @@ pub struct Tree {
     pub awaits: usize,
     /// How many buffers are told apart; accesses name them by number.
     pub buffers: usize,
+    /// True if threads may have accessed any of them before: the function is called by others.
+    pub called: bool,
 }
 
 /// A load that completes on an mbarrier.
@@ -126,7 +128,7 @@ pub struct Region {
     pub parent: BlockId,
     /// Its blocks, single ones each.
     pub blocks: Vec<BlockId>,
-    /// Where control may go.
+    /// Where control may go; a loop of one iteration has no edge around.
     pub edges: Vec<Edge>,
     /// Its token results.
     pub results: Vec<Token>,
