@@ -5,6 +5,7 @@
 //! of tokens follow the tokens, which are taken away in the end.
 
 use super::emit::Emitter;
+use super::mbarriers::Number;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::pass::PassError;
@@ -224,7 +225,10 @@ impl<'c> Emitter<'_, 'c> {
     /// The number that stands for a phase of a carried ring.
     fn number_of(&self, phase: Phase) -> Option<Value<'c>> {
         match phase {
-            Phase::Bundle(bundle) => self.opened[bundle]?.number,
+            Phase::Bundle(bundle) => match self.opened[bundle].as_ref()?.number {
+                Number::Counted(number) => Some(number),
+                Number::Known(_) => None,
+            },
             Phase::Var(var) => self.values[var],
         }
     }
