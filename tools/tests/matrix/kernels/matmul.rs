@@ -12,8 +12,7 @@ const K: usize = 16;
 /// The kernel of a case: the outer size is that of M, and the inner one of K.
 pub fn kernel(case: &Case) -> Kernel {
     let vector = format!("vector<{N}xf32>");
-    let (a_tile, a_part) = (tile_type(&[THREADS, K]), part_type(&[THREADS, K]));
-    let (b_tile, b_part) = (tile_type(&[K, N]), part_type(&[K, N]));
+    let (a_tile, b_tile) = (tile_type(&[THREADS, K]), tile_type(&[K, N]));
     let a_ring = buffer_type(&[case.stages, THREADS, K]);
     let b_ring = buffer_type(&[case.stages, K, N]);
     let mut text = Text::default();
@@ -23,52 +22,8 @@ pub fn kernel(case: &Case) -> Kernel {
     text.line(format!("%first = arith.muli %block, {threads} : index"));
     text.line(format!("%tiles = arith.divui %depth, {k} : index"));
 
-    let issue = |text: &mut Text, i: &str| {
-        let (stages, k, zero) = (text.constant(case.stages), text.constant(K), text.constant(0));
-        let slot = text.index("remui", i, &stages);
-        let start = text.index("muli", i, &k);
-        let mut load = |from: &str, to: &str, sizes: [usize; 2], ring: &str, tile: &str, part: &str| {
-            let [rows, columns] = sizes;
-            let to = text.def(format!(
-                "memref.subview {to}[{slot}, 0, 0] [1, {rows}, {columns}] [1, 1, 1] : {ring} to {part}"
-            ));
-            text.def(format!("gpux.tma_load async {from}, {to} : {tile}, {part}"))
-        };
-        vec![
-            load(
-                &format!("%a[%first, {start}]"),
-                "%as",
-                [THREADS, K],
-                &a_ring,
-                &a_tile,
-                &a_part,
-            ),
-            load(
-                &format!("%b[{start}, {zero}]"),
-                "%bs",
-                [K, N],
-                &b_ring,
-                &b_tile,
-                &b_part,
-            ),
-        ]
-    };
-    let body = |text: &mut Text, i: &str, carried: &[String], _: bool| {
-        let stages = text.constant(case.stages);
-        let slot = text.index("remui", i, &stages);
-        let (zero, k, one) = (text.constant(0), text.constant(K), text.constant(1));
-        let sum = Value::new(&*carried[0], &*vector);
-        text.for_loop((&zero, &k, &one), &[sum], |text, k, sum| {
-            let a = text.def(format!("memref.load %as[{slot}, %thread, {k}] : {a_ring}"));
-            let a = text.def(format!("vector.broadcast {a} : f32 to {vector}"));
-            let zero = text.constant(0);
-            let b = text.def(format!(
-                "vector.load %bs[{slot}, {k}, {zero}] : {b_ring}, {vector}"
-            ));
-            let product = text.def(format!("arith.mulf {a}, {b} : {vector}"));
-            vec![text.def(format!("arith.addf {}, {product} : {vector}", sum[0]))]
-        })
-    };
+    let issue = |text: &mut Text, i: &str| issue(text, case.stages, i);
+    let body = |text: &mut Text, i: &str, sum: &[String], _: bool| multiply(text, case.stages, i, &sum[0]);
     let mut ring = ring(case, "%tiles", &issue, &body);
     ring.tokens = 2;
     let zero = text.def(format!("arith.constant dense<0.0> : {vector}"));
@@ -100,6 +55,43 @@ pub fn kernel(case: &Case) -> Kernel {
         ],
         mbarriers: ring.mbarriers(),
     }
+}
+
+/// Writes the loads of both tiles of step `i`.
+fn issue(text: &mut Text, stages: usize, i: &str) -> Vec<String> {
+    let (depth, k, zero) = (text.constant(stages), text.constant(K), text.constant(0));
+    let slot = text.index("remui", i, &depth);
+    let start = text.index("muli", i, &k);
+    let mut load = |from: &str, to: &str, [rows, columns]: [usize; 2]| {
+        let ring = buffer_type(&[stages, rows, columns]);
+        let (tile, part) = (tile_type(&[rows, columns]), part_type(&[rows, columns]));
+        let to = text.def(format!(
+            "memref.subview {to}[{slot}, 0, 0] [1, {rows}, {columns}] [1, 1, 1] : {ring} to {part}"
+        ));
+        text.def(format!("gpux.tma_load async {from}, {to} : {tile}, {part}"))
+    };
+    vec![
+        load(&format!("%a[%first, {start}]"), "%as", [THREADS, K]),
+        load(&format!("%b[{start}, {zero}]"), "%bs", [K, N]),
+    ]
+}
+
+/// Writes the thread's part of step `i`, which is added to `sum`.
+fn multiply(text: &mut Text, stages: usize, i: &str, sum: &str) -> Vec<String> {
+    let (a_ring, b_ring) = (buffer_type(&[stages, THREADS, K]), buffer_type(&[stages, K, N]));
+    let vector = format!("vector<{N}xf32>");
+    let depth = text.constant(stages);
+    let slot = text.index("remui", i, &depth);
+    let (zero, k, one) = (text.constant(0), text.constant(K), text.constant(1));
+    text.for_loop((&zero, &k, &one), &[Value::new(sum, &*vector)], |text, k, sum| {
+        let a = text.def(format!("memref.load %as[{slot}, %thread, {k}] : {a_ring}"));
+        let a = text.def(format!("vector.broadcast {a} : f32 to {vector}"));
+        let b = text.def(format!(
+            "vector.load %bs[{slot}, {k}, {zero}] : {b_ring}, {vector}"
+        ));
+        let product = text.def(format!("arith.mulf {a}, {b} : {vector}"));
+        vec![text.def(format!("arith.addf {}, {product} : {vector}", sum[0]))]
+    })
 }
 
 /// The product.

@@ -16,7 +16,6 @@ pub fn kernel(case: &Case) -> Kernel {
     let lanes = width / THREADS;
     let (tile, part) = (tile_type(&[1, width]), part_type(&[1, width]));
     let buffer = buffer_type(&[case.stages, boxes, width]);
-    let vector = format!("vector<{lanes}xf32>");
     let mut text = Text::default();
     header(&mut text, lanes);
 
@@ -42,32 +41,7 @@ pub fn kernel(case: &Case) -> Kernel {
     };
     let body = |text: &mut Text, i: &str, _: &[String], _: bool| {
         let (slot, row) = place(text, i);
-        let (zero, boxes, one) = (text.constant(0), text.constant(boxes), text.constant(1));
-        let load = |text: &mut Text, k: &str| {
-            text.def(format!(
-                "vector.load %ring[{slot}, {k}, %lane] : {buffer}, {vector}"
-            ))
-        };
-        let none = text.def(format!("arith.constant dense<0.0> : {vector}"));
-        let sum = text.for_loop(
-            (&zero, &boxes, &one),
-            &[Value::new(none, &*vector)],
-            |text, k, sum| {
-                let v = load(text, k);
-                vec![text.def(format!("arith.addf {}, {v} : {vector}", sum[0]))]
-            },
-        );
-        text.for_loop((&zero, &boxes, &one), &[], |text, k, _| {
-            let v = load(text, k);
-            let v = text.def(format!("arith.addf {v}, {} : {vector}", sum[0]));
-            let width = text.constant(width);
-            let start = text.index("muli", k, &width);
-            let column = text.index("addi", &start, "%lane");
-            text.line(format!(
-                "vector.store {v}, %y[{row}, {column}] : memref<?x?xf32>, {vector}"
-            ));
-            Vec::new()
-        });
+        add_sum(text, &slot, &row, [case.stages, boxes, width]);
         Vec::new()
     };
     let ring = ring(case, "%tiles", &issue, &body);
@@ -88,6 +62,35 @@ pub fn kernel(case: &Case) -> Kernel {
         ],
         mbarriers: ring.mbarriers(),
     }
+}
+
+/// Writes the thread's part of a row: the sum of all boxes, then each of them with that added.
+fn add_sum(text: &mut Text, slot: &str, row: &str, [stages, boxes, width]: [usize; 3]) {
+    let buffer = buffer_type(&[stages, boxes, width]);
+    let vector = format!("vector<{}xf32>", width / THREADS);
+    let (zero, boxes, one) = (text.constant(0), text.constant(boxes), text.constant(1));
+    let load = |text: &mut Text, k: &str| {
+        text.def(format!(
+            "vector.load %ring[{slot}, {k}, %lane] : {buffer}, {vector}"
+        ))
+    };
+    let none = text.def(format!("arith.constant dense<0.0> : {vector}"));
+    let none = Value::new(none, &*vector);
+    let sum = text.for_loop((&zero, &boxes, &one), &[none], |text, k, sum| {
+        let v = load(text, k);
+        vec![text.def(format!("arith.addf {}, {v} : {vector}", sum[0]))]
+    });
+    text.for_loop((&zero, &boxes, &one), &[], |text, k, _| {
+        let v = load(text, k);
+        let v = text.def(format!("arith.addf {v}, {} : {vector}", sum[0]));
+        let width = text.constant(width);
+        let start = text.index("muli", k, &width);
+        let column = text.index("addi", &start, "%lane");
+        text.line(format!(
+            "vector.store {v}, %y[{row}, {column}] : memref<?x?xf32>, {vector}"
+        ));
+        Vec::new()
+    });
 }
 
 /// Each box of a row, with the sum of all of them added.

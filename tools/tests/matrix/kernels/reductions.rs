@@ -50,25 +50,7 @@ pub fn inner(case: &Case) -> Kernel {
     let ring = ring(case, "%tiles", &issue, &body);
     let zero = text.def(format!("arith.constant dense<0.0> : {vector}"));
     let sums = ring.emit(&mut text, &[Value::new(zero, &*vector)]);
-    let lanes: Vec<String> = (0..LANES)
-        .map(|lane| {
-            text.def(format!(
-                "vector.extract {}[{lane}] : f32 from {vector}",
-                sums[0].name
-            ))
-        })
-        .collect();
-    let sum = lanes
-        .into_iter()
-        .reduce(|sum, lane| text.def(format!("arith.addf {sum}, {lane} : f32")));
-    let row = text.index("addi", "%first", "%thread");
-    let inside = text.less(&row, "%rows");
-    text.if_then(&inside, |text| {
-        text.line(format!(
-            "memref.store {}, %y[{row}] : memref<?xf32>",
-            sum.unwrap_or_default()
-        ));
-    });
+    store_row(&mut text, &sums[0]);
 
     let parameters = format!("%x: {tile}, %y: memref<?xf32>, %rows: index, %columns: index");
     let x = numbers(case.outer * case.inner, 1);
@@ -85,6 +67,26 @@ pub fn inner(case: &Case) -> Kernel {
         ],
         mbarriers: ring.mbarriers(),
     }
+}
+
+/// Adds up the elements of a vector, and stores the sum of the thread's row.
+fn store_row(text: &mut Text, sums: &Value) {
+    let mut lane = |lane| {
+        text.def(format!(
+            "vector.extract {}[{lane}] : f32 from {}",
+            sums.name, sums.kind
+        ))
+    };
+    let mut sum = lane(0);
+    let lanes: Vec<String> = (1..LANES).map(lane).collect();
+    for lane in lanes {
+        sum = text.def(format!("arith.addf {sum}, {lane} : f32"));
+    }
+    let row = text.index("addi", "%first", "%thread");
+    let inside = text.less(&row, "%rows");
+    text.if_then(&inside, |text| {
+        text.line(format!("memref.store {sum}, %y[{row}] : memref<?xf32>"))
+    });
 }
 
 /// Sums of columns: a thread has some next to one another, and the loop goes down. Rows beyond the last one are zeros.
