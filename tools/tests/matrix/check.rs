@@ -10,6 +10,7 @@ use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::show::Names;
 use async_sim::value::Value;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -146,7 +147,7 @@ fn differs(bytes: &[u8], expected: &[f32]) -> Option<String> {
     let mut pairs = numbers.zip(expected).enumerate();
     // They are exact.
     let (i, (is, should)) =
-        pairs.find(|(_, (is, should))| is.to_bits() != should.to_bits() && is != *should)?;
+        pairs.find(|(_, (is, should))| is.partial_cmp(should).is_none_or(Ordering::is_ne))?;
     Some(format!("element {i} is {is}, but should be {should}"))
 }
 

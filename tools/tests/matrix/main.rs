@@ -53,13 +53,7 @@ fn main() -> ExitCode {
     for kind in Kind::ALL {
         let rows = Arc::clone(&rows);
         let cases = describe::cases(kind, all);
-        trials.push(trial(
-            format!("kinds::{kind:?}"),
-            rows,
-            cases,
-            Case::name,
-            |case| one(case),
-        ));
+        trials.push(trial(format!("kinds::{kind:?}"), rows, cases, Case::name, one));
     }
     for flow in trips::Flow::ALL {
         let rows = Arc::clone(&rows);

@@ -238,14 +238,15 @@ pub fn kernel(case: &Case) -> Kernel {
     }
     let (parameters, args, expected) = panel.interface(case);
     let (inner, columns, persistent) = (case.inner, panel.columns, case.kind == Kind::Persistent);
-    let mut workgroup = format!("%ring: {}", buffer_type(&panel.sizes()));
-    match case.kind {
-        Kind::PointwiseCpAsync => workgroup += &format!(", %copied: {}", buffer_type(&panel.sizes())),
+    let ring = buffer_type(&panel.sizes());
+    let workgroup = match case.kind {
+        Kind::PointwiseCpAsync => format!("%ring: {ring}, %copied: {ring}"),
         Kind::TmaStore => {
-            workgroup += &format!(", %out: {}", buffer_type(&[2, panel.rows, panel.columns]));
+            let out = buffer_type(&[2, panel.rows, panel.columns]);
+            format!("%ring: {ring}, %out: {out}")
         }
-        _ => {}
-    }
+        _ => format!("%ring: {ring}"),
+    };
     Kernel {
         source: text.kernel("", &parameters, &workgroup, THREADS),
         blocks,

@@ -85,7 +85,7 @@ fn store_row(text: &mut Text, sums: &Value) {
     let row = text.index("addi", "%first", "%thread");
     let inside = text.less(&row, "%rows");
     text.if_then(&inside, |text| {
-        text.line(format!("memref.store {sum}, %y[{row}] : memref<?xf32>"))
+        text.line(format!("memref.store {sum}, %y[{row}] : memref<?xf32>"));
     });
 }
 
