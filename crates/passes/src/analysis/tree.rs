@@ -173,7 +173,7 @@ impl<'c> Reader<'c> {
                 self.step(b, op, Step::Settle);
             }
             "gpu.barrier" | "nvvm.barrier0" if !op.has_attr("address_spaces") => {
-                self.step(b, op, Step::Barrier)
+                self.step(b, op, Step::Barrier);
             }
             "nvvm.barrier" if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
             "nvvm.fence.proxy" if is_shared_fence(op) => self.step(b, op, Step::Fence),
@@ -196,10 +196,10 @@ impl<'c> Reader<'c> {
 
     /// What a load writes or a store reads of the workgroup's memory.
     fn workgroup_side(&mut self, op: Op<'c>) -> Buffer {
-        let sides = op
+        let mut sides = op
             .operands()
             .filter(|value| super::memory::is_workgroup(value.ty()));
-        sides.last().map_or(Buffer::Any, |memref| self.buffers.of(memref))
+        sides.next_back().map_or(Buffer::Any, |memref| self.buffers.of(memref))
     }
 
     /// An operation that is no business of phases, or holds others.
@@ -423,7 +423,7 @@ pub fn transfer_bytes(op: Op<'_>) -> u64 {
     let side = op
         .operands()
         .filter(|value| super::memory::is_workgroup(value.ty()))
-        .last();
+        .next_back();
     let Some(shape) = side.and_then(|value| types::memref_shape(value.ty())) else {
         return 0;
     };
