@@ -196,10 +196,10 @@ impl<'c> Reader<'c> {
 
     /// What a load writes or a store reads of the workgroup's memory.
     fn workgroup_side(&mut self, op: Op<'c>) -> Buffer {
-        let mut sides = op
+        let side = op
             .operands()
-            .filter(|value| super::memory::is_workgroup(value.ty()));
-        sides.next_back().map_or(Buffer::Any, |memref| self.buffers.of(memref))
+            .rfind(|value| super::memory::is_workgroup(value.ty()));
+        side.map_or(Buffer::Any, |memref| self.buffers.of(memref))
     }
 
     /// An operation that is no business of phases, or holds others.
@@ -422,8 +422,7 @@ fn is_shared_fence(op: Op<'_>) -> bool {
 pub fn transfer_bytes(op: Op<'_>) -> u64 {
     let side = op
         .operands()
-        .filter(|value| super::memory::is_workgroup(value.ty()))
-        .next_back();
+        .rfind(|value| super::memory::is_workgroup(value.ty()));
     let Some(shape) = side.and_then(|value| types::memref_shape(value.ty())) else {
         return 0;
     };
