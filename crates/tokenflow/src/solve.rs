@@ -55,6 +55,12 @@ impl QueueSolution {
         self.waits[w].is_some() || self.reads[w].is_some()
     }
 
+    /// Returns the last await in the text that has a wait.
+    pub(crate) fn last_wait(&self) -> Option<usize> {
+        let mut waits = self.waits.iter().zip(&self.reads);
+        waits.rposition(|(wait, read)| wait.is_some() || read.is_some())
+    }
+
     /// Adds the solution of what comes next in the program.
     pub(crate) fn append(&mut self, next: &Self) {
         let awaits = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);

@@ -23,17 +23,17 @@ gpu.module @kernels {
   // CHECK:   scf.yield %[[NO]] : i1
   // CHECK: }
   // CHECK-NOT: elect
-  // CHECK: "use"(%[[LEADER]], %[[LEADER]])
+  // CHECK: "test.use"(%[[LEADER]], %[[LEADER]])
   // CHECK: scf.if %{{.*}} {
-  // CHECK:   "use"(%[[LEADER]])
+  // CHECK:   "test.use"(%[[LEADER]])
   gpu.func @elected(%c: i1) kernel {
-    "first"() : () -> ()
+    "test.first"() : () -> ()
     %a = gpux.elect
     %b = gpux.elect
-    "use"(%a, %b) : (i1, i1) -> ()
+    "test.use"(%a, %b) : (i1, i1) -> ()
     scf.if %c {
       %d = gpux.elect
-      "use"(%d) : (i1) -> ()
+      "test.use"(%d) : (i1) -> ()
     }
     gpu.return
   }
@@ -43,10 +43,10 @@ gpu.module @kernels {
   // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
   // CHECK: %[[LEADER:.*]] = arith.cmpi eq, %{{.*}}, %[[ZERO]] : index
   // CHECK-NOT: elect
-  // CHECK: "use"(%[[LEADER]])
+  // CHECK: "test.use"(%[[LEADER]])
   gpu.func @small_block() kernel attributes {known_block_size = array<i32: 4, 4, 1>} {
     %a = gpux.elect
-    "use"(%a) : (i1) -> ()
+    "test.use"(%a) : (i1) -> ()
     gpu.return
   }
 
@@ -54,7 +54,7 @@ gpu.module @kernels {
   // CHECK: nvvm.elect.sync
   gpu.func @whole_warp() kernel attributes {known_block_size = array<i32: 4, 4, 2>} {
     %a = gpux.elect
-    "use"(%a) : (i1) -> ()
+    "test.use"(%a) : (i1) -> ()
     gpu.return
   }
 }

@@ -62,7 +62,7 @@ func.func @boxes_of_a_slot(%tensor: !swizzled, %a: memref<1x64x64xf16, strided<[
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @kernel(%tensor: !tile, %i: index) workgroup(%a: !shared, %b: memref<1x32x64xf16, 3>) kernel {
-      %swizzled = "get"() : () -> !swizzled
+      %swizzled = "test.get"() : () -> !swizzled
       gpux.tma_store %a, %tensor[%i, %i] : !shared, !tile
       gpux.tma_store %b, %swizzled[%i, %i, %i] : memref<1x32x64xf16, 3>, !swizzled
       gpu.return

@@ -11,7 +11,7 @@
 func.func @tma_load(%tensor: !tile, %dst: !shared, %i: index, %j: index, %free: !async.token, %ring: !ring, %slot: index) {
   // CHECK: %[[T:.*]] = gpux.tma_load async %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} : !nvgpu.tensormap.descriptor<{{.*}}>, memref<64x64xf16, #gpu.address_space<workgroup>>
   %t = gpux.tma_load async %tensor[%i, %j], %dst : !tile, !shared
-  // CHECK: gpux.tma_load async [%{{.*}}, %[[T]]] %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} :
+  // CHECK: gpux.tma_load async [%arg4, %[[T]]] %arg0[%{{.*}}, %{{.*}}], %{{.*}} :
   %u = gpux.tma_load async [%free, %t] %tensor[%i, %j], %dst : !tile, !shared
   // CHECK: gpux.tma_load %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}, %{{.*}}[%{{.*}}] : {{.*}}, !nvgpu.mbarrier.group
   gpux.tma_load %tensor[%i, %j], %dst, %ring[%slot] : !tile, !shared, !ring

@@ -102,7 +102,7 @@ func.func @two_guards(%a: !shared, %b: !shared, %dst: !global, %v: f32, %i: inde
 // CHECK: scf.for
 // CHECK: scf.if %[[LEADER]]
 // CHECK: scf.if %[[LEADER]]
-// CHECK: "use"(%[[LEADER]])
+// CHECK: "test.use"(%[[LEADER]])
 func.func @one_leader(%src: !shared, %dst: !global, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -113,7 +113,7 @@ func.func @one_leader(%src: !shared, %dst: !global, %n: index) {
   %r1, %d1 = gpux.bulk_store async %src, %dst : !shared to !global
   async.await %d1
   %leader = gpux.elect
-  "use"(%leader) : (i1) -> ()
+  "test.use"(%leader) : (i1) -> ()
   return
 }
 

@@ -307,8 +307,11 @@ impl<'c> Reader<'c> {
                 .terminator()
                 .and_then(region_exit_edges)
                 .unwrap_or_default();
+            let once = self.out.tree.regions[id].trips == Trips::Constant(1);
             for edge in edges.iter().filter(|edge| edge.possible) {
-                self.edge(id, Some(place), edge, &places);
+                if !once || edge.to == EdgeTarget::Behind {
+                    self.edge(id, Some(place), edge, &places);
+                }
             }
         }
         Ok(())

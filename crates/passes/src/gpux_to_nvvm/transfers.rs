@@ -105,9 +105,9 @@ impl<'c> Transfers<'c> {
             .operands(&[ring, slot])
             .results(&[i32])
             .before(op);
-        let barrier = self.cast("llvm.inttoptr", op, barrier.result(0), self.shared);
+        let barrier = cast("llvm.inttoptr", op, barrier.result(0), self.shared);
         // Into memory of the cluster, which that of the block is part of: PTX has had this form from the first.
-        let to = self.cast("llvm.addrspacecast", op, to, self.cluster);
+        let to = cast("llvm.addrspacecast", op, to, self.cluster);
         let operands = [to, from, barrier, self.bytes(op, dst)];
         self.transfer(
             "nvvm.cp.async.bulk.shared.cluster.global",
@@ -232,30 +232,30 @@ impl<'c> Transfers<'c> {
     }
 
     fn shared_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
-        self.cast("llvm.inttoptr", op, self.address(op, memref), self.shared)
+        cast("llvm.inttoptr", op, self.address(op, memref), self.shared)
     }
 
     fn global_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
         let address = self.address(op, memref);
         if memory_space(memref.ty()).is_some() {
-            return self.cast("llvm.inttoptr", op, address, self.global);
+            return cast("llvm.inttoptr", op, address, self.global);
         }
         // Without a memory space it is a generic pointer.
-        let generic = self.cast("llvm.inttoptr", op, address, self.generic);
-        self.cast("llvm.addrspacecast", op, generic, self.global)
+        let generic = cast("llvm.inttoptr", op, address, self.generic);
+        cast("llvm.addrspacecast", op, generic, self.global)
     }
 
     /// The address of the first element of `memref`.
     fn address(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
         let (location, index) = (op.location(), self.index);
         let name = "memref.extract_aligned_pointer_as_index";
-        let mut address = self.cast(name, op, memref, index);
+        let mut address = cast(name, op, memref, index);
         let layout = memref_layout(memref.ty()).expect("a verified bulk copy has strides");
         if layout.offset != Some(0) {
             let bytes = self.constant(op, element_bytes(memref.ty()));
             let offset = match layout.offset {
                 Some(offset) => self.constant(op, offset),
-                None => self.offset(op, memref),
+                None => offset(op, memref),
             };
             let operate = |name, operands: [Value<'c>; 2], location: Location<'c>| {
                 OpBuilder::new(name, location)
@@ -267,25 +267,25 @@ impl<'c> Transfers<'c> {
             let offset = operate("arith.muli", [offset, bytes], location);
             address = operate("arith.addi", [address, offset], location);
         }
-        self.cast("arith.index_cast", op, address, self.i64)
+        cast("arith.index_cast", op, address, self.i64)
     }
+}
 
-    /// The offset of the first element of `memref`, which only the running program knows.
-    fn offset(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
-        OpBuilder::new("memref.extract_strided_metadata", op.location())
-            .operands(&[memref])
-            .infer_results()
-            .before(op)
-            .result(1)
-    }
+/// The offset of the first element of `memref`, which only the running program knows.
+fn offset<'c>(op: Op<'c>, memref: Value<'c>) -> Value<'c> {
+    OpBuilder::new("memref.extract_strided_metadata", op.location())
+        .operands(&[memref])
+        .infer_results()
+        .before(op)
+        .result(1)
+}
 
-    fn cast(&self, name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c> {
-        OpBuilder::new(name, op.location())
-            .operands(&[value])
-            .results(&[ty])
-            .before(op)
-            .result(0)
-    }
+fn cast<'c>(name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c> {
+    OpBuilder::new(name, op.location())
+        .operands(&[value])
+        .results(&[ty])
+        .before(op)
+        .result(0)
 }
 
 /// What the memory of a tile of `tensor` has to be aligned to.

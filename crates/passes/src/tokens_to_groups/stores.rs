@@ -6,7 +6,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::HardwareQueue;
 use crate::block_wide::{Issuer, check_uniform, is_store};
-use async_dialects::ir::{Block, Op};
+use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
 
@@ -55,7 +55,7 @@ impl<'c> Stores<'c> {
         let queue = Queue(u8::try_from(index).unwrap_or(u8::MAX));
         let solved = &solution.queues[index];
         stores.barriers = barriers(skeleton, origins, queue, solved);
-        let blocks: Vec<Block> = function.regions().flat_map(|region| region.blocks()).collect();
+        let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
         let exits = unread_exits(&skeleton.program, queue, solved).into_iter();
         stores.returns = exits
             .filter_map(|block| blocks.get(block)?.terminator())

@@ -67,6 +67,7 @@ pub(super) fn bundles(tree: &Tree, homes: &Homes) -> Bundles {
     let mut work = Bundler {
         tree,
         homes,
+        loaded: loaded(tree),
         split: HashSet::new(),
         apart: vec![false; tree.loads.len()],
     };
@@ -80,9 +81,39 @@ pub(super) fn bundles(tree: &Tree, homes: &Homes) -> Bundles {
     }
 }
 
+/// The tokens that may stand for a load.
+fn loaded(tree: &Tree) -> Vec<bool> {
+    let mut next: Vec<Vec<Token>> = vec![Vec::new(); tree.tokens as usize];
+    let mut work: Vec<Token> = Vec::new();
+    for step in tree.blocks.iter().flat_map(|block| &block.steps) {
+        match step {
+            Step::Load { token, .. } => work.push(*token),
+            Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
+            _ => {}
+        }
+    }
+    for (from, to) in tree
+        .regions
+        .iter()
+        .flat_map(|region| &region.edges)
+        .flat_map(|edge| &edge.bindings)
+    {
+        next[from.0 as usize].push(*to);
+    }
+    let mut loaded = vec![false; next.len()];
+    while let Some(token) = work.pop() {
+        if !std::mem::replace(&mut loaded[token.0 as usize], true) {
+            work.extend(&next[token.0 as usize]);
+        }
+    }
+    loaded
+}
+
 struct Bundler<'t> {
     tree: &'t Tree,
     homes: &'t Homes,
+    /// True for tokens that may stand for a load.
+    loaded: Vec<bool>,
     /// Fresh results that are variables all the same: their loads are alternatives that are also awaited apart.
     split: HashSet<Token>,
     /// Loads that share no phase.
@@ -92,6 +123,9 @@ struct Bundler<'t> {
 impl Bundler<'_> {
     /// Returns true if edges bind `token` to one phase or another.
     fn is_var(&self, token: Token) -> bool {
+        if !self.loaded[token.0 as usize] {
+            return false;
+        }
         match self.homes.defs[token.0 as usize].by {
             By::Edges => !self.homes.inner[token.0 as usize],
             By::Region(_) => !self.homes.loads.contains_key(&token) || self.split.contains(&token),
@@ -109,6 +143,11 @@ impl Bundler<'_> {
             let mut found: Vec<usize> = loads.iter().map(|&load| classes[&Atom::Load(load)]).collect();
             found.sort_unstable();
             found.dedup();
+            // What goes around, or through arguments, is joined rather than chosen.
+            let blocks = &self.tree.regions[region].blocks;
+            let is_branch = blocks
+                .iter()
+                .all(|&block| self.tree.blocks[block].params.is_empty());
             let one_each = || {
                 let region = &self.tree.regions[region];
                 let args = region.edges.iter().flat_map(|edge| &edge.bindings);
@@ -118,7 +157,7 @@ impl Bundler<'_> {
                     classes.len() <= 1
                 })
             };
-            if found.len() > 1 && !self.tree.regions[region].repeats() && one_each() {
+            if found.len() > 1 && is_branch && one_each() {
                 self.split.insert(result);
             }
         }

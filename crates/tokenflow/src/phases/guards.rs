@@ -16,13 +16,18 @@
 //! changes; those nested more deeply than [`DEPTH`] start out with all that they touch.
 
 use super::bundles::{Bundles, Phase};
-use super::rings::{RingId, Rings};
+use super::rings::{MAX_DEPTH, RingId, Rings};
 use super::tree::{AccessKind, BlockId, Buffer, RegionId, Step, Tree};
 use crate::program::deep;
 use std::collections::BTreeMap;
 
 /// The most loops around one another that are run until nothing changes.
-const DEPTH: usize = 5;
+const DEPTH: usize = 4;
+
+/// More than any ring is deep.
+const NO_DEPTH: u64 = MAX_DEPTH + 1;
+/// After so many rounds of a loop, what a ring has been waited for is taken to be as far back as can be.
+const ROUNDS: usize = 4;
 
 /// What has to come right before an operation is issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,20 +58,19 @@ pub(super) struct Phases<'t> {
     pub rings: &'t Rings,
 }
 
+/// For each ring, how deep it has to be so that no slot is armed while threads may still wait for the phase it had last,
+/// without any barrier but those that the program has and that loads need for their data; the greatest number if no depth
+/// does that.
+pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
+    let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
+    work.needed = Some(vec![1; phases.rings.depth.len()]);
+    work.block(0, State::default());
+    work.needed.unwrap_or_default()
+}
+
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
 pub(super) fn guards(tree: &Tree, phases: Option<Phases>, stores: usize, fence_reads: bool) -> Guards {
-    let mut work = Guarding {
-        tree,
-        phases,
-        fence_reads,
-        loops: 0,
-        touched: vec![None; tree.regions.len()],
-        out: Guards {
-            loads: vec![Guard::default(); tree.loads.len()],
-            phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.bundles.len())],
-            stores: vec![Guard::default(); stores],
-        },
-    };
+    let mut work = Guarding::new(tree, phases, stores, fence_reads);
     work.block(0, State::default());
     work.out
 }
@@ -110,6 +114,14 @@ impl State {
         other.0.iter().for_each(|(&item, &dirt)| self.add(item, dirt));
     }
 
+    fn widen(&mut self) {
+        for (item, dirt) in &mut self.0 {
+            if matches!(item, Item::Ring(_)) {
+                *dirt = NO_DEPTH;
+            }
+        }
+    }
+
     fn barrier(&mut self) {
         self.0.retain(|item, dirt| {
             *dirt &= !(READ | WRITTEN | FENCED);
@@ -144,10 +156,28 @@ struct Guarding<'t> {
     loops: usize,
     /// All that a region may leave dirty.
     touched: Vec<Option<State>>,
+    /// The depths that rings need, if that is what is asked for: slots are not guarded then.
+    needed: Option<Vec<u64>>,
     out: Guards,
 }
 
-impl Guarding<'_> {
+impl<'t> Guarding<'t> {
+    fn new(tree: &'t Tree, phases: Option<Phases<'t>>, stores: usize, fence_reads: bool) -> Self {
+        Self {
+            tree,
+            phases,
+            fence_reads,
+            loops: 0,
+            touched: vec![None; tree.regions.len()],
+            needed: None,
+            out: Guards {
+                loads: vec![Guard::default(); tree.loads.len()],
+                phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.bundles.len())],
+                stores: vec![Guard::default(); stores],
+            },
+        }
+    }
+
     fn block(&mut self, block: BlockId, mut state: State) -> State {
         let tree = self.tree;
         let opened = self.phases.and_then(|phases| phases.rings.opened.get(&block));
@@ -184,6 +214,8 @@ impl Guarding<'_> {
                 let needs = self.needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
                 self.out.loads[*load] = pass(needs, state);
             }
+            // Planned together with loads, stores are not guarded yet.
+            Step::Store { .. } if self.phases.is_some() => {}
             Step::Store { store, buffer } => {
                 let needs = self.needs(*buffer, WRITTEN, state);
                 self.out.stores[*store] = pass(needs, state);
@@ -219,7 +251,7 @@ impl Guarding<'_> {
         let waited = state.0.get(&item).copied().unwrap_or(0);
         let mut guard = Guard {
             fence: false,
-            barrier: waited >= phases.rings.depth[ring],
+            barrier: waited >= phases.rings.depth[ring] && self.needed.is_none(),
         };
         for &load in &phases.bundles.bundles[bundle] {
             let needs = self.needs(self.tree.loads[load].buffer, READ | WRITTEN, state);
@@ -228,7 +260,10 @@ impl Guarding<'_> {
         }
         self.out.phases[bundle] = pass(guard, state);
         if let Some(waited) = state.0.get_mut(&item) {
-            *waited += 1;
+            *waited = (*waited + 1).min(NO_DEPTH);
+            if let Some(needed) = &mut self.needed {
+                needed[ring] = needed[ring].max(*waited);
+            }
         }
     }
 
@@ -243,15 +278,19 @@ impl Guarding<'_> {
         if repeats && self.loops > DEPTH {
             worst = self.touched(id);
         }
-        loop {
+        for round in 0.. {
             let mut changed = false;
             for (b, &block) in region.blocks.iter().enumerate() {
-                let mut start = worst.clone();
+                // Guards make less dirty what they are for, so a state may shrink: it is kept as it was at its worst.
+                let mut start = starts[b].clone().unwrap_or_else(|| worst.clone());
                 for (_, edge) in region.edges_to(Some(b)) {
                     match edge.from {
                         None => start.join(&before),
                         Some(from) => ends[from].iter().for_each(|end| start.join(end)),
                     }
+                }
+                if round > ROUNDS {
+                    start.widen();
                 }
                 if starts[b].as_ref() != Some(&start) {
                     ends[b] = Some(self.block(block, start.clone()));
@@ -291,7 +330,7 @@ impl Guarding<'_> {
                             let rings = phases.bundles.awaits[*id]
                                 .iter()
                                 .map(|&phase: &Phase| phases.rings.of(phase));
-                            rings.for_each(|ring| state.add(Item::Ring(ring), phases.rings.depth[ring]));
+                            rings.for_each(|ring| state.add(Item::Ring(ring), NO_DEPTH));
                         }
                     }
                     Step::Region(inner) => {

@@ -17,10 +17,10 @@
 //!
 //! **Cost.** Linear in the size of the tree, and in the depth that loads climb.
 
-use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
+use super::tree::{BlockId, LoadId, Region, RegionId, Step, Tree};
 use super::union::Union;
 use crate::program::{Token, deep};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What is known of each token and load.
 pub(super) struct Homes {
@@ -124,10 +124,10 @@ struct Climber<'t> {
 #[derive(Default)]
 struct Flow {
     stuck: bool,
-    loads: Vec<LoadId>,
     params: Vec<Token>,
     takes: Vec<Token>,
-    results: Vec<Token>,
+    /// The results, with the loads and takes that each stands for.
+    results: Vec<(Token, Vec<LoadId>, Vec<Token>)>,
 }
 
 impl Climber<'_> {
@@ -175,29 +175,28 @@ impl Climber<'_> {
         let mut links = Vec::new();
         for flow in self.flows(region) {
             let takes_fresh = flow.takes.iter().all(|&take| self.is_fresh_in(take, parent));
-            if flow.stuck || flow.loads.is_empty() || flow.results.is_empty() || !takes_fresh {
+            let has_loads = flow.results.iter().any(|(_, loads, _)| !loads.is_empty());
+            if flow.stuck || !has_loads || !takes_fresh {
                 flow.takes
                     .iter()
                     .for_each(|take| self.stuck[take.0 as usize] = true);
                 continue;
             }
-            for &load in &flow.loads {
-                self.out.home[load] = parent;
-            }
             flow.params
                 .iter()
                 .for_each(|param| self.out.inner[param.0 as usize] = true);
-            let mut loads = flow.loads;
-            flow.takes
-                .iter()
-                .for_each(|&take| self.add_loads(take, &mut loads));
-            loads.sort_unstable();
-            loads.dedup();
-            for &result in &flow.results {
+            let results = flow.results.iter().map(|(result, ..)| *result).collect();
+            for (result, mut loads, takes) in flow.results {
+                for &load in &loads {
+                    self.out.home[load] = parent;
+                }
+                takes.iter().for_each(|&take| self.add_loads(take, &mut loads));
+                loads.sort_unstable();
+                loads.dedup();
                 self.fresh[result.0 as usize] = true;
-                self.out.loads.insert(result, loads.clone());
+                self.out.loads.insert(result, loads);
             }
-            links.push((flow.takes, flow.results));
+            links.push((flow.takes, results));
         }
         self.links.insert(region, links);
     }
@@ -239,9 +238,11 @@ impl Climber<'_> {
                             together.own(result);
                         });
                         for (takes, results) in self.links.get(inner).into_iter().flatten() {
+                            // They have loads in common, and climb together or not at all.
                             let to = together.own(results[0]);
-                            for &from in results[1..].iter().chain(takes) {
-                                self.flow(&mut together, &it.blocks, from, to);
+                            for &other in results[1..].iter().chain(takes) {
+                                let other = together.own(other);
+                                together.union.unite(other, to);
                             }
                         }
                     }
@@ -259,7 +260,34 @@ impl Climber<'_> {
                 self.flow(&mut together, &it.blocks, from, to);
             }
         }
-        self.sort_out(together)
+        let forgetful = if it.repeats() {
+            self.forgetful(it, &mut together)
+        } else {
+            HashSet::new()
+        };
+        self.sort_out(together, &forgetful)
+    }
+
+    /// The flows of a loop that forget: what goes around does not stand for all that went before. Their results are for
+    /// the loads of the last iteration, and each iteration opens a phase of its own.
+    fn forgetful(&self, region: &Region, together: &mut Together) -> HashSet<usize> {
+        let mut forgetful = HashSet::new();
+        let around = region
+            .edges
+            .iter()
+            .filter(|edge| edge.from.is_some() && edge.to.is_some());
+        let around: Vec<(Token, Token)> = around.flat_map(|edge| edge.bindings.iter().copied()).collect();
+        for (from, to) in around {
+            let to = together.own(to);
+            let keeps = region.blocks.contains(&self.def(from).block) && {
+                let from = together.own(from);
+                together.behind(from).contains(&to)
+            };
+            if !keeps {
+                forgetful.insert(together.union.root(to));
+            }
+        }
+        forgetful
     }
 
     /// Notes that `from` flows into the node `to` of a region with the blocks `own`.
@@ -270,13 +298,14 @@ impl Climber<'_> {
         if own.contains(&self.def(from).block) {
             let from = together.own(from);
             together.union.unite(from, to);
+            together.before[to].push(from);
         } else {
             together.takes.push((from, to));
         }
     }
 
     /// The flows of a region, from what flows together.
-    fn sort_out(&self, mut together: Together) -> Vec<Flow> {
+    fn sort_out(&self, mut together: Together, forgetful: &HashSet<usize>) -> Vec<Flow> {
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut flows: Vec<Flow> = Vec::new();
         let mut place = |root: usize, flows: &mut Vec<Flow>| {
@@ -285,29 +314,52 @@ impl Climber<'_> {
                 flows.len() - 1
             })
         };
-        for (node, &(token, is_result)) in together.nodes.iter().enumerate() {
-            let i = place(together.union.root(node), &mut flows);
-            let flow = &mut flows[i];
-            if is_result {
-                flow.results.push(token);
-                continue;
-            }
-            flow.stuck |= self.stuck[token.0 as usize];
-            match self.def(token).by {
-                By::Load(load) => flow.loads.push(load),
-                By::Edges => flow.params.push(token),
-                By::Region(_) => match self.out.loads.get(&token) {
-                    Some(loads) => flow.loads.extend(loads),
-                    None => flow.stuck = true,
-                },
-                By::Join | By::Nothing => {}
-            }
-        }
-        for (take, node) in together.takes {
+        let mut taken: HashMap<usize, Vec<Token>> = HashMap::new();
+        for &(take, node) in &together.takes {
+            taken.entry(node).or_default().push(take);
             let i = place(together.union.root(node), &mut flows);
             flows[i].takes.push(take);
         }
+        for node in 0..together.nodes.len() {
+            let (token, is_result) = together.nodes[node];
+            let i = place(together.union.root(node), &mut flows);
+            let flow = &mut flows[i];
+            if is_result {
+                let (loads, takes) = self.behind(&together, &taken, node);
+                flow.results.push((token, loads, takes));
+                continue;
+            }
+            flow.stuck |= self.stuck[token.0 as usize] || forgetful.contains(&together.union.root(node));
+            match self.def(token).by {
+                By::Edges => flow.params.push(token),
+                By::Region(_) => flow.stuck |= !self.out.loads.contains_key(&token),
+                By::Load(_) | By::Join | By::Nothing => {}
+            }
+        }
         flows
+    }
+
+    /// The loads and takes that flow into `node`.
+    fn behind(
+        &self,
+        together: &Together,
+        taken: &HashMap<usize, Vec<Token>>,
+        node: usize,
+    ) -> (Vec<LoadId>, Vec<Token>) {
+        let (mut loads, mut takes) = (Vec::new(), Vec::new());
+        for node in together.behind(node) {
+            takes.extend(taken.get(&node).into_iter().flatten());
+            let (token, is_result) = together.nodes[node];
+            match self.def(token).by {
+                _ if is_result => {}
+                By::Load(load) => loads.push(load),
+                By::Region(_) => loads.extend(self.out.loads.get(&token).into_iter().flatten()),
+                _ => {}
+            }
+        }
+        takes.sort_unstable();
+        takes.dedup();
+        (loads, takes)
     }
 }
 
@@ -318,6 +370,8 @@ struct Together {
     nodes: Vec<(Token, bool)>,
     place: HashMap<(Token, bool), usize>,
     union: Union,
+    /// What flows into each directly.
+    before: Vec<Vec<usize>>,
     /// Tokens from outside, and what they run into.
     takes: Vec<(Token, usize)>,
 }
@@ -327,16 +381,32 @@ impl Together {
         self.node(token, false)
     }
 
+    /// All that flows into `node`, and the node itself.
+    fn behind(&self, node: usize) -> BTreeSet<usize> {
+        let mut seen = BTreeSet::from([node]);
+        let mut work = vec![node];
+        while let Some(node) = work.pop() {
+            let before = self.before[node].iter().copied();
+            work.extend(before.filter(|&before| seen.insert(before)));
+        }
+        seen
+    }
+
     fn result(&mut self, token: Token) -> usize {
         self.node(token, true)
     }
 
     fn node(&mut self, token: Token, is_result: bool) -> usize {
         let Self {
-            nodes, place, union, ..
+            nodes,
+            place,
+            union,
+            before,
+            ..
         } = self;
         *place.entry((token, is_result)).or_insert_with(|| {
             nodes.push((token, is_result));
+            before.push(Vec::new());
             union.add()
         })
     }

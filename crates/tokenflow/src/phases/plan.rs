@@ -136,6 +136,19 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         rings.lost.is_empty(),
         "rings that are never live together don't make each other deeper"
     );
+    let needed = guards::depths(
+        tree,
+        Phases {
+            bundles: &bundles,
+            rings: &rings,
+        },
+        fence_reads,
+    );
+    for (depth, needed) in rings.depth.iter_mut().zip(needed) {
+        if needed <= rings::MAX_DEPTH {
+            *depth = needed.max(*depth);
+        }
+    }
     let scope = scope(tree, &homes, &places, &bundles);
     let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
     let guards = guards::guards(

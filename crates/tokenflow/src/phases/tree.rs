@@ -126,7 +126,7 @@ pub struct Region {
     pub parent: BlockId,
     /// Its blocks, single ones each.
     pub blocks: Vec<BlockId>,
-    /// Where control may go.
+    /// Where control may go; a loop of one iteration has no edge around.
     pub edges: Vec<Edge>,
     /// Its token results.
     pub results: Vec<Token>,

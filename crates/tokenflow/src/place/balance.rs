@@ -72,12 +72,7 @@ impl Part<'_> {
             .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
         best = self.prune(&graphs, base, best);
         // Where nothing waits behind, nothing suffers.
-        let waits = 0..best.solution.waits.len();
-        let last_wait = waits
-            .zip(best.solution.waits.iter().zip(&best.solution.reads))
-            .filter(|(_, (wait, read))| wait.is_some() || read.is_some())
-            .map(|(w, _)| w)
-            .last();
+        let last_wait = best.solution.last_wait();
         let uneven = all.iter().zip(&best.rendered.effects);
         let uneven = uneven.filter(|(diamond, effect)| {
             **effect == Effect::Uneven && last_wait.is_some_and(|last| diamond.next_await as usize <= last)
