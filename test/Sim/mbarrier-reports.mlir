@@ -7,6 +7,7 @@
 // RUN: not async-sim %s --kernel=bytes_left | FileCheck %s --check-prefix=LEFT
 // RUN: not async-sim %s --kernel=two_phases_behind | FileCheck %s --check-prefix=BEHIND
 // RUN: not async-sim %s --kernel=armed_twice | FileCheck %s --check-prefix=TWICE
+// RUN: not async-sim %s --kernel=arrives_again | FileCheck %s --check-prefix=MISPLACED
 // RUN: not async-sim %s --kernel=never_initialised | FileCheck %s --check-prefix=NEVER
 // RUN: not async-sim %s --kernel=no_init_fence | FileCheck %s --check-prefix=FENCE
 // RUN: not async-sim %s --kernel=after_inval | FileCheck %s --check-prefix=AFTER
@@ -145,6 +146,21 @@ gpu.module @reports {
     func.call @issue(%x, %buf, %ring, %bytes) : (memref<64xf16>, !line, !ring, index) -> ()
     func.call @issue(%x, %other, %ring, %bytes) : (memref<64xf16>, !line, !ring, index) -> ()
     func.call @wait(%ring, %true) : (!ring, i1) -> ()
+    gpu.return
+  }
+
+  // Two arrivals make a phase, one of each thread. Thread 0 may arrive twice before thread 1 does.
+  // MISPLACED: error: nvgpu.mbarrier.arrive: arrives on phase 1 of number 0 of {{.*}}, and may count for phase 0: nothing orders it behind what completes that one
+  // MISPLACED-NEXT: this: thread 1 of block 0
+  // MISPLACED-NEXT: against: nvgpu.mbarrier.arrive at {{.*}}, thread 0 of block 0
+  gpu.func @arrives_again() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %leader = gpux.elect
+    %ring = nvgpu.mbarrier.create -> !ring
+    func.call @make(%ring, %leader, %c2) : (!ring, i1, index) -> ()
+    %a = nvgpu.mbarrier.arrive %ring[%c0] : !ring -> !nvgpu.mbarrier.token
+    %b = nvgpu.mbarrier.arrive %ring[%c0] : !ring -> !nvgpu.mbarrier.token
     gpu.return
   }
 

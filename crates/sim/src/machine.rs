@@ -264,11 +264,13 @@ impl<'c> Machine<'c> {
             stuck = !(self.warps()? || self.wake()? || self.block_wide()? || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
-        if self.threads.iter().all(|thread| thread.state == State::Done) {
+        let ended = self.threads.iter().all(|thread| thread.state == State::Done);
+        if ended {
             self.drain();
-            self.drain_bulk();
             self.drain_mbarriers();
         }
+        self.drain_bulk(ended);
+        self.mbarriers.clear();
         self.memory.forget_barriers();
         own.append(&mut self.private);
         for id in own {

@@ -380,7 +380,8 @@ impl Memory {
         }
         let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
-        if actor.kind == Kind::Block {
+        // Whoever comes behind the copy is behind all that it is behind.
+        if matches!(actor.kind, Kind::Block | Kind::Bulk) {
             cell.forget();
         }
         if actor.is_atomic() {

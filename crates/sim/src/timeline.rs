@@ -257,6 +257,8 @@ struct Replay<'a> {
     nexts: Vec<usize>,
     /// The warps that stand at the barrier.
     arrived: Vec<bool>,
+    /// Which copies are issued: others can wait for them only then.
+    issued: Vec<bool>,
     /// When the way from memory is free again.
     free: u64,
     /// Where the copies were read, by warp and place.
@@ -292,6 +294,7 @@ impl<'a> Replay<'a> {
             clocks: vec![0; warps],
             nexts: vec![0; warps],
             arrived: vec![false; warps],
+            issued: vec![false; recorder.numbers.len()],
             free: 0,
             reads,
         }
@@ -302,7 +305,13 @@ impl<'a> Replay<'a> {
         let warps = 0..self.clocks.len();
         let can_go =
             |&warp: &usize| !self.arrived[warp] && self.nexts[warp] < self.recorder.warps[warp].len();
-        warps.filter(can_go).min_by_key(|&warp| self.clocks[warp])
+        let is_early = |warp: usize| match &self.recorder.warps[warp][self.nexts[warp]] {
+            Event::Wait(numbers, _) => numbers.iter().any(|&number| !self.issued[number]),
+            _ => false,
+        };
+        warps
+            .filter(can_go)
+            .min_by_key(|&warp| (is_early(warp), self.clocks[warp]))
     }
 
     fn event(&mut self, warp: usize) {
@@ -321,6 +330,7 @@ impl<'a> Replay<'a> {
                 let costs = &self.recorder.costs;
                 let way = bytes.div_ceil(costs.bytes_per_cycle.max(1));
                 self.free = self.free.max(now).saturating_add(way);
+                self.issued[*number] = true;
                 self.timeline.copies[*number] = Flight {
                     warp,
                     queue: *queue,

@@ -1,13 +1,13 @@
-//! The race detector against brute force: random accesses, copies and barriers of a few threads, and all pairs of
-//! accesses that touch a byte and that nothing orders.
+//! The race detector against brute force: random accesses, copies, barriers and arrivals of a few threads, copies that many
+//! wait for, and all pairs of accesses that touch a byte and that nothing orders.
 #![allow(missing_docs)]
 
 mod programs;
 
 use async_sim::adversary::Adversary;
-use async_sim::memory::{Actor, Kind, Memory, Moment, Space};
+use async_sim::memory::{Actor, Clock, Kind, Memory, Moment, Piece, Space, Transfer, join};
 use async_sim::report::Spot;
-use async_sim::value::{BufferId, CopyId, Pointer};
+use async_sim::value::{BufferId, CopyId, Pending, Pointer};
 use programs::config;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -33,6 +33,18 @@ enum Event {
     Barrier,
     /// Of a warp, and those of its lanes.
     WarpBarrier(usize, u32),
+    /// All threads copy a byte to another together.
+    Wide(usize, usize),
+    /// A thread issues a copy that others wait for, too.
+    Load(usize, usize, usize),
+    /// The thread observes the oldest of these copies that it has not observed.
+    Observe(usize),
+    /// The same, that its source was read.
+    ObserveRead(usize),
+    /// The thread arrives on an mbarrier.
+    Arrive(usize),
+    /// It learns of all arrivals.
+    Learn(usize),
     NextBlock,
 }
 
@@ -49,6 +61,12 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => Just(Event::Barrier),
         2 => (1..8_u32).prop_map(|mask| Event::WarpBarrier(0, mask)),
         1 => (1..4_u32).prop_map(|mask| Event::WarpBarrier(1, mask)),
+        2 => (byte(), byte()).prop_map(|(from, to)| Event::Wide(from, to)),
+        2 => (thread(), byte(), byte()).prop_map(|(t, from, to)| Event::Load(t, from, to)),
+        4 => thread().prop_map(Event::Observe),
+        1 => thread().prop_map(Event::ObserveRead),
+        2 => thread().prop_map(Event::Arrive),
+        2 => thread().prop_map(Event::Learn),
         1 => Just(Event::NextBlock),
     ];
     prop::collection::vec(event, 1..14)
@@ -67,12 +85,47 @@ struct Access {
     start: usize,
     /// `None` if the thread never knows.
     end: Option<usize>,
+    by: By,
+}
+
+/// Whose access it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    Thread,
+    /// A thread's, by a copy that all observe, each for itself. Nobody knows of its end where it starts.
+    Shared,
+    /// The same, by all threads: it is behind what any of them knows.
+    Block,
 }
 
 /// All accesses of a sequence, and for each event its thread's barriers.
 struct Model<'a> {
     events: &'a [Event],
     accesses: Vec<Access>,
+    /// The copy that each event observes, if it does.
+    observed: Vec<Option<usize>>,
+}
+
+/// Copies that many wait for: which of them each thread observes next.
+#[derive(Default)]
+struct Observers {
+    copies: Vec<usize>,
+    done: [usize; THREADS.len()],
+    read: [usize; THREADS.len()],
+}
+
+impl Observers {
+    /// What an event observes; the number that a copy was given.
+    fn next(&mut self, event: &Event) -> Option<usize> {
+        let next = match *event {
+            Event::Observe(t) => &mut self.done[t],
+            Event::ObserveRead(t) => &mut self.read[t],
+            _ => return None,
+        };
+        let copy = self.copies.get(*next).copied()?;
+        *next += 1;
+        Some(copy)
+    }
 }
 
 impl<'a> Model<'a> {
@@ -81,7 +134,10 @@ impl<'a> Model<'a> {
         let mut block = 0;
         // Copies in flight of each thread: the numbers of their accesses, source first.
         let mut flying: [Vec<(usize, usize)>; THREADS.len()] = Default::default();
+        let mut observers = Observers::default();
+        let mut observed = Vec::new();
         for (number, event) in events.iter().enumerate() {
+            observed.push(observers.next(event));
             let access = |thread: usize, byte, writes, atomic, end| Access {
                 event: number,
                 thread,
@@ -91,6 +147,11 @@ impl<'a> Model<'a> {
                 atomic,
                 start: number,
                 end,
+                by: match event {
+                    Event::Wide(..) => By::Block,
+                    Event::Load(..) => By::Shared,
+                    _ => By::Thread,
+                },
             };
             match *event {
                 Event::Read(t, byte) => accesses.push(access(t, byte, false, false, Some(number))),
@@ -100,6 +161,12 @@ impl<'a> Model<'a> {
                     accesses.push(access(t, from, false, false, None));
                     accesses.push(access(t, to, true, false, None));
                     flying[t].push((accesses.len() - 2, accesses.len() - 1));
+                }
+                Event::Wide(from, to) | Event::Load(_, from, to) => {
+                    let thread = if let Event::Load(t, ..) = *event { t } else { 0 };
+                    accesses.push(access(thread, from, false, false, Some(number)));
+                    accesses.push(access(thread, to, true, false, Some(number)));
+                    observers.copies.push(number);
                 }
                 Event::Wait(t) if !flying[t].is_empty() => {
                     let (source, destination) = flying[t].remove(0);
@@ -115,11 +182,16 @@ impl<'a> Model<'a> {
                 Event::NextBlock => {
                     block += 1;
                     flying = Default::default();
+                    observers = Observers::default();
                 }
                 _ => {}
             }
         }
-        Self { events, accesses }
+        Self {
+            events,
+            accesses,
+            observed,
+        }
     }
 
     /// Returns true if what the first access's thread knows to be done is known to the second's before it starts.
@@ -133,10 +205,23 @@ impl<'a> Model<'a> {
         }
         // The threads that know of the first access.
         let mut knows = [false; THREADS.len()];
-        knows[first.thread] = true;
-        for event in &self.events[end..second.start] {
+        knows[first.thread] = first.by == By::Thread;
+        // Copies to the same byte that are behind it: who observes one knows; and what the mbarrier knows.
+        let mut behind = Vec::new();
+        let mut arrived = false;
+        for (number, event) in self.events.iter().enumerate().take(second.start).skip(end) {
             match event {
-                Event::Barrier => knows = [true; THREADS.len()],
+                Event::Barrier if knows.contains(&true) => knows = [true; THREADS.len()],
+                Event::Wide(_, to) if *to == first.byte && knows.contains(&true) => behind.push(number),
+                Event::Load(t, _, to) if *to == first.byte && knows[*t] => behind.push(number),
+                Event::Observe(t) | Event::ObserveRead(t) => {
+                    let read = matches!(event, Event::ObserveRead(_));
+                    let copy = self.observed[number];
+                    let own = first.by != By::Thread && copy == Some(first.event) && !(read && first.writes);
+                    knows[*t] |= own || (!read && copy.is_some_and(|copy| behind.contains(&copy)));
+                }
+                Event::Arrive(t) => arrived |= knows[*t],
+                Event::Learn(t) => knows[*t] |= arrived,
                 Event::WarpBarrier(warp, mask) => {
                     let meets = |t: usize| {
                         THREADS[t] / 32 == u32::try_from(*warp).expect("two warps")
@@ -152,7 +237,7 @@ impl<'a> Model<'a> {
                 _ => {}
             }
         }
-        knows[second.thread]
+        knows[second.thread] || (second.by == By::Block && knows.contains(&true))
     }
 
     /// Pairs of events that race, the later one first.
@@ -172,19 +257,43 @@ impl<'a> Model<'a> {
     }
 }
 
+/// Copies a byte; who waits for that is not said yet.
+fn copy_for_all(memory: &mut Memory, actor: Actor, from: Pointer, to: Pointer) -> CopyId {
+    let piece = Piece {
+        source: Some(from),
+        destination: Some(to),
+        bytes: 1,
+    };
+    let transfer = Transfer {
+        pieces: [piece].into(),
+        fill: [0].into(),
+        shared: true,
+    };
+    memory.transfer(actor, transfer).expect("in bounds")
+}
+
 /// The same sequence on the interpreter's memory.
+#[allow(clippy::too_many_lines)] // One arm for each kind of event.
 fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let mut memory = Memory::new(Adversary::Late, PER_BLOCK);
     let buffer: BufferId = memory.add("m".into(), Space::Global, 16, vec![0; BYTES], None);
     let mut era = NonZeroU32::MIN;
     let mut block = 0;
     let mut flying: [Vec<CopyId>; THREADS.len()] = Default::default();
+    let mut observers = Observers::default();
+    let mut shared: Vec<CopyId> = Vec::new();
+    let mut arrived = Clock::new();
+    if events.iter().any(|event| matches!(event, Event::Arrive(_))) {
+        memory.use_clocks();
+    }
     for (number, event) in events.iter().enumerate() {
-        let passed: Vec<u32> = THREADS
+        let moments: Vec<Moment> = THREADS
             .iter()
-            .map(|thread| memory.warp_barriers(block * PER_BLOCK + thread))
+            .map(|thread| memory.moment(block * PER_BLOCK + thread, era))
             .collect();
-        let moment = |t: usize| Moment::of(era, passed[t]);
+        let thread = |t: usize| block * PER_BLOCK + THREADS[t];
+        let moment = |t: usize| moments[t];
+        let observed = observers.next(event);
         let actor = |t: usize, atomic| Actor {
             spot: Spot {
                 instr: u32::try_from(number).expect("few events"),
@@ -221,7 +330,28 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
                 }
             }
             Event::Wait(_) => {}
-            Event::Barrier => era = era.saturating_add(1),
+            Event::Barrier => {
+                era = era.saturating_add(1);
+                memory.block_barrier();
+            }
+            Event::Wide(from, to) | Event::Load(_, from, to) => {
+                let mut actor = actor(if let Event::Load(t, ..) = *event { t } else { 0 }, false);
+                actor.kind = if matches!(event, Event::Wide(..)) {
+                    Kind::Block
+                } else {
+                    Kind::Bulk
+                };
+                observers.copies.push(shared.len());
+                shared.push(copy_for_all(&mut memory, actor, at(from), at(to)));
+            }
+            Event::Observe(t) | Event::ObserveRead(t) => {
+                let source = matches!(event, Event::ObserveRead(_));
+                if let Some(copy) = observed.map(|copy| shared[copy]) {
+                    memory.observe(Pending { copy, source }, actor(t, false));
+                }
+            }
+            Event::Arrive(t) => join(&mut arrived, &memory.release(thread(t))),
+            Event::Learn(t) => memory.acquire(thread(t), &arrived),
             Event::WarpBarrier(warp, mask) => {
                 let thread = block * PER_BLOCK + 32 * u32::try_from(warp).expect("two warps");
                 memory.warp_barrier(thread, mask);
@@ -232,6 +362,13 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
                         memory.complete(id, moment(t));
                     }
                 }
+                for id in std::mem::take(&mut shared) {
+                    memory.complete(id, moment(0));
+                }
+                observers = Observers::default();
+                arrived = Clock::new();
+                memory.block_barrier();
+                memory.forget_barriers();
                 era = era.saturating_add(1);
                 block += 1;
             }

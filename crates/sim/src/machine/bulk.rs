@@ -131,8 +131,9 @@ impl Machine<'_> {
         Ok(id)
     }
 
-    /// What is left when a block ends, of copies that many threads wait for.
-    pub(super) fn drain_bulk(&mut self) {
+    /// What is left when a block ends, of copies that many threads wait for. That something is, is reported if the threads
+    /// have `ended`.
+    pub(super) fn drain_bulk(&mut self, ended: bool) {
         for (copy, has_token) in std::mem::take(&mut self.bulk) {
             let spot = self.memory.issuer(copy);
             let is_load = matches!(&self.code.instrs[spot.instr as usize].op, Op::Bulk(bulk) if bulk.load);
@@ -140,7 +141,7 @@ impl Machine<'_> {
                 copy,
                 source: !is_load,
             };
-            if !self.memory.is_done(pending) {
+            if ended && !self.memory.is_done(pending) {
                 let problem = if has_token {
                     Problem::undrained(spot, Queue::CpAsync, false, true)
                 } else {

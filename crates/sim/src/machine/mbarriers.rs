@@ -42,7 +42,11 @@ pub(super) struct Live {
     /// What is known to those who see this phase complete, and the last one.
     arriving: Clock,
     arrived: Clock,
-    /// Who has waited for the last phase, and is not known to have done so to those who make this one complete.
+    /// The arrivals of this phase, and of the last one.
+    arrivals: [Vec<Actor>; 2],
+    /// Who has waited for the last phase.
+    waiters: Vec<Actor>,
+    /// Those of them who are not known to have done so to those who make this one complete.
     waits: Vec<Actor>,
     /// The last phase that each thread has seen complete.
     seen: BTreeMap<u32, u64>,
@@ -67,6 +71,8 @@ impl Live {
             landed: Vec::new(),
             arriving: Clock::new(),
             arrived: Clock::new(),
+            arrivals: [Vec::new(), Vec::new()],
+            waiters: Vec::new(),
             waits: Vec::new(),
             seen: BTreeMap::new(),
             uses: BTreeMap::new(),
@@ -91,6 +97,9 @@ impl Live {
         self.arrived = std::mem::take(&mut self.arriving);
         (self.pending, self.tx) = (self.expected, 0);
         self.phase += 1;
+        self.arrivals.swap(0, 1);
+        self.arrivals[0].clear();
+        self.waiters.clear();
         self.waits.drain(..).next()
     }
 }
@@ -255,6 +264,30 @@ impl Machine<'_> {
         self.complete_phase(key);
     }
 
+    /// Reports if an arrival may come before the last phase is complete, and then count for that one: it has to be behind
+    /// all its arrivals, and behind somebody who has seen that its loads have landed.
+    fn misplaced(&mut self, t: usize, key: Key) {
+        let (actor, name) = (self.actor(t), self.called(key));
+        let Some(MBarrier::Live(live)) = self.mbarriers.get(&key) else {
+            return;
+        };
+        let missing = |before: &&Actor| self.memory.unordered(**before, actor);
+        let arrival = live.arrivals[1].iter().find(missing);
+        let lands = || !live.landed.is_empty() && live.waiters.iter().all(|wait| missing(&wait));
+        let other = match arrival {
+            Some(arrival) => Some(arrival.spot),
+            None if lands() => live.landed.first().map(|id| self.memory.issuer(*id)),
+            None => None,
+        };
+        let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
+        if let Some(problem) = problem {
+            self.memory.reports.problem(problem);
+        }
+        if let Some(live) = self.get(key) {
+            live.arrivals[0].push(actor);
+        }
+    }
+
     /// What comes next for a phase lies behind these waits for the last one.
     fn behind_waits(&mut self, t: usize, key: Key) {
         let actor = self.actor(t);
@@ -271,6 +304,7 @@ impl Machine<'_> {
         let spot = self.spot(t);
         self.live(t, key);
         self.overrun(t, key, true);
+        self.misplaced(t, key);
         self.behind_waits(t, key);
         let clock = self.memory.release(spot.thread);
         let Some(live) = self.get(key) else { return 0 };
@@ -354,6 +388,7 @@ impl Machine<'_> {
             live.seen.insert(thread, live.phase - 1);
             live.waits.retain(|wait| wait.spot.thread != thread);
             live.waits.push(actor);
+            live.waiters.push(actor);
         }
     }
 

@@ -121,7 +121,7 @@ pub(super) struct Cell {
     /// The copy that wrote last, if it was one.
     pub(super) copied: Option<CopyId>,
     /// Copies that many threads wait for and that have read here.
-    pub(super) drained: Option<Box<Vec<Actor>>>,
+    pub(super) drained: Vec<Actor>,
 }
 
 static UNTOUCHED: Cell = Cell {
@@ -131,29 +131,29 @@ static UNTOUCHED: Cell = Cell {
     landing: None,
     reading: None,
     copied: None,
-    drained: None,
+    drained: Vec::new(),
 };
 
 impl Cell {
     /// The accesses that a write may race with; an atomic one does not with those that are.
     pub(super) fn before_write(&self, atomic: bool) -> impl Iterator<Item = Actor> {
         let reads = self.reads.all();
-        let drained = self.drained.iter().flat_map(|drained| drained.iter().copied());
+        let drained = self.drained.iter().copied();
         reads.chain(drained).chain(self.before_read(atomic))
     }
 
     /// A copy that many threads wait for has read here. Those of earlier eras are behind everybody.
     pub(super) fn drain(&mut self, access: Actor) {
-        let drained = self.drained.get_or_insert_default();
-        drained.retain(|before| before.moment.era == access.moment.era);
-        drained.push(access);
+        self.drained
+            .retain(|before| before.moment.era == access.moment.era);
+        self.drained.push(access);
     }
 
     /// Forgets all accesses: something else is ordered behind them.
     pub(super) fn forget(&mut self) {
         self.reads = Recent::NONE;
         self.atomics = None;
-        self.drained = None;
+        self.drained = Vec::new();
     }
 
     /// The atomic accesses that a read may race with.
@@ -173,25 +173,25 @@ pub(super) struct Recent {
     others: [Option<Actor>; 2],
     /// The last one of each thread since the last block barrier, by thread: where mbarriers order threads, a few do not
     /// stand for all.
-    each: Option<Box<Vec<Actor>>>,
+    each: Vec<Actor>,
 }
 
 impl Recent {
     pub(super) const NONE: Self = Self {
         own: [None; 2],
         others: [None; 2],
-        each: None,
+        each: Vec::new(),
     };
 
     pub(super) fn all(&self) -> impl Iterator<Item = Actor> {
         let ([a, b], [c, d]) = (self.own, self.others);
-        let each = self.each.iter().flat_map(|each| each.iter().copied());
+        let each = self.each.iter().copied();
         [a, b, c, d].into_iter().flatten().chain(each)
     }
 
     /// Keeps an access in the place of the last one of its thread.
     fn keep(&mut self, access: Actor) {
-        let each = self.each.get_or_insert_default();
+        let each = &mut self.each;
         if each
             .first()
             .is_some_and(|first| first.moment.era != access.moment.era)

@@ -108,6 +108,21 @@ impl Problem {
         )
     }
 
+    /// An arrival that may come before the last phase is complete.
+    #[must_use]
+    pub fn misplaced(at: Spot, other: Spot, phase: u64, name: &str) -> Self {
+        let last = phase.saturating_sub(1);
+        Self::new(
+            "phase-overrun",
+            (at, Some(other)),
+            format!(
+                "arrives on phase {phase} of {name}, and may count for phase {last}: nothing orders it behind what \
+                 completes that one"
+            ),
+            "wait for the phase before the next one begins, or pass a gpu.barrier behind another thread's wait",
+        )
+    }
+
     /// A phase is complete before all threads have waited for the last one.
     #[must_use]
     pub fn overtaken(at: Spot, armed: Spot, phase: u64, name: &str) -> Self {

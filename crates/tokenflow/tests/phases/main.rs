@@ -66,6 +66,10 @@ fn plans_are_sound() {
         phases > 0 && waits > 0 && deep > 0,
         "{phases} phases, {waits} waits, {deep} deep rings"
     );
+    assert!(
+        in_vain * 10_000 <= waits,
+        "{in_vain} of {waits} waits are for phases that nobody asked for"
+    );
 }
 
 #[test]
