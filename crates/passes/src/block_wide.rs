@@ -7,13 +7,15 @@
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
-use async_dialects::control_flow::erase_results;
-use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
+use crate::analysis::tree;
+use async_dialects::control_flow::{entry_edges, erase_results, region_exit_edges};
+use async_dialects::ir::{Block, Definition, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::melior::ir::{Attribute, Location};
 use async_dialects::pass::PassError;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use tokenflow::phases::{self, Guard};
 
 /// Returns true if `op` is a store of a whole block, in either form.
 pub(crate) fn is_store(op: Op<'_>) -> bool {
@@ -30,8 +32,8 @@ pub(crate) struct Issuer<'c> {
     context: &'c Context,
     function: Op<'c>,
     leader: Option<Value<'c>>,
-    /// The operation issued last.
-    last: Option<Op<'c>>,
+    /// What has to come before which store; both a fence and a barrier where there is no entry.
+    guards: HashMap<Op<'c>, Guard>,
     /// How many barriers were made.
     pub barriers: u64,
 }
@@ -43,14 +45,20 @@ impl<'c> Issuer<'c> {
             context: function.context(),
             function,
             leader: None,
-            last: None,
+            guards: guards(function),
             barriers: 0,
         }
     }
 
     /// Puts the issued form of `op`, whose tokens nothing uses any more, in its place.
     pub fn issue(&mut self, op: Op<'c>) {
-        self.barriers += guard_issue(self.context, op, self.last);
+        let both = Guard {
+            fence: true,
+            barrier: true,
+        };
+        let guard = self.guards.get(&op).copied().unwrap_or(both);
+        guard_issue(self.context, op, guard);
+        self.barriers += u64::from(guard.barrier);
         let leader = self.leader();
         let branch = OpBuilder::new("scf.if", op.location())
             .operands(&[leader])
@@ -60,7 +68,6 @@ impl<'c> Issuer<'c> {
         branch.region(0).append(block);
         erase_results(op, |_| true).move_to_end(block);
         OpBuilder::new("scf.yield", branch.location()).at_end(block);
-        self.last = Some(branch);
     }
 
     /// The value that is true in the thread that issues; there is one in a function.
@@ -83,31 +90,35 @@ impl<'c> Issuer<'c> {
     }
 }
 
-/// Makes what all threads have done to the buffer of `op` so far visible to the asynchronous proxy, by a fence of every
-/// thread and a barrier, in this order. Nothing is emitted where `last`, an operation issued before, stands right
-/// before `op`: nothing has touched the buffer since. Returns how many barriers were made.
-pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, last: Option<Op<'c>>) -> u64 {
-    let mut before = op.prev();
-    while let Some(prev) = before {
-        if Some(prev) == last {
-            return 0;
-        }
-        let in_between = prev.is_pure() || prev.is("gpux.commit_group");
-        if !in_between {
-            break;
-        }
-        before = prev.prev();
+/// What has to come before each store in token form, so that what threads have written so far is visible to the
+/// asynchronous proxy. Where control flow is not structured, nothing is known.
+fn guards(function: Op<'_>) -> HashMap<Op<'_>, Guard> {
+    let Ok(read) = tree::read(function) else {
+        return HashMap::new();
+    };
+    let guards = phases::guard_stores(&read.tree, read.stores.len(), false);
+    read.stores.into_iter().zip(guards.stores).collect()
+}
+
+/// Writes a guard before `op`: a fence of every thread, and behind it a barrier.
+fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
+    if guard.fence {
+        fence(context, op.location()).before(op);
     }
+    if guard.barrier {
+        barrier(op.location()).before(op);
+    }
+}
+
+/// A fence between what the thread has written to memory of the workgroup and the asynchronous proxy.
+pub(crate) fn fence<'c>(context: &'c Context, location: Location<'c>) -> OpBuilder<'c> {
     let attribute = |text: &str| {
         Attribute::parse(context, text)
             .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
     };
-    OpBuilder::new("nvvm.fence.proxy", op.location())
+    OpBuilder::new("nvvm.fence.proxy", location)
         .attr("kind", attribute("#nvvm.proxy_kind<async.shared>"))
         .attr("space", attribute("#nvvm.shared_space<cta>"))
-        .before(op);
-    barrier(op.location()).before(op);
-    1
 }
 
 /// Returns an error if threads of one block may differ in whether, or how often, they execute `op`. Conservative in
@@ -147,6 +158,7 @@ pub(crate) fn check_uniform<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
 fn steering(op: Op<'_>) -> Vec<Value<'_>> {
     match op.name() {
         "scf.if" | "scf.index_switch" => vec![op.operand(0)],
+        "affine.if" => op.operands().collect(),
         "scf.for" => op.operands().take(3).collect(),
         "scf.while" => {
             let before = op.region(0).blocks().into_iter();
@@ -160,22 +172,67 @@ fn steering(op: Op<'_>) -> Vec<Value<'_>> {
     }
 }
 
-/// Returns an operation that `value` is computed from and that has other results in other threads of a block.
+/// Returns an operation that `value` depends on and that has other results in other threads of a block. What is read
+/// from memory depends on the address alone: a race is not what makes threads differ.
 fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
     let mut seen = HashSet::new();
     let mut work = vec![value];
     while let Some(value) = work.pop() {
-        let Some(op) = value.defining_op() else { continue };
-        if !seen.insert(op) {
+        if !seen.insert(value) {
             continue;
         }
-        match op.name() {
-            "gpu.thread_id" | "gpu.lane_id" | "gpux.elect" | "nvvm.elect.sync" => return Some(op),
-            name if name.starts_with("nvvm.read.ptx.sreg.tid.") => return Some(op),
-            "nvvm.read.ptx.sreg.laneid" => return Some(op),
-            _ if op.is_pure() => work.extend(op.operands()),
-            _ => {}
+        let op = match value.definition() {
+            Definition::Result(op, _) => op,
+            Definition::Argument(block, _) => match block.parent_op() {
+                Some(around) if !around.is_function() => {
+                    work.extend(bound_to(around, value));
+                    work.extend(steering(around));
+                    continue;
+                }
+                _ => continue,
+            },
+        };
+        if differs(op) {
+            return Some(op);
+        }
+        if op.num_regions() > 0 {
+            work.extend(bound_to(op, value));
+            work.extend(steering(op));
+        } else if op.is_pure() || matches!(op.name(), "memref.load" | "vector.load" | "vector.transfer_read")
+        {
+            work.extend(op.operands());
         }
     }
     None
+}
+
+/// Returns true if the results of `op` differ between threads by themselves.
+fn differs(op: Op<'_>) -> bool {
+    match op.name() {
+        "gpu.thread_id"
+        | "gpu.lane_id"
+        | "gpu.subgroup_id"
+        | "gpu.shuffle"
+        | "gpux.elect"
+        | "nvvm.elect.sync"
+        | "memref.atomic_rmw"
+        | "nvvm.read.ptx.sreg.laneid"
+        | "nvvm.read.ptx.sreg.warpid" => true,
+        name => name.starts_with("nvvm.read.ptx.sreg.tid."),
+    }
+}
+
+/// The values that edges of `op` bind to `value`, an argument of its blocks or a result.
+fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
+    let ends = op
+        .regions()
+        .flat_map(Region::blocks)
+        .filter_map(Block::terminator);
+    let mut edges = entry_edges(op).unwrap_or_default();
+    edges.extend(ends.filter_map(region_exit_edges).flatten());
+    let bindings = edges.into_iter().flat_map(|edge| edge.bindings);
+    bindings
+        .filter(|(_, to)| *to == value)
+        .map(|(from, _)| from)
+        .collect()
 }

@@ -20,6 +20,7 @@ mod normalize;
 mod thread;
 
 use crate::analysis::tree::{self, Read};
+use crate::block_wide::check_uniform;
 use crate::tokens_to_groups::normalize as shared;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
@@ -98,9 +99,14 @@ impl Pass for TokensToMbarriers {
                 ));
             }
         };
-        if !shared::own_ops(op).into_iter().any(tree::is_load) {
+        let loads: Vec<Op> = shared::own_ops(op)
+            .into_iter()
+            .filter(|op| tree::is_load(*op))
+            .collect();
+        if loads.is_empty() {
             return Ok(());
         }
+        loads.into_iter().try_for_each(check_uniform)?;
         shared::check_arguments(op)?;
         shared::inline_regions(op);
         shared::split_dependencies(op);

@@ -272,6 +272,9 @@ impl<'c> Machine<'c> {
         self.drain_bulk(ended);
         self.mbarriers.clear();
         self.memory.forget_barriers();
+        if let Some(trace) = &mut self.trace {
+            trace.end_of_block();
+        }
         own.append(&mut self.private);
         for id in own {
             self.memory.free(id);

@@ -149,6 +149,11 @@ impl Trace {
         }
     }
 
+    /// A block ends: what its threads have observed is no news to those of the next one.
+    pub fn end_of_block(&mut self) {
+        self.news.clear();
+    }
+
     /// Threads pass a block barrier: what one of them has observed, all know.
     pub fn spread(&mut self, threads: Range<u32>) {
         for (number, observed) in std::mem::take(&mut self.news) {

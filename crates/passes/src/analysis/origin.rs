@@ -14,6 +14,8 @@ pub struct Origins {
     origins: Vec<u8>,
     /// True for tokens that stay in the IR.
     kept: Vec<bool>,
+    /// True for tokens that are bound to what may be pending, or that what may be pending is bound to.
+    pending: Vec<bool>,
 }
 
 const FOREIGN: u8 = 1 << 7;
@@ -59,8 +61,13 @@ impl Origins {
                 }
             }
         }
-        let kept = kept(&origins, &skeleton.bindings, &skeleton.joins);
-        Self { origins, kept }
+        let kept = spread(FOREIGN, &origins, &skeleton.bindings, &skeleton.joins);
+        let pending = spread(u8::MAX, &origins, &skeleton.bindings, &skeleton.joins);
+        Self {
+            origins,
+            kept,
+            pending,
+        }
     }
 
     /// Returns true if `token` can come from an operation of `queue`.
@@ -99,7 +106,7 @@ impl Origins {
 
     /// Returns true if `token` can't be anything but complete, and nothing else is bound to what it is bound to.
     pub fn is_complete(&self, token: Token) -> bool {
-        self.origins[token.0 as usize] == 0 && !self.is_kept(token)
+        !self.pending[token.0 as usize]
     }
 
     /// Returns true if `value` is a token that stays in the IR, or no token at all.
@@ -111,9 +118,10 @@ impl Origins {
     }
 }
 
-/// Spreads the need to stay along bindings in both directions, and along joins in theirs.
-fn kept(origins: &[u8], bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
-    let mut kept: Vec<bool> = origins.iter().map(|origin| origin & FOREIGN != 0).collect();
+/// Spreads what is true of tokens with one of the origins `of` along bindings in both directions, and along joins in
+/// theirs.
+fn spread(of: u8, origins: &[u8], bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
+    let mut kept: Vec<bool> = origins.iter().map(|origin| origin & of != 0).collect();
     let mut next = vec![Vec::new(); origins.len()];
     for (from, to) in bindings {
         next[from.0 as usize].push(to.0 as usize);

@@ -57,6 +57,7 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
         return Ok(reader.out);
     };
     let block = single_block(function, region)?;
+    reader.out.tree.called = !is_kernel(function);
     let body = reader.new_block(block, None);
     reader.block(body)?;
     reader.out.tree.buffers = reader.buffers.number();
@@ -138,7 +139,9 @@ impl<'c> Reader<'c> {
         while let Some(op) = next {
             next = op.next();
             if Some(op) == terminator {
-                self.escapes(op, &region_exit_edges(op).unwrap_or_default());
+                // The function itself is left for good.
+                let edges = if b == 0 { None } else { region_exit_edges(op) };
+                self.escapes(op, &edges.unwrap_or_default());
             } else {
                 self.op(b, op)?;
             }
@@ -388,6 +391,13 @@ impl<'c> Reader<'c> {
             }
         }
     }
+}
+
+/// Returns true if nothing happens in a block of threads before `function` is entered.
+fn is_kernel(function: Op<'_>) -> bool {
+    ["kernel", "gpu.kernel", "nvvm.kernel"]
+        .iter()
+        .any(|name| function.has_attr(name))
 }
 
 /// How often the block of `op` runs.

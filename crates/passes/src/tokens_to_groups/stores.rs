@@ -81,6 +81,9 @@ impl<'c> Stores<'c> {
 
     /// Puts the issued forms in the place of the stores. Returns how many barriers that takes.
     pub fn issue(&self, function: Op<'c>) -> u64 {
+        if self.ops.is_empty() {
+            return 0;
+        }
         let mut issuer = Issuer::new(function);
         for &op in &self.ops {
             issuer.issue(op);

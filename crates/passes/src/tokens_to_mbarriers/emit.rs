@@ -8,6 +8,7 @@
 
 use super::War;
 use crate::analysis::tree::Read;
+use crate::block_wide;
 use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::IntegerAttribute;
@@ -517,10 +518,7 @@ impl<'c> Emitter<'_, 'c> {
     /// that, if threads meet at an mbarrier.
     fn guard(&mut self, guard: Guard, of: (bool, usize), before: Op<'c>) -> Option<Value<'c>> {
         if guard.fence {
-            OpBuilder::new("nvvm.fence.proxy", before.location())
-                .attr("kind", self.types.attribute("#nvvm.proxy_kind<async.shared>"))
-                .attr("space", self.types.attribute("#nvvm.shared_space<cta>"))
-                .before(before);
+            block_wide::fence(self.types.context, before.location()).before(before);
         }
         if !guard.barrier {
             return None;

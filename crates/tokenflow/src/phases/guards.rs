@@ -64,14 +64,14 @@ pub(super) struct Phases<'t> {
 pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
     let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
     work.needed = Some(vec![1; phases.rings.depth.len()]);
-    work.block(0, State::default());
+    work.block(0, State::at_start(tree));
     work.needed.unwrap_or_default()
 }
 
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
 pub(super) fn guards(tree: &Tree, phases: Option<Phases>, stores: usize, fence_reads: bool) -> Guards {
     let mut work = Guarding::new(tree, phases, stores, fence_reads);
-    work.block(0, State::default());
+    work.block(0, State::at_start(tree));
     work.out
 }
 
@@ -102,6 +102,14 @@ const COPIED: u64 = 16;
 struct State(BTreeMap<Item, u64>);
 
 impl State {
+    fn at_start(tree: &Tree) -> Self {
+        let mut state = Self::default();
+        if tree.called {
+            state.add(Item::Any, READ | WRITTEN | UNFENCED);
+        }
+        state
+    }
+
     fn add(&mut self, item: Item, dirt: u64) {
         let entry = self.0.entry(item).or_default();
         *entry = match item {

@@ -29,6 +29,8 @@ pub struct Tree {
     pub awaits: usize,
     /// How many buffers are told apart; accesses name them by number.
     pub buffers: usize,
+    /// True if threads may have accessed any of them before: the function is called by others.
+    pub called: bool,
 }
 
 /// A load that completes on an mbarrier.
