@@ -30,6 +30,9 @@ gpu.module @tma_reduction {
     %c64 = arith.constant 64 : index
     %zero = arith.constant 0.0 : f32
 
+    // The host has copied the tensor map to where the kernel's pointer points: each block fences it before the first use.
+    nvgpu.tma.fence.descriptor %x : !Tile
+
     %rows = memref.dim %y, %c0 : !Matrix
     %columns = memref.dim %y, %c1 : !Matrix
     %block = gpu.block_id x
