@@ -82,9 +82,17 @@ def with_every_wait_0(ptx):
 
 
 def with_every_await_at_once(source):
-    """Awaits each asynchronous operation of `source` right behind it; a store, until its buffer has been read."""
-    start = r"^( *)(%\w+)(?:, %\w+)? = gpux\.(?:tma_load|tma_store|copy) async .*$"
-    return re.sub(start, r"\g<0>\n\1async.await \2", source, flags=re.M)
+    """Awaits the asynchronous operations of `source` right behind them, those of lines in a row together.
+
+    A store is awaited until its buffer has been read.
+    """
+    line = r"^( *)(%\w+)(?:, %\w+)? = gpux\.(?:tma_load|tma_store|copy) async .*\n"
+
+    def awaited(match):
+        tokens = [token for _, token in re.findall(line, match.group(), re.M)]
+        return f"{match.group()}{match.group(1)}async.await {', '.join(tokens)}\n"
+
+    return re.sub(f"(?:{line})+", awaited, source, flags=re.M)
 
 
 def is_for_sm90(ptx):
@@ -93,8 +101,8 @@ def is_for_sm90(ptx):
 
 def summary(ptx):
     """How a kernel waits."""
-    mbarriers = re.search(r"__mbarrier\[(\d+)\]", ptx)
-    parts = [f"{int(mbarriers.group(1)) // 8} mbarriers"] if mbarriers else []
+    bytes_of_mbarriers = sum(map(int, re.findall(r"\.b8 __mbarrier\w*\[(\d+)\]", ptx)))
+    parts = [f"{bytes_of_mbarriers // 8} mbarriers"] if bytes_of_mbarriers else []
     if counts := waits(ptx):
         parts.append("waits " + ", ".join(map(str, counts)))
     return ", ".join(parts)
