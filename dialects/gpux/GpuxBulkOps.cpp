@@ -9,6 +9,9 @@
 #include "gpux/Gpux.h"
 #include "gpux/Memory.h"
 
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
 using namespace mlir;
 using namespace async_opt::gpux;
 
@@ -34,8 +37,15 @@ static int64_t getElementBytes(MemRefType type) {
   return type.getElementTypeBitWidth() / 8;
 }
 
+/// The bytes of a memref of static shape, but no more than fit.
 static int64_t getBytes(MemRefType type) {
-  return type.getNumElements() * getElementBytes(type);
+  int64_t bytes = getElementBytes(type);
+  for (int64_t size : type.getShape())
+    bytes = llvm::SaturatingMultiply<uint64_t>(bytes, size) >
+                    static_cast<uint64_t>(std::numeric_limits<int64_t>::max())
+                ? std::numeric_limits<int64_t>::max()
+                : bytes * size;
+  return bytes;
 }
 
 /// Verifies that `memref` has a static shape without gaps, of elements of whole
@@ -102,8 +112,10 @@ template <typename LoadT> static LogicalResult verifyLoadForm(LoadT op) {
   if (!isAsync && !op.getBarriers())
     return op.emitOpError("has no completion: use the async form, which has a "
                           "token, or name the mbarrier, as in '%ring[%slot]'");
-  if (static_cast<bool>(op.getBarriers()) != static_cast<bool>(op.getSlot()))
+  if (op.getBarriers() && !op.getSlot())
     return op.emitOpError("needs the mbarrier's slot, as in '%ring[%slot]'");
+  if (op.getSlot() && !op.getBarriers())
+    return op.emitOpError("has a slot, but no mbarriers that it is one of");
   if (!isAsync && !op.getDependencies().empty())
     return op.emitOpError("has dependencies but no token: use the async form, "
                           "or wait before the load");
@@ -243,12 +255,19 @@ static LogicalResult verifyTile(Operation *op, StringRef side,
   return verifyStart(op, side, memref, kTileAlignment);
 }
 
-static LogicalResult verifyPhaseBytes(Operation *op, int64_t bytes) {
-  if (bytes > kMaxPhaseBytes)
+/// Verifies that so much fits in a phase of an mbarrier; what a store reads has
+/// to fit in workgroup memory, which is less.
+static LogicalResult verifyTransferBytes(Operation *op, int64_t bytes,
+                                         bool isLoad) {
+  if (bytes <= kMaxPhaseBytes)
+    return success();
+  if (isLoad)
     return op->emitOpError("transfers ")
            << bytes << " bytes, but an mbarrier counts at most "
            << kMaxPhaseBytes;
-  return success();
+  return op->emitOpError("transfers ")
+         << bytes << " bytes, but workgroup memory has less than "
+         << kMaxPhaseBytes;
 }
 
 void TmaLoadOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
@@ -266,7 +285,7 @@ LogicalResult TmaLoadOp::verify() {
       failed(verifyTile(*this, "destination", getTensor().getType(), getDst(),
                         getIndices().size())))
     return failure();
-  return verifyPhaseBytes(*this, getTransferBytes());
+  return verifyTransferBytes(*this, getTransferBytes(), /*isLoad=*/true);
 }
 
 void TmaStoreOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
@@ -310,17 +329,17 @@ static LogicalResult verifyBulk(Operation *op, TypedValue<MemRefType> src,
     return op->emitOpError("source has elements of type ")
            << src.getType().getElementType() << ", the destination of type "
            << dst.getType().getElementType() << ": a copy does not convert";
-  if (src.getType().getNumElements() != dst.getType().getNumElements())
-    return op->emitOpError("source has ")
-           << src.getType().getNumElements() << " elements, the destination "
-           << dst.getType().getNumElements();
   int64_t bytes = getBytes(dst.getType());
+  if (failed(verifyTransferBytes(op, bytes, isLoad)))
+    return failure();
+  // The same elements, so the same number of them.
+  if (getBytes(src.getType()) != bytes)
+    return op->emitOpError("source has ")
+           << getBytes(src.getType()) << " bytes, the destination " << bytes;
   if (bytes == 0 || bytes % kBulkAlignment != 0)
     return op->emitOpError("copies ")
            << bytes << " bytes, but the hardware copies a multiple of "
            << kBulkAlignment;
-  if (failed(verifyPhaseBytes(op, bytes)))
-    return failure();
   for (auto [side, value] : llvm::zip_equal(sides, values))
     if (failed(verifyStart(op, side, value, kBulkAlignment)))
       return failure();

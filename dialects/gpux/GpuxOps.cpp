@@ -45,7 +45,7 @@ static ParseResult parseAsyncClause(
     return failure();
   if (!tokenType && parser.getCurrentLocation() != loc)
     return parser.emitError(loc, "dependencies need the 'async' keyword before "
-                                 "them: the counted form has no tokens");
+                                 "them: without it there are no tokens");
   return success();
 }
 

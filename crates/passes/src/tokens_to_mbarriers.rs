@@ -15,7 +15,9 @@
 //! What to do is decided in `tokenflow::phases`, on plain data; this file and its modules only write it down.
 
 mod emit;
+mod ends;
 mod explain;
+mod mbarriers;
 mod normalize;
 mod thread;
 

@@ -1,7 +1,7 @@
 // RUN: async-opt %s --split-input-file --verify-diagnostics
 
 func.func @dependencies_without_async(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index, %t: !async.token) {
-  // expected-error @+1 {{dependencies need the 'async' keyword before them: the counted form has no tokens}}
+  // expected-error @+1 {{dependencies need the 'async' keyword before them: without it there are no tokens}}
   gpux.copy [%t] %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, 3>
   return
 }

@@ -5,6 +5,7 @@
 //! of tokens follow the tokens, which are taken away in the end.
 
 use super::emit::Emitter;
+use super::mbarriers::Number;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::pass::PassError;
@@ -66,14 +67,14 @@ impl<'c> Emitter<'_, 'c> {
                 ),
             ));
         };
-        let before = (self.counters.clone(), self.reached_counter);
+        let before = self.state(&lanes);
         let firsts: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
         let types = vec![self.types.i32; lanes.len()];
         let results = op.num_results();
         let op = append(op, if kind == Kind::Loop { &firsts } else { &[] }, &types);
         self.read.regions[region] = op;
         for (place, &block) in blocks.iter().enumerate() {
-            (self.counters, self.reached_counter) = before.clone();
+            self.restore(&lanes, &before);
             if kind == Kind::Loop {
                 let location = op.location();
                 let args: Vec<Value> = lanes
@@ -88,11 +89,31 @@ impl<'c> Emitter<'_, 'c> {
             self.hand_on(region, place, &lanes);
         }
         self.missing_else(op, region, &lanes, &before);
-        (self.counters, self.reached_counter) = before;
         for (i, lane) in lanes.iter().enumerate() {
             self.set(lane, None, op.result(results + i));
         }
         Ok(())
+    }
+
+    /// The counters among lanes, as they are now.
+    fn state(&self, lanes: &[Lane]) -> Vec<Option<Value<'c>>> {
+        let counter = |lane: &Lane| match lane {
+            Lane::Counter(ring) => self.counters[*ring],
+            Lane::Reached => self.reached_counter,
+            Lane::Token { .. } => None,
+        };
+        lanes.iter().map(counter).collect()
+    }
+
+    /// Sets the counters among lanes to what they were.
+    fn restore(&mut self, lanes: &[Lane], before: &[Option<Value<'c>>]) {
+        for (lane, &before) in lanes.iter().zip(before) {
+            match lane {
+                Lane::Counter(ring) => self.counters[*ring] = before,
+                Lane::Reached => self.reached_counter = before,
+                Lane::Token { .. } => {}
+            }
+        }
     }
 
     /// What goes through a region.
@@ -204,7 +225,10 @@ impl<'c> Emitter<'_, 'c> {
     /// The number that stands for a phase of a carried ring.
     fn number_of(&self, phase: Phase) -> Option<Value<'c>> {
         match phase {
-            Phase::Bundle(bundle) => self.opened[bundle]?.number,
+            Phase::Bundle(bundle) => match self.opened[bundle].as_ref()?.number {
+                Number::Counted(number) => Some(number),
+                Number::Known(_) => None,
+            },
             Phase::Var(var) => self.values[var],
         }
     }
@@ -224,17 +248,11 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// Writes the `else` of a branch that has results by now.
-    fn missing_else(
-        &mut self,
-        op: Op<'c>,
-        region: usize,
-        lanes: &[Lane],
-        before: &(Vec<Option<Value<'c>>>, Option<Value<'c>>),
-    ) {
+    fn missing_else(&mut self, op: Op<'c>, region: usize, lanes: &[Lane], before: &[Option<Value<'c>>]) {
         if !matches!(op.name(), "scf.if" | "affine.if") || op.region(1).first().is_some() {
             return;
         }
-        (self.counters, self.reached_counter) = before.clone();
+        self.restore(lanes, before);
         let values: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
         let block = Block::new(&[]);
         op.region(1).append(block);

@@ -63,9 +63,14 @@ pub(super) struct Phases<'t> {
 /// does that.
 pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
     let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
-    work.needed = Some(vec![1; phases.rings.depth.len()]);
+    work.needed = Some(vec![1; phases.bundles.bundles.len()]);
     work.block(0, State::at_start(tree));
-    work.needed.unwrap_or_default()
+    let mut depths = vec![1; phases.rings.depth.len()];
+    for (bundle, needed) in work.needed.into_iter().flatten().enumerate() {
+        let depth: &mut u64 = &mut depths[phases.rings.bundle[bundle]];
+        *depth = needed.max(*depth);
+    }
+    depths
 }
 
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
@@ -164,7 +169,8 @@ struct Guarding<'t> {
     loops: usize,
     /// All that a region may leave dirty.
     touched: Vec<Option<State>>,
-    /// The depths that rings need, if that is what is asked for: slots are not guarded then.
+    /// The depths that the rings of bundles need where their phases are opened, if that is what is asked for: slots are not
+    /// guarded then. What the last round over a loop says counts.
     needed: Option<Vec<u64>>,
     out: Guards,
 }
@@ -267,11 +273,12 @@ impl<'t> Guarding<'t> {
             guard.barrier |= needs.barrier;
         }
         self.out.phases[bundle] = pass(guard, state);
-        if let Some(waited) = state.0.get_mut(&item) {
+        let waited = state.0.get_mut(&item).map_or(1, |waited| {
             *waited = (*waited + 1).min(NO_DEPTH);
-            if let Some(needed) = &mut self.needed {
-                needed[ring] = needed[ring].max(*waited);
-            }
+            *waited
+        });
+        if let Some(needed) = &mut self.needed {
+            needed[bundle] = waited;
         }
     }
 

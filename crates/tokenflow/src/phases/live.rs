@@ -16,6 +16,8 @@ struct Positions {
     block: Vec<(usize, usize)>,
     /// The positions of each block's steps: the first, and the last that is inside.
     steps: Vec<Vec<(usize, usize)>>,
+    /// The positions of each block's barriers.
+    barriers: Vec<Vec<usize>>,
     next: usize,
 }
 
@@ -24,6 +26,7 @@ impl Positions {
         let mut positions = Self {
             block: vec![(0, 0); tree.blocks.len()],
             steps: vec![Vec::new(); tree.blocks.len()],
+            barriers: vec![Vec::new(); tree.blocks.len()],
             next: 0,
         };
         positions.number(tree, 0);
@@ -44,6 +47,9 @@ impl Positions {
                 });
             }
             self.steps[block].push((first, self.next - 1));
+            if matches!(step, Step::Barrier) {
+                self.barriers[block].push(first);
+            }
         }
         self.block[block] = (start, self.next.max(start + 1) - 1);
     }
@@ -74,7 +80,7 @@ pub(super) fn share(
         bundle_of[ring] = bundle_of[ring].min(bundle);
     }
     for (ring, points) in spans.points().into_iter().enumerate() {
-        if let Some((first, last)) = spans.span(ring, &points, sure[ring]) {
+        if let Some((first, last)) = spans.span(&points, sure[ring]) {
             live.push((first, last, ring));
         }
     }
@@ -144,13 +150,9 @@ impl Spans<'_> {
     }
 
     /// The first and last position at which a ring is live.
-    fn span(&self, _ring: usize, points: &[(BlockId, usize)], sure: bool) -> Option<(usize, usize)> {
+    fn span(&self, points: &[(BlockId, usize)], sure: bool) -> Option<(usize, usize)> {
         let first = points.iter().map(|(_, at)| *at).min()?;
         let mut last = points.iter().map(|(_, at)| *at).max()?;
-        if !sure {
-            // It is waited for where everything ends.
-            return Some((self.widened(first, usize::MAX).0, usize::MAX));
-        }
         // The innermost block that has all of it.
         let mut block = points[0].0;
         while !(self.positions.block[block].0 <= first && last <= self.positions.block[block].1) {
@@ -159,15 +161,10 @@ impl Spans<'_> {
         // Up to a barrier behind it, in this block or further out.
         let mut from = first;
         loop {
-            let steps = self.tree.blocks[block]
-                .steps
-                .iter()
-                .zip(&self.positions.steps[block]);
-            let barrier = steps
-                .filter(|(step, (at, _))| matches!(step, Step::Barrier) && *at > last)
-                .map(|(_, (at, _))| *at)
-                .next();
-            if let Some(barrier) = barrier {
+            let barriers = &self.positions.barriers[block];
+            let barrier = barriers.get(barriers.partition_point(|&at| at <= last));
+            // What nobody may wait for is waited for where everything ends.
+            if let Some(&barrier) = barrier.filter(|_| sure) {
                 return Some((from, barrier));
             }
             let Some(region) = self.tree.blocks[block].region else {
@@ -180,17 +177,5 @@ impl Spans<'_> {
             }
             (last, block) = (last.max(span.1), outer);
         }
-    }
-
-    /// A range of positions, widened to the loops at its start.
-    fn widened(&self, first: usize, last: usize) -> (usize, usize) {
-        let mut from = first;
-        for (r, region) in self.tree.regions.iter().enumerate() {
-            let span = self.positions.steps[region.parent][self.places.region[r]];
-            if region.repeats() && span.0 <= first && first <= span.1 {
-                from = from.min(span.0);
-            }
-        }
-        (from, last)
     }
 }

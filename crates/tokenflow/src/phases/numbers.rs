@@ -34,7 +34,14 @@ pub struct Linear {
     pub factors: BTreeMap<Unknown, u64>,
 }
 
+/// The most terms of a number: with more, counting costs less.
+const TERMS: usize = 4;
+
 impl Linear {
+    fn is_short(&self) -> bool {
+        self.factors.len() <= TERMS
+    }
+
     fn plus(&self, constant: u64) -> Self {
         Self {
             constant: self.constant + constant,
@@ -232,10 +239,11 @@ impl Numberer<'_> {
             }
         }
         for (&ring, &step) in &steps {
-            self.now[ring] = before[&ring]
+            let behind = before[&ring]
                 .as_ref()
                 .zip(step)
                 .map(|(start, step)| trips(start, step));
+            self.now[ring] = behind.filter(Linear::is_short);
         }
     }
 

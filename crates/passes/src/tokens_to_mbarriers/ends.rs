@@ -1,0 +1,132 @@
+//! What comes before all loads and behind them: mbarriers are initialised once, and invalidated.
+
+use super::War;
+use super::emit::Emitter;
+use super::mbarriers::{Mbarriers, Number};
+use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
+use tokenflow::phases::RingId;
+
+impl<'c> Emitter<'_, 'c> {
+    /// Makes and initialises the rings before `before`: by one thread, with a fence, so that all threads and the
+    /// asynchronous proxy find them initialised behind the barrier.
+    pub(super) fn initialise(&mut self, before: Op<'c>) {
+        let one = self.index(1);
+        for ring in &self.plan.rings {
+            let ring = self.create(ring.depth, before);
+            self.rings.push(ring);
+            self.initialise_ring(ring, one, before);
+        }
+        if self.war == War::Mbarrier && !self.plan.syncs.is_empty() {
+            // As many as the deepest ring has, so that threads may be as far ahead of one another as loads are.
+            let depth = self.plan.rings.iter().map(|ring| ring.depth).max().unwrap_or(1);
+            let ring = self.create(depth, before);
+            let threads = self.threads(before);
+            self.initialise_ring(ring, threads, before);
+            self.reached = Some(ring);
+            if self.plan.syncs_carried {
+                self.reached_counter = Some(self.small(0));
+            }
+        }
+        for (ring, of) in self.plan.rings.iter().enumerate() {
+            if of.carried {
+                self.counters[ring] = Some(self.small(0));
+            }
+        }
+        self.op("nvvm.fence.mbarrier.init", &[], &[], before);
+        self.op("gpu.barrier", &[], &[], before);
+    }
+
+    fn initialise_ring(&mut self, ring: Mbarriers<'c>, arrivals: Value<'c>, before: Op<'c>) {
+        let leader = self.leader();
+        for slot in 0..ring.depth {
+            let slot = self.index(slot);
+            let operands = [ring.group, arrivals, slot, leader];
+            self.op("nvgpu.mbarrier.init", &operands, &[], before);
+        }
+    }
+
+    /// How many threads the block has.
+    fn threads(&mut self, before: Op<'c>) -> Value<'c> {
+        let function = before.ancestors().find(|op| op.is_function());
+        if let Some(threads) = function.and_then(known_threads) {
+            return self.index(threads);
+        }
+        let mut product = None;
+        for dimension in ["x", "y", "z"] {
+            let size = OpBuilder::new("gpu.block_dim", before.location())
+                .results(&[self.types.index])
+                .attr(
+                    "dimension",
+                    self.types.attribute(&format!("#gpu<dim {dimension}>")),
+                )
+                .before(before)
+                .result(0);
+            product = Some(product.map_or(size, |product| {
+                self.value("arith.muli", &[product, size], self.types.index, before)
+            }));
+        }
+        product.unwrap_or_else(|| self.index(1))
+    }
+
+    /// Waits for what nobody may have waited for, and invalidates the rings, before `before`. One thread waits: the barrier
+    /// behind it is for all.
+    pub(super) fn finish(&mut self, before: Op<'c>) {
+        for ring in 0..self.plan.rings.len() {
+            if !self.plan.rings[ring].sure {
+                self.drain(ring, before);
+            }
+        }
+        self.op("gpu.barrier", &[], &[], before);
+        let address = self.types.i32;
+        let pointer = self.types.parse("!llvm.ptr<3>");
+        let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.reached).collect();
+        let inside = self.as_leader(before);
+        for ring in rings {
+            for slot in 0..ring.depth {
+                let slot = self.index(slot);
+                let address = self.value("nvgpu.mbarrier.get", &[ring.group, slot], address, inside);
+                let pointer = self.value("llvm.inttoptr", &[address], pointer, inside);
+                self.op("nvvm.mbarrier.inval", &[pointer], &[], inside);
+            }
+        }
+    }
+
+    /// Has the issuing thread wait for the last phase of each slot of a ring.
+    fn drain(&mut self, ring: RingId, before: Op<'c>) {
+        let mbarriers = self.rings[ring];
+        let mut numbers: Vec<Number> = Vec::new();
+        if let Some(end) = self.plan.rings[ring].end.clone() {
+            for later in 0..mbarriers.depth {
+                let mut number = end.clone();
+                number.constant += later;
+                // Slots that were never armed have no last phase.
+                if !number.factors.is_empty() || number.constant >= mbarriers.depth {
+                    numbers.push(Number::Known(number));
+                }
+            }
+        } else if let Some(mut number) = self.counters[ring] {
+            for _ in 0..mbarriers.depth {
+                numbers.push(Number::Counted(number));
+                number = self.next(mbarriers, number, before);
+            }
+        }
+        for number in numbers {
+            let slot = self.slot(mbarriers, &number, before);
+            let parity = self.parity(mbarriers, &number, true, before);
+            let inside = self.as_leader(before);
+            self.wait(mbarriers, slot, parity, inside);
+        }
+    }
+}
+
+/// `known_block_size` of a function, as a number of threads.
+fn known_threads(function: Op<'_>) -> Option<u64> {
+    let sizes = function
+        .attr("known_block_size")
+        .or_else(|| function.attr("gpu.known_block_size"))?;
+    let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
+    (0..sizes.len())
+        .map(|i| sizes.element(i).ok().and_then(|size| u64::try_from(size).ok()))
+        .product()
+}
