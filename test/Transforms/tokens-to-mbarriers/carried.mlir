@@ -3,11 +3,11 @@
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
 // RUN: async-opt %s --gpux-tokens-to-mbarriers -o %t
-// RUN: async-sim %t --kernel=while --arg 0=16x64 --arg 1=16x64 --arg 2=9 | FileCheck %s --check-prefix=WHILE
-// RUN: async-sim %t --kernel=while --arg 0=16x64 --arg 1=16x64 --arg 2=0 | FileCheck %s --check-prefix=WHILE
-// RUN: async-sim %t --kernel=persistent --arg 0=16x64 --arg 1=16x64 --arg 2=3 --arg 3=5 | FileCheck %s --check-prefix=PERSISTENT
-// RUN: async-sim %t --kernel=loop_under_condition --arg 0=16x64 --arg 1=16x64 --arg 2=5 --arg 3=1 | FileCheck %s --check-prefix=UNDER
-// RUN: async-sim %t --kernel=loop_under_condition --arg 0=16x64 --arg 1=16x64 --arg 2=5 --arg 3=0 | FileCheck %s --check-prefix=UNDER
+// RUN: async-sim %t --kernel=while --arg 0=16x64:random --arg 1=16x64:random --arg 2=9 | FileCheck %s --check-prefix=WHILE
+// RUN: async-sim %t --kernel=while --arg 0=16x64:random --arg 1=16x64:random --arg 2=0 | FileCheck %s --check-prefix=WHILE
+// RUN: async-sim %t --kernel=persistent --arg 0=16x64:random --arg 1=16x64:random --arg 2=3 --arg 3=5 | FileCheck %s --check-prefix=PERSISTENT
+// RUN: async-sim %t --kernel=loop_under_condition --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --arg 3=1 | FileCheck %s --check-prefix=UNDER
+// RUN: async-sim %t --kernel=loop_under_condition --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --arg 3=0 | FileCheck %s --check-prefix=UNDER
 
 !global = memref<?x64xf32>
 !line = memref<64xf32, strided<[1], offset: ?>>

@@ -5,10 +5,10 @@
 // RUN: async-opt %s --gpux-tokens-to-mbarriers -o %t
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=7 --print | FileCheck %s --check-prefix=TWO
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=0 | FileCheck %s --check-prefix=NONE
-// RUN: async-sim %t --kernel=three --arg 0=16x64 --arg 1=16x64 --arg 2=9 | FileCheck %s --check-prefix=THREE
-// RUN: async-sim %t --kernel=bounds --arg 0=32x64 --arg 1=32x64 --arg 2=3 --arg 3=20 --arg 4=4 | FileCheck %s --check-prefix=BOUNDS
-// RUN: async-sim %t --kernel=epilogue --arg 0=16x64 --arg 1=16x64 --arg 2=5 --schedule=random --runs=3 | FileCheck %s --check-prefix=EPILOGUE
-// RUN: async-sim %t --kernel=epilogue --arg 0=16x64 --arg 1=16x64 --arg 2=0 | FileCheck %s --check-prefix=EPILOGUE
+// RUN: async-sim %t --kernel=three --arg 0=16x64:random --arg 1=16x64:random --arg 2=9 | FileCheck %s --check-prefix=THREE
+// RUN: async-sim %t --kernel=bounds --arg 0=32x64:random --arg 1=32x64:random --arg 2=3 --arg 3=20 --arg 4=4 | FileCheck %s --check-prefix=BOUNDS
+// RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --schedule=random --runs=3 | FileCheck %s --check-prefix=EPILOGUE
+// RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=0 | FileCheck %s --check-prefix=EPILOGUE
 
 !global = memref<?x64xf32>
 !line = memref<64xf32, strided<[1], offset: ?>>
