@@ -647,7 +647,7 @@ func.func @line_of_other_elements(%src: memref<64xf32>, %dst: memref<64xi32, 3>)
 // -----
 
 func.func @line_of_other_size(%src: memref<64xf32>, %dst: memref<4x8xf32, 3>) {
-  // expected-error @+1 {{'gpux.bulk_load' op source has 64 elements, the destination 32}}
+  // expected-error @+1 {{'gpux.bulk_load' op source has 256 bytes, the destination 128}}
   %t = gpux.bulk_load async %src, %dst : memref<64xf32> to memref<4x8xf32, 3>
   return
 }
@@ -754,7 +754,7 @@ func.func @stored_line_of_other_elements(%src: memref<64xf32, 3>, %dst: memref<6
 // -----
 
 func.func @stored_line_of_other_size(%src: memref<64xf32, 3>, %dst: memref<65xf32>) {
-  // expected-error @+1 {{'gpux.bulk_store' op source has 64 elements, the destination 65}}
+  // expected-error @+1 {{'gpux.bulk_store' op source has 256 bytes, the destination 260}}
   %read, %done = gpux.bulk_store async %src, %dst : memref<64xf32, 3> to memref<65xf32>
   return
 }
