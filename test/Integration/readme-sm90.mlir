@@ -7,7 +7,7 @@
 // RUN: async-sim %s --kernel=sum --arg 0=96x128:ramp --arg 1=128:zero --arg 2=6 --print | FileCheck %s --check-prefix=SUM
 // RUN: async-opt %s --gpux-tokens-to-mbarriers | async-sim --kernel=sum --arg 0=96x128:ramp --arg 1=128:zero --arg 2=6 --print | FileCheck %s --check-prefix=SUM
 
-// CHECK: num_barriers = 3
+// CHECK: num_barriers = 2
 // CHECK-COUNT-2: gpux.tma_load
 // CHECK: scf.for
 // CHECK: nvgpu.mbarrier.try_wait.parity
@@ -16,7 +16,7 @@
 // CHECK-NEXT: gpux.tma_load
 // CHECK-NOT: async.await
 
-// PTX: .shared .align 8 .b8 __mbarrier[24];
+// PTX: .shared .align 8 .b8 __mbarrier[16];
 // PTX: .shared .align 128 .b8 __wg_sum_0[24576];
 
 // A ramp begins anew after 128: column j holds j, in 96 rows.
