@@ -10,6 +10,10 @@
 // RUN: async-sim %t.reduction.mlir --schedule=random --runs=3 --grid=3,2 --arg 0=100x132:random --arg 1=100x132:zero --arg 2=2x132:zero --out 1=%t.y2.npy --out 2=%t.sums2.npy | FileCheck %s
 // RUN: cmp %t.y.npy %t.y2.npy
 // RUN: cmp %t.sums.npy %t.sums2.npy
+// RUN: async-opt %S/../../examples/tma_reduction.mlir --gpux-tokens-to-mbarriers=war=mbarrier --gpux-tokens-to-groups -o %t.reduction.mbarrier.mlir
+// RUN: async-sim %t.reduction.mbarrier.mlir --schedule=random --runs=3 --grid=3,2 --arg 0=100x132:random --arg 1=100x132:zero --arg 2=2x132:zero --out 1=%t.y3.npy --out 2=%t.sums3.npy | FileCheck %s
+// RUN: cmp %t.y.npy %t.y3.npy
+// RUN: cmp %t.sums.npy %t.sums3.npy
 // A band that has no tile at all, and a tensor smaller than one tile.
 // RUN: async-sim %t.reduction.mlir --grid=1,3 --arg 0=2x4:ramp --arg 1=2x4:zero --arg 2=3x4:zero --print | FileCheck %s --check-prefix=SMALL
 //
@@ -31,6 +35,9 @@
 // RUN: async-sim %t.gemm.mlir --refines=%S/../../examples/gemm_sm90.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 | FileCheck %s
 // RUN: async-sim %t.gemm.mlir --schedule=random --runs=3 --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c2.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c2.npy
+// RUN: async-opt %S/../../examples/gemm_sm90.mlir --gpux-tokens-to-mbarriers=war=mbarrier --gpux-tokens-to-groups -o %t.gemm.mbarrier.mlir
+// RUN: async-sim %t.gemm.mbarrier.mlir --schedule=random --runs=3 --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c3.npy | FileCheck %s
+// RUN: cmp %t.c.npy %t.c3.npy
 
 // CHECK-NOT: {{error|warning|note}}
 // CHECK: {{copy_and_sum|multiply_add|gemm_f16_sm90}}: clean
