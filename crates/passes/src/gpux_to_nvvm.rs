@@ -25,6 +25,8 @@ use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
+pub(crate) use buffers::DYNAMIC_ALIGNMENT;
+
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;

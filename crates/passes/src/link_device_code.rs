@@ -5,7 +5,8 @@
 //! **Effect.**
 //!
 //! - Dynamic shared memory is an external symbol, `.extern .shared` in PTX. Upstream makes it an internal one of size
-//!   zero, which `ptxas` lays out as one byte among the others: static buffers would lie on top of it.
+//!   zero, which `ptxas` lays out as one byte among the others: static buffers would lie on top of it. It is aligned to
+//!   what `gpux.dynamic_alignment` of the module says, if that is more than upstream's 16 bytes.
 //! - Every buffer says its alignment. Of one that does not, LLVM assumes 16 where it merges loads, but writes the
 //!   alignment of the element type into the PTX.
 //! - Calls of CUDA's device library that are a single instruction (`fma`, `sqrt`, …) are that instruction, and need no
@@ -14,6 +15,7 @@
 //! **Refusals.** With `libdevice=false`, any other call of that library, which nothing would resolve: `ptxas` would find
 //! out, without saying where in the program it comes from.
 
+use crate::gpux_to_nvvm::DYNAMIC_ALIGNMENT;
 use async_dialects::ir::{Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
@@ -27,7 +29,8 @@ pub struct LinkDeviceCode;
 
 impl Pass for LinkDeviceCode {
     const INFO: PassInfo = PassInfo {
-        description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligns buffers that do not say \
+        description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligned to what \
+                      `gpux.dynamic_alignment` of the module says, aligns buffers that do not say \
                       their alignment to the 16 bytes that LLVM assumes of them, and replaces calls of CUDA's device \
                       library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
                       at the operation that they come from.",
@@ -48,9 +51,14 @@ impl Pass for LinkDeviceCode {
         let external =
             Attribute::parse(module.context(), "#llvm.linkage<external>").expect("`llvm` is loaded");
         let alignment = int_attr(module.context(), 64, ASSUMED_ALIGNMENT);
+        let dynamic = module.int_attr(DYNAMIC_ALIGNMENT);
+        module.remove_attr(DYNAMIC_ALIGNMENT);
         for op in module.nested() {
             if is_dynamic_shared_memory(op) {
                 op.set_attr("linkage", external);
+                if let Some(dynamic) = dynamic.filter(|dynamic| op.int_attr("alignment") < Some(*dynamic)) {
+                    op.set_attr("alignment", int_attr(module.context(), 64, dynamic));
+                }
             }
             if op.is("llvm.mlir.global") && !op.has_attr("alignment") {
                 op.set_attr("alignment", alignment);

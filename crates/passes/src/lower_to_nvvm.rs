@@ -24,7 +24,7 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::string(
                 "features",
                 "",
-                "target features; empty: +ptx80, or what a newer chip needs",
+                "target features; empty: +ptx80, +ptx83 for sm_90, or what a newer chip needs",
             ),
             OptionInfo::int("opt-level", 3, "LLVM's and ptxas's optimization level, 0 to 3"),
             OptionInfo::string(
@@ -52,6 +52,8 @@ impl Pipeline for LowerToNvvm {
         let features = match options.str("features") {
             // LLVM's own choice is the oldest PTX version that has the chip.
             "" if sm > 90 => "",
+            // The fence of tensor maps that the host has copied (nvgpu.tma.fence.descriptor) is of PTX 8.3.
+            "" if sm == 90 => "+ptx83",
             "" => "+ptx80",
             given => given,
         };

@@ -5,6 +5,8 @@
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !shared = memref<64x32xf16, 3>
 
+// Dynamic memory has no symbol yet: the module says it, for --link-device-code.
+// CHECK: gpu.module @kernels attributes {gpux.dynamic_alignment = 128 : i64}
 gpu.module @kernels {
   // CHECK: memref.global "private" @tiles : memref<128x32xf16, 3> {alignment = 128 : i64}
   memref.global "private" @tiles : memref<128x32xf16, 3>
@@ -26,11 +28,19 @@ gpu.module @kernels {
 
   gpu.func @dynamic(%tensor: !tile, %i: index) kernel {
     %c0 = arith.constant 0 : index
-    // expected-note @+1 {{the memory is here}}
     %memory = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
     %tile = memref.view %memory[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64x32xf16, #gpu.address_space<workgroup>>
-    // expected-warning @+1 {{needs memory that is aligned to 128 bytes, and dynamic workgroup memory is aligned to 16 only}}
     gpux.tma_store %tile, %tensor[%i, %i] : memref<64x32xf16, #gpu.address_space<workgroup>>, !tile
     gpu.return
   }
+}
+
+func.func @outside(%tensor: !tile, %i: index) {
+  %c0 = arith.constant 0 : index
+  // expected-note @+1 {{the memory is here}}
+  %memory = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+  %tile = memref.view %memory[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64x32xf16, #gpu.address_space<workgroup>>
+  // expected-warning @+1 {{needs memory that is aligned to 128 bytes, and dynamic workgroup memory outside of a gpu.module is aligned to 16}}
+  gpux.tma_store %tile, %tensor[%i, %i] : memref<64x32xf16, #gpu.address_space<workgroup>>, !tile
+  return
 }

@@ -128,3 +128,16 @@ func.func @after(%src: !shared, %dst: !global) {
   %r1, %d1 = gpux.bulk_store async [%d0] %src, %dst : !shared to !global
   return
 }
+
+// The program's own barrier behind the await tells the others.
+// CHECK-LABEL: func.func @own_barrier
+// CHECK: gpux.wait_group <bulk>, 0 read
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: memref.store
+func.func @own_barrier(%src: !shared, %dst: !global, %v: f32, %i: index) {
+  %read, %done = gpux.bulk_store async %src, %dst : !shared to !global
+  async.await %read
+  gpu.barrier
+  memref.store %v, %src[%i] : !shared
+  return
+}

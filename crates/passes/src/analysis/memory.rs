@@ -72,7 +72,7 @@ impl<'c> Buffers<'c> {
             }
         }
         // Nothing is known of what it accesses: a call, a pointer.
-        if op.name().ends_with(".call") || !any {
+        if op.name().rsplit('.').next() == Some("call") || !any {
             return vec![(Buffer::Any, AccessKind::Write)];
         }
         found

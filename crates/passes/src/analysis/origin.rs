@@ -11,7 +11,7 @@ use tokenflow::Token;
 /// The origins of a function's tokens.
 pub struct Origins {
     /// Two bits for each queue, [`BLOCK_WIDE`] and [`FOREIGN`].
-    origins: Vec<u8>,
+    bits: Vec<u8>,
     /// True for tokens that stay in the IR.
     kept: Vec<bool>,
     /// True for tokens that are bound to what may be pending, or that what may be pending is bound to.
@@ -64,7 +64,7 @@ impl Origins {
         let kept = spread(FOREIGN, &origins, &skeleton.bindings, &skeleton.joins);
         let pending = spread(u8::MAX, &origins, &skeleton.bindings, &skeleton.joins);
         Self {
-            origins,
+            bits: origins,
             kept,
             pending,
         }
@@ -72,7 +72,7 @@ impl Origins {
 
     /// Returns true if `token` can come from an operation of `queue`.
     pub fn may_be(&self, token: Token, queue: HardwareQueue) -> bool {
-        self.origins[token.0 as usize] & bit(queue) != 0
+        self.bits[token.0 as usize] & bit(queue) != 0
     }
 
     /// Returns true if `token` can come from an operation of some queue.
@@ -85,18 +85,18 @@ impl Origins {
 
     /// Returns true if `token` can say that an operation of `queue` has read its sources.
     pub fn may_be_read(&self, token: Token, queue: HardwareQueue) -> bool {
-        self.origins[token.0 as usize] & read_bit(queue) != 0
+        self.bits[token.0 as usize] & read_bit(queue) != 0
     }
 
     /// Returns true if `token` can come from an operation that all threads of the block execute together.
     pub fn may_be_block_wide(&self, token: Token) -> bool {
-        self.origins[token.0 as usize] & BLOCK_WIDE != 0
+        self.bits[token.0 as usize] & BLOCK_WIDE != 0
     }
 
     /// Returns true if `token` can come from something that this function doesn't define or that is no operation of a
     /// queue.
     pub fn may_be_foreign(&self, token: Token) -> bool {
-        self.origins[token.0 as usize] & FOREIGN != 0
+        self.bits[token.0 as usize] & FOREIGN != 0
     }
 
     /// Returns true if `token` stays in the IR.

@@ -173,7 +173,7 @@ impl<'c> Reader<'c> {
                 self.step(b, op, Step::Settle);
             }
             "gpu.barrier" | "nvvm.barrier0" if !op.has_attr("address_spaces") => {
-                self.step(b, op, Step::Barrier)
+                self.step(b, op, Step::Barrier);
             }
             "nvvm.barrier" if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
             "nvvm.fence.proxy" if is_shared_fence(op) => self.step(b, op, Step::Fence),
@@ -196,10 +196,10 @@ impl<'c> Reader<'c> {
 
     /// What a load writes or a store reads of the workgroup's memory.
     fn workgroup_side(&mut self, op: Op<'c>) -> Buffer {
-        let sides = op
+        let side = op
             .operands()
-            .filter(|value| super::memory::is_workgroup(value.ty()));
-        sides.last().map_or(Buffer::Any, |memref| self.buffers.of(memref))
+            .rfind(|value| super::memory::is_workgroup(value.ty()));
+        side.map_or(Buffer::Any, |memref| self.buffers.of(memref))
     }
 
     /// An operation that is no business of phases, or holds others.
@@ -422,8 +422,7 @@ fn is_shared_fence(op: Op<'_>) -> bool {
 pub fn transfer_bytes(op: Op<'_>) -> u64 {
     let side = op
         .operands()
-        .filter(|value| super::memory::is_workgroup(value.ty()))
-        .last();
+        .rfind(|value| super::memory::is_workgroup(value.ty()));
     let Some(shape) = side.and_then(|value| types::memref_shape(value.ty())) else {
         return 0;
     };

@@ -10,7 +10,7 @@
 //! | attribution of a `gpu.func`  | `llvm.align`                           |
 //! | `memref.global`              | `alignment`                            |
 //! | `memref.alloc`, `.alloca`    | `alignment`                            |
-//! | `gpu.dynamic_shared_memory`  | nothing: upstream aligns it to 16 (and a warning where that is not enough) |
+//! | `gpu.dynamic_shared_memory`  | nothing up to 16, as upstream has it; above `gpux.dynamic_alignment` of the `gpu.module`, which `--link-device-code` gives the symbol |
 //! | argument of the function     | nothing: its caller has the buffer     |
 //!
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
@@ -32,6 +32,9 @@ pub(super) const OF_COPIES: i64 = 16;
 pub(super) const OF_TILES: i64 = 128;
 /// What a swizzled tile needs.
 pub(super) const OF_SWIZZLED_TILES: i64 = 1024;
+
+/// The attribute of a `gpu.module` that says what its dynamic memory of the workgroup is aligned to.
+pub const DYNAMIC_ALIGNMENT: &str = "gpux.dynamic_alignment";
 
 /// The buffers of a module, and which of them are aligned already.
 pub(super) struct Buffers<'c> {
@@ -97,14 +100,7 @@ impl<'c> Buffers<'c> {
                     "arith.select" => values.extend([op.operand(1), op.operand(2)]),
                     "memref.get_global" => self.align_global(op),
                     "memref.alloc" | "memref.alloca" => self.align_op(op),
-                    "gpu.dynamic_shared_memory" if alignment > OF_COPIES => {
-                        let message = format!(
-                            "needs memory that is aligned to {alignment} bytes, and dynamic workgroup memory is aligned to \
-                             {OF_COPIES} only, as far as the compiler can say"
-                        );
-                        let warning = Diagnostic::warning(copy, message);
-                        warning.note(op, "the memory is here").emit();
-                    }
+                    "gpu.dynamic_shared_memory" if alignment > OF_COPIES => self.align_dynamic(copy, op),
                     "gpu.dynamic_shared_memory" => {}
                     _ => self.align_all(copy),
                 },
@@ -193,6 +189,24 @@ impl<'c> Buffers<'c> {
         {
             self.align_op(global);
         }
+    }
+
+    /// Aligns dynamic memory of the workgroup, `memory`. It has no symbol yet, so the module remembers.
+    fn align_dynamic(&mut self, copy: Op<'c>, memory: Op<'c>) {
+        let module = memory.ancestors().find(|op| op.is("gpu.module"));
+        if let Some(module) = module {
+            if let Some(alignment) = self.raise(module.attr(DYNAMIC_ALIGNMENT)) {
+                module.set_attr(DYNAMIC_ALIGNMENT, alignment);
+            }
+            return;
+        }
+        let message = format!(
+            "needs memory that is aligned to {} bytes, and dynamic workgroup memory outside of a gpu.module is aligned to \
+             {OF_COPIES}",
+            self.alignment
+        );
+        let warning = Diagnostic::warning(copy, message);
+        warning.note(memory, "the memory is here").emit();
     }
 
     /// Aligns what has an attribute `alignment`.

@@ -69,7 +69,7 @@ pub(super) fn emit<'c>(
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
         emit_waits(&counted, op, &waits);
-        if stores.needs_barrier(w) {
+        if stores.needs_barrier(w) && !barrier_follows(op) {
             barrier(op.location()).before(op);
             counts.barriers += 1;
         }
@@ -78,6 +78,14 @@ pub(super) fn emit<'c>(
     counts.waits += stores.drain(&counted);
     uneven(skeleton, solution);
     counts
+}
+
+/// Returns true if the program has a barrier of its own behind `op`, before anything else happens.
+fn barrier_follows(op: Op<'_>) -> bool {
+    let mut behind = std::iter::successors(op.next(), |op| op.next());
+    behind
+        .find(|op| !op.is_pure())
+        .is_some_and(|op| op.is("gpu.barrier") && !op.has_attr("address_spaces"))
 }
 
 fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue) {

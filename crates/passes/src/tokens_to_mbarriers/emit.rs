@@ -215,29 +215,6 @@ impl<'c> Emitter<'_, 'c> {
         })
     }
 
-    pub(super) fn op(
-        &self,
-        name: &str,
-        operands: &[Value<'c>],
-        results: &[Type<'c>],
-        before: Op<'c>,
-    ) -> Op<'c> {
-        OpBuilder::new(name, before.location())
-            .operands(operands)
-            .results(results)
-            .before(before)
-    }
-
-    pub(super) fn value(
-        &self,
-        name: &str,
-        operands: &[Value<'c>],
-        ty: Type<'c>,
-        before: Op<'c>,
-    ) -> Value<'c> {
-        self.op(name, operands, &[ty], before).result(0)
-    }
-
     pub(super) fn compare(&self, predicate: i64, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
         OpBuilder::new("arith.cmpi", before.location())
             .operands(&[a, b])
@@ -296,17 +273,26 @@ impl<'c> Emitter<'_, 'c> {
         OpBuilder::new("scf.yield", before.location()).at_end(block)
     }
 
-    /// Writes what a guard asks for before `before`, except for what the issuing thread has to wait for: the phase of that,
+    /// Writes what a guard asks for before `before`, with a wait for the last phase of a slot before threads meet; except for what the issuing thread has to wait for: the phase of that,
     /// if threads meet at an mbarrier.
-    fn guard(&mut self, guard: Guard, of: (bool, usize), before: Op<'c>) -> Option<Opened<'c>> {
+    fn guard(
+        &mut self,
+        guard: Guard,
+        of: (bool, usize),
+        last: Option<(Mbarriers<'c>, Opened<'c>)>,
+        before: Op<'c>,
+    ) -> Option<Opened<'c>> {
         if guard.fence {
             block_wide::fence(self.types.context, before.location()).before(before);
+        }
+        if let Some((ring, last)) = last {
+            self.wait_for_last(ring, last.slot, &last.number, before);
         }
         if !guard.barrier {
             return None;
         }
         let Some(reached) = self.reached else {
-            self.op("gpu.barrier", &[], &[], before);
+            write("gpu.barrier", &[], &[], before);
             return None;
         };
         let sync = self.places.syncs.get(&of).map(|&sync| &self.plan.syncs[sync]);
@@ -322,7 +308,7 @@ impl<'c> Emitter<'_, 'c> {
         // Who is ahead of the others must not arrive for them: not on a slot where some have yet to.
         self.wait_for_last(reached, slot, &number, before);
         let token = self.types.parse("!nvgpu.mbarrier.token");
-        self.op("nvgpu.mbarrier.arrive", &[reached.group, slot], &[token], before);
+        write("nvgpu.mbarrier.arrive", &[reached.group, slot], &[token], before);
         Some(Opened { slot, number })
     }
 
@@ -330,7 +316,6 @@ impl<'c> Emitter<'_, 'c> {
     fn open(&mut self, b: usize, before: Op<'c>) {
         let bundle = &self.plan.bundles[b];
         let (of_ring, ring) = (&self.plan.rings[bundle.ring], self.rings[bundle.ring]);
-        let met = self.guard(self.plan.guards.phases[b], (false, b), before);
         let number = match (&bundle.number, self.counters[bundle.ring]) {
             (Some(number), _) => Number::Known(number.clone()),
             (None, Some(counter)) => Number::Counted(counter),
@@ -340,21 +325,16 @@ impl<'c> Emitter<'_, 'c> {
         if let Number::Counted(counter) = number {
             self.counters[bundle.ring] = Some(self.next(ring, counter, before));
         }
+        let opened = Opened { slot, number };
+        self.opened[b] = Some(opened.clone());
+        let last = (!of_ring.sure && !self.plan.is_first(bundle)).then_some((ring, opened));
+        let met = self.guard(self.plan.guards.phases[b], (false, b), last, before);
         let bytes = bundle.bytes.map(|bytes| self.index(bytes));
-        let last = if of_ring.sure || is_first(ring, &number) {
-            None
-        } else {
-            Some(self.parity(ring, &number, true, before))
-        };
-        self.opened[b] = Some(Opened { slot, number });
         let parity = self.parity_of(met.as_ref(), before);
         let inside = self.as_leader(before);
         self.wait_until_reached(met.as_ref(), parity, inside);
-        if let Some(parity) = last {
-            self.wait(ring, slot, parity, inside);
-        }
         if let Some(bytes) = bytes {
-            self.op(
+            write(
                 "nvgpu.mbarrier.arrive.expect_tx",
                 &[ring.group, bytes, slot],
                 &[],
@@ -383,7 +363,7 @@ impl<'c> Emitter<'_, 'c> {
         let group = self.rings[self.plan.bundles[bundle].ring].group;
         let token = self.types.parse("!nvgpu.mbarrier.token");
         let inside = self.as_leader(before);
-        self.op("nvgpu.mbarrier.arrive", &[group, slot], &[token], inside);
+        write("nvgpu.mbarrier.arrive", &[group, slot], &[token], inside);
     }
 
     fn load(&mut self, load: usize, op: Op<'c>) {
@@ -395,7 +375,7 @@ impl<'c> Emitter<'_, 'c> {
             return;
         };
         let group = self.rings[bundles[b].ring].group;
-        let met = self.guard(self.plan.guards.loads[load], (true, load), op);
+        let met = self.guard(self.plan.guards.loads[load], (true, load), None, op);
         let bytes = bundles[b]
             .bytes
             .is_none()
@@ -404,14 +384,14 @@ impl<'c> Emitter<'_, 'c> {
         let inside = self.as_leader(op);
         self.wait_until_reached(met.as_ref(), parity, inside);
         if let Some(bytes) = bytes {
-            let address = self.value("nvgpu.mbarrier.get", &[group, slot], self.types.i32, inside);
-            let pointer = self.value(
+            let address = value("nvgpu.mbarrier.get", &[group, slot], self.types.i32, inside);
+            let pointer = value(
                 "llvm.inttoptr",
                 &[address],
                 self.types.parse("!llvm.ptr<3>"),
                 inside,
             );
-            self.op("nvvm.mbarrier.expect_tx", &[pointer, bytes], &[], inside);
+            write("nvvm.mbarrier.expect_tx", &[pointer, bytes], &[], inside);
         }
         issue(op, group, slot, inside);
     }
@@ -464,6 +444,19 @@ impl<'c> Emitter<'_, 'c> {
     }
 }
 
+/// Writes an operation before `before`.
+pub(super) fn write<'c>(name: &str, operands: &[Value<'c>], results: &[Type<'c>], before: Op<'c>) -> Op<'c> {
+    OpBuilder::new(name, before.location())
+        .operands(operands)
+        .results(results)
+        .before(before)
+}
+
+/// Writes an operation of one result before `before`.
+pub(super) fn value<'c>(name: &str, operands: &[Value<'c>], ty: Type<'c>, before: Op<'c>) -> Value<'c> {
+    write(name, operands, &[ty], before).result(0)
+}
+
 /// Writes the issued form of a load before `before`; the token form stays, for its token.
 fn issue<'c>(load: Op<'c>, group: Value<'c>, slot: Value<'c>, before: Op<'c>) {
     use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
@@ -484,9 +477,4 @@ fn issue<'c>(load: Op<'c>, group: Value<'c>, slot: Value<'c>, before: Op<'c>) {
         )
         .before(before);
     issued.copy_discardable_attrs(load);
-}
-
-/// Returns true if a phase is known to be the first one of its slot.
-fn is_first(ring: Mbarriers, number: &Number) -> bool {
-    matches!(number, Number::Known(number) if number.factors.is_empty() && number.constant < ring.depth)
 }

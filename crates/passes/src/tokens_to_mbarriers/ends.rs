@@ -1,7 +1,7 @@
 //! What comes before all loads and behind them: mbarriers are initialised once, and invalidated.
 
 use super::War;
-use super::emit::Emitter;
+use super::emit::{Emitter, value, write};
 use super::mbarriers::{Mbarriers, Number};
 use async_dialects::ir::{Op, OpBuilder, Value};
 use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
@@ -33,8 +33,8 @@ impl<'c> Emitter<'_, 'c> {
                 self.counters[ring] = Some(self.small(0));
             }
         }
-        self.op("nvvm.fence.mbarrier.init", &[], &[], before);
-        self.op("gpu.barrier", &[], &[], before);
+        write("nvvm.fence.mbarrier.init", &[], &[], before);
+        write("gpu.barrier", &[], &[], before);
     }
 
     fn initialise_ring(&mut self, ring: Mbarriers<'c>, arrivals: Value<'c>, before: Op<'c>) {
@@ -42,7 +42,7 @@ impl<'c> Emitter<'_, 'c> {
         for slot in 0..ring.depth {
             let slot = self.index(slot);
             let operands = [ring.group, arrivals, slot, leader];
-            self.op("nvgpu.mbarrier.init", &operands, &[], before);
+            write("nvgpu.mbarrier.init", &operands, &[], before);
         }
     }
 
@@ -63,7 +63,7 @@ impl<'c> Emitter<'_, 'c> {
                 .before(before)
                 .result(0);
             product = Some(product.map_or(size, |product| {
-                self.value("arith.muli", &[product, size], self.types.index, before)
+                value("arith.muli", &[product, size], self.types.index, before)
             }));
         }
         product.unwrap_or_else(|| self.index(1))
@@ -77,7 +77,7 @@ impl<'c> Emitter<'_, 'c> {
                 self.drain(ring, before);
             }
         }
-        self.op("gpu.barrier", &[], &[], before);
+        write("gpu.barrier", &[], &[], before);
         let address = self.types.i32;
         let pointer = self.types.parse("!llvm.ptr<3>");
         let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.reached).collect();
@@ -85,9 +85,9 @@ impl<'c> Emitter<'_, 'c> {
         for ring in rings {
             for slot in 0..ring.depth {
                 let slot = self.index(slot);
-                let address = self.value("nvgpu.mbarrier.get", &[ring.group, slot], address, inside);
-                let pointer = self.value("llvm.inttoptr", &[address], pointer, inside);
-                self.op("nvvm.mbarrier.inval", &[pointer], &[], inside);
+                let address = value("nvgpu.mbarrier.get", &[ring.group, slot], address, inside);
+                let pointer = value("llvm.inttoptr", &[address], pointer, inside);
+                write("nvvm.mbarrier.inval", &[pointer], &[], inside);
             }
         }
     }

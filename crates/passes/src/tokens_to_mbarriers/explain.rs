@@ -14,7 +14,7 @@ pub(super) fn explain(read: &Read, plan: &Plan) {
         };
         let mut remark = Diagnostic::remark(read.loads[*first].location(), ring_text(r, ring));
         for bundle in bundles() {
-            remark = remark.note(read.loads[bundle.loads[0]].location(), &bundle_text(read, bundle));
+            remark = remark.note(read.loads[bundle.loads[0]].location(), bundle_text(read, bundle));
         }
         remark.emit();
     }

@@ -4,7 +4,7 @@
 //! are expressions of induction variables and trip counts. Others are counted modulo twice the depth, so that slot and
 //! parity take a comparison and nothing overflows.
 
-use super::emit::Emitter;
+use super::emit::{Emitter, value, write};
 use async_dialects::ir::{Op, Value};
 use tokenflow::phases::{Linear, Unknown};
 
@@ -43,7 +43,7 @@ impl<'c> Emitter<'_, 'c> {
             format!(", num_barriers = {depth}")
         };
         let ty = format!("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>{count}>");
-        let group = self.value("nvgpu.mbarrier.create", &[], self.types.parse(&ty), before);
+        let group = value("nvgpu.mbarrier.create", &[], self.types.parse(&ty), before);
         Mbarriers { group, depth }
     }
 
@@ -53,13 +53,13 @@ impl<'c> Emitter<'_, 'c> {
             Number::Known(number) if number.factors.is_empty() => self.index(number.constant % ring.depth),
             Number::Known(number) => {
                 let (number, depth) = (self.number(number, before), self.index(ring.depth));
-                self.value("arith.remui", &[number, depth], self.types.index, before)
+                value("arith.remui", &[number, depth], self.types.index, before)
             }
             Number::Counted(number) => {
                 let (depth, i32) = (self.small(ring.depth), self.types.i32);
                 let odd = self.compare(SGE, *number, depth, before);
-                let less = self.value("arith.subi", &[*number, depth], i32, before);
-                let slot = self.value("arith.select", &[odd, less, *number], i32, before);
+                let less = value("arith.subi", &[*number, depth], i32, before);
+                let slot = value("arith.select", &[odd, less, *number], i32, before);
                 self.as_index(slot, before)
             }
         }
@@ -85,10 +85,10 @@ impl<'c> Emitter<'_, 'c> {
                 let mut round = self.number(number, before);
                 if ring.depth > 1 {
                     let depth = self.index(ring.depth);
-                    round = self.value("arith.divui", &[round, depth], self.types.index, before);
+                    round = value("arith.divui", &[round, depth], self.types.index, before);
                 }
                 let two = self.index(2);
-                self.value("arith.remui", &[round, two], self.types.index, before)
+                value("arith.remui", &[round, two], self.types.index, before)
             }
         };
         let zero = self.index(0);
@@ -98,15 +98,15 @@ impl<'c> Emitter<'_, 'c> {
     /// The count after `number`.
     pub(super) fn next(&mut self, ring: Mbarriers<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         let (zero, one, modulus) = (self.small(0), self.small(1), self.small(2 * ring.depth));
-        let next = self.value("arith.addi", &[number, one], self.types.i32, before);
+        let next = value("arith.addi", &[number, one], self.types.i32, before);
         let around = self.compare(EQ, next, modulus, before);
-        self.value("arith.select", &[around, zero, next], self.types.i32, before)
+        value("arith.select", &[around, zero, next], self.types.i32, before)
     }
 
     pub(super) fn wait(&mut self, ring: Mbarriers<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
         let ticks = self.constant(TICKS, true);
         let operands = [ring.group, parity, ticks, slot];
-        self.op("nvgpu.mbarrier.try_wait.parity", &operands, &[], before);
+        write("nvgpu.mbarrier.try_wait.parity", &operands, &[], before);
     }
 
     /// Waits for the phase before this one on its slot; a slot that was never armed is passed at once.
@@ -128,10 +128,10 @@ impl<'c> Emitter<'_, 'c> {
             let mut term = self.unknown(unknown, before);
             if factor != 1 {
                 let factor = self.index(factor);
-                term = self.value("arith.muli", &[term, factor], self.types.index, before);
+                term = value("arith.muli", &[term, factor], self.types.index, before);
             }
             sum = Some(sum.map_or(term, |sum| {
-                self.value("arith.addi", &[sum, term], self.types.index, before)
+                value("arith.addi", &[sum, term], self.types.index, before)
             }));
         }
         match sum {
@@ -139,7 +139,7 @@ impl<'c> Emitter<'_, 'c> {
             Some(sum) if number.constant == 0 => sum,
             Some(sum) => {
                 let constant = self.index(number.constant);
-                self.value("arith.addi", &[sum, constant], self.types.index, before)
+                value("arith.addi", &[sum, constant], self.types.index, before)
             }
         }
     }
@@ -158,16 +158,16 @@ impl<'c> Emitter<'_, 'c> {
                     return distance;
                 }
                 let step = self.as_index(step, before);
-                self.value("arith.divui", &[distance, step], self.types.index, before)
+                value("arith.divui", &[distance, step], self.types.index, before)
             }
             Unknown::Trips(_) => {
                 let distance = self.distance(upper, lower, before);
-                let none = self.value("arith.maxsi", &[distance, zero], self.types.index, before);
+                let none = value("arith.maxsi", &[distance, zero], self.types.index, before);
                 if step.as_constant_int() == Some(1) {
                     return none;
                 }
                 let step = self.as_index(step, before);
-                self.value("arith.ceildivui", &[none, step], self.types.index, before)
+                value("arith.ceildivui", &[none, step], self.types.index, before)
             }
         }
     }
@@ -178,13 +178,13 @@ impl<'c> Emitter<'_, 'c> {
             return to;
         }
         let from = self.as_index(from, before);
-        self.value("arith.subi", &[to, from], self.types.index, before)
+        value("arith.subi", &[to, from], self.types.index, before)
     }
 
-    pub(super) fn as_index(&self, value: Value<'c>, before: Op<'c>) -> Value<'c> {
-        if value.ty() == self.types.index {
-            return value;
+    pub(super) fn as_index(&self, number: Value<'c>, before: Op<'c>) -> Value<'c> {
+        if number.ty() == self.types.index {
+            return number;
         }
-        self.value("arith.index_cast", &[value], self.types.index, before)
+        value("arith.index_cast", &[number], self.types.index, before)
     }
 }

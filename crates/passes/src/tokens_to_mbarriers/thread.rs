@@ -4,7 +4,7 @@
 //! an operand, has it as an argument of each block, and hands it on at the end of each; a branch only hands it on. Lanes
 //! of tokens follow the tokens, which are taken away in the end.
 
-use super::emit::Emitter;
+use super::emit::{Emitter, value};
 use super::mbarriers::Number;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
@@ -288,7 +288,7 @@ impl<'c> Emitter<'_, 'c> {
             .collect();
         self.values[var] = match values.as_slice() {
             [only] => Some(*only),
-            [if_true, if_false] => Some(self.value(
+            [if_true, if_false] => Some(value(
                 "arith.select",
                 &[op.operand(0), *if_true, *if_false],
                 self.types.i32,

@@ -47,8 +47,8 @@ pub(super) type EdgeId = (RegionId, usize);
 /// Which loads share a phase.
 #[derive(Debug, Default)]
 pub(super) struct Bundles {
-    /// The loads of each.
-    pub bundles: Vec<Vec<LoadId>>,
+    /// The loads of each bundle.
+    pub loads: Vec<Vec<LoadId>>,
     /// The tokens of each variable: they always stand for the same phase.
     pub vars: Vec<Vec<Token>>,
     /// The variable of a token.
@@ -175,7 +175,9 @@ impl Bundler<'_> {
             .filter(|(load, class)| bytes[class] > MAX_PHASE_BYTES && !self.apart[*load])
             .map(|(load, _)| load)
             .collect();
-        too_many.iter().for_each(|&load| self.apart[load] = true);
+        for &load in &too_many {
+            self.apart[load] = true;
+        }
         !too_many.is_empty()
     }
 
@@ -187,11 +189,11 @@ impl Bundler<'_> {
         let mut phases: HashMap<usize, Phase> = HashMap::new();
         for load in 0..self.tree.loads.len() {
             let phase = phases.entry(classes[&Atom::Load(load)]).or_insert_with(|| {
-                out.bundles.push(Vec::new());
-                Phase::Bundle(out.bundles.len() - 1)
+                out.loads.push(Vec::new());
+                Phase::Bundle(out.loads.len() - 1)
             });
             if let Phase::Bundle(bundle) = *phase {
-                out.bundles[bundle].push(load);
+                out.loads[bundle].push(load);
             }
         }
         for &token in &atoms.vars {
@@ -417,11 +419,7 @@ impl Observed {
     }
 
     /// What tells an atom from others of its class.
-    fn signature(
-        &self,
-        classes: &HashMap<Atom, usize>,
-        atom: Atom,
-    ) -> (usize, Vec<(EdgeId, usize)>, Vec<(EdgeId, usize)>) {
+    fn signature(&self, classes: &HashMap<Atom, usize>, atom: Atom) -> Signature {
         /// Stands for an await where others name a region.
         const AWAIT: usize = usize::MAX;
         let observers = self.observers.get(&atom).into_iter().flatten();
@@ -444,6 +442,9 @@ impl Observed {
         (classes[&atom], seen, bound)
     }
 }
+
+/// A class, what observes its atoms, and what edges bind to them.
+type Signature = (usize, Vec<(EdgeId, usize)>, Vec<(EdgeId, usize)>);
 
 /// Numbers the different keys of atoms, in the order in which they are met.
 fn number<K: Hash + Eq>(atoms: &[Atom], key: impl Fn(&Atom) -> K) -> HashMap<Atom, usize> {

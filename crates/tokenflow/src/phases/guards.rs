@@ -63,7 +63,7 @@ pub(super) struct Phases<'t> {
 /// does that.
 pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
     let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
-    work.needed = Some(vec![1; phases.bundles.bundles.len()]);
+    work.needed = Some(vec![1; phases.bundles.loads.len()]);
     work.block(0, State::at_start(tree));
     let mut depths = vec![1; phases.rings.depth.len()];
     for (bundle, needed) in work.needed.into_iter().flatten().enumerate() {
@@ -186,7 +186,7 @@ impl<'t> Guarding<'t> {
             needed: None,
             out: Guards {
                 loads: vec![Guard::default(); tree.loads.len()],
-                phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.bundles.len())],
+                phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.loads.len())],
                 stores: vec![Guard::default(); stores],
             },
         }
@@ -225,13 +225,13 @@ impl<'t> Guarding<'t> {
             }
             Step::Await { id, .. } => self.wait(*id, state),
             Step::Load { load, .. } => {
-                let needs = self.needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
+                let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
                 self.out.loads[*load] = pass(needs, state);
             }
             // Planned together with loads, stores are not guarded yet.
             Step::Store { .. } if self.phases.is_some() => {}
             Step::Store { store, buffer } => {
-                let needs = self.needs(*buffer, WRITTEN, state);
+                let needs = Self::needs(*buffer, WRITTEN, state);
                 self.out.stores[*store] = pass(needs, state);
             }
             Step::Region(region) => *state = deep(|| self.region(*region, std::mem::take(state))),
@@ -240,7 +240,7 @@ impl<'t> Guarding<'t> {
     }
 
     /// What is needed before an operation that minds `accesses` of a buffer.
-    fn needs(&self, buffer: Buffer, accesses: u64, state: &State) -> Guard {
+    fn needs(buffer: Buffer, accesses: u64, state: &State) -> Guard {
         let dirt = state.of(buffer);
         let fence = dirt & UNFENCED != 0;
         Guard {
@@ -267,8 +267,8 @@ impl<'t> Guarding<'t> {
             fence: false,
             barrier: waited >= phases.rings.depth[ring] && self.needed.is_none(),
         };
-        for &load in &phases.bundles.bundles[bundle] {
-            let needs = self.needs(self.tree.loads[load].buffer, READ | WRITTEN, state);
+        for &load in &phases.bundles.loads[bundle] {
+            let needs = Self::needs(self.tree.loads[load].buffer, READ | WRITTEN, state);
             guard.fence |= needs.fence;
             guard.barrier |= needs.barrier;
         }

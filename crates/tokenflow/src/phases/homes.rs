@@ -116,9 +116,12 @@ struct Climber<'t> {
     /// True for tokens that can't leave their block's region.
     stuck: Vec<bool>,
     /// What a flow that has climbed out of a region takes from around it, and the results it comes out as.
-    links: HashMap<RegionId, Vec<(Vec<Token>, Vec<Token>)>>,
+    links: HashMap<RegionId, Vec<Link>>,
     out: Homes,
 }
+
+/// What a flow takes, and the results it comes out as.
+type Link = (Vec<Token>, Vec<Token>);
 
 /// A flow of a region.
 #[derive(Default)]
@@ -143,9 +146,9 @@ impl Climber<'_> {
                     self.fresh[token.0 as usize] = of.iter().all(|of| self.is_fresh_in(*of, b));
                 }
                 Step::Await { tokens, .. } => {
-                    tokens
-                        .iter()
-                        .for_each(|token| self.stuck[token.0 as usize] = true);
+                    for token in tokens {
+                        self.stuck[token.0 as usize] = true;
+                    }
                 }
                 Step::Region(region) => {
                     deep(|| {
@@ -190,7 +193,9 @@ impl Climber<'_> {
                 for &load in &loads {
                     self.out.home[load] = parent;
                 }
-                takes.iter().for_each(|&take| self.add_loads(take, &mut loads));
+                for &take in &takes {
+                    self.add_loads(take, &mut loads);
+                }
                 loads.sort_unstable();
                 loads.dedup();
                 self.fresh[result.0 as usize] = true;
@@ -230,8 +235,9 @@ impl Climber<'_> {
                     }
                     Step::Join { token, of } => {
                         let to = together.own(*token);
-                        of.iter()
-                            .for_each(|&of| self.flow(&mut together, it.blocks.as_slice(), of, to));
+                        for &of in of {
+                            self.flow(&mut together, &it.blocks, of, to);
+                        }
                     }
                     Step::Region(inner) => {
                         self.tree.regions[*inner].results.iter().for_each(|&result| {

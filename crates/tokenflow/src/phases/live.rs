@@ -122,7 +122,7 @@ impl Spans<'_> {
     fn points(&self) -> Vec<Vec<(BlockId, usize)>> {
         let mut points = vec![Vec::new(); self.rings.depth.len()];
         let at = |(block, step): (BlockId, usize)| (block, self.positions.steps[block][step].0);
-        for (bundle, loads) in self.bundles.bundles.iter().enumerate() {
+        for (bundle, loads) in self.bundles.loads.iter().enumerate() {
             let ring = self.rings.bundle[bundle];
             points[ring].extend(loads.iter().map(|&load| at(self.places.load[load])));
             let home = self.homes.home[loads[0]];

@@ -9,7 +9,7 @@
 //!
 //! All numbers of a ring are known, or the ring is **carried**: the running program counts.
 
-use super::bundles::{Bundles, Phase};
+use super::bundles::{Bundles, EdgeId, Phase};
 use super::counts::MANY;
 use super::homes::{By, Homes};
 use super::rings::{RingId, Rings};
@@ -119,7 +119,7 @@ struct Numberer<'t> {
     /// How often each ring has been armed by now.
     now: Vec<Option<Linear>>,
     /// What an edge binds.
-    bound: HashMap<(RegionId, usize), Vec<(usize, Option<Phase>)>>,
+    bound: HashMap<EdgeId, Vec<(usize, Option<Phase>)>>,
     out: Numbers,
 }
 

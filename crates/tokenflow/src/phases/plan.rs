@@ -43,6 +43,17 @@ pub struct Plan {
     pub synced: Vec<bool>,
 }
 
+impl Plan {
+    /// Returns true if the phase of `bundle` is known to be the first one of its slot.
+    #[must_use]
+    pub fn is_first(&self, bundle: &Bundle) -> bool {
+        let number = bundle.number.as_ref();
+        number.is_some_and(|number| {
+            number.factors.is_empty() && number.constant < self.rings[bundle.ring].depth
+        })
+    }
+}
+
 /// Loads that share a phase.
 #[derive(Clone, Debug)]
 pub struct Bundle {
@@ -122,7 +133,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     if !bundles.lost.is_empty() {
         return lost(bundles.lost);
     }
-    let mut joined = Union::new(bundles.bundles.len() + bundles.vars.len());
+    let mut joined = Union::new(bundles.loads.len() + bundles.vars.len());
     let mut rings = rings::rings(tree, &homes, &places, &bundles, &joined);
     if !rings.lost.is_empty() {
         return lost(rings.lost);
@@ -151,7 +162,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     }
     let scope = scope(tree, &homes, &places, &bundles);
     let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
-    let guards = guards::guards(
+    let mut guards = guards::guards(
         tree,
         Some(Phases {
             bundles: &bundles,
@@ -181,7 +192,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         awaits: without_implied(tree, &bundles),
         ..Plan::default()
     };
-    for (b, loads) in bundles.bundles.iter().enumerate() {
+    for (b, loads) in bundles.loads.iter().enumerate() {
         let home = homes.home[loads[0]];
         let steps: Vec<usize> = loads
             .iter()
@@ -197,6 +208,11 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
             ring,
             number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
         });
+    }
+    // All threads wait for the last phase of a slot before it is armed again, and meet: else one that has not could take
+    // the phase before that for the next one, whose parity is the same.
+    for (guard, bundle) in guards.phases.iter_mut().zip(&plan.bundles) {
+        guard.barrier |= !plan.rings[bundle.ring].sure && !plan.is_first(bundle);
     }
     plan.vars = vars(&bundles, &rings, &numbers);
     number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
@@ -269,7 +285,8 @@ fn scope(tree: &Tree, homes: &homes::Homes, places: &Places, bundles: &Bundles) 
         .home
         .iter()
         .copied()
-        .chain(awaits.map(|(id, _)| places.awaits[id].0));
+        .chain(awaits.map(|(id, _)| places.awaits[id].0))
+        .chain(handing(bundles).map(|region| tree.regions[region].parent));
     let mut scope: Option<Vec<BlockId>> = None;
     for block in blocks {
         let mut around: Vec<BlockId> =
@@ -295,6 +312,11 @@ fn scope(tree: &Tree, homes: &homes::Homes, places: &Places, bundles: &Bundles) 
     outside.last().copied().unwrap_or(0)
 }
 
+/// The regions whose edges hand on phases.
+fn handing(bundles: &Bundles) -> impl Iterator<Item = RegionId> + '_ {
+    bundles.bound.iter().flatten().map(|((region, _), _)| *region)
+}
+
 /// The first and last step of `scope` that has to do with loads.
 fn range(tree: &Tree, places: &Places, bundles: &Bundles, scope: BlockId) -> (usize, usize) {
     let awaits = bundles
@@ -307,6 +329,7 @@ fn range(tree: &Tree, places: &Places, bundles: &Bundles, scope: BlockId) -> (us
         .iter()
         .copied()
         .chain(awaits.map(|(id, _)| places.awaits[id]));
+    let all = all.chain(handing(bundles).map(|region| (tree.regions[region].parent, places.region[region])));
     let steps: Vec<usize> = all
         .filter_map(|place| places.step_in(tree, scope, place))
         .collect();
@@ -390,9 +413,9 @@ fn number_syncs(
         let (block, step) = places.load[load];
         opened.entry(block).or_default().push((step, 0, bundles + load));
     }
-    opened
-        .values_mut()
-        .for_each(|opened| opened.sort_unstable_by_key(|&(step, _, of)| (step, of)));
+    for opened in opened.values_mut() {
+        opened.sort_unstable_by_key(|&(step, _, of)| (step, of));
+    }
     let counts = Counts::new(tree, &opened);
     plan.synced = counts.through.iter().map(|rings| !rings.is_empty()).collect();
     let all: Vec<usize> = opened.values().flatten().map(|&(.., of)| of).collect();

@@ -100,7 +100,7 @@ impl Places {
 
 /// Puts phases on rings; `joined` are those that share a ring because they are never live together.
 pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundles, joined: &Union) -> Rings {
-    let n = bundles.bundles.len();
+    let n = bundles.loads.len();
     let mut union = joined.clone();
     for (var, bound) in bundles.bound.iter().enumerate() {
         for (_, phase) in bound {
@@ -119,7 +119,7 @@ pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundl
     let bundle: Vec<RingId> = (0..n).map(|i| ring(i, &mut union)).collect();
     let var: Vec<RingId> = (n..n + bundles.vars.len()).map(|i| ring(i, &mut union)).collect();
     let mut opened: Opened = HashMap::new();
-    for (b, loads) in bundles.bundles.iter().enumerate() {
+    for (b, loads) in bundles.loads.iter().enumerate() {
         let home = homes.home[loads[0]];
         let steps = loads
             .iter()
@@ -127,9 +127,9 @@ pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundl
         let first = steps.min().unwrap_or(0);
         opened.entry(home).or_default().push((first, bundle[b], b));
     }
-    opened
-        .values_mut()
-        .for_each(|opened| opened.sort_unstable_by_key(|&(step, _, bundle)| (step, bundle)));
+    for opened in opened.values_mut() {
+        opened.sort_unstable_by_key(|&(step, _, bundle)| (step, bundle));
+    }
     let counts = Counts::new(tree, &opened);
     let mut rings = Rings {
         depth: vec![1; numbers.len()],
@@ -183,7 +183,7 @@ impl Ages<'_> {
                 rings.depth[ring] = rings.depth[ring].max(add(age, 1));
             }
         }
-        for (bundle, loads) in self.bundles.bundles.iter().enumerate() {
+        for (bundle, loads) in self.bundles.loads.iter().enumerate() {
             if rings.depth[rings.bundle[bundle]] > MAX_DEPTH {
                 rings.lost.extend(loads);
             }
@@ -194,7 +194,7 @@ impl Ages<'_> {
     fn def(&self, rings: &Rings, phase: Phase) -> (BlockId, Sum) {
         match phase {
             Phase::Bundle(bundle) => {
-                let home = self.homes.home[self.bundles.bundles[bundle][0]];
+                let home = self.homes.home[self.bundles.loads[bundle][0]];
                 (home, rings.counts.opened[&bundle])
             }
             Phase::Var(var) => {

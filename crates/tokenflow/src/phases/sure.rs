@@ -39,7 +39,7 @@ pub(super) fn sure(
     };
     work.note(homes, places, bundles);
     let block_of = |phase: Phase| match phase {
-        Phase::Bundle(bundle) => homes.home[bundles.bundles[bundle][0]],
+        Phase::Bundle(bundle) => homes.home[bundles.loads[bundle][0]],
         Phase::Var(var) => homes.defs[bundles.vars[var][0].0 as usize].block,
     };
     let mut changed = true;
@@ -57,7 +57,7 @@ pub(super) fn sure(
         }
     }
     let mut sure = vec![!changed; rings.depth.len()];
-    for bundle in 0..bundles.bundles.len() {
+    for bundle in 0..bundles.loads.len() {
         let phase = Phase::Bundle(bundle);
         sure[rings.of(phase)] &= work.in_block(phase, block_of(phase));
     }
@@ -78,7 +78,7 @@ struct Sure<'t> {
 impl Sure<'_> {
     fn note(&mut self, homes: &Homes, places: &Places, bundles: &Bundles) {
         let home = |phase: Phase| match phase {
-            Phase::Bundle(bundle) => homes.home[bundles.bundles[bundle][0]],
+            Phase::Bundle(bundle) => homes.home[bundles.loads[bundle][0]],
             Phase::Var(var) => homes.defs[bundles.vars[var][0].0 as usize].block,
         };
         for (id, phases) in bundles.awaits.iter().enumerate() {

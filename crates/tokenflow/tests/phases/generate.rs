@@ -49,7 +49,7 @@ impl Generator<'_> {
         (0..n).map(|_| self.tree.token()).collect()
     }
 
-    fn pick(&mut self, block: usize, scope: &mut Vec<Token>) -> Token {
+    fn pick(&mut self, block: usize, scope: &[Token]) -> Token {
         if scope.is_empty() || self.rng.chance(1, 12) {
             let token = self.tree.token();
             self.push(
@@ -157,7 +157,7 @@ impl Generator<'_> {
             if place == 0 || self.rng.chance(1, 2) {
                 self.fill(arm, &mut inner, depth + 1);
             }
-            let args: Vec<Token> = (0..n).map(|_| self.pick(arm, &mut inner)).collect();
+            let args: Vec<Token> = (0..n).map(|_| self.pick(arm, &inner)).collect();
             self.edge(region, None, Some(place), &[]);
             self.edge(region, Some(place), None, &args);
         }
@@ -256,11 +256,7 @@ impl Generator<'_> {
             if place == 1 || self.rng.chance(1, 2) {
                 self.fill(inside, &mut inner, depth + 1);
             }
-            handed.push(
-                (0..n)
-                    .map(|_| self.pick(inside, &mut inner))
-                    .collect::<Vec<Token>>(),
-            );
+            handed.push((0..n).map(|_| self.pick(inside, &inner)).collect::<Vec<Token>>());
             blocks.push(inside);
         }
         self.edge(region, None, Some(0), &inits);

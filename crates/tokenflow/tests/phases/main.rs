@@ -15,6 +15,8 @@
 //!
 //! `PROPTEST_CASES` makes it more or fewer programs.
 
+#![allow(clippy::cast_possible_truncation)] // All numbers are small.
+
 mod generate;
 mod run;
 

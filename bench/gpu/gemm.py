@@ -1,0 +1,164 @@
+"""C = A * B: what it must be, and how fast it is."""
+
+import operator
+import random
+import struct
+
+from cuda import Buffer, CuBlas, Failure, TensorMap, memref
+from timing import measure, table, time_rows
+
+SM80, SM90 = "gemm_f16_sm80", "gemm_f16_sm90"  # the kernels' entry points
+SHARED = 65536  # bytes of dynamic shared memory, in both of them
+
+SMALL = {0x0000: 0, 0x3C00: 1, 0xBC00: -1, 0x4000: 2, 0xC000: -2}  # fp16 bits -> value
+
+
+def small_integers(count, seed):
+    """fp16 values from -2 to 2: every sum that a GEMM makes of them is exact, in any order, and so is its fp16."""
+    high = bytes(list(SMALL)[byte % len(SMALL)] >> 8 for byte in range(256))
+    data = bytearray(2 * count)
+    data[1::2] = random.Random(seed).randbytes(count).translate(high)
+    return bytes(data)
+
+
+def random_values(count, seed):
+    """fp16 values of both signs from 0.5 to 1 with random mantissas: idle bits would save power, and so gain clock."""
+    high = bytes((byte & 0x83) | 0x38 for byte in range(256))
+    rng = random.Random(seed)
+    data = bytearray(2 * count)
+    data[0::2], data[1::2] = rng.randbytes(count), rng.randbytes(count).translate(high)
+    return bytes(data)
+
+
+def dot_products(a, b, n, k, positions):
+    """Yields the exact elements of A*B at `positions`, for matrices of small integers."""
+    a, b = memoryview(a).cast("H"), memoryview(b).cast("H")
+    rows, columns = {}, {}
+    for i, j in positions:
+        if i not in rows:
+            rows[i] = [SMALL[x] for x in a[i * k:(i + 1) * k]]
+        if j not in columns:
+            columns[j] = [SMALL[x] for x in b[j::n]]
+        yield sum(map(operator.mul, rows[i], columns[j]))
+
+
+def first_difference(got, expected):
+    """Compares fp16 data by value (so -0 is 0); returns None or where they first differ and in how many elements."""
+    if got == expected:
+        return None
+    form = f"<{len(got) // 2}e"
+    pairs = enumerate(zip(struct.unpack(form, got), struct.unpack(form, expected)))
+    bad = [(at, x, y) for at, (x, y) in pairs if x != y]
+    return (*bad[0], len(bad)) if bad else None
+
+
+def divisor_up_to(number, limit):
+    return max(d for d in range(1, limit + 1) if number % d == 0)
+
+
+class GemmProblem:
+    """A, B and C of one size on the device."""
+
+    def __init__(self, cuda, name, m, n, k):
+        if name == SM80 and (m % 128 or n % 128 or k % 32 or k < 96 or min(m, n) < 128):
+            raise Failure(f"size {m}x{n}x{k}: M and N are multiples of 128, K is one of 32 and at least 96")
+        if min(m, n, k) < 1 or n % 8 or k % 8:
+            raise Failure(f"size {m}x{n}x{k}: N and K are multiples of 8")
+        self.cuda, self.name, self.m, self.n, self.k = cuda, name, m, n, k
+        rows, columns = -(-m // 128), -(-n // 128)
+        band = divisor_up_to(rows, 8)
+        self.grid = band, columns, rows // band
+
+    def __enter__(self):
+        self.a, self.b = Buffer(self.cuda, 2 * self.m * self.k), Buffer(self.cuda, 2 * self.k * self.n)
+        self.c = Buffer(self.cuda, 2 * self.m * self.n)
+        self.maps = []
+        if self.name == SM90:
+            # As the types of the kernel's arguments say.
+            self.maps = [
+                TensorMap(self.cuda, self.a, TensorMap.F16, self.m, self.k, (128, 32), swizzle=64, promotion=128),
+                TensorMap(self.cuda, self.b, TensorMap.F16, self.k, self.n, (32, 64), swizzle=128, promotion=128),
+                TensorMap(self.cuda, self.c, TensorMap.F16, self.m, self.n, (128, 64), swizzle=128)]
+        return self
+
+    def __exit__(self, *_):
+        for buffer in (self.a, self.b, self.c, *self.maps):
+            buffer.__exit__()
+
+    def fill(self, values):
+        a, b = values(self.m * self.k, seed=1), values(self.k * self.n, seed=2)
+        self.a.write(a)
+        self.b.write(b)
+        return a, b
+
+    def bind(self, kernel):
+        if self.name == SM90:
+            return kernel.bind(self.grid, [tensor.address for tensor in self.maps] + [self.k])
+        arguments = (memref(self.a.address, self.m, self.k) + memref(self.b.address, self.k, self.n)
+                     + memref(self.c.address, self.m, self.n))
+        return kernel.bind(self.grid, arguments)
+
+    def bind_library(self, library):
+        return library.bind(self.a, self.b, self.c, self.m, self.n, self.k)
+
+    def result(self, launch):
+        self.c.poison()
+        launch()
+        self.cuda.synchronize()
+        return self.c.read()
+
+
+def check_gemm(cuda, kernels, library, m, n, k, full):
+    """Compares the kernels with the library, and all of them with the CPU: every element, or a sample of them."""
+    with GemmProblem(cuda, kernels[0].name, m, n, k) as problem:
+        a, b = problem.fill(small_integers)
+        rng = random.Random(3)
+        positions = [(i, j) for i in range(m) for j in range(n)] if full else (
+            [(0, 0), (m - 1, n - 1)] + [(rng.randrange(m), rng.randrange(n)) for _ in range(300)])
+        expected = dict(zip(positions, dot_products(a, b, n, k, positions)))
+        results = {kernel.label: problem.result(problem.bind(kernel)) for kernel in kernels}
+        if library:
+            results[library.label] = problem.result(problem.bind_library(library))
+        for label, data in results.items():
+            for (i, j), value in expected.items():
+                got, = struct.unpack_from("<e", data, 2 * (i * n + j))
+                if got != value:
+                    raise Failure(f"wrong result: GEMM {m}x{n}x{k}, {label}: C[{i}, {j}] is {got}, not {value}")
+        reference = results[library.label] if library else results[kernels[0].label]
+        for label, data in results.items():
+            if difference := first_difference(data, reference):
+                at, got, value, count = difference
+                raise Failure(f"wrong result: GEMM {m}x{n}x{k}, {label}: {count} elements differ, the first is "
+                              f"C[{at // n}, {at % n}], {got}, not {value}")
+    how = "every element" if full else f"{len(positions)} elements"
+    print(f"  right: {kernels[0].name} {m}x{n}x{k}: {how} against the CPU" + (f", all against {library.label}" if library else ""))
+
+
+def measure_gemm(cuda, kernels, library, m, n, k, samples):
+    with GemmProblem(cuda, kernels[0].name, m, n, k) as problem:
+        problem.fill(random_values)
+        launches = {kernel.label: problem.bind(kernel) for kernel in kernels}
+        if library:
+            launches[library.label] = problem.bind_library(library)
+        times = measure(cuda, launches, samples)
+    others = [f"speed ÷ {label}" for label in list(times)[1:]]
+    header = [f"`{kernels[0].name}` {m}×{n}×{k}", "ms", "min–max", "TFLOP/s", *others]
+    return table(header, time_rows(times, 2 * m * n * k / 1e9))
+
+
+def run_gemm(cuda, kernels, options):
+    library = CuBlas.find()
+    if not library:
+        print("  no cuBLAS found: checked against the CPU only, no library time")
+    check_gemm(cuda, kernels, library, 128, 128, 96, full=True)
+    check_gemm(cuda, kernels, library, 256, 384, 160, full=True)
+    if kernels[0].name == SM90:  # sizes that no tile divides, and a single tile
+        check_gemm(cuda, kernels, library, 136, 72, 40, full=True)
+        check_gemm(cuda, kernels, library, 300, 136, 168, full=True)
+        check_gemm(cuda, kernels, library, 1, 8, 8, full=True)
+    tables = []
+    for m, n, k in options.size:
+        check_gemm(cuda, kernels, library, m, n, k, full=False)
+        if not options.check_only:
+            tables.append(measure_gemm(cuda, kernels, library, m, n, k, options.samples))
+    return tables

@@ -1,0 +1,231 @@
+// Tokens that rotate through a loop are phases of one ring: phase n is on slot n mod depth, with the parity of n / depth. The
+// iteration says which one it is, so nothing is carried around the loop any more.
+//
+// RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-mbarriers -o %t
+// RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=7 --print | FileCheck %s --check-prefix=TWO
+// RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=0 | FileCheck %s --check-prefix=NONE
+// RUN: async-sim %t --kernel=three --arg 0=16x64:random --arg 1=16x64:random --arg 2=9 | FileCheck %s --check-prefix=THREE
+// RUN: async-sim %t --kernel=bounds --arg 0=32x64:random --arg 1=32x64:random --arg 2=3 --arg 3=20 --arg 4=4 | FileCheck %s --check-prefix=BOUNDS
+// RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --schedule=random --runs=3 | FileCheck %s --check-prefix=EPILOGUE
+// RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=0 | FileCheck %s --check-prefix=EPILOGUE
+
+!global = memref<?x64xf32>
+!line = memref<64xf32, strided<[1], offset: ?>>
+!row = memref<64xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+!two = memref<2x64xf32, #gpu.address_space<workgroup>>
+!three = memref<3x64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  // Two slots: one is loaded while the other is in use. The load of iteration i is phase i + 1, the await is for phase i.
+  // The barrier is for the buffer, whose other readers may be behind; the mbarrier needs none of its own.
+  //
+  // CHECK-LABEL: gpu.func @two
+  // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+  // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+  // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
+  // CHECK-NEXT: nvgpu.mbarrier.init %[[RING]][%[[C0]]]
+  // CHECK-NEXT: nvgpu.mbarrier.init %[[RING]][%[[C1]]]
+  // CHECK-NEXT: nvvm.fence.mbarrier.init
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%[[C0]]] :
+  // CHECK: scf.for %[[I:.*]] = %[[C0]] to %{{.*}} step %[[C1]] {
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %[[C1]] : index
+  // CHECK: %[[FREE:.*]] = arith.remui %[[NEXT]], %[[C2]] : index
+  // CHECK: gpu.barrier
+  // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%[[FREE]]]
+  // CHECK-NEXT: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%[[FREE]]] :
+  // CHECK: %[[FULL:.*]] = arith.remui %[[I]], %[[C2]] : index
+  // CHECK: %[[ROUND:.*]] = arith.divui %[[I]], %[[C2]] : index
+  // CHECK: %[[ODD:.*]] = arith.remui %[[ROUND]], %[[C2]] : index
+  // CHECK: %[[PARITY:.*]] = arith.cmpi ne, %[[ODD]], %[[C0]] : index
+  // CHECK-NEXT: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FULL]]], %[[PARITY]]
+  // CHECK-NOT: gpu.barrier
+  // CHECK: memref.load
+  // CHECK-NOT: gpu.barrier
+  // CHECK: memref.store
+  // CHECK-NEXT: }
+  //
+  // Behind the loop, the last one is on its way: it was phase n, if the loop ran n times.
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]]
+  // CHECK-NOT: try_wait
+  // CHECK: gpu.barrier
+  // CHECK-COUNT-2: nvvm.mbarrier.inval
+  // CHECK: gpu.return
+  //
+  // Row k of a ramp that begins anew after 128 starts with 64 * (k mod 2).
+  // TWO: two: clean
+  // TWO: argument 1: 0 1 2 3
+  // NONE: two: clean
+  gpu.func @two(%x: !global, %y: !global, %n: index) workgroup(%buf: !two) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %tid = gpu.thread_id x
+    %from0 = memref.subview %x[%c0, 0] [1, 64] [1, 1] : !global to !line
+    %to0 = memref.subview %buf[%c0, 0] [1, 64] [1, 1] : !two to !row
+    %t0 = gpux.bulk_load async %from0, %to0 : !line to !row
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0) -> (!async.token) {
+      %next = arith.addi %i, %c1 : index
+      %free = arith.remui %next, %c2 : index
+      %from = memref.subview %x[%next, 0] [1, 64] [1, 1] : !global to !line
+      %to = memref.subview %buf[%free, 0] [1, 64] [1, 1] : !two to !row
+      %u = gpux.bulk_load async %from, %to : !line to !row
+      async.await %t
+      %full = arith.remui %i, %c2 : index
+      %v = memref.load %buf[%full, %tid] : !two
+      memref.store %v, %y[%i, %tid] : !global
+      scf.yield %u : !async.token
+    }
+    async.await %last
+    gpu.return
+  }
+
+  // Two loads ahead of the one that is awaited: phases i, i + 1 and i + 2 are live at once.
+  //
+  // CHECK-LABEL: gpu.func @three
+  // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+  // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+  // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  // CHECK-COUNT-3: nvgpu.mbarrier.init %[[RING]]
+  // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%c0] :
+  // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%c1] :
+  // CHECK: scf.for %[[I:.*]] = %c0 to
+  // CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %[[C2]]
+  // CHECK: %[[FREE:.*]] = arith.remui %[[AHEAD]], %[[C3]]
+  // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%[[FREE]]] :
+  // CHECK: %[[FULL:.*]] = arith.remui %[[I]], %[[C3]]
+  // CHECK: %[[ROUND:.*]] = arith.divui %[[I]], %[[C3]]
+  // CHECK: %[[ODD:.*]] = arith.remui %[[ROUND]], %[[C2]]
+  // CHECK: %[[PARITY:.*]] = arith.cmpi ne, %[[ODD]], %c0
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FULL]]], %[[PARITY]]
+  // CHECK-NOT: try_wait
+  // CHECK: }
+  // CHECK-COUNT-2: nvgpu.mbarrier.try_wait.parity %[[RING]]
+  // CHECK-NOT: try_wait
+  // CHECK: gpu.return
+  //
+  // THREE: three: clean
+  gpu.func @three(%x: !global, %y: !global, %n: index) workgroup(%buf: !three) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %tid = gpu.thread_id x
+    %from0 = memref.subview %x[%c0, 0] [1, 64] [1, 1] : !global to !line
+    %to0 = memref.subview %buf[%c0, 0] [1, 64] [1, 1] : !three to !row
+    %t0 = gpux.bulk_load async %from0, %to0 : !line to !row
+    %from1 = memref.subview %x[%c1, 0] [1, 64] [1, 1] : !global to !line
+    %to1 = memref.subview %buf[%c1, 0] [1, 64] [1, 1] : !three to !row
+    %t1 = gpux.bulk_load async %from1, %to1 : !line to !row
+    %last:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %u = %t1) -> (!async.token, !async.token) {
+      %ahead = arith.addi %i, %c2 : index
+      %free = arith.remui %ahead, %c3 : index
+      %from = memref.subview %x[%ahead, 0] [1, 64] [1, 1] : !global to !line
+      %to = memref.subview %buf[%free, 0] [1, 64] [1, 1] : !three to !row
+      %new = gpux.bulk_load async %from, %to : !line to !row
+      async.await %t
+      %full = arith.remui %i, %c3 : index
+      %v = memref.load %buf[%full, %tid] : !three
+      memref.store %v, %y[%i, %tid] : !global
+      scf.yield %u, %new : !async.token, !async.token
+    }
+    async.await %last#0, %last#1
+    gpu.return
+  }
+
+  // The iteration is what counts, not the induction variable: (i - first) / step.
+  //
+  // CHECK-LABEL: gpu.func @bounds
+  // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index)
+  // CHECK: num_barriers = 2
+  // CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %[[END]] step %[[STEP]] iter_args
+  // CHECK: %[[DISTANCE:.*]] = arith.subi %[[I]], %[[FIRST]] : index
+  // CHECK: %[[K:.*]] = arith.divui %[[DISTANCE]], %[[STEP]] : index
+  // CHECK: %[[FULL:.*]] = arith.remui %[[K]], %c2 : index
+  // CHECK: nvgpu.mbarrier.try_wait.parity %{{.*}}[%[[FULL]]],
+  //
+  // From 3 to 20 in steps of 4: 3, 7, 11, 15, 19.
+  // BOUNDS: bounds: clean
+  gpu.func @bounds(%x: !global, %y: !global, %first: index, %end: index, %step: index) workgroup(%buf: !two) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %tid = gpu.thread_id x
+    %from0 = memref.subview %x[%first, 0] [1, 64] [1, 1] : !global to !line
+    %to0 = memref.subview %buf[%c0, 0] [1, 64] [1, 1] : !two to !row
+    %t0 = gpux.bulk_load async %from0, %to0 : !line to !row
+    %last:2 = scf.for %i = %first to %end step %step iter_args(%t = %t0, %full = %c0) -> (!async.token, index) {
+      %next = arith.addi %i, %step : index
+      %free = arith.subi %c1, %full : index
+      %from = memref.subview %x[%next, 0] [1, 64] [1, 1] : !global to !line
+      %to = memref.subview %buf[%free, 0] [1, 64] [1, 1] : !two to !row
+      %u = gpux.bulk_load async %from, %to : !line to !row
+      async.await %t
+      %v = memref.load %buf[%full, %tid] : !two
+      memref.store %v, %y[%i, %tid] : !global
+      scf.yield %u, %free : !async.token, index
+    }
+    async.await %last#0
+    gpu.return
+  }
+
+  // Behind a loop of unknown trip count n, the numbers go on from n: what is loaded there is phase n + 1, on the same ring,
+  // and what the loop left is phase n.
+  //
+  // CHECK-LABEL: gpu.func @epilogue
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index)
+  // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
+  // CHECK: scf.for
+  // CHECK: }
+  // CHECK: %[[TRIPS:.*]] = arith.maxsi %[[N]], %c0 : index
+  // CHECK: %[[AFTER:.*]] = arith.addi %[[TRIPS]], %c1 : index
+  // CHECK: %[[FREE:.*]] = arith.remui %[[AFTER]], %c2 : index
+  // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%[[FREE]]]
+  // CHECK: %[[FULL:.*]] = arith.remui %[[TRIPS]], %c2 : index
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FULL]]]
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FREE]]]
+  //
+  // EPILOGUE: epilogue: clean
+  gpu.func @epilogue(%x: !global, %y: !global, %n: index) workgroup(%buf: !two) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %tid = gpu.thread_id x
+    %from0 = memref.subview %x[%c0, 0] [1, 64] [1, 1] : !global to !line
+    %to0 = memref.subview %buf[%c0, 0] [1, 64] [1, 1] : !two to !row
+    %t0 = gpux.bulk_load async %from0, %to0 : !line to !row
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0) -> (!async.token) {
+      %next = arith.addi %i, %c1 : index
+      %free = arith.remui %next, %c2 : index
+      %from = memref.subview %x[%next, 0] [1, 64] [1, 1] : !global to !line
+      %to = memref.subview %buf[%free, 0] [1, 64] [1, 1] : !two to !row
+      %u = gpux.bulk_load async %from, %to : !line to !row
+      async.await %t
+      %full = arith.remui %i, %c2 : index
+      %v = memref.load %buf[%full, %tid] : !two
+      memref.store %v, %y[%i, %tid] : !global
+      scf.yield %u : !async.token
+    }
+    // One more, and two rounds to go.
+    %more = scf.for %i = %c0 to %c1 step %c1 iter_args(%t = %last) -> (!async.token) {
+      %at = arith.addi %n, %c1 : index
+      %free = arith.remui %at, %c2 : index
+      %from = memref.subview %x[%at, 0] [1, 64] [1, 1] : !global to !line
+      %to = memref.subview %buf[%free, 0] [1, 64] [1, 1] : !two to !row
+      %u = gpux.bulk_load async %from, %to : !line to !row
+      async.await %t
+      %full = arith.remui %n, %c2 : index
+      %v = memref.load %buf[%full, %tid] : !two
+      memref.store %v, %y[%n, %tid] : !global
+      scf.yield %u : !async.token
+    }
+    async.await %more
+    gpu.return
+  }
+}
