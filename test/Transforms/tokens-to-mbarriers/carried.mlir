@@ -27,7 +27,7 @@ gpu.module @kernels {
   // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%c0]
   // CHECK: scf.while ({{.*}}) : (index, i32, i32) -> (index, i32, i32) {
   // CHECK: } do {
-  // CHECK: ^bb0(%[[I:.*]]: index, %[[COUNT:.*]]: i32, %[[NUMBER:.*]]: i32):
+  // CHECK: ^bb0(%{{[a-z0-9]+}}: index, %[[COUNT:[a-z0-9]+]]: i32, %[[NUMBER:[a-z0-9]+]]: i32):
   // CHECK: %[[ODD:.*]] = arith.cmpi sge, %[[COUNT]], %[[TWO]] : i32
   // CHECK: %[[LESS:.*]] = arith.subi %[[COUNT]], %[[TWO]] : i32
   // CHECK: %[[SLOT:.*]] = arith.select %[[ODD]], %[[LESS]], %[[COUNT]] : i32
@@ -40,7 +40,7 @@ gpu.module @kernels {
   // CHECK: arith.select %[[PARITY]], %{{.*}}, %[[NUMBER]] : i32
   // CHECK: %[[FULL:.*]] = arith.index_cast
   // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FULL]]], %[[PARITY]]
-  // CHECK: scf.yield %{{.*}}, %[[NEXT]], %[[COUNT]] : index, i32, i32
+  // CHECK: scf.yield %{{[a-z0-9]+}}, %[[NEXT]], %[[COUNT]] : index, i32, i32
   //
   // WHILE: while: clean
   gpu.func @while(%x: !global, %y: !global, %n: index) workgroup(%buf: !two) kernel
@@ -78,10 +78,10 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @persistent
   // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create
   // CHECK: nvgpu.mbarrier.init
-  // CHECK: scf.for %{{.*}} iter_args(%[[OUTER:.*]] = %c0_i32) -> (i32) {
+  // CHECK: scf.for %{{.*}} iter_args(%[[OUTER:[a-z0-9]+]] = %c0_i32) -> (i32) {
   // CHECK-NOT: nvgpu.mbarrier.init
   // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[RING]]
-  // CHECK: %[[INNER:.*]]:2 = scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[OUTER]]) -> (i32, i32) {
+  // CHECK: %[[INNER:[0-9]+]]:2 = scf.for %{{.*}} iter_args(%{{[a-z0-9]+}} = %{{[a-z0-9]+}}, %{{[a-z0-9]+}} = %[[OUTER]]) -> (i32, i32) {
   // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[RING]]
   // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]]
   // CHECK: scf.yield %{{.*}}, %{{.*}} : i32, i32

@@ -105,14 +105,14 @@ gpu.module @kernels {
   // In the first iteration there is nothing to wait for: the token's number is -1 then.
   //
   // CHECK-LABEL: gpu.func @ready_at_first
-  // CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : i32
+  // CHECK-DAG: %[[NONE:[^ ]+]] = arith.constant -1 : i32
   // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
-  // CHECK: %[[LOOP:.*]]:2 = scf.for %{{.*}} iter_args(%[[COUNT:.*]] = %[[ZERO]], %[[NUMBER:.*]] = %[[NONE]]) -> (i32, i32) {
+  // CHECK: %[[LOOP:[0-9]+]]:2 = scf.for %{{.*}} iter_args(%[[COUNT:[a-z0-9]+]] = %[[ZERO]], %[[NUMBER:[a-z0-9]+]] = %[[NONE]]) -> (i32, i32) {
   // CHECK: %[[PENDING:.*]] = arith.cmpi sge, %[[NUMBER]], %[[ZERO]] : i32
   // CHECK-NEXT: scf.if %[[PENDING]] {
   // CHECK: nvgpu.mbarrier.try_wait.parity
   // CHECK-NEXT: }
-  // CHECK: scf.yield %{{.*}}, %[[COUNT]] : i32, i32
+  // CHECK: scf.yield %{{[a-z0-9]+}}, %[[COUNT]] : i32, i32
   // CHECK: }
   // CHECK: %[[PENDING:.*]] = arith.cmpi sge, %[[LOOP]]#1, %[[ZERO]] : i32
   // CHECK-NEXT: scf.if %[[PENDING]] {

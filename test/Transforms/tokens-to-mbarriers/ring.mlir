@@ -142,7 +142,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @bounds
   // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index)
   // CHECK: num_barriers = 2
-  // CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %[[END]] step %[[STEP]] iter_args
+  // CHECK: scf.for %[[I:[a-z0-9]+]] = %[[FIRST]] to %[[END]] step %[[STEP]] iter_args
   // CHECK: %[[DISTANCE:.*]] = arith.subi %[[I]], %[[FIRST]] : index
   // CHECK: %[[K:.*]] = arith.divui %[[DISTANCE]], %[[STEP]] : index
   // CHECK: %[[FULL:.*]] = arith.remui %[[K]], %c2 : index
