@@ -199,7 +199,7 @@ impl<'a> Runs<'a> {
             .options
             .wants_timeline()
             .then(|| Recorder::new(self.options.costs(), threads));
-        machine.trace = self.options.refines.is_some().then(Trace::default);
+        machine.trace = self.options.refines.is_some().then(|| Trace::of(self.code));
         // Seen where standard error is a terminal, and the run long enough.
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} blocks")?;

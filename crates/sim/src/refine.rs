@@ -9,6 +9,7 @@
 //! numbers of their own in the order of issue, box by box. Their lowering adds block barriers, which pass on what a thread
 //! has observed; where there are such copies, barriers are no steps, either.
 
+use crate::code::{Code, Instr, Op};
 use crate::report::Spot;
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::collections::{BTreeSet, HashMap};
@@ -79,9 +80,21 @@ pub struct Trace {
     numbers: HashMap<CopyId, Range<usize>>,
     /// What was observed of them since the last block barrier.
     news: BTreeSet<(Number, Observed)>,
+    /// True if the program has such copies, whether this run issues any or not.
+    has_shared: bool,
 }
 
 impl Trace {
+    /// The trace of a run of `code` that has not begun.
+    #[must_use]
+    pub fn of(code: &Code) -> Self {
+        let is_shared = |instr: &Instr| matches!(instr.op, Op::Bulk(_));
+        Self {
+            has_shared: code.instrs.iter().any(is_shared),
+            ..Self::default()
+        }
+    }
+
     fn thread(&mut self, thread: u32) -> &mut Thread {
         let index = thread as usize;
         if self.threads.len() <= index {
@@ -197,10 +210,11 @@ pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
     let nothing = Thread::default();
     let threads = 0..meant.threads.len().max(other.threads.len());
     let mut buffers = Buffers::default();
+    let barriers = !meant.has_shared && !other.has_shared;
     let shared = shared_differ(meant, other, &mut buffers);
     let threads = threads.filter_map(|i| {
         let threads = [meant, other].map(|trace| trace.threads.get(i).unwrap_or(&nothing));
-        compare_threads(threads, &other.shared, &mut buffers)
+        compare_threads(threads, &other.shared, barriers, &mut buffers)
     });
     match shared {
         Some(difference) => vec![difference],
@@ -257,9 +271,9 @@ impl Buffers {
 fn compare_threads(
     [meant, other]: [&Thread; 2],
     shared: &[(Spot, (Pointer, usize))],
+    barriers: bool,
     buffers: &mut Buffers,
 ) -> Option<Difference> {
-    let barriers = shared.is_empty();
     let (mut meant_events, mut other_events) = (meant.events.iter(), other.events.iter());
     // What the first form has observed and the second has not, and the other way round.
     let (mut missing, mut ahead) = (BTreeSet::new(), BTreeSet::new());

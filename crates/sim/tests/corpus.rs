@@ -193,9 +193,17 @@ const EXPLAINED: [(&str, &str); 19] = [
     ),
     (
         "Dialect/Gpux/bulk-ops.mlir",
-        "block-wide operations have no lowering in these pipelines",
+        "one that takes a token is refused, and so the file is",
     ),
     ("Sim/tiles.mlir, @misaligned", "the same as for alignment.mlir"),
+    (
+        "Sim/tma-tokens.mlir",
+        "a divergent one is refused, and so the file is",
+    ),
+    (
+        "tokens-to-mbarriers/single.mlir",
+        "one that takes a token is refused, and so the file is",
+    ),
 ];
 
 #[test]
@@ -298,10 +306,12 @@ fn forms(context: &Context, source: &str) -> Vec<(String, Kernels)> {
         pipelines.push(("exact waits".to_owned(), "nvgpu-exact-waits".to_owned()));
     } else {
         for options in OPTIONS {
-            let pass = format!("gpux-tokens-to-groups{{{options}}}");
+            let pass = format!("gpux-tokens-to-mbarriers,gpux-tokens-to-groups{{{options}}}");
             pipelines.push((format!("counted {options}"), pass.clone()));
             pipelines.push((format!("lowered {options}"), format!("{pass},gpux-to-nvvm")));
         }
+        let pass = "gpux-tokens-to-mbarriers{war=mbarrier},gpux-tokens-to-groups";
+        pipelines.push(("war=mbarrier".to_owned(), pass.to_owned()));
     }
     let forms = pipelines.into_iter();
     forms
