@@ -798,3 +798,38 @@ func.func @aligned(%x: !tile, %buf: memref<64x32xf16, 3>, %line: memref<128xf32>
   %v = gpux.bulk_load async %four, %dst : memref<64xf32, strided<[1], offset: 4>> to memref<64xf32, 3>
   return
 }
+
+// -----
+
+func.func @slot_without_mbarrier(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index) {
+  // expected-error @+1 {{'gpux.bulk_load' op has a slot, but no mbarriers that it is one of}}
+  %t = "gpux.bulk_load"(%src, %dst, %i) <{operandSegmentSizes = array<i32: 0, 1, 1, 0, 1>}>
+      : (memref<64xf32>, memref<64xf32, 3>, index) -> !async.token
+  return
+}
+
+// -----
+
+func.func @stored_line_of_one_mebibyte(%src: memref<262144xf32, 3>, %dst: memref<262144xf32>) {
+  // expected-error @+1 {{'gpux.bulk_store' op transfers 1048576 bytes, but workgroup memory has less}}
+  %read, %done = gpux.bulk_store async %src, %dst : memref<262144xf32, 3> to memref<262144xf32>
+  return
+}
+
+// -----
+
+// More bytes than 64 bits count are too many, too.
+func.func @line_of_two_to_the_66_bytes(%src: memref<4611686018427387905x4xf32>, %dst: memref<4611686018427387905x4xf32, 3>) {
+  // expected-error @+1 {{'gpux.bulk_load' op transfers }}
+  %t = gpux.bulk_load async %src, %dst : memref<4611686018427387905x4xf32> to memref<4611686018427387905x4xf32, 3>
+  return
+}
+
+// -----
+
+!tile = !nvgpu.tensormap.descriptor<tensor = memref<16x16xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+func.func @tile_of_two_to_the_64_bytes(%x: !tile, %dst: memref<288230376151711760x16xf32, 3>, %i: index) {
+  // expected-error @+1 {{'gpux.tma_load' op transfers }}
+  %t = gpux.tma_load async %x[%i, %i], %dst : !tile, memref<288230376151711760x16xf32, 3>
+  return
+}
