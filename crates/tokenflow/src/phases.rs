@@ -4,14 +4,14 @@
 //! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan`] decides, for a whole
 //! function,
 //!
-//! 1. in which block the phase of each load is opened ([`mod@homes`]);
-//! 2. which loads share a phase ([`mod@bundles`]);
-//! 3. how often a ring of mbarriers is armed from here to there ([`counts`]);
-//! 4. which phases take turns on a ring, and how deep it is ([`mod@rings`]);
-//! 5. which rings are never live together, and are one ([`live`]);
-//! 6. which phases somebody surely waits for ([`mod@sure`]);
-//! 7. which number of its ring a phase has, in closed form or counted while the program runs ([`mod@numbers`]);
-//! 8. where barriers and fences are needed ([`mod@guards`]).
+//! 1. in which block the phase of each load is opened (`phases/homes.rs`);
+//! 2. which loads share a phase (`phases/bundles.rs`);
+//! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
+//! 4. which phases take turns on a ring, and how deep it is (`phases/rings.rs`);
+//! 5. which rings are never live together, and are one (`phases/live.rs`);
+//! 6. which phases somebody surely waits for (`phases/sure.rs`);
+//! 7. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
+//! 8. where barriers and fences are needed (`phases/guards.rs`).
 //!
 //! What comes out is held against brute force: `tests/phases.rs`.
 

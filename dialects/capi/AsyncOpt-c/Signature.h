@@ -28,7 +28,8 @@ asyncOptOperationEraseResults(MlirOperation op, const bool *erase);
 
 /// Replaces `op` by one with `numOperands` more operands (of its last operand
 /// segment, if it has segments) and `numTypes` more results; the regions move
-/// over. Returns the new operation. Its blocks and terminators are as they were.
+/// over. Returns the new operation. Its blocks and terminators are as they
+/// were.
 MLIR_CAPI_EXPORTED MlirOperation asyncOptOperationAppend(
     MlirOperation op, intptr_t numOperands, MlirValue const *operands,
     intptr_t numTypes, MlirType const *types);

@@ -402,6 +402,10 @@ fn is_kernel(function: Op<'_>) -> bool {
 
 /// How often the block of `op` runs.
 fn trips(op: Op<'_>) -> Trips {
+    // What is computed of bounds is signed.
+    if op.has_attr("unsignedCmp") {
+        return Trips::Free;
+    }
     match constant_trip_count(op) {
         Some(trips) if op.is("scf.for") => Trips::Constant(trips),
         None if op.is("scf.for") => Trips::Counted,

@@ -207,9 +207,7 @@ impl Counts {
                 }
                 Trips::Free => ways(tree, id, &totals),
             };
-            if through.most > 0 {
-                self.through[id].insert(ring, through);
-            }
+            self.through[id].insert(ring, through);
             for (&block, reach) in region.blocks.iter().zip(reach) {
                 if reach > 0 {
                     self.reach.insert((block, ring), reach);

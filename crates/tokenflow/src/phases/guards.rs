@@ -60,8 +60,8 @@ pub(super) struct Phases<'t> {
 
 /// For each ring, how deep it has to be so that no slot is armed while threads may still wait for the phase it had last,
 /// without any barrier but those that the program has and that loads need for their data; the greatest number if no depth
-/// does that.
-pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
+/// does that. Also the guards that loads need for their data.
+pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> (Vec<u64>, Guards) {
     let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
     work.needed = Some(vec![1; phases.bundles.loads.len()]);
     work.block(0, State::at_start(tree));
@@ -70,7 +70,7 @@ pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64>
         let depth: &mut u64 = &mut depths[phases.rings.bundle[bundle]];
         *depth = needed.max(*depth);
     }
-    depths
+    (depths, work.out)
 }
 
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.

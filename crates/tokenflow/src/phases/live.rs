@@ -1,11 +1,13 @@
 //! Phase 5: which rings are never live together.
 //!
 //! A ring is live from its first arm to a block barrier behind its last wait, and all the way through loops that it is
-//! live on the way around. Positions number the steps in program order; a region covers those of the steps inside.
+//! live on the way around. A ring outside of loops that is armed only behind barriers that its loads need for their data
+//! may follow another one right behind its last wait. Positions number the steps in program order; a region covers those of the steps inside.
 
 use super::bundles::{Bundles, Phase};
+use super::guards::Guards;
 use super::homes::Homes;
-use super::rings::{Places, Rings};
+use super::rings::{Places, RingId, Rings};
 use super::tree::{BlockId, Step, Tree};
 use super::union::Union;
 use std::collections::BTreeSet;
@@ -55,17 +57,41 @@ impl Positions {
     }
 }
 
+/// What is known of rings by now.
+#[derive(Clone, Copy)]
+pub(super) struct Rest<'t> {
+    /// The rings.
+    pub rings: &'t Rings,
+    /// Those whose phases are surely waited for.
+    pub sure: &'t [bool],
+    /// The guards that loads need for their data.
+    pub guards: &'t Guards,
+}
+
+/// When a ring is live.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    first: usize,
+    /// Up to a barrier behind the last wait.
+    last: usize,
+    /// The last wait.
+    waited: usize,
+    ring: RingId,
+    /// True if it is armed only behind barriers that its loads need, and in no loop: then no other barrier is needed.
+    guarded: bool,
+}
+
 /// Adds to `joined` what makes one ring of several that are never live together. Returns true if there are any.
 pub(super) fn share(
     tree: &Tree,
     homes: &Homes,
     places: &Places,
     bundles: &Bundles,
-    rings: &Rings,
-    sure: &[bool],
+    rest: Rest,
     joined: &mut Union,
 ) -> bool {
     let positions = Positions::new(tree);
+    let rings = rest.rings;
     let spans = Spans {
         tree,
         homes,
@@ -74,38 +100,82 @@ pub(super) fn share(
         rings,
         positions: &positions,
     };
-    let mut live: Vec<(usize, usize, usize)> = Vec::new();
     let mut bundle_of = vec![usize::MAX; rings.depth.len()];
+    let mut guarded = vec![true; rings.depth.len()];
     for (bundle, &ring) in rings.bundle.iter().enumerate() {
         bundle_of[ring] = bundle_of[ring].min(bundle);
+        guarded[ring] &= rest.guards.phases[bundle].barrier;
     }
+    let mut lives: Vec<Life> = Vec::new();
     for (ring, points) in spans.points().into_iter().enumerate() {
-        if let Some((first, last)) = spans.span(&points, sure[ring]) {
-            live.push((first, last, ring));
+        if let Some((first, last)) = spans.span(&points, rest.sure[ring]) {
+            let waited = points.iter().map(|(_, at)| *at).max().unwrap_or(last);
+            lives.push(Life {
+                first,
+                last,
+                waited: if rest.sure[ring] { waited } else { last },
+                ring,
+                guarded: guarded[ring] && points.iter().all(|(block, _)| !spans.in_loop(*block)),
+            });
         }
     }
-    live.sort_unstable();
-    // Rings that are over, by depth, and those that are live, by their end.
-    let mut over: BTreeSet<(u64, usize)> = BTreeSet::new();
-    let mut now: BTreeSet<(usize, u64, usize)> = BTreeSet::new();
+    lives.sort_unstable();
+    let mut ended = Ended::default();
     let mut any = false;
-    for (first, last, ring) in live {
-        while let Some(&(end, depth, ring)) = now.first().filter(|(end, ..)| *end < first) {
-            now.remove(&(end, depth, ring));
-            over.insert((depth, ring));
-        }
-        let mut depth = rings.depth[ring];
-        // The shallowest that is deep enough; else the deepest.
-        let found = over.range((depth, 0)..).next().or_else(|| over.last()).copied();
-        let mut into = ring;
+    for life in lives {
+        let depth = rings.depth[life.ring];
+        let found = ended.take(life, depth);
+        let (mut depth, mut ring) = (depth, life.ring);
         if let Some((other, earlier)) = found {
-            over.remove(&(other, earlier));
             joined.unite(bundle_of[earlier], bundle_of[ring]);
-            (depth, into, any) = (depth.max(other), earlier, true);
+            (depth, ring, any) = (depth.max(other), earlier, true);
         }
-        now.insert((last, depth, into));
+        ended.live.insert((life.last, life.waited, depth, ring));
+        ended.waited.insert((life.waited, life.last, depth, ring));
     }
     any
+}
+
+/// The rings so far.
+#[derive(Default)]
+struct Ended {
+    /// Those that are over, by depth.
+    over: BTreeSet<(u64, RingId)>,
+    /// Those that are live, by their end.
+    live: BTreeSet<(usize, usize, u64, RingId)>,
+    /// The same, by their last wait.
+    waited: BTreeSet<(usize, usize, u64, RingId)>,
+}
+
+impl Ended {
+    /// Takes a ring that is over when `life` begins, and its depth.
+    fn take(&mut self, life: Life, depth: u64) -> Option<(u64, RingId)> {
+        while let Some(&(last, waited, depth, ring)) =
+            self.live.first().filter(|(last, ..)| *last < life.first)
+        {
+            self.live.remove(&(last, waited, depth, ring));
+            self.waited.remove(&(waited, last, depth, ring));
+            self.over.insert((depth, ring));
+        }
+        // The shallowest that is deep enough; else the deepest.
+        let found = self
+            .over
+            .range((depth, 0)..)
+            .next()
+            .or_else(|| self.over.last())
+            .copied();
+        if let Some(found) = found {
+            self.over.remove(&found);
+            return Some(found);
+        }
+        let &(waited, last, depth, ring) = self
+            .waited
+            .first()
+            .filter(|(waited, ..)| life.guarded && *waited < life.first)?;
+        self.live.remove(&(last, waited, depth, ring));
+        self.waited.remove(&(waited, last, depth, ring));
+        Some((depth, ring))
+    }
 }
 
 struct Spans<'t> {
@@ -118,6 +188,16 @@ struct Spans<'t> {
 }
 
 impl Spans<'_> {
+    fn in_loop(&self, mut block: BlockId) -> bool {
+        while let Some(region) = self.tree.blocks[block].region {
+            if self.tree.regions[region].repeats() {
+                return true;
+            }
+            block = self.tree.regions[region].parent;
+        }
+        false
+    }
+
     /// For each ring, where it is armed, loaded to, waited for and handed on: blocks and positions.
     fn points(&self) -> Vec<Vec<(BlockId, usize)>> {
         let mut points = vec![Vec::new(); self.rings.depth.len()];

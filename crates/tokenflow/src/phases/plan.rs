@@ -139,7 +139,20 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         return lost(rings.lost);
     }
     let mut sure = sure::sure(tree, &homes, &places, &bundles, &rings);
-    if live::share(tree, &homes, &places, &bundles, &rings, &sure, &mut joined) {
+    let (_, for_data) = guards::depths(
+        tree,
+        Phases {
+            bundles: &bundles,
+            rings: &rings,
+        },
+        fence_reads,
+    );
+    let rest = live::Rest {
+        rings: &rings,
+        sure: &sure,
+        guards: &for_data,
+    };
+    if live::share(tree, &homes, &places, &bundles, rest, &mut joined) {
         rings = rings::rings(tree, &homes, &places, &bundles, &joined);
         sure = sure::sure(tree, &homes, &places, &bundles, &rings);
     }
@@ -147,7 +160,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         rings.lost.is_empty(),
         "rings that are never live together don't make each other deeper"
     );
-    let needed = guards::depths(
+    let (needed, _) = guards::depths(
         tree,
         Phases {
             bundles: &bundles,
