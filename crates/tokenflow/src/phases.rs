@@ -1,7 +1,7 @@
 //! From tokens to phases of mbarriers, on plain data.
 //!
 //! A load completes on an mbarrier, which has **phases**: one is open at a time, and is over when all that it expects has
-//! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan`] decides, for a whole
+//! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan()`] decides, for a whole
 //! function,
 //!
 //! 1. in which block the phase of each load is opened (`phases/homes.rs`);

@@ -205,23 +205,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         awaits: without_implied(tree, &bundles),
         ..Plan::default()
     };
-    for (b, loads) in bundles.loads.iter().enumerate() {
-        let home = homes.home[loads[0]];
-        let steps: Vec<usize> = loads
-            .iter()
-            .filter_map(|&load| places.step_in(tree, home, places.load[load]))
-            .collect();
-        let ring = rings.bundle[b];
-        plan.bundles.push(Bundle {
-            home,
-            first: steps.iter().copied().min().unwrap_or(0),
-            last: steps.iter().copied().max().unwrap_or(0),
-            bytes: bytes(tree, home, loads, &places),
-            loads: loads.clone(),
-            ring,
-            number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
-        });
-    }
+    plan.bundles = bundles_of(tree, &homes, &places, &bundles, &rings, &numbers);
     // All threads wait for the last phase of a slot before it is armed again, and meet: else one that has not could take
     // the phase before that for the next one, whose parity is the same.
     for (guard, bundle) in guards.phases.iter_mut().zip(&plan.bundles) {
@@ -231,6 +215,35 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
     plan.guards = guards;
     plan
+}
+
+fn bundles_of(
+    tree: &Tree,
+    homes: &homes::Homes,
+    places: &Places,
+    bundles: &Bundles,
+    rings: &Rings,
+    numbers: &numbers::Numbers,
+) -> Vec<Bundle> {
+    let mut out = Vec::new();
+    for (b, loads) in bundles.loads.iter().enumerate() {
+        let home = homes.home[loads[0]];
+        let steps: Vec<usize> = loads
+            .iter()
+            .filter_map(|&load| places.step_in(tree, home, places.load[load]))
+            .collect();
+        let ring = rings.bundle[b];
+        out.push(Bundle {
+            home,
+            first: steps.iter().copied().min().unwrap_or(0),
+            last: steps.iter().copied().max().unwrap_or(0),
+            bytes: bytes(tree, home, loads, places),
+            loads: loads.clone(),
+            ring,
+            number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
+        });
+    }
+    out
 }
 
 /// Finds what has to come before each of `stores` stores.
