@@ -27,7 +27,7 @@ module attributes {gpu.container_module} {
 
   gpu.module @kernels {
     // LOWERED: llvm.func @load(%[[MAP:[a-z0-9]+]]: !llvm.ptr, %{{.*}}: !llvm.ptr,
-    // LOWERED: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]],
+    // LOWERED: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{[0-9]+}}, %[[MAP]],
     gpu.func @load(%x: !tile, %y: memref<64xf32>) workgroup(%buf: !slot) kernel
         attributes {known_block_size = array<i32: 64, 1, 1>} {
       %c0 = arith.constant 0 : index
