@@ -10,7 +10,7 @@ gpu.module @single {
     // expected-remark @below {{ring 0: one mbarrier; the numbers of its phases are known}}
     // expected-note @below {{carries the token of this load: phase 0, 256 bytes}}
     %t = gpux.bulk_load async %x, %a : !line to !row
-    // expected-remark @below {{waits for the phase that is opened before, of ring 0}}
+    // expected-remark @below {{waits for phase 0 of ring 0}}
     async.await %t
     gpu.return
   }
@@ -27,7 +27,7 @@ gpu.module @together {
     // expected-note @below {{carries the tokens of this load and of 1 more that are awaited with it: phase 0, 512 bytes}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     %u = gpux.bulk_load async %x, %b : !line to !row
-    // expected-remark @below {{waits for the phase that is opened before, of ring 0}}
+    // expected-remark @below {{waits for phase 0 of ring 0}}
     async.await %t, %u
     gpu.return
   }
@@ -47,13 +47,13 @@ gpu.module @ring {
     // expected-note @below {{carries the token of this load: phase 0, 256 bytes}}
     %t0 = gpux.bulk_load async %x, %a : !line to !row
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0) -> (!async.token) {
-      // expected-remark @below {{waits for the phase that is handed on here, of ring 0}}
+      // expected-remark @below {{waits for phase iteration of the loop in line 49 of ring 0}}
       async.await %t
       // expected-note @below {{carries the token of this load: phase iteration of the loop in line 49 + 1, 256 bytes}}
       %u = gpux.bulk_load async %x, %a : !line to !row
       scf.yield %u : !async.token
     }
-    // expected-remark @below {{waits for the phase that is handed on here, of ring 0}}
+    // expected-remark @below {{waits for phase trips of the loop in line 49 of ring 0}}
     async.await %last
     gpu.return
   }

@@ -22,7 +22,10 @@ pub(super) fn explain(read: &Read, plan: &Plan) {
         if phases.is_empty() {
             continue;
         }
-        let text: Vec<String> = phases.iter().map(|&phase| phase_text(plan, phase)).collect();
+        let text: Vec<String> = phases
+            .iter()
+            .map(|&phase| phase_text(read, plan, phase))
+            .collect();
         Diagnostic::remark(
             read.awaits[id].location(),
             format!("waits for {}", text.join(" and for ")),
@@ -35,7 +38,10 @@ fn ring_text(r: usize, ring: &Ring) -> String {
     let mbarriers = if ring.depth == 1 {
         "one mbarrier".to_owned()
     } else {
-        format!("{} mbarriers, since so many phases are live together", ring.depth)
+        format!(
+            "{} mbarriers, since so many phases may be live together, each up to a block barrier behind its last wait",
+            ring.depth
+        )
     };
     let counted = if ring.carried {
         "its phases are counted while the program runs"
@@ -71,15 +77,21 @@ fn bundle_text(read: &Read, bundle: &Bundle) -> String {
     }
 }
 
-fn phase_text(plan: &Plan, phase: Phase) -> String {
-    let (ring, what) = match phase {
-        Phase::Bundle(bundle) => (
-            plan.bundles[bundle].ring,
-            "the phase that is opened before".to_owned(),
-        ),
-        Phase::Var(var) => (plan.vars[var].ring, "the phase that is handed on here".to_owned()),
+fn phase_text(read: &Read, plan: &Plan, phase: Phase) -> String {
+    let (ring, number, what) = match phase {
+        Phase::Bundle(bundle) => {
+            let bundle = &plan.bundles[bundle];
+            (bundle.ring, &bundle.number, "the phase that is opened before")
+        }
+        Phase::Var(var) => {
+            let var = &plan.vars[var];
+            (var.ring, &var.number, "the phase that is handed on here")
+        }
     };
-    format!("{what}, of ring {ring}")
+    match number {
+        Some(number) => format!("phase {} of ring {ring}", linear(read, number)),
+        None => format!("{what}, of ring {ring}"),
+    }
 }
 
 /// A number in words: `i` is the iteration of the loop in the line behind it.

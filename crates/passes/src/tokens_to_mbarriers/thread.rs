@@ -62,7 +62,8 @@ impl<'c> Emitter<'_, 'c> {
             return Err(PassError::new(
                 op,
                 format!(
-                    "the state of mbarriers can't be carried through `{}`; use operations of scf or affine around loads",
+                    "the state of mbarriers can't be carried through `{}`; around loads, use scf.for, scf.while, scf.if, \
+                     scf.index_switch, scf.execute_region, affine.for or affine.if",
                     op.name()
                 ),
             ));
