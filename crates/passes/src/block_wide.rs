@@ -59,35 +59,38 @@ impl<'c> Issuer<'c> {
         let guard = self.guards.get(&op).copied().unwrap_or(both);
         guard_issue(self.context, op, guard);
         self.barriers += u64::from(guard.barrier);
-        let leader = self.leader();
-        let branch = OpBuilder::new("scf.if", op.location())
-            .operands(&[leader])
-            .regions(2)
-            .before(op);
-        let block = Block::new(&[]);
-        branch.region(0).append(block);
-        erase_results(op, |_| true).move_to_end(block);
-        OpBuilder::new("scf.yield", branch.location()).at_end(block);
+        let leader = *self.leader.get_or_insert_with(|| leader(self.function));
+        let end = only_if(leader, op);
+        erase_results(op, |_| true).move_before(end);
     }
+}
 
-    /// The value that is true in the thread that issues; there is one in a function.
-    fn leader(&mut self) -> Value<'c> {
-        *self.leader.get_or_insert_with(|| {
-            let entry = self.function.regions().next().and_then(Region::first);
-            let entry = entry.expect("a function with operations has a block");
-            let known = entry.ops().into_iter().find(|op| op.is("gpux.elect"));
-            let elect = known.unwrap_or_else(|| {
-                OpBuilder::new("gpux.elect", self.function.location())
-                    .results(&[IntegerType::new(self.context, 1).into()])
-                    .at_start(entry)
-            });
-            // It computes from nothing, and whoever uses it may stand anywhere.
-            if let Some(first) = entry.first().filter(|first| *first != elect) {
-                elect.move_before(first);
-            }
-            elect.result(0)
-        })
+/// The value that is true in the thread that issues; there is one in a function, where it starts.
+pub(crate) fn leader<'c>(function: Op<'c>) -> Value<'c> {
+    let entry = function.regions().next().and_then(Region::first);
+    let entry = entry.expect("a function with operations has a block");
+    let known = entry.ops().into_iter().find(|op| op.is("gpux.elect"));
+    let elect = known.unwrap_or_else(|| {
+        OpBuilder::new("gpux.elect", function.location())
+            .results(&[IntegerType::new(function.context(), 1).into()])
+            .at_start(entry)
+    });
+    // It computes from nothing, and whoever uses it may stand anywhere.
+    if let Some(first) = entry.first().filter(|first| *first != elect) {
+        elect.move_before(first);
     }
+    elect.result(0)
+}
+
+/// The end of an empty `scf.if` on `condition`, made before `before`.
+pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
+    let branch = OpBuilder::new("scf.if", before.location())
+        .operands(&[condition])
+        .regions(2)
+        .before(before);
+    let block = Block::new(&[]);
+    branch.region(0).append(block);
+    OpBuilder::new("scf.yield", before.location()).at_end(block)
 }
 
 /// What has to come before each store in token form, so that what threads have written so far is visible to the

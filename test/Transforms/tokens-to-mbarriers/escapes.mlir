@@ -63,3 +63,45 @@ gpu.module @joined {
     gpu.return
   }
 }
+
+// -----
+
+!line = memref<64xf32>
+!row = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @opaque {
+  // Iterations of a forall are not followed: the load is awaited before all of them.
+  //
+  // CHECK-LABEL: gpu.func @awaited_in_a_forall
+  // CHECK: gpux.bulk_load
+  // CHECK: nvgpu.mbarrier.try_wait.parity
+  // CHECK: scf.forall
+  // CHECK-NEXT: gpu.printf
+  gpu.func @awaited_in_a_forall(%x: !line) workgroup(%a: !row) kernel {
+    %t = gpux.bulk_load async %x, %a : !line to !row
+    scf.forall (%i) in (4) {
+      // expected-remark @+1 {{a token of a load escapes here}}
+      async.await %t
+      gpu.printf "loaded"
+    }
+    gpu.return
+  }
+
+  // What is made in there and awaited in there has nothing to do with loads.
+  //
+  // CHECK-LABEL: gpu.func @copied_in_a_forall
+  // CHECK: scf.forall
+  // CHECK: %[[COPY:.*]] = gpux.copy async
+  // CHECK: async.await %[[COPY]]
+  // CHECK: nvgpu.mbarrier.try_wait.parity
+  gpu.func @copied_in_a_forall(%x: !line) workgroup(%a: !row, %b: !row) kernel {
+    %c0 = arith.constant 0 : index
+    %t = gpux.bulk_load async %x, %a : !line to !row
+    scf.forall (%i) in (4) {
+      %u = gpux.copy async %x[%c0], %b[%c0], 4 : !line to !row
+      async.await %u
+    }
+    async.await %t
+    gpu.return
+  }
+}

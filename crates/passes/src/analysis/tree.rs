@@ -35,7 +35,18 @@ pub struct Read<'c> {
     /// The token of every value.
     pub tokens: HashMap<Value<'c>, Token>,
     /// Uses of tokens by operations that can't be followed.
-    pub escapes: Vec<(Op<'c>, usize)>,
+    pub escapes: Vec<Escape<'c>>,
+}
+
+/// A use of a token by an operation that can't be followed.
+#[derive(Clone, Copy)]
+pub struct Escape<'c> {
+    /// The operation.
+    pub op: Op<'c>,
+    /// Which of its operands.
+    pub operand: usize,
+    /// The last operation before which the token can still be followed: `op`, or one around it.
+    pub before: Op<'c>,
 }
 
 /// Reads the body of `function`.
@@ -141,7 +152,7 @@ impl<'c> Reader<'c> {
             if Some(op) == terminator {
                 // The function itself is left for good.
                 let edges = if b == 0 { None } else { region_exit_edges(op) };
-                self.escapes(op, &edges.unwrap_or_default());
+                self.escapes(op, &edges.unwrap_or_default(), op);
             } else {
                 self.op(b, op)?;
             }
@@ -217,7 +228,7 @@ impl<'c> Reader<'c> {
             self.select(b, op, &values);
             return Ok(());
         } else {
-            self.escapes(op, &[]);
+            self.escapes(op, &[], op);
             for (buffer, kind) in self.buffers.accesses(op) {
                 self.step(b, op, Step::Access { buffer, kind });
             }
@@ -266,7 +277,7 @@ impl<'c> Reader<'c> {
         let Some(entries) = entry_edges(op).filter(|_| known) else {
             return self.opaque(b, op);
         };
-        self.escapes(op, &entries);
+        self.escapes(op, &entries, op);
         let mut blocks = Vec::new();
         for region in op.regions().filter(|region| region.first().is_some()) {
             match single_block(op, region) {
@@ -356,7 +367,7 @@ impl<'c> Reader<'c> {
             ));
         }
         for inner in inside {
-            self.escapes(inner, &[]);
+            self.escapes(inner, &[], op);
             for (buffer, kind) in self.buffers.accesses(inner) {
                 self.step(b, op, Step::Access { buffer, kind });
             }
@@ -376,8 +387,9 @@ impl<'c> Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    /// Notes the tokens that `op` uses and none of `edges` hands over.
-    fn escapes(&mut self, op: Op<'c>, edges: &[IrEdge<'c>]) {
+    /// Notes the tokens that `op`, in or at `before`, uses and none of `edges` hands over. Those that were made where nothing
+    /// can be followed are nobody's business.
+    fn escapes(&mut self, op: Op<'c>, edges: &[IrEdge<'c>], before: Op<'c>) {
         if !op.operands().any(|value| self.is_token(value)) {
             return;
         }
@@ -385,9 +397,9 @@ impl<'c> Reader<'c> {
             .iter()
             .flat_map(|edge| edge.bindings.iter().map(|(from, _)| *from))
             .collect();
-        for (i, value) in op.operands().enumerate() {
-            if self.is_token(value) && !bound.contains(&value) {
-                self.out.escapes.push((op, i));
+        for (operand, value) in op.operands().enumerate() {
+            if self.out.tokens.contains_key(&value) && !bound.contains(&value) {
+                self.out.escapes.push(Escape { op, operand, before });
             }
         }
     }

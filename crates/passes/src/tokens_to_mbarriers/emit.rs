@@ -11,7 +11,7 @@ use crate::block_wide;
 use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::IntegerAttribute;
-use async_dialects::melior::ir::{Attribute, Location, Type};
+use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::pass::PassError;
 use std::collections::HashMap;
 use tokenflow::Token;
@@ -25,8 +25,8 @@ pub(super) fn emit<'c>(function: Op<'c>, read: Read<'c>, plan: &Plan, war: War) 
     let vars = plan.vars.iter().enumerate();
     let mut emitter = Emitter {
         types: Types::new(function.context()),
+        function,
         entry,
-        entry_location: function.location(),
         constants: HashMap::new(),
         leader: None,
         var_of: vars
@@ -128,8 +128,8 @@ pub(super) struct Opened<'c> {
 
 pub(super) struct Emitter<'a, 'c> {
     pub types: Types<'c>,
+    function: Op<'c>,
     entry: Block<'c>,
-    entry_location: Location<'c>,
     constants: HashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,
     pub var_of: HashMap<Token, usize>,
@@ -182,7 +182,7 @@ impl<'c> Emitter<'_, 'c> {
 
     /// A constant, made once where the function starts.
     pub(super) fn constant(&mut self, value: i64, is_index: bool) -> Value<'c> {
-        let (entry, location, types) = (self.entry, self.entry_location, &self.types);
+        let (entry, location, types) = (self.entry, self.function.location(), &self.types);
         *self.constants.entry((value, is_index)).or_insert_with(|| {
             let ty = if is_index { types.index } else { types.i32 };
             OpBuilder::new("arith.constant", location)
@@ -203,16 +203,8 @@ impl<'c> Emitter<'_, 'c> {
 
     /// True in the thread that issues.
     pub(super) fn leader(&mut self) -> Value<'c> {
-        let (entry, location, i1) = (self.entry, self.entry_location, self.types.i1);
-        *self.leader.get_or_insert_with(|| {
-            let known = entry.ops().into_iter().find(|op| op.is("gpux.elect"));
-            let elect = || {
-                OpBuilder::new("gpux.elect", location)
-                    .results(&[i1])
-                    .at_start(entry)
-            };
-            known.unwrap_or_else(elect).result(0)
-        })
+        let function = self.function;
+        *self.leader.get_or_insert_with(|| block_wide::leader(function))
     }
 
     pub(super) fn compare(&self, predicate: i64, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
@@ -232,7 +224,7 @@ impl<'c> Emitter<'_, 'c> {
             for bundle in opened {
                 self.open(bundle, op);
             }
-            match self.read.tree.blocks[block].steps[step].clone() {
+            match self.read.tree.blocks[block].steps[step] {
                 Step::Load { load, .. } => self.load(load, op),
                 Step::Await { id, .. } => self.await_phases(id, op),
                 Step::Region(region) => self.region(region)?,
@@ -264,17 +256,11 @@ impl<'c> Emitter<'_, 'c> {
         {
             return end;
         }
-        let branch = OpBuilder::new("scf.if", before.location())
-            .operands(&[leader])
-            .regions(2)
-            .before(before);
-        let block = Block::new(&[]);
-        branch.region(0).append(block);
-        OpBuilder::new("scf.yield", before.location()).at_end(block)
+        block_wide::only_if(leader, before)
     }
 
-    /// Writes what a guard asks for before `before`, with a wait for the last phase of a slot before threads meet; except for what the issuing thread has to wait for: the phase of that,
-    /// if threads meet at an mbarrier.
+    /// Writes what a guard asks for before `before`, with a wait for the last phase of a slot before threads meet. Where they
+    /// meet at an mbarrier, its phase is returned, which the issuing thread has yet to wait for.
     fn guard(
         &mut self,
         guard: Guard,
@@ -434,13 +420,7 @@ impl<'c> Emitter<'_, 'c> {
     fn if_pending(&mut self, number: Value<'c>, before: Op<'c>) -> Op<'c> {
         let zero = self.small(0);
         let pending = self.compare(SGE, number, zero, before);
-        let branch = OpBuilder::new("scf.if", before.location())
-            .operands(&[pending])
-            .regions(2)
-            .before(before);
-        let block = Block::new(&[]);
-        branch.region(0).append(block);
-        OpBuilder::new("scf.yield", before.location()).at_end(block)
+        block_wide::only_if(pending, before)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton;
-use crate::analysis::tree::Read;
+use crate::analysis::tree::{Escape, Read};
 use crate::analysis::vocabulary::Gpux;
 use crate::tokens_to_groups::erase;
 use crate::tokens_to_groups::normalize::{await_before, ready};
@@ -27,8 +27,8 @@ pub(super) fn await_at_once(load: Op<'_>) {
 pub(super) fn await_escapes(read: &Read) -> bool {
     let of_loads = tokens_of_loads(read);
     let mut any = false;
-    for &(op, index) in &read.escapes {
-        let value = op.operand(index);
+    for &Escape { op, operand, before } in &read.escapes {
+        let value = op.operand(operand);
         if !of_loads.contains(&read.tokens[&value]) {
             continue;
         }
@@ -38,9 +38,9 @@ pub(super) fn await_escapes(read: &Read) -> bool {
             "a token of a load escapes here, where it can't be followed; it is awaited before",
         )
         .emit();
-        await_before(op, &[value]);
-        let complete = ready(op.location(), value.ty()).before(op);
-        op.set_operand(index, complete.result(0));
+        await_before(before, &[value]);
+        let complete = ready(op.location(), value.ty()).before(before);
+        op.set_operand(operand, complete.result(0));
     }
     any
 }

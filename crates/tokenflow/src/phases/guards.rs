@@ -224,6 +224,8 @@ impl<'t> Guarding<'t> {
                 }
             }
             Step::Await { id, .. } => self.wait(*id, state),
+            // Loads in token form are guarded when they are planned, and not before.
+            Step::Load { .. } if self.phases.is_none() => {}
             Step::Load { load, .. } => {
                 let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
                 self.out.loads[*load] = pass(needs, state);
