@@ -2,7 +2,8 @@
 //!
 //! A ring is live from its first arm to a block barrier behind its last wait, and all the way through loops that it is
 //! live on the way around. A ring outside of loops that is armed only behind barriers that its loads need for their data
-//! may follow another one right behind its last wait. Positions number the steps in program order; a region covers those of the steps inside.
+//! may follow another one right behind its last wait. Positions number the steps in program order; a region covers those
+//! of the steps inside.
 
 use super::bundles::{Bundles, Phase};
 use super::guards::Guards;
@@ -81,15 +82,14 @@ struct Life {
     guarded: bool,
 }
 
-/// Adds to `joined` what makes one ring of several that are never live together. Returns true if there are any.
+/// What makes one ring of several that are never live together, if there are any: bundles, and behind them variables.
 pub(super) fn share(
     tree: &Tree,
     homes: &Homes,
     places: &Places,
     bundles: &Bundles,
     rest: Rest,
-    joined: &mut Union,
-) -> bool {
+) -> Option<Union> {
     let positions = Positions::new(tree);
     let rings = rest.rings;
     let spans = Spans {
@@ -121,6 +121,7 @@ pub(super) fn share(
     }
     lives.sort_unstable();
     let mut ended = Ended::default();
+    let mut joined = Union::new(bundles.loads.len() + bundles.vars.len());
     let mut any = false;
     for life in lives {
         let depth = rings.depth[life.ring];
@@ -133,7 +134,7 @@ pub(super) fn share(
         ended.live.insert((life.last, life.waited, depth, ring));
         ended.waited.insert((life.waited, life.last, depth, ring));
     }
-    any
+    any.then_some(joined)
 }
 
 /// The rings so far.

@@ -42,20 +42,35 @@ impl Linear {
         self.factors.len() <= TERMS
     }
 
-    fn plus(&self, constant: u64) -> Self {
-        Self {
-            constant: self.constant + constant,
+    /// The sum, if numbers so large are computed with at all.
+    fn plus(&self, constant: u64) -> Option<Self> {
+        Some(Self {
+            constant: sum(self.constant, constant)?,
             factors: self.factors.clone(),
-        }
+        })
     }
 
-    fn plus_times(&self, factor: u64, unknown: Unknown) -> Self {
-        let mut sum = self.clone();
+    fn plus_times(&self, factor: u64, unknown: Unknown) -> Option<Self> {
+        let mut all = self.clone();
         if factor > 0 {
-            *sum.factors.entry(unknown).or_default() += factor;
+            let known = all.factors.entry(unknown).or_default();
+            *known = sum(*known, factor)?;
         }
-        sum
+        Some(all)
     }
+
+    /// The same, where `unknown` is `value`.
+    fn at(&self, unknown: Unknown, value: u64) -> Option<Self> {
+        let mut rest = self.clone();
+        match rest.factors.remove(&unknown) {
+            None => Some(rest),
+            Some(factor) => rest.plus(factor.checked_mul(value)?),
+        }
+    }
+}
+
+fn sum(a: u64, b: u64) -> Option<u64> {
+    a.checked_add(b).filter(|sum| *sum < MANY)
 }
 
 /// The numbers of phases, by ring; `None` for rings that are carried.
@@ -130,7 +145,7 @@ impl Numberer<'_> {
         for (i, step) in self.tree.blocks[block].steps.iter().enumerate() {
             while let Some((_, ring, bundle)) = opened.next_if(|(step, ..)| *step == i) {
                 self.out.bundle[bundle].clone_from(&self.now[ring]);
-                self.now[ring] = self.now[ring].as_ref().map(|now| now.plus(1));
+                self.now[ring] = self.now[ring].as_ref().and_then(|now| now.plus(1));
             }
             if let Step::Region(region) = step {
                 crate::program::deep(|| self.region(*region));
@@ -185,7 +200,7 @@ impl Numberer<'_> {
         let step_of = |ring: RingId| steps.get(&ring).copied().unwrap_or(Some(0));
         for (&ring, &step) in &steps {
             let start = before[&ring].as_ref().zip(step);
-            self.now[ring] = start.map(|(start, step)| start.plus_times(step, Unknown::Iteration(id)));
+            self.now[ring] = start.and_then(|(start, step)| start.plus_times(step, Unknown::Iteration(id)));
         }
         let entries: Vec<(usize, Option<Linear>)> = {
             let edges = region
@@ -202,7 +217,7 @@ impl Numberer<'_> {
                 .as_ref()
                 .zip(step)
                 .filter(|_| is_param)
-                .map(|(first, step)| first.plus_times(step, Unknown::Iteration(id)));
+                .and_then(|(first, step)| first.plus_times(step, Unknown::Iteration(id)));
         }
         self.block(body);
         // What is handed on must be what the next iteration was taken to begin with.
@@ -216,25 +231,35 @@ impl Numberer<'_> {
         };
         for (var, handed) in backs {
             let step = step_of(self.rings.var[var]);
-            let first = entries
-                .iter()
-                .find(|(other, _)| *other == var)
-                .and_then(|(_, first)| first.clone());
+            let first = entries.iter().find(|(other, _)| *other == var);
+            if let (None, Trips::Constant(trips)) = (first, region.trips) {
+                // What comes out of a loop that surely runs is what its last iteration hands on.
+                let last = trips.saturating_sub(1);
+                self.out.var[var] = handed.and_then(|handed| handed.at(Unknown::Iteration(id), last));
+                if self.out.var[var].is_none() {
+                    self.lose(var);
+                }
+                continue;
+            }
+            let first = first.and_then(|(_, first)| first.clone());
             let expected = first
                 .zip(step)
-                .map(|(first, step)| first.plus_times(step, Unknown::Iteration(id)).plus(step));
+                .and_then(|(first, step)| first.plus_times(step, Unknown::Iteration(id))?.plus(step));
             if expected.is_none() || expected != handed {
                 self.lose(var);
             }
         }
         let trips = |start: &Linear, step: u64| match region.trips {
-            Trips::Constant(trips) => start.plus(trips * step),
+            Trips::Constant(trips) => start.plus(trips.checked_mul(step)?),
             _ => start.plus_times(step, Unknown::Trips(id)),
         };
         for (var, first) in &entries {
             if self.is_result(*var) {
                 let step = step_of(self.rings.var[*var]);
-                let result = first.as_ref().zip(step).map(|(first, step)| trips(first, step));
+                let result = first
+                    .as_ref()
+                    .zip(step)
+                    .and_then(|(first, step)| trips(first, step));
                 self.out.var[*var] = result.filter(|_| !self.out.carried[self.rings.var[*var]]);
             }
         }
@@ -242,7 +267,7 @@ impl Numberer<'_> {
             let behind = before[&ring]
                 .as_ref()
                 .zip(step)
-                .map(|(start, step)| trips(start, step));
+                .and_then(|(start, step)| trips(start, step));
             self.now[ring] = behind.filter(Linear::is_short);
         }
     }
@@ -274,7 +299,7 @@ impl Numberer<'_> {
         }
         for ((&ring, arms), before) in through.iter().zip(before) {
             let equal = !repeats && arms.least == arms.most;
-            self.now[ring] = before.filter(|_| equal).map(|before| before.plus(arms.most));
+            self.now[ring] = before.filter(|_| equal).and_then(|before| before.plus(arms.most));
         }
         self.bind(id, None);
     }

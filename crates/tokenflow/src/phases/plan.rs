@@ -35,7 +35,7 @@ pub struct Plan {
     pub guards: Guards,
     /// The barriers of [`Plan::guards`], in order, with numbers as if they were the arms of a ring of their own.
     pub syncs: Vec<Sync>,
-    /// Returns true if the barriers have no numbers in closed form.
+    /// True if the barriers have no numbers in closed form.
     pub syncs_carried: bool,
     /// The rings that are armed in each region.
     pub armed: Vec<BTreeSet<RingId>>,
@@ -133,41 +133,17 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     if !bundles.lost.is_empty() {
         return lost(bundles.lost);
     }
-    let mut joined = Union::new(bundles.loads.len() + bundles.vars.len());
-    let mut rings = rings::rings(tree, &homes, &places, &bundles, &joined);
-    if !rings.lost.is_empty() {
-        return lost(rings.lost);
+    let alone = Union::new(bundles.loads.len() + bundles.vars.len());
+    let apart = rings::rings(tree, &homes, &places, &bundles, &alone);
+    if !apart.lost.is_empty() {
+        return lost(apart.lost);
     }
-    let mut sure = sure::sure(tree, &homes, &places, &bundles, &rings);
-    let (_, for_data) = guards::depths(
-        tree,
-        Phases {
-            bundles: &bundles,
-            rings: &rings,
-        },
-        fence_reads,
-    );
-    let rest = live::Rest {
+    let (mut rings, sure) = share(tree, &homes, &places, &bundles, apart, fence_reads);
+    let phases = Phases {
+        bundles: &bundles,
         rings: &rings,
-        sure: &sure,
-        guards: &for_data,
     };
-    if live::share(tree, &homes, &places, &bundles, rest, &mut joined) {
-        rings = rings::rings(tree, &homes, &places, &bundles, &joined);
-        sure = sure::sure(tree, &homes, &places, &bundles, &rings);
-    }
-    debug_assert!(
-        rings.lost.is_empty(),
-        "rings that are never live together don't make each other deeper"
-    );
-    let (needed, _) = guards::depths(
-        tree,
-        Phases {
-            bundles: &bundles,
-            rings: &rings,
-        },
-        fence_reads,
-    );
+    let (needed, _) = guards::depths(tree, phases, fence_reads);
     for (depth, needed) in rings.depth.iter_mut().zip(needed) {
         if needed <= rings::MAX_DEPTH {
             *depth = needed.max(*depth);
@@ -175,15 +151,11 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     }
     let scope = scope(tree, &homes, &places, &bundles);
     let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
-    let mut guards = guards::guards(
-        tree,
-        Some(Phases {
-            bundles: &bundles,
-            rings: &rings,
-        }),
-        0,
-        fence_reads,
-    );
+    let phases = Phases {
+        bundles: &bundles,
+        rings: &rings,
+    };
+    let mut guards = guards::guards(tree, Some(phases), 0, fence_reads);
 
     let mut plan = Plan {
         scope,
@@ -215,6 +187,37 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
     plan.guards = guards;
     plan
+}
+
+/// Makes one ring of several that are never live together. Also returns which rings' phases are surely waited for.
+fn share(
+    tree: &Tree,
+    homes: &homes::Homes,
+    places: &Places,
+    bundles: &Bundles,
+    apart: Rings,
+    fence_reads: bool,
+) -> (Rings, Vec<bool>) {
+    let phases = Phases {
+        bundles,
+        rings: &apart,
+    };
+    let (_, for_data) = guards::depths(tree, phases, fence_reads);
+    let sure = sure::sure(tree, homes, places, bundles, &apart);
+    let rest = live::Rest {
+        rings: &apart,
+        sure: &sure,
+        guards: &for_data,
+    };
+    if let Some(joined) = live::share(tree, homes, places, bundles, rest) {
+        let together = rings::rings(tree, homes, places, bundles, &joined);
+        // A ring may get too deep where it is handed through what arms the other one.
+        if together.lost.is_empty() {
+            let sure = sure::sure(tree, homes, places, bundles, &together);
+            return (together, sure);
+        }
+    }
+    (apart, sure)
 }
 
 fn bundles_of(
@@ -434,8 +437,7 @@ fn number_syncs(
         opened.entry(block).or_default().push((step, 0, bundle));
     }
     let bundles = plan.bundles.len();
-    for (load, guard) in guards.loads.iter().enumerate().filter(|(_, guard)| guard.barrier) {
-        let _ = guard;
+    for (load, _) in guards.loads.iter().enumerate().filter(|(_, guard)| guard.barrier) {
         let (block, step) = places.load[load];
         opened.entry(block).or_default().push((step, 0, bundles + load));
     }
