@@ -5,6 +5,7 @@
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
 //! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
 //! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
+//! - [`gpu`]: what functions and memory of device code say of themselves.
 //! - [`nvgpu`]: upstream's lowering of `nvgpu`, and its types.
 //! - [`pass`]: the trait that a pass implements, its options and statistics, and its registration.
 //! - [`pipeline`]: pass pipelines with options, written as a list.
@@ -16,6 +17,7 @@
 pub mod control_flow;
 pub mod diagnostic;
 mod ffi;
+pub mod gpu;
 pub mod ir;
 pub mod nvgpu;
 #[allow(missing_docs, clippy::all, clippy::pedantic)] // Generated.

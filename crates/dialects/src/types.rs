@@ -1,6 +1,7 @@
 //! What melior does not say of types and constants.
 
 use crate::ffi;
+use melior::Context;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 use mlir_sys::{
     mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset,
@@ -39,6 +40,18 @@ pub enum Float {
     F32,
     /// `f64`
     F64,
+}
+
+/// The type that `text` is in a context that has its dialect loaded.
+#[must_use]
+pub fn known_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
+    Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
+}
+
+/// The attribute that `text` is in a context that has its dialect loaded.
+#[must_use]
+pub fn known_attribute<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
+    Attribute::parse(context, text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
 }
 
 /// Sizes and elements, if `ty` is a vector.

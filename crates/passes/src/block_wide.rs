@@ -1,6 +1,6 @@
 //! Operations that every thread of a block executes and one thread issues.
 //!
-//! **Condition.** The operation stands where all threads of the block come together ([`check_uniform`]).
+//! **Condition.** The operation stands where all threads of the block come together ([`Uniform`]).
 //!
 //! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and in front of it what makes the
 //! other threads' accesses to the buffer visible to the asynchronous proxy ([`guard_issue`]).
@@ -11,16 +11,12 @@ use crate::analysis::tree;
 use async_dialects::control_flow::{entry_edges, erase_results, region_exit_edges};
 use async_dialects::ir::{Block, Definition, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
+use async_dialects::melior::ir::Location;
 use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::melior::ir::{Attribute, Location};
 use async_dialects::pass::PassError;
+use async_dialects::types::known_attribute;
 use std::collections::{HashMap, HashSet};
 use tokenflow::phases::{self, Guard};
-
-/// Returns true if `op` is a store of a whole block, in either form.
-pub(crate) fn is_store(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpux.tma_store" | "gpux.bulk_store")
-}
 
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
@@ -115,43 +111,58 @@ fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
 
 /// A fence between what the thread has written to memory of the workgroup and the asynchronous proxy.
 pub(crate) fn fence<'c>(context: &'c Context, location: Location<'c>) -> OpBuilder<'c> {
-    let attribute = |text: &str| {
-        Attribute::parse(context, text)
-            .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
-    };
     OpBuilder::new("nvvm.fence.proxy", location)
-        .attr("kind", attribute("#nvvm.proxy_kind<async.shared>"))
-        .attr("space", attribute("#nvvm.shared_space<cta>"))
+        .attr("kind", known_attribute(context, "#nvvm.proxy_kind<async.shared>"))
+        .attr("space", known_attribute(context, "#nvvm.shared_space<cta>"))
 }
 
-/// Returns an error if threads of one block may differ in whether, or how often, they execute `op`. Conservative in
-/// what it refuses: control flow that is known to differ.
-pub(crate) fn check_uniform<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
-    let outer = op.ancestors().take_while(|outer| !outer.is_function());
-    for outer in outer {
-        let fault = |why: String| {
-            let message = format!(
-                "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
-                outer.name()
-            );
-            PassError::new(op, message).note(outer, "threads differ here")
-        };
-        match outer.name() {
-            "scf.forall" | "gpu.warp_execute_on_lane_0" => {
-                return Err(fault("is executed by some threads only".to_owned()));
+/// Which operations threads of one block execute together, all of them equally often. Conservative in what it refuses:
+/// control flow that is known to differ.
+#[derive(Default)]
+pub(crate) struct Uniform<'c> {
+    /// Operations around others in which threads don't differ.
+    known: HashSet<Op<'c>>,
+}
+
+impl<'c> Uniform<'c> {
+    /// Returns an error if threads may differ in whether, or how often, they execute `op`.
+    pub fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let outer = op.ancestors().take_while(|outer| !outer.is_function());
+        for outer in outer {
+            if self.known.contains(&outer) {
+                break;
             }
-            "gpu.launch" => {
-                let message =
-                    "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-                return Err(PassError::new(op, message));
-            }
-            _ => {}
+            check_inside(op, outer)?;
         }
-        for value in steering(outer) {
-            if let Some(source) = thread_dependent(value) {
-                let why = format!("depends on '{}', which differs between threads", source.name());
-                return Err(fault(why).note(source, "this differs between threads"));
-            }
+        let outer = op.ancestors().take_while(|outer| !outer.is_function());
+        self.known.extend(outer);
+        Ok(())
+    }
+}
+
+/// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
+fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
+    let fault = |why: String| {
+        let message = format!(
+            "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
+            outer.name()
+        );
+        PassError::new(op, message).note(outer, "threads differ here")
+    };
+    match outer.name() {
+        "scf.forall" | "gpu.warp_execute_on_lane_0" => {
+            return Err(fault("is executed by some threads only".to_owned()));
+        }
+        "gpu.launch" => {
+            let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+            return Err(PassError::new(op, message));
+        }
+        _ => {}
+    }
+    for value in steering(outer) {
+        if let Some(source) = thread_dependent(value) {
+            let why = format!("depends on '{}', which differs between threads", source.name());
+            return Err(fault(why).note(source, "this differs between threads"));
         }
     }
     Ok(())

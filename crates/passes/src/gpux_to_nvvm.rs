@@ -21,10 +21,11 @@ use crate::analysis::vocabulary::HardwareQueue;
 use crate::lower_to_nvvm::sm_of;
 use async_dialects::ir::{Block, Op, OpBuilder, int_attr};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::{Attribute, Type};
+use async_dialects::melior::ir::Attribute;
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
+use async_dialects::types::known_type;
 pub(crate) use buffers::DYNAMIC_ALIGNMENT;
 
 use buffers::Buffers;
@@ -127,7 +128,7 @@ struct Device<'c> {
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
 fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
-    let tokens = parse_type(root.context(), "!async.token");
+    let tokens = known_type(root.context(), "!async.token");
     let mut found = Device::default();
     let mut in_async = Vec::new();
     // Functions with counted code; the block looked at last stands for all the operations in it.
@@ -309,9 +310,4 @@ impl Drop for Groups<'_> {
             model.erase();
         }
     }
-}
-
-/// A type of a dialect that the pass has loaded.
-fn parse_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
-    Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
 }

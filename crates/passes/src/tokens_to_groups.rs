@@ -24,7 +24,6 @@ mod stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Gpux;
-use crate::block_wide::is_store;
 use async_dialects::ir::{Op, Walk};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
@@ -191,7 +190,12 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let of_queue = |op: &Op| matches!(op.name(), "gpux.copy" | "gpux.commit_group") || is_store(*op);
+    let of_queue = |op: &Op| {
+        matches!(
+            op.name(),
+            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store"
+        )
+    };
     let left = normalize::own_ops(function)
         .into_iter()
         .find(|op| of_queue(op) && op.num_results() > 0);

@@ -22,7 +22,7 @@ mod normalize;
 mod thread;
 
 use crate::analysis::tree::{self, Read};
-use crate::block_wide::check_uniform;
+use crate::block_wide::Uniform;
 use crate::tokens_to_groups::normalize as shared;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
@@ -108,7 +108,8 @@ impl Pass for TokensToMbarriers {
         if loads.is_empty() {
             return Ok(());
         }
-        loads.into_iter().try_for_each(check_uniform)?;
+        let mut uniform = Uniform::default();
+        loads.into_iter().try_for_each(|load| uniform.check(load))?;
         shared::check_arguments(op)?;
         shared::inline_regions(op);
         shared::split_dependencies(op);

@@ -17,6 +17,7 @@ mod views;
 
 use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
+use async_dialects::gpu;
 use async_dialects::ir::{Block, Op, Value};
 use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
 use async_dialects::types::{self, Float};
@@ -90,7 +91,7 @@ struct Reader<'c> {
 impl<'c> Reader<'c> {
     fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
         self.code.name = function.str_attr("sym_name").unwrap_or("kernel").into();
-        self.code.block = block_size(function);
+        self.code.block = gpu::block_size(function);
         let Some(entry) = function.region(0).first() else {
             return Err(Unknown::new(function, "a kernel without a body can't be run"));
         };
@@ -105,7 +106,7 @@ impl<'c> Reader<'c> {
     fn parameters(&mut self, function: Op<'c>, entry: Block<'c>) -> Done<'c> {
         let attributions = function.int_attr("workgroup_attributions").unwrap_or(0);
         let attributions = usize::try_from(attributions).unwrap_or(0);
-        let inputs = function_inputs(function).unwrap_or(entry.num_args());
+        let inputs = gpu::inputs(function).unwrap_or(entry.num_args());
         for (i, arg) in entry.args().enumerate() {
             let to = self.reg(arg);
             if i < inputs {
@@ -145,7 +146,7 @@ impl<'c> Reader<'c> {
                 .unwrap_or(0),
             elem,
             lanes,
-            workgroup: memory::is_workgroup(ty),
+            workgroup: gpu::is_workgroup(ty),
         })
     }
 
@@ -310,22 +311,6 @@ fn number(ty: Type<'_>) -> Option<Elem> {
 fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
     let sizes: Option<Vec<i64>> = sizes.iter().copied().collect();
     u32::try_from(sizes?.iter().product::<i64>()).ok()
-}
-
-/// `known_block_size`
-fn block_size(function: Op<'_>) -> Option<[u32; 3]> {
-    let sizes = ints(function, "known_block_size").or_else(|| ints(function, "gpu.known_block_size"))?;
-    let sizes: Option<Vec<u32>> = sizes.into_iter().map(|size| u32::try_from(size).ok()).collect();
-    sizes?.try_into().ok()
-}
-
-/// How many arguments of the entry block are parameters.
-fn function_inputs(function: Op<'_>) -> Option<usize> {
-    use async_dialects::melior::ir::{attribute::TypeAttribute, r#type::FunctionType};
-    let ty = TypeAttribute::try_from(function.attr("function_type")?)
-        .ok()?
-        .value();
-    Some(FunctionType::try_from(ty).ok()?.input_count())
 }
 
 /// The alignment that an attribution is given.

@@ -3,9 +3,9 @@
 //! Buffers are told apart by what they start as: attributions, globals and allocations share no byte. What is reached
 //! through anything but views of one of these may be any of them.
 
+use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Definition, Op, Value};
-use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::types::{memory_space, memref_shape};
+use async_dialects::types::memref_shape;
 use std::collections::HashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 
@@ -95,27 +95,16 @@ fn root(mut memref: Value<'_>) -> Option<Root<'_>> {
             Definition::Argument(block, index) => {
                 let function = block.parent_op().filter(|op| op.is_function())?;
                 let is_entry = function.region(0).first() == Some(block);
-                let attributions =
-                    usize::try_from(function.int_attr("workgroup_attributions").unwrap_or(0)).ok()?;
                 let inputs = inputs(function)?;
                 return match index {
                     _ if !is_entry => None,
                     _ if index < inputs => Some(Root::Arguments),
-                    _ if index < inputs + attributions => Some(Root::Value(memref)),
+                    _ if index < inputs + attributions(function) => Some(Root::Value(memref)),
                     _ => None,
                 };
             }
         }
     }
-}
-
-/// How many arguments callers hand over.
-fn inputs(function: Op<'_>) -> Option<usize> {
-    use async_dialects::melior::ir::{attribute::TypeAttribute, r#type::FunctionType};
-    let ty = TypeAttribute::try_from(function.attr("function_type")?)
-        .ok()?
-        .value();
-    Some(FunctionType::try_from(ty).ok()?.input_count())
 }
 
 /// Returns true if an operation of this name is another view of the bytes of its first operand.
@@ -170,13 +159,4 @@ fn is_harmless(name: &str) -> bool {
         "builtin.unrealized_conversion_cast",
     ];
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// Returns true if `ty` is a memref in memory of the workgroup.
-#[must_use]
-pub fn is_workgroup(ty: Type<'_>) -> bool {
-    memory_space(ty).is_some_and(|space: Attribute<'_>| {
-        let text = space.to_string();
-        text == "#gpu.address_space<workgroup>" || text == "3" || text.starts_with("3 :")
-    })
 }

@@ -7,6 +7,7 @@ use super::memory::Buffers;
 use async_dialects::control_flow::{
     Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges, region_exit_edges, selected_values,
 };
+use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{self, Op, Region as IrRegion, Value};
 use async_dialects::melior::ir::Type;
 use async_dialects::pass::PassError;
@@ -207,9 +208,7 @@ impl<'c> Reader<'c> {
 
     /// What a load writes or a store reads of the workgroup's memory.
     fn workgroup_side(&mut self, op: Op<'c>) -> Buffer {
-        let side = op
-            .operands()
-            .rfind(|value| super::memory::is_workgroup(value.ty()));
+        let side = op.operands().rfind(|value| is_workgroup(value.ty()));
         side.map_or(Buffer::Any, |memref| self.buffers.of(memref))
     }
 
@@ -233,18 +232,16 @@ impl<'c> Reader<'c> {
                 self.step(b, op, Step::Access { buffer, kind });
             }
         }
-        // Tokens of other engines are complete, as far as phases are concerned.
-        for token in self.tokens(op.results()) {
-            self.step(
-                b,
-                op,
-                Step::Join {
-                    token,
-                    of: Vec::new(),
-                },
-            );
-        }
+        self.complete(b, op);
         Ok(())
+    }
+
+    /// The results of `op` are tokens of other engines: complete, as far as phases are concerned.
+    fn complete(&mut self, b: usize, op: Op<'c>) {
+        for token in self.tokens(op.results()) {
+            let of = Vec::new();
+            self.step(b, op, Step::Join { token, of });
+        }
     }
 
     /// A selection between tokens: two ways through no block.
@@ -372,16 +369,7 @@ impl<'c> Reader<'c> {
                 self.step(b, op, Step::Access { buffer, kind });
             }
         }
-        for token in self.tokens(op.results()) {
-            self.step(
-                b,
-                op,
-                Step::Join {
-                    token,
-                    of: Vec::new(),
-                },
-            );
-        }
+        self.complete(b, op);
         Ok(())
     }
 }
@@ -436,9 +424,7 @@ fn is_shared_fence(op: Op<'_>) -> bool {
 /// How many bytes a block-wide operation transfers: those of its side in the workgroup's memory.
 #[must_use]
 pub fn transfer_bytes(op: Op<'_>) -> u64 {
-    let side = op
-        .operands()
-        .rfind(|value| super::memory::is_workgroup(value.ty()));
+    let side = op.operands().rfind(|value| is_workgroup(value.ty()));
     let Some(shape) = side.and_then(|value| types::memref_shape(value.ty())) else {
         return 0;
     };

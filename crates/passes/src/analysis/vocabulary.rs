@@ -3,6 +3,7 @@
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
+use async_dialects::types::{known_attribute, known_type};
 
 /// A FIFO of the hardware.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, PartialOrd, Ord)]
@@ -30,9 +31,7 @@ impl HardwareQueue {
 
     /// The attribute `#gpux.queue<…>`.
     pub fn attribute(self, context: &Context) -> Attribute<'_> {
-        let text = format!("#gpux.queue<{}>", self.name());
-        Attribute::parse(context, &text)
-            .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+        known_attribute(context, &format!("#gpux.queue<{}>", self.name()))
     }
 }
 
@@ -100,8 +99,7 @@ impl<'c> Gpux<'c> {
     /// The vocabulary in a context that has both dialects loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
-            token: Type::parse(context, "!async.token")
-                .unwrap_or_else(|| panic!("`!async.token` is a type of a loaded dialect")),
+            token: known_type(context, "!async.token"),
             queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
         }
     }
@@ -163,8 +161,7 @@ impl<'c> Nvgpu<'c> {
     /// The vocabulary in a context that has the `nvgpu` dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
-            token: Type::parse(context, "!nvgpu.device.async.token")
-                .unwrap_or_else(|| panic!("`!nvgpu.device.async.token` is a type of a loaded dialect")),
+            token: known_type(context, "!nvgpu.device.async.token"),
         }
     }
 }

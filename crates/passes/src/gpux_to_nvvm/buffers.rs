@@ -17,12 +17,13 @@
 //! function is aligned: it costs less than 16 bytes each.
 
 use async_dialects::diagnostic::Diagnostic;
+use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::{
-    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
+    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute,
 };
-use async_dialects::melior::ir::r#type::{FunctionType, MemRefType};
+use async_dialects::melior::ir::r#type::MemRefType;
 use async_dialects::melior::ir::{Attribute, Identifier};
 use std::collections::HashMap;
 
@@ -122,13 +123,13 @@ impl<'c> Buffers<'c> {
             return;
         }
         *known = self.alignment;
-        let first = inputs(function);
+        let first = inputs(function).unwrap_or(0);
         for index in 0..attributions(function) {
             self.align_attribution(function, first + index);
         }
         function.walk(|op| {
             if matches!(op.name(), "memref.get_global" | "memref.alloc" | "memref.alloca")
-                && is_workgroup_buffer(op.result(0))
+                && is_workgroup(op.result(0).ty())
             {
                 if op.is("memref.get_global") {
                     self.align_global(op);
@@ -142,7 +143,7 @@ impl<'c> Buffers<'c> {
 
     /// Aligns the attribution that is the entry block's argument `index`; does nothing if that is an ordinary argument.
     fn align_attribution(&mut self, function: Op<'c>, index: usize) {
-        let (count, first) = (attributions(function), inputs(function));
+        let (count, first) = (attributions(function), inputs(function).unwrap_or(0));
         let Some(attribution) = index
             .checked_sub(first)
             .filter(|&attribution| attribution < count)
@@ -235,23 +236,6 @@ fn entered_function(block: Block<'_>) -> Option<Op<'_>> {
     (function.region(0).first() == Some(block)).then_some(function)
 }
 
-/// The number of arguments of a `gpu.func`, behind which its attributions are.
-fn inputs(function: Op<'_>) -> usize {
-    let ty = function
-        .attr("function_type")
-        .and_then(|ty| TypeAttribute::try_from(ty).ok());
-    ty.and_then(|ty| FunctionType::try_from(ty.value()).ok())
-        .map_or(0, |ty| ty.input_count())
-}
-
-/// The number of workgroup buffers that `function` declares.
-fn attributions(function: Op<'_>) -> usize {
-    let count = function
-        .int_attr("workgroup_attributions")
-        .filter(|_| function.is("gpu.func"));
-    count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
-}
-
 /// The `memref.global`s directly in `table`.
 fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
     let blocks = table.regions().flat_map(Region::blocks);
@@ -259,15 +243,4 @@ fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
     globals
         .filter_map(|global| Some((global.str_attr("sym_name")?, global)))
         .collect()
-}
-
-/// Returns true if `value` lies in workgroup memory.
-fn is_workgroup_buffer(value: Value<'_>) -> bool {
-    let space = MemRefType::try_from(value.ty())
-        .ok()
-        .and_then(|ty| ty.memory_space());
-    space.is_some_and(|space| {
-        IntegerAttribute::try_from(space).is_ok_and(|space| space.value() == 3)
-            || space.to_string() == "#gpu.address_space<workgroup>"
-    })
 }

@@ -22,6 +22,7 @@ use async_dialects::melior::ir::r#type::MemRefType;
 use async_dialects::melior::ir::{Attribute, Location, ShapedTypeLike, Type};
 use async_dialects::nvgpu;
 use async_dialects::pass::PassError;
+use async_dialects::types::known_type;
 use std::collections::HashMap;
 
 /// What MLIR writes for an offset, size or stride that is not static.
@@ -341,7 +342,7 @@ fn write_copy<'c>(
         .operands(&destination)
         .operands(&source)
         .operands(count)
-        .results(&[super::parse_type(context, "!nvgpu.device.async.token")])
+        .results(&[known_type(context, "!nvgpu.device.async.token")])
         .attr(
             "operandSegmentSizes",
             DenseI32ArrayAttribute::new(context, &segments).into(),

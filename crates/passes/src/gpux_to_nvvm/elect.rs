@@ -4,11 +4,12 @@
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the
 //! first thread.
 
+use async_dialects::gpu::block_threads;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, Value, bool_attr, index_attr, int_attr};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
 use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::melior::ir::{Attribute, Location, Type};
+use async_dialects::melior::ir::{Location, Type};
+use async_dialects::types::known_attribute;
 
 /// Threads of a warp.
 const WARP: i64 = 32;
@@ -26,17 +27,10 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
         location: elects[0].location(),
         before: first,
     };
-    let leader = at.leader(block_size(function).is_some_and(|threads| threads < WARP));
+    let leader = at.leader(block_threads(function).is_some_and(|threads| threads < WARP.unsigned_abs()));
     for elect in elects {
         elect.replace_with(&[leader]);
     }
-}
-
-/// The number of threads of a block, if `function` says so.
-fn block_size(function: Op<'_>) -> Option<i64> {
-    let sizes = DenseI32ArrayAttribute::try_from(function.attr("known_block_size")?).ok()?;
-    let sizes = (0..sizes.len()).map(|i| sizes.element(i).map(i64::from).ok());
-    sizes.product()
 }
 
 /// Where operations are made.
@@ -86,11 +80,9 @@ impl<'c> Place<'c> {
 
     fn dimension(&self, name: &str, dim: &str) -> Value<'c> {
         let text = format!("#gpu<dim {dim}>");
-        let dim = Attribute::parse(self.context, &text)
-            .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"));
         OpBuilder::new(name, self.location)
             .results(&[Type::index(self.context)])
-            .attr("dimension", dim)
+            .attr("dimension", known_attribute(self.context, &text))
             .before(self.before)
             .result(0)
     }

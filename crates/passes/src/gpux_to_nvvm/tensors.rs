@@ -3,12 +3,12 @@
 //! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
 //! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.
 
-use super::parse_type;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
 use async_dialects::melior::ir::r#type::FunctionType;
 use async_dialects::nvgpu::tensor_map;
+use async_dialects::types::known_type;
 
 /// Makes pointers of the descriptors that the `gpu.func` `function` takes.
 pub(super) fn lower_arguments(function: Op<'_>) {
@@ -16,7 +16,7 @@ pub(super) fn lower_arguments(function: Op<'_>) {
     let (Some(entry), Some(ty)) = (function.region(0).first(), function_type(function)) else {
         return;
     };
-    let pointer = parse_type(context, "!llvm.ptr");
+    let pointer = known_type(context, "!llvm.ptr");
     let mut inputs: Vec<Type> = (0..ty.input_count()).filter_map(|i| ty.input(i).ok()).collect();
     let results: Vec<Type> = (0..ty.result_count()).filter_map(|i| ty.result(i).ok()).collect();
     let mut any = false;
@@ -51,7 +51,7 @@ fn as_pointer<'c>(entry: Block<'c>, i: usize, pointer: Type<'c>) {
 
 /// Hands the `gpu.launch_func` `launch` pointers for descriptors.
 pub(super) fn lower_launch(launch: Op<'_>) {
-    let pointer = parse_type(launch.context(), "!llvm.ptr");
+    let pointer = known_type(launch.context(), "!llvm.ptr");
     let operands: Vec<Value> = launch.operands().collect();
     for (i, operand) in operands.into_iter().enumerate() {
         if tensor_map(operand.ty()).is_some() {

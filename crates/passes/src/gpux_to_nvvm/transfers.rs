@@ -8,7 +8,6 @@
 //! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
 
 use super::buffers::{Buffers, OF_COPIES, OF_SWIZZLED_TILES, OF_TILES};
-use super::parse_type;
 use async_dialects::ir::{Op, OpBuilder, Value, index_attr, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::{
@@ -17,6 +16,7 @@ use async_dialects::melior::ir::attribute::{
 use async_dialects::melior::ir::r#type::{IntegerType, MemRefType};
 use async_dialects::melior::ir::{Location, ShapedTypeLike, Type};
 use async_dialects::nvgpu::tensor_map;
+use async_dialects::types::known_type;
 use async_dialects::types::{Shape, bit_width, memory_space, memref_layout, memref_shape};
 
 /// What MLIR writes for an offset that is not static.
@@ -46,10 +46,10 @@ impl<'c> Transfers<'c> {
             context,
             index: Type::index(context),
             i64: IntegerType::new(context, 64).into(),
-            generic: parse_type(context, "!llvm.ptr"),
-            global: parse_type(context, "!llvm.ptr<1>"),
-            shared: parse_type(context, "!llvm.ptr<3>"),
-            cluster: parse_type(context, "!llvm.ptr<7>"),
+            generic: known_type(context, "!llvm.ptr"),
+            global: known_type(context, "!llvm.ptr<1>"),
+            shared: known_type(context, "!llvm.ptr<3>"),
+            cluster: known_type(context, "!llvm.ptr<7>"),
         }
     }
 

@@ -4,8 +4,9 @@
 use super::normalize::Counted;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
+use crate::analysis::tree::is_store;
 use crate::analysis::vocabulary::HardwareQueue;
-use crate::block_wide::{Issuer, check_uniform, is_store};
+use crate::block_wide::{Issuer, Uniform};
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
@@ -24,13 +25,14 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
     if skeleton.block_wide.is_empty() {
         return Ok(());
     }
-    for &store in skeleton.sites.iter().filter(|op| is_token_form(**op)) {
-        check_uniform(store)?;
+    let mut uniform = Uniform::default();
+    for &store in skeleton.sites.iter().filter(|op| is_store(**op)) {
+        uniform.check(store)?;
     }
     let origins = Origins::new(skeleton);
     for &op in &skeleton.awaits {
         if awaits_block(op, skeleton, &origins) {
-            check_uniform(op)?;
+            uniform.check(op)?;
         }
     }
     Ok(())
@@ -41,7 +43,7 @@ impl<'c> Stores<'c> {
     pub fn new(function: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins, solution: &Solution) -> Self {
         let sites = skeleton.sites.iter().copied();
         let mut stores = Self {
-            ops: sites.filter(|op| is_token_form(*op)).collect(),
+            ops: sites.filter(|op| is_store(*op)).collect(),
             barriers: vec![false; skeleton.awaits.len()],
             returns: Vec::new(),
         };
@@ -90,10 +92,6 @@ impl<'c> Stores<'c> {
         }
         issuer.barriers
     }
-}
-
-fn is_token_form(op: Op<'_>) -> bool {
-    is_store(op) && op.num_results() > 0
 }
 
 /// Returns true if `op` awaits something that is complete for all threads of the block.

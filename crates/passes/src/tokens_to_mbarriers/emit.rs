@@ -13,6 +13,7 @@ use async_dialects::melior::Context;
 use async_dialects::melior::ir::attribute::IntegerAttribute;
 use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::pass::PassError;
+use async_dialects::types::{known_attribute, known_type};
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{Guard, Phase, Plan, Step};
@@ -110,12 +111,11 @@ impl<'c> Types<'c> {
     }
 
     pub fn parse(&self, text: &str) -> Type<'c> {
-        Type::parse(self.context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
+        known_type(self.context, text)
     }
 
     pub fn attribute(&self, text: &str) -> Attribute<'c> {
-        Attribute::parse(self.context, text)
-            .unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+        known_attribute(self.context, text)
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) struct Opened<'c> {
 
 pub(super) struct Emitter<'a, 'c> {
     pub types: Types<'c>,
-    function: Op<'c>,
+    pub function: Op<'c>,
     entry: Block<'c>,
     constants: HashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,

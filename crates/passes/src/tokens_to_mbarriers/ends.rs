@@ -3,8 +3,8 @@
 use super::War;
 use super::emit::{Emitter, value, write};
 use super::mbarriers::{Mbarriers, Number};
+use async_dialects::gpu::block_threads;
 use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
 use tokenflow::phases::RingId;
 
 impl<'c> Emitter<'_, 'c> {
@@ -48,8 +48,7 @@ impl<'c> Emitter<'_, 'c> {
 
     /// How many threads the block has.
     fn threads(&mut self, before: Op<'c>) -> Value<'c> {
-        let function = before.ancestors().find(|op| op.is_function());
-        if let Some(threads) = function.and_then(known_threads) {
+        if let Some(threads) = block_threads(self.function) {
             return self.index(threads);
         }
         let mut product = None;
@@ -118,15 +117,4 @@ impl<'c> Emitter<'_, 'c> {
             self.wait(mbarriers, slot, parity, inside);
         }
     }
-}
-
-/// `known_block_size` of a function, as a number of threads.
-fn known_threads(function: Op<'_>) -> Option<u64> {
-    let sizes = function
-        .attr("known_block_size")
-        .or_else(|| function.attr("gpu.known_block_size"))?;
-    let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
-    (0..sizes.len())
-        .map(|i| sizes.element(i).ok().and_then(|size| u64::try_from(size).ok()))
-        .product()
 }

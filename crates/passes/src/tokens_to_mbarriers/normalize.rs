@@ -9,8 +9,6 @@ use crate::tokens_to_groups::normalize::{await_before, ready};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Value};
 use std::collections::HashSet;
-use tokenflow::Token;
-use tokenflow::phases::Step;
 
 /// Awaits a load right behind it; its token is complete for everybody else.
 pub(super) fn await_at_once(load: Op<'_>) {
@@ -25,11 +23,11 @@ pub(super) fn await_at_once(load: Op<'_>) {
 /// Awaits tokens of loads before they go where they can't be followed. Returns true if there are any; what was read is
 /// then out of date.
 pub(super) fn await_escapes(read: &Read) -> bool {
-    let of_loads = tokens_of_loads(read);
+    let of_loads = read.tree.loaded();
     let mut any = false;
     for &Escape { op, operand, before } in &read.escapes {
         let value = op.operand(operand);
-        if !of_loads.contains(&read.tokens[&value]) {
+        if !of_loads[read.tokens[&value].0 as usize] {
             continue;
         }
         any = true;
@@ -43,31 +41,6 @@ pub(super) fn await_escapes(read: &Read) -> bool {
         op.set_operand(operand, complete.result(0));
     }
     any
-}
-
-/// The tokens that may stand for loads.
-fn tokens_of_loads(read: &Read) -> HashSet<Token> {
-    let mut next: Vec<Vec<Token>> = vec![Vec::new(); read.tree.tokens as usize];
-    let mut work: Vec<Token> = Vec::new();
-    for step in read.tree.blocks.iter().flat_map(|block| &block.steps) {
-        match step {
-            Step::Load { token, .. } => work.push(*token),
-            Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
-            _ => {}
-        }
-    }
-    for edge in read.tree.regions.iter().flat_map(|region| &region.edges) {
-        for (from, to) in &edge.bindings {
-            next[from.0 as usize].push(*to);
-        }
-    }
-    let mut found = HashSet::new();
-    while let Some(token) = work.pop() {
-        if found.insert(token) {
-            work.extend(&next[token.0 as usize]);
-        }
-    }
-    found
 }
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are handed on.

@@ -4,6 +4,7 @@ use super::{Done, Reader, Unknown, lanes};
 use crate::code::{Access, BufferDecl, Init, Op as Instruction};
 use crate::scalar::Scalar;
 use crate::value::{BufferId, Elem, View, row_by_row};
+use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::{Type, attribute::TypeAttribute};
 use async_dialects::types;
@@ -258,13 +259,4 @@ impl<'c> Reader<'c> {
         self.code.workgroup.push(decl);
         Ok(())
     }
-}
-
-/// Returns true if a memref of type `ty` lies in workgroup memory.
-pub(super) fn is_workgroup(ty: Type<'_>) -> bool {
-    let space = types::memory_space(ty).map(|space| space.to_string());
-    matches!(
-        space.as_deref(),
-        Some("3 : i64" | "3" | "#gpu.address_space<workgroup>" | "3 : i32")
-    )
 }

@@ -67,7 +67,7 @@ pub(super) fn bundles(tree: &Tree, homes: &Homes) -> Bundles {
     let mut work = Bundler {
         tree,
         homes,
-        loaded: loaded(tree),
+        loaded: tree.loaded(),
         split: HashSet::new(),
         apart: vec![false; tree.loads.len()],
     };
@@ -79,34 +79,6 @@ pub(super) fn bundles(tree: &Tree, homes: &Homes) -> Bundles {
             return work.finish(&atoms, &observed, &classes);
         }
     }
-}
-
-/// The tokens that may stand for a load.
-fn loaded(tree: &Tree) -> Vec<bool> {
-    let mut next: Vec<Vec<Token>> = vec![Vec::new(); tree.tokens as usize];
-    let mut work: Vec<Token> = Vec::new();
-    for step in tree.blocks.iter().flat_map(|block| &block.steps) {
-        match step {
-            Step::Load { token, .. } => work.push(*token),
-            Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
-            _ => {}
-        }
-    }
-    for (from, to) in tree
-        .regions
-        .iter()
-        .flat_map(|region| &region.edges)
-        .flat_map(|edge| &edge.bindings)
-    {
-        next[from.0 as usize].push(*to);
-    }
-    let mut loaded = vec![false; next.len()];
-    while let Some(token) = work.pop() {
-        if !std::mem::replace(&mut loaded[token.0 as usize], true) {
-            work.extend(&next[token.0 as usize]);
-        }
-    }
-    loaded
 }
 
 struct Bundler<'t> {

@@ -166,6 +166,31 @@ impl Tree {
         Token(self.tokens - 1)
     }
 
+    /// For each token, whether it may stand for a load.
+    #[must_use]
+    pub fn loaded(&self) -> Vec<bool> {
+        let mut next: Vec<Vec<Token>> = vec![Vec::new(); self.tokens as usize];
+        let mut work: Vec<Token> = Vec::new();
+        for step in self.blocks.iter().flat_map(|block| &block.steps) {
+            match step {
+                Step::Load { token, .. } => work.push(*token),
+                Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
+                _ => {}
+            }
+        }
+        let edges = self.regions.iter().flat_map(|region| &region.edges);
+        for (from, to) in edges.flat_map(|edge| &edge.bindings) {
+            next[from.0 as usize].push(*to);
+        }
+        let mut loaded = vec![false; next.len()];
+        while let Some(token) = work.pop() {
+            if !std::mem::replace(&mut loaded[token.0 as usize], true) {
+                work.extend(&next[token.0 as usize]);
+            }
+        }
+        loaded
+    }
+
     /// The block around `block`.
     #[must_use]
     pub fn outer(&self, block: BlockId) -> Option<BlockId> {
