@@ -2,6 +2,8 @@
 
 use crate::ring::{Order, Tail};
 
+/// How many threads blocks have.
+pub const THREADS: [usize; 2] = [32, 64];
 /// How deep rings of tiles are.
 pub const STAGES: [usize; 4] = [2, 3, 4, 5];
 /// Outer sizes; 500 is no multiple of most tiles.
@@ -74,6 +76,8 @@ pub struct Case {
     pub stages: usize,
     /// How many tiles are loaded ahead: 0 to one less than there are slots.
     pub prefetch: usize,
+    /// The threads of a block: one warp, or two.
+    pub threads: usize,
     /// The outer size.
     pub outer: usize,
     /// The inner size.
@@ -90,13 +94,16 @@ impl Case {
         let Self {
             stages,
             prefetch,
+            threads,
             outer,
             inner,
             order,
             tail,
             ..
         } = self;
-        format!("{stages} stages, prefetch {prefetch}, {outer} x {inner}, {order:?}, {tail:?}")
+        format!(
+            "{stages} stages, prefetch {prefetch}, {threads} threads, {outer} x {inner}, {order:?}, {tail:?}"
+        )
     }
 }
 
@@ -117,7 +124,7 @@ pub fn sizes() -> Vec<(usize, usize)> {
 }
 
 /// The cases of a kind: all, or a part such that each kind has every size, and all kinds together every pair of stages and
-/// prefetch with every order and tail.
+/// prefetch with every order and tail; each has every number of threads.
 pub fn cases(kind: Kind, all: bool) -> Vec<Case> {
     let (pairs, sizes) = (pairs(), sizes());
     let number = Kind::ALL.iter().position(|&other| other == kind).unwrap_or(0);
@@ -134,6 +141,7 @@ pub fn cases(kind: Kind, all: bool) -> Vec<Case> {
                 kind,
                 stages,
                 prefetch,
+                threads: THREADS[variant / 4 % 2],
                 outer,
                 inner,
                 order: [Order::AwaitFirst, Order::LoadFirst][variant % 2],
@@ -156,6 +164,14 @@ pub fn lacks(cases: &[Case]) -> Option<String> {
         for order in [Order::AwaitFirst, Order::LoadFirst] {
             if !cases.iter().any(|case| case.kind == kind && case.order == order) {
                 return Some(format!("no {kind:?} with {order:?}"));
+            }
+        }
+        for threads in THREADS {
+            if !cases
+                .iter()
+                .any(|case| case.kind == kind && case.threads == threads)
+            {
+                return Some(format!("no {kind:?} with {threads} threads"));
             }
         }
         for tail in [Tail::Guarded, Tail::Split] {

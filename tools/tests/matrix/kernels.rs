@@ -9,9 +9,6 @@ mod reductions;
 use crate::describe::{Case, Kind};
 use crate::ring::{Body, Issue, Loop, Ring};
 
-/// The threads of a block.
-pub const THREADS: usize = 32;
-
 /// An argument of a kernel.
 #[derive(Clone)]
 pub enum Arg {

@@ -1,8 +1,9 @@
 //! Trip counts: rings in every kind of control flow, with fewer, as many and more tiles than the ring has slots.
 
 use crate::check;
+use crate::describe::THREADS;
 use crate::helper;
-use crate::kernels::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, tile_type};
+use crate::kernels::{Arg, Kernel, buffer_type, numbers, part_type, tile_type};
 use crate::ring::{Loop, Order, Ring, Tail};
 use crate::text::Text;
 
@@ -46,6 +47,7 @@ pub struct Trips {
     flow: Flow,
     stages: usize,
     prefetch: usize,
+    threads: usize,
     order: Order,
     tail: Tail,
 }
@@ -74,6 +76,7 @@ pub fn cases(flow: Flow, all: bool) -> Vec<Trips> {
                         flow,
                         stages,
                         prefetch,
+                        threads: THREADS[number % 2],
                         order,
                         tail,
                     });
@@ -122,10 +125,11 @@ fn run(
     trips: &Trips,
     count: usize,
 ) -> Result<(), String> {
+    let threads = trips.threads;
     for &times in trips.flow.times() {
         // Tensors have a row at least.
         let rows = (times * count * ROWS).max(1);
-        let (x, done) = (numbers(rows * THREADS, 1), times * count * ROWS * THREADS);
+        let (x, done) = (numbers(rows * threads, 1), times * count * ROWS * threads);
         let mut expected = vec![0.0; x.len()];
         expected[..done].copy_from_slice(&x[..done]);
         let kernel = Kernel {
@@ -133,8 +137,8 @@ fn run(
             blocks: 1,
             owner: Box::new(|_| 0),
             args: vec![
-                Arg::of(&[rows, THREADS], &x),
-                Arg::zero(&[rows, THREADS]),
+                Arg::of(&[rows, threads], &x),
+                Arg::zero(&[rows, threads]),
                 Arg::Index(count),
                 Arg::Index(times),
             ],
@@ -148,6 +152,7 @@ fn run(
 
 /// The kernel, whose number of tiles is an argument or known, and how many mbarriers it takes.
 fn kernel(trips: &Trips, known: Option<usize>) -> (String, usize) {
+    let threads = trips.threads;
     let mut text = Text::default();
     text.line("%thread = gpu.thread_id x");
     let tiles = known.map_or("%count".to_owned(), |count| text.constant(count));
@@ -173,17 +178,18 @@ fn kernel(trips: &Trips, known: Option<usize>) -> (String, usize) {
         }
     }
     let parameters = format!(
-        "%x: {}, %y: memref<?x{THREADS}xf32>, %count: index, %times: index",
-        tile_type(&[ROWS, THREADS])
+        "%x: {}, %y: memref<?x{threads}xf32>, %count: index, %times: index",
+        tile_type(&[ROWS, threads])
     );
-    let workgroup = format!("%ring: {}", buffer_type(&[trips.stages, ROWS, THREADS]));
-    (text.kernel("", &parameters, &workgroup, THREADS), mbarriers)
+    let workgroup = format!("%ring: {}", buffer_type(&[trips.stages, ROWS, threads]));
+    (text.kernel("", &parameters, &workgroup, threads), mbarriers)
 }
 
 /// The pipelined loop, for the time `time`; it adds `x` to `y`, so that each tile has to come once.
 fn ring(text: &mut Text, trips: &Trips, tiles: &str, time: &str) -> usize {
-    let buffer = buffer_type(&[trips.stages, ROWS, THREADS]);
-    let (tile, part) = (tile_type(&[ROWS, THREADS]), part_type(&[ROWS, THREADS]));
+    let threads = trips.threads;
+    let buffer = buffer_type(&[trips.stages, ROWS, threads]);
+    let (tile, part) = (tile_type(&[ROWS, threads]), part_type(&[ROWS, threads]));
     let before = text.index("muli", time, tiles);
     let place = |text: &mut Text, i: &str| {
         let (stages, rows) = (text.constant(trips.stages), text.constant(ROWS));
@@ -195,7 +201,7 @@ fn ring(text: &mut Text, trips: &Trips, tiles: &str, time: &str) -> usize {
         let (slot, row) = place(text, i);
         let zero = text.constant(0);
         let to = text.def(format!(
-            "memref.subview %ring[{slot}, 0, 0] [1, {ROWS}, {THREADS}] [1, 1, 1] : {buffer} to {part}"
+            "memref.subview %ring[{slot}, 0, 0] [1, {ROWS}, {threads}] [1, 1, 1] : {buffer} to {part}"
         ));
         vec![text.def(format!(
             "gpux.tma_load async %x[{row}, {zero}], {to} : {tile}, {part}"
@@ -206,7 +212,7 @@ fn ring(text: &mut Text, trips: &Trips, tiles: &str, time: &str) -> usize {
         for r in 0..ROWS {
             let r = text.constant(r);
             let at = text.index("addi", &row, &r);
-            let global = format!("%y[{at}, %thread] : memref<?x{THREADS}xf32>");
+            let global = format!("%y[{at}, %thread] : memref<?x{threads}xf32>");
             let v = text.def(format!("memref.load %ring[{slot}, {r}, %thread] : {buffer}"));
             let old = text.def(format!("memref.load {global}"));
             let sum = text.def(format!("arith.addf {old}, {v} : f32"));

@@ -1,6 +1,6 @@
 //! One dimension: each block has some consecutive tiles of a line, and doubles what is in them.
 
-use super::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
 use crate::describe::{Case, Kind};
 use crate::text::{Text, Value};
 
@@ -18,12 +18,15 @@ struct Line {
     tile: usize,
     /// The loads of a tile.
     loads: usize,
+    /// The threads of a block.
+    threads: usize,
     /// True if the result goes out asynchronously.
     stores: bool,
 }
 
 impl Line {
-    fn new(kind: Kind) -> Self {
+    fn new(case: &Case) -> Self {
+        let kind = case.kind;
         // What bulk copies take from must be there, so their tiles divide all sizes. Boxes are filled up with zeros.
         let (tma, tile) = match kind {
             Kind::SingleBulk | Kind::SingleBulkUnrolled | Kind::BulkStore => (false, 512),
@@ -37,6 +40,7 @@ impl Line {
             tma,
             tile,
             loads,
+            threads: case.threads,
             stores: kind == Kind::BulkStore,
         }
     }
@@ -92,7 +96,7 @@ impl Line {
             let two = text.constant(2);
             text.index("remui", i, &two)
         });
-        let (tile, step) = (text.constant(self.tile), text.constant(THREADS * LANES));
+        let (tile, step) = (text.constant(self.tile), text.constant(self.threads * LANES));
         text.for_loop(("%mine", &tile, &step), &[], |text, at, _| {
             let ring = buffer_type(&[stages, self.tile]);
             let to = text.index("addi", &start, at);
@@ -140,7 +144,7 @@ impl Line {
 
 /// The kernel of a case.
 pub fn kernel(case: &Case) -> Kernel {
-    let line = Line::new(case.kind);
+    let line = Line::new(case);
     let mut text = Text::default();
     header(&mut text);
     let full = (case.kind == Kind::SingleTmaUnswitched).then(|| full_tiles(&mut text, line.tile));
@@ -175,7 +179,7 @@ pub fn kernel(case: &Case) -> Kernel {
     let count = total.div_ceil(line.tile);
     let x = numbers(total, 1);
     Kernel {
-        source: text.kernel("", &parameters, &workgroup, THREADS),
+        source: text.kernel("", &parameters, &workgroup, case.threads),
         blocks: count.div_ceil(SHARE),
         owner: Box::new(move |i| i / (line.tile * SHARE)),
         args: vec![

@@ -1,6 +1,6 @@
 //! `C = A * B`: a thread has a row of A and of C, and the loop goes along K.
 
-use super::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
 use crate::describe::Case;
 use crate::text::{Text, Value};
 
@@ -12,18 +12,18 @@ const K: usize = 16;
 /// The kernel of a case: the outer size is that of M, and the inner one of K.
 pub fn kernel(case: &Case) -> Kernel {
     let vector = format!("vector<{N}xf32>");
-    let (a_tile, b_tile) = (tile_type(&[THREADS, K]), tile_type(&[K, N]));
-    let a_ring = buffer_type(&[case.stages, THREADS, K]);
+    let (a_tile, b_tile) = (tile_type(&[case.threads, K]), tile_type(&[K, N]));
+    let a_ring = buffer_type(&[case.stages, case.threads, K]);
     let b_ring = buffer_type(&[case.stages, K, N]);
     let mut text = Text::default();
     let k = text.constant(K);
     text.line("%thread = gpu.thread_id x");
-    let threads = text.constant(THREADS);
-    text.line(format!("%first = arith.muli %block, {threads} : index"));
+    let rows = text.constant(case.threads);
+    text.line(format!("%first = arith.muli %block, {rows} : index"));
     text.line(format!("%tiles = arith.divui %depth, {k} : index"));
 
-    let issue = |text: &mut Text, i: &str| issue(text, case.stages, i);
-    let body = |text: &mut Text, i: &str, sum: &[String], _: bool| multiply(text, case.stages, i, &sum[0]);
+    let issue = |text: &mut Text, i: &str| issue(text, case, i);
+    let body = |text: &mut Text, i: &str, sum: &[String], _: bool| multiply(text, case, i, &sum[0]);
     let mut ring = ring(case, "%tiles", &issue, &body);
     ring.tokens = 2;
     let zero = text.def(format!("arith.constant dense<0.0> : {vector}"));
@@ -38,13 +38,19 @@ pub fn kernel(case: &Case) -> Kernel {
         ));
     });
 
+    let threads = case.threads;
     let (a, b) = (numbers(case.outer * case.inner, 1), numbers(case.inner * N, 2));
     let parameters =
         format!("%a: {a_tile}, %b: {b_tile}, %c: memref<?x{N}xf32>, %rows: index, %depth: index");
     Kernel {
-        source: text.kernel("", &parameters, &format!("%as: {a_ring}, %bs: {b_ring}"), THREADS),
-        blocks: case.outer.div_ceil(THREADS),
-        owner: Box::new(|i| i / (THREADS * N)),
+        source: text.kernel(
+            "",
+            &parameters,
+            &format!("%as: {a_ring}, %bs: {b_ring}"),
+            case.threads,
+        ),
+        blocks: case.outer.div_ceil(case.threads),
+        owner: Box::new(move |i| i / (threads * N)),
         expected: (2, product(case, &a, &b)),
         args: vec![
             Arg::of(&[case.outer, case.inner], &a),
@@ -58,7 +64,8 @@ pub fn kernel(case: &Case) -> Kernel {
 }
 
 /// Writes the loads of both tiles of step `i`.
-fn issue(text: &mut Text, stages: usize, i: &str) -> Vec<String> {
+fn issue(text: &mut Text, case: &Case, i: &str) -> Vec<String> {
+    let stages = case.stages;
     let (depth, k, zero) = (text.constant(stages), text.constant(K), text.constant(0));
     let slot = text.index("remui", i, &depth);
     let start = text.index("muli", i, &k);
@@ -71,14 +78,18 @@ fn issue(text: &mut Text, stages: usize, i: &str) -> Vec<String> {
         text.def(format!("gpux.tma_load async {from}, {to} : {tile}, {part}"))
     };
     vec![
-        load(&format!("%a[%first, {start}]"), "%as", [THREADS, K]),
+        load(&format!("%a[%first, {start}]"), "%as", [case.threads, K]),
         load(&format!("%b[{start}, {zero}]"), "%bs", [K, N]),
     ]
 }
 
 /// Writes the thread's part of step `i`, which is added to `sum`.
-fn multiply(text: &mut Text, stages: usize, i: &str, sum: &str) -> Vec<String> {
-    let (a_ring, b_ring) = (buffer_type(&[stages, THREADS, K]), buffer_type(&[stages, K, N]));
+fn multiply(text: &mut Text, case: &Case, i: &str, sum: &str) -> Vec<String> {
+    let stages = case.stages;
+    let (a_ring, b_ring) = (
+        buffer_type(&[stages, case.threads, K]),
+        buffer_type(&[stages, K, N]),
+    );
     let vector = format!("vector<{N}xf32>");
     let depth = text.constant(stages);
     let slot = text.index("remui", i, &depth);

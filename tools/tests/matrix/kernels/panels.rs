@@ -1,6 +1,6 @@
 //! Two dimensions: each block has a panel of columns, or one after the other, and goes down its rows tile by tile.
 
-use super::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
 use crate::describe::{Case, Kind};
 use crate::text::{Text, Value};
 
@@ -17,6 +17,7 @@ const GLOBAL: &str = "memref<?x?xf32>";
 struct Panel {
     kind: Kind,
     stages: usize,
+    threads: usize,
     rows: usize,
     columns: usize,
     /// The sizes of a box; a tile is one or several.
@@ -29,13 +30,14 @@ impl Panel {
             // The widest box that there is.
             Kind::Several if case.inner > 128 => (8, 256, [4, 256]),
             Kind::Several => (16, 64, [8, 64]),
-            // A thread makes 4 copies a tile.
+            // A thread makes some copies a tile.
             Kind::PointwiseCpAsync => (8, 64, [8, 64]),
             _ => (16, 64, [16, 64]),
         };
         Self {
             kind: case.kind,
             stages: case.stages,
+            threads: case.threads,
             rows,
             columns,
             tile,
@@ -81,7 +83,7 @@ impl Panel {
     fn copies(&self, text: &mut Text, column: &str, slot: &str, row: &str) -> String {
         let buffer = buffer_type(&self.sizes());
         let across = self.columns / COPY;
-        let at_once = THREADS / across;
+        let at_once = self.threads / across;
         let (across, lanes) = (text.constant(across), text.constant(COPY));
         let lane = text.index("remui", "%thread", &across);
         let inner = text.index("muli", &lane, &lanes);
@@ -114,7 +116,7 @@ impl Panel {
         let mine = text.index("addi", column, "%lane");
         let (rows, step) = (
             text.constant(self.rows),
-            text.constant(THREADS * LANES / self.columns),
+            text.constant(self.threads * LANES / self.columns),
         );
         text.for_loop(("%top", &rows, &step), &[], |text, r, _| {
             let buffer = buffer_type(&self.sizes());
@@ -248,7 +250,7 @@ pub fn kernel(case: &Case) -> Kernel {
         _ => format!("%ring: {ring}"),
     };
     Kernel {
-        source: text.kernel("", &parameters, &workgroup, THREADS),
+        source: text.kernel("", &parameters, &workgroup, case.threads),
         blocks,
         args,
         owner: Box::new(move |i| match i % inner / columns {

@@ -2,7 +2,7 @@
 //!
 //! To each box of a row, the sum of all its boxes is added, so that nothing can be written before all are there.
 
-use super::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
 use crate::describe::Case;
 use crate::text::{Text, Value};
 
@@ -13,7 +13,7 @@ const SHARE: usize = 32;
 pub fn kernel(case: &Case) -> Kernel {
     let width = (case.inner / 2).min(256);
     let boxes = case.inner / width;
-    let lanes = width / THREADS;
+    let lanes = width / case.threads;
     let (tile, part) = (tile_type(&[1, width]), part_type(&[1, width]));
     let buffer = buffer_type(&[case.stages, boxes, width]);
     let mut text = Text::default();
@@ -41,7 +41,7 @@ pub fn kernel(case: &Case) -> Kernel {
     };
     let body = |text: &mut Text, i: &str, _: &[String], _: bool| {
         let (slot, row) = place(text, i);
-        add_sum(text, &slot, &row, [case.stages, boxes, width]);
+        add_sum(text, lanes, (&slot, &row), [case.stages, boxes, width]);
         Vec::new()
     };
     let ring = ring(case, "%tiles", &issue, &body);
@@ -50,7 +50,7 @@ pub fn kernel(case: &Case) -> Kernel {
     let (inner, x) = (case.inner, numbers(case.outer * case.inner, 1));
     let parameters = format!("%x: {tile}, %y: memref<?x?xf32>, %rows: index, %share: index");
     Kernel {
-        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), THREADS),
+        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), case.threads),
         blocks: case.outer.div_ceil(SHARE),
         owner: Box::new(move |i| i / (inner * SHARE)),
         expected: (1, expected(&x, case.inner, width)),
@@ -65,9 +65,9 @@ pub fn kernel(case: &Case) -> Kernel {
 }
 
 /// Writes the thread's part of a row: the sum of all boxes, then each of them with that added.
-fn add_sum(text: &mut Text, slot: &str, row: &str, [stages, boxes, width]: [usize; 3]) {
+fn add_sum(text: &mut Text, lanes: usize, (slot, row): (&str, &str), [stages, boxes, width]: [usize; 3]) {
     let buffer = buffer_type(&[stages, boxes, width]);
-    let vector = format!("vector<{}xf32>", width / THREADS);
+    let vector = format!("vector<{lanes}xf32>");
     let (zero, boxes, one) = (text.constant(0), text.constant(boxes), text.constant(1));
     let load = |text: &mut Text, k: &str| {
         text.def(format!(

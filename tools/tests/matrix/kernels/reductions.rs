@@ -1,6 +1,6 @@
 //! Sums in registers: along rows, and down columns.
 
-use super::{Arg, Kernel, THREADS, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
 use crate::describe::Case;
 use crate::text::{Text, Value};
 
@@ -13,14 +13,15 @@ const ROWS: usize = 8;
 
 /// Sums of rows: a thread has a row, and the loop goes across.
 pub fn inner(case: &Case) -> Kernel {
-    let sizes = [THREADS, COLUMNS];
+    let rows = case.threads;
+    let sizes = [rows, COLUMNS];
     let (tile, part) = (tile_type(&sizes), part_type(&sizes));
-    let buffer = buffer_type(&[case.stages, THREADS, COLUMNS]);
+    let buffer = buffer_type(&[case.stages, case.threads, COLUMNS]);
     let vector = format!("vector<{LANES}xf32>");
     let mut text = Text::default();
-    let (threads, columns) = (text.constant(THREADS), text.constant(COLUMNS));
+    let (height, columns) = (text.constant(rows), text.constant(COLUMNS));
     text.line("%thread = gpu.thread_id x");
-    text.line(format!("%first = arith.muli %block, {threads} : index"));
+    text.line(format!("%first = arith.muli %block, {height} : index"));
     text.line(format!("%tiles = arith.divui %columns, {columns} : index"));
 
     let issue = |text: &mut Text, i: &str| {
@@ -28,7 +29,7 @@ pub fn inner(case: &Case) -> Kernel {
         let slot = text.index("remui", i, &stages);
         let column = text.index("muli", i, &columns);
         let to = text.def(format!(
-            "memref.subview %ring[{slot}, 0, 0] [1, {THREADS}, {COLUMNS}] [1, 1, 1] : {buffer} to {part}"
+            "memref.subview %ring[{slot}, 0, 0] [1, {rows}, {COLUMNS}] [1, 1, 1] : {buffer} to {part}"
         ));
         vec![text.def(format!(
             "gpux.tma_load async %x[%first, {column}], {to} : {tile}, {part}"
@@ -55,9 +56,9 @@ pub fn inner(case: &Case) -> Kernel {
     let parameters = format!("%x: {tile}, %y: memref<?xf32>, %rows: index, %columns: index");
     let x = numbers(case.outer * case.inner, 1);
     Kernel {
-        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), THREADS),
-        blocks: case.outer.div_ceil(THREADS),
-        owner: Box::new(|row| row / THREADS),
+        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), case.threads),
+        blocks: case.outer.div_ceil(case.threads),
+        owner: Box::new(move |row| row / rows),
         expected: (1, x.chunks(case.inner).map(|row| row.iter().sum()).collect()),
         args: vec![
             Arg::of(&[case.outer, case.inner], &x),
@@ -93,7 +94,7 @@ fn store_row(text: &mut Text, sums: &Value) {
 pub fn outer(case: &Case) -> Kernel {
     // The widest box that there is.
     let columns = case.inner.min(256);
-    let lanes = columns / THREADS;
+    let lanes = columns / case.threads;
     let sizes = [ROWS, columns];
     let (tile, part) = (tile_type(&sizes), part_type(&sizes));
     let buffer = buffer_type(&[case.stages, ROWS, columns]);
@@ -144,7 +145,7 @@ pub fn outer(case: &Case) -> Kernel {
         expected.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
     }
     Kernel {
-        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), THREADS),
+        source: text.kernel("", &parameters, &format!("%ring: {buffer}"), case.threads),
         blocks: case.inner / columns,
         owner: Box::new(move |column| column / columns),
         expected: (1, expected),
