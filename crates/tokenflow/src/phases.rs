@@ -8,7 +8,7 @@
 //! 2. which loads share a phase (`phases/bundles.rs`);
 //! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
 //! 4. which phases take turns on a ring, and how deep it is (`phases/rings.rs`);
-//! 5. which rings are never live together, and are one (`phases/live.rs`);
+//! 5. which rings are never live together, and are one (`phases/live.rs`, `phases/share.rs`);
 //! 6. which phases somebody surely waits for (`phases/sure.rs`);
 //! 7. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
 //! 8. where barriers and fences are needed (`phases/guards.rs`).
@@ -23,6 +23,7 @@ mod live;
 mod numbers;
 mod plan;
 mod rings;
+mod share;
 mod sure;
 mod tree;
 mod union;

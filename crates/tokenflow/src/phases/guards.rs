@@ -19,7 +19,7 @@ use super::bundles::{Bundles, Phase};
 use super::rings::{MAX_DEPTH, RingId, Rings};
 use super::tree::{AccessKind, BlockId, Buffer, RegionId, Step, Tree};
 use crate::program::deep;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
@@ -60,8 +60,8 @@ pub(super) struct Phases<'t> {
 
 /// For each ring, how deep it has to be so that no slot is armed while threads may still wait for the phase it had last,
 /// without any barrier but those that the program has and that loads need for their data; the greatest number if no depth
-/// does that. Also the guards that loads need for their data.
-pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> (Vec<u64>, Guards) {
+/// does that.
+pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
     let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
     work.needed = Some(vec![1; phases.bundles.loads.len()]);
     work.block(0, State::at_start(tree));
@@ -70,7 +70,7 @@ pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> (Vec<u64
         let depth: &mut u64 = &mut depths[phases.rings.bundle[bundle]];
         *depth = needed.max(*depth);
     }
-    (depths, work.out)
+    depths
 }
 
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
@@ -169,6 +169,10 @@ struct Guarding<'t> {
     loops: usize,
     /// All that a region may leave dirty.
     touched: Vec<Option<State>>,
+    /// Behind which step of which block rings are armed no more.
+    last_arms: HashMap<(BlockId, usize), Vec<RingId>>,
+    /// The rings that are armed no more: waits for them are nobody's business.
+    done: Vec<bool>,
     /// The depths that the rings of bundles need where their phases are opened, if that is what is asked for: slots are not
     /// guarded then. What the last round over a loop says counts.
     needed: Option<Vec<u64>>,
@@ -183,6 +187,8 @@ impl<'t> Guarding<'t> {
             fence_reads,
             loops: 0,
             touched: vec![None; tree.regions.len()],
+            last_arms: phases.map_or_else(HashMap::new, |phases| last_arms(tree, phases.rings)),
+            done: vec![false; phases.map_or(0, |phases| phases.rings.depth.len())],
             needed: None,
             out: Guards {
                 loads: vec![Guard::default(); tree.loads.len()],
@@ -201,6 +207,10 @@ impl<'t> Guarding<'t> {
                 self.open(ring, bundle, &mut state);
             }
             self.step(step, &mut state);
+            for &ring in self.last_arms.get(&(block, i)).into_iter().flatten() {
+                state.0.remove(&Item::Ring(ring));
+                self.done[ring] = true;
+            }
         }
         state
     }
@@ -254,8 +264,11 @@ impl<'t> Guarding<'t> {
     fn wait(&self, id: usize, state: &mut State) {
         let Some(phases) = self.phases else { return };
         for &phase in &phases.bundles.awaits[id] {
-            let age = phases.rings.age_at.get(&(id, phase)).copied().unwrap_or(0);
-            state.add(Item::Ring(phases.rings.of(phase)), age + 1);
+            let ring = phases.rings.of(phase);
+            if !self.done[ring] {
+                let age = phases.rings.age_at.get(&(id, phase)).copied().unwrap_or(0);
+                state.add(Item::Ring(ring), age + 1);
+            }
         }
     }
 
@@ -361,6 +374,35 @@ impl<'t> Guarding<'t> {
         self.touched[id] = Some(state.clone());
         state
     }
+}
+
+/// Behind which steps of blocks outside of loops rings are armed no more.
+fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<(BlockId, usize), Vec<RingId>> {
+    let mut step_of = vec![0; tree.regions.len()];
+    for block in &tree.blocks {
+        for (i, step) in block.steps.iter().enumerate() {
+            if let Step::Region(region) = step {
+                step_of[*region] = i;
+            }
+        }
+    }
+    let mut last: Vec<Option<(BlockId, usize)>> = vec![None; rings.depth.len()];
+    for (&block, opened) in &rings.opened {
+        for &(step, ring, _) in opened {
+            let (mut block, mut step) = (block, step);
+            // Out of all regions: a branch that is not taken leaves none behind.
+            while let Some(region) = tree.blocks[block].region {
+                (block, step) = (tree.regions[region].parent, step_of[region]);
+            }
+            last[ring] = last[ring].max(Some((block, step)));
+        }
+    }
+    let mut behind: HashMap<(BlockId, usize), Vec<RingId>> = HashMap::new();
+    for (ring, last) in last.into_iter().enumerate() {
+        last.into_iter()
+            .for_each(|last| behind.entry(last).or_default().push(ring));
+    }
+    behind
 }
 
 fn item(buffer: Buffer) -> Item {

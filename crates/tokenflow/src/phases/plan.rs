@@ -7,6 +7,7 @@ use super::homes;
 use super::live;
 use super::numbers::{self, Linear};
 use super::rings::{self, Opened, Places, RingId, Rings};
+use super::share;
 use super::sure;
 use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
 use super::union::Union;
@@ -129,26 +130,17 @@ pub struct Sync {
 pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     let places = Places::new(tree);
     let homes = homes::homes(tree);
-    let bundles = bundles::bundles(tree, &homes);
+    let mut bundles = bundles::bundles(tree, &homes);
     if !bundles.lost.is_empty() {
         return lost(bundles.lost);
     }
+    bundles.awaits = without_implied(tree, &bundles);
     let alone = Union::new(bundles.loads.len() + bundles.vars.len());
     let apart = rings::rings(tree, &homes, &places, &bundles, &alone);
     if !apart.lost.is_empty() {
         return lost(apart.lost);
     }
-    let (mut rings, sure) = share(tree, &homes, &places, &bundles, apart, fence_reads);
-    let phases = Phases {
-        bundles: &bundles,
-        rings: &rings,
-    };
-    let (needed, _) = guards::depths(tree, phases, fence_reads);
-    for (depth, needed) in rings.depth.iter_mut().zip(needed) {
-        if needed <= rings::MAX_DEPTH {
-            *depth = needed.max(*depth);
-        }
-    }
+    let (rings, sure) = share_rings(tree, &homes, &places, &bundles, apart, fence_reads);
     let scope = scope(tree, &homes, &places, &bundles);
     let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
     let phases = Phases {
@@ -174,7 +166,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
             .iter()
             .map(|rings| rings.keys().copied().collect())
             .collect(),
-        awaits: without_implied(tree, &bundles),
+        awaits: bundles.awaits.clone(),
         ..Plan::default()
     };
     plan.bundles = bundles_of(tree, &homes, &places, &bundles, &rings, &numbers);
@@ -190,34 +182,61 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
 }
 
 /// Makes one ring of several that are never live together. Also returns which rings' phases are surely waited for.
-fn share(
+fn share_rings(
     tree: &Tree,
     homes: &homes::Homes,
     places: &Places,
     bundles: &Bundles,
-    apart: Rings,
+    mut apart: Rings,
     fence_reads: bool,
 ) -> (Rings, Vec<bool>) {
+    deepen(tree, bundles, &mut apart, fence_reads);
+    let sure = sure::sure(tree, homes, places, bundles, &apart);
     let phases = Phases {
         bundles,
         rings: &apart,
     };
-    let (_, for_data) = guards::depths(tree, phases, fence_reads);
-    let sure = sure::sure(tree, homes, places, bundles, &apart);
     let rest = live::Rest {
         rings: &apart,
         sure: &sure,
-        guards: &for_data,
+        guards: &guards::guards(tree, Some(phases), 0, fence_reads),
     };
-    if let Some(joined) = live::share(tree, homes, places, bundles, rest) {
-        let together = rings::rings(tree, homes, places, bundles, &joined);
+    let lives = live::lives(tree, homes, places, bundles, rest);
+    let pairs = share::share(lives, &apart.depth);
+    if !pairs.is_empty() {
+        let joined = bundles_united(bundles, &apart, &pairs);
+        let mut together = rings::rings(tree, homes, places, bundles, &joined);
         // A ring may get too deep where it is handed through what arms the other one.
         if together.lost.is_empty() {
+            deepen(tree, bundles, &mut together, fence_reads);
             let sure = sure::sure(tree, homes, places, bundles, &together);
             return (together, sure);
         }
     }
     (apart, sure)
+}
+
+/// Makes rings so deep that their slots need no barriers of their own, where some depth does that.
+fn deepen(tree: &Tree, bundles: &Bundles, rings: &mut Rings, fence_reads: bool) {
+    let needed = guards::depths(tree, Phases { bundles, rings }, fence_reads);
+    for (depth, needed) in rings.depth.iter_mut().zip(needed) {
+        if needed <= rings::MAX_DEPTH {
+            *depth = needed.max(*depth);
+        }
+    }
+}
+
+/// Bundles, and behind them variables, in sets: those of rings that are `pairs` are in one.
+fn bundles_united(bundles: &Bundles, rings: &Rings, pairs: &[(RingId, RingId)]) -> Union {
+    let mut joined = Union::new(bundles.loads.len() + bundles.vars.len());
+    let mut bundle_of = vec![usize::MAX; rings.depth.len()];
+    for (bundle, &ring) in rings.bundle.iter().enumerate() {
+        bundle_of[ring] = bundle_of[ring].min(bundle);
+    }
+    for &(one, other) in pairs {
+        joined.unite(bundle_of[one], bundle_of[other]);
+    }
+    joined
 }
 
 fn bundles_of(

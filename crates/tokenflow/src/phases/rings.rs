@@ -10,7 +10,7 @@
 //! edge: longest paths in a graph of the variables. A token that outlives any number of arms has no such ring, and its
 //! loads are lost.
 //!
-//! Rings that are never live at the same time are one ring ([`super::live`]). A slot is live from its arm to a block
+//! Rings that are never live at the same time are one ring ([`super::live`], [`super::share`]). A slot is live from its arm to a block
 //! barrier behind its last wait: without one, slow threads could still wait for its last phase when it is armed anew. Where
 //! that makes a ring deeper ([`super::guards`]), an mbarrier more saves a barrier in each round.
 

@@ -11,7 +11,8 @@
 //! - a load is issued behind a barrier and a fence where threads have accessed its buffer, and a guard is there for a
 //!   reason;
 //! - at the end nothing is in flight, but for rings that are drained;
-//! - over all runs, as many phases of a ring are live together as it has mbarriers, but for a few rings.
+//! - over all runs, as many phases of a ring are live together as it has mbarriers, but for a few rings; and as many phases
+//!   of all rings as there are mbarriers, but for a few programs.
 //!
 //! `PROPTEST_CASES` makes it more or fewer programs.
 
@@ -77,12 +78,17 @@ fn plans_are_sound() {
 #[test]
 fn no_mbarrier_is_wasted() {
     let (mut rings, mut wasted) = (0_u64, Vec::new());
+    let (mut made, mut together) = (0, 0);
     for seed in 0..cases(4000) / 4 {
         let (tree, plan) = planned(seed);
         let mut depths = Depths::new(&plan);
         for execution in 0..200 {
             let mut rng = Rng(seed.wrapping_mul(7919).wrapping_add(execution));
             let _ = run(&tree, &plan, &mut rng, Fault::None, &mut depths);
+        }
+        if plan.rings.iter().all(|ring| ring.sure) {
+            made += plan.rings.iter().map(|ring| ring.depth).sum::<u64>();
+            together += depths.together;
         }
         for (ring, depth) in depths.most.iter().enumerate() {
             rings += 1;
@@ -95,6 +101,11 @@ fn no_mbarrier_is_wasted() {
     assert!(
         wasted.len() as u64 * 200 <= rings,
         "of {rings} rings, deeper than needed (program, ring, needed, depth): {wasted:?}"
+    );
+    // Nor are rings kept apart that are never live together.
+    assert!(
+        (made - together) * 30 <= made,
+        "{made} mbarriers are made, and {together} are live together"
     );
 }
 

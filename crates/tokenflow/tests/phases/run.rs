@@ -64,12 +64,15 @@ impl Fault {
 /// The most phases that were live together, for each ring.
 pub struct Depths {
     pub most: Vec<u64>,
+    /// Of all rings together.
+    pub together: u64,
 }
 
 impl Depths {
     pub fn new(plan: &Plan) -> Self {
         Self {
             most: vec![0; plan.rings.len()],
+            together: 0,
         }
     }
 }
@@ -436,6 +439,7 @@ impl Runner<'_> {
     }
 
     fn end(&mut self, depths: &mut Depths) -> Result<(), String> {
+        let mut changes: Vec<(u64, i64)> = Vec::new();
         for (ring, phases) in self.rings.iter().enumerate() {
             let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
             for (number, opened) in phases.iter().enumerate() {
@@ -453,7 +457,20 @@ impl Runner<'_> {
                     .iter()
                     .take_while(|later| free.is_none_or(|&free| later.armed < free));
                 depths.most[ring] = depths.most[ring].max(live.count() as u64);
+                changes.push((opened.armed, 1));
+                let armed = || {
+                    phases
+                        .get(number + self.depth(ring) as usize)
+                        .map(|later| later.armed)
+                };
+                changes.extend(free.copied().or_else(armed).map(|free| (free, -1)));
             }
+        }
+        changes.sort_unstable();
+        let mut live = 0;
+        for (_, change) in changes {
+            live += change;
+            depths.together = depths.together.max(live.unsigned_abs());
         }
         Ok(())
     }
