@@ -54,13 +54,18 @@ def Gpux_Dialect : Dialect {
     and one thread issues them for all. In token form such an operation
 
     - starts once every thread of the block has reached it, so that it sees what
-      they wrote before, and overwrites what they read before;
+      they wrote before to memory of the workgroup, and overwrites what they read
+      there before;
     - is complete, for a thread, when that thread has awaited its token.
 
     The barriers and fences that this takes on the hardware are the business of
     the passes that translate the tokens, `--gpux-tokens-to-mbarriers` for loads
     and `--gpux-tokens-to-groups` for stores. Both leave the **issued form**,
     which has no token, and which the one thread that issues executes.
+
+    Global memory is the program's business: between what other threads do there
+    and a block-wide operation, it takes what any two threads take (a barrier), and
+    a fence between the proxies (`nvvm.fence.proxy`), as it does in PTX.
 
     All ops have unknown memory effects: no load moves across them and no two of
     them merge. (`gpux.elect`, which only computes, is the exception.)

@@ -252,6 +252,13 @@ static LogicalResult verifyTile(Operation *op, StringRef side,
              << type << " for " << box;
     outermost &= size == 1;
   }
+  int64_t boxBytes = getBytes(box);
+  if (boxBytes % kTileAlignment != 0 && type.getShape() != box.getShape())
+    return op->emitOpError(side)
+           << " is several boxes of " << boxBytes
+           << " bytes, of which each must begin at a multiple of "
+           << kTileAlignment
+           << " bytes; make the box larger, or transfer boxes one by one";
   return verifyStart(op, side, memref, kTileAlignment);
 }
 

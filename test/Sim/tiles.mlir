@@ -2,7 +2,7 @@
 //
 // RUN: async-sim %s --kernel=out_of_bounds --arg 0=2x9:ramp --print | FileCheck %s --check-prefix=OOB
 // RUN: async-sim %s --kernel=not_a_number --arg 0=2x9:ramp --print | FileCheck %s --check-prefix=NAN
-// RUN: async-sim %s --kernel=boxes --arg 0=5x8:ramp --print | FileCheck %s --check-prefix=BOXES
+// RUN: async-sim %s --kernel=boxes --arg 0=5x32:ramp --print | FileCheck %s --check-prefix=BOXES
 // RUN: async-sim %s --kernel=swizzle --arg 0=16x64:ramp --print | FileCheck %s --check-prefix=SWIZZLE
 // RUN: async-sim %s --kernel=swizzle_back --arg 0=16x64:ramp --arg 1=16x64:zero --print | FileCheck %s --check-prefix=BACK
 // RUN: async-sim %s --kernel=narrow_swizzle --arg 0=8x16:ramp --print | FileCheck %s --check-prefix=NARROW
@@ -16,6 +16,7 @@
 !nan = !nvgpu.tensormap.descriptor<tensor = memref<2x8xf16, 3>, swizzle = none, l2promo = none, oob = nan, interleave = none>
 !wide = !nvgpu.tensormap.descriptor<tensor = memref<16x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !narrow = !nvgpu.tensormap.descriptor<tensor = memref<8x16xf16, 3>, swizzle = swizzle_32b, l2promo = none, oob = zero, interleave = none>
+!rows = !nvgpu.tensormap.descriptor<tensor = memref<2x32xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !at = memref<2x8xf16, #gpu.address_space<workgroup>>
 
 gpu.module @tiles {
@@ -47,11 +48,11 @@ gpu.module @tiles {
   }
 
   // Six rows in boxes of two, the last one out of bounds.
-  // BOXES: argument 1: 0 1 2 3 4 5 6 7 8 {{.*}} 38 39 0 0 0 0 0 0 0 0{{$}}
-  gpu.func @boxes(%x: !tile, %y: memref<6x8xf16>) workgroup(%a: memref<6x8xf16, #gpu.address_space<workgroup>>) kernel {
+  // BOXES: argument 1: 0 1 2 3 4 5 6 7 8 {{.*}} 158 159 0 0 0 0 0 0 0 0 {{[0 ]*}}{{$}}
+  gpu.func @boxes(%x: !rows, %y: memref<6x32xf16>) workgroup(%a: memref<6x32xf16, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index
-    %t0 = gpux.tma_load async %x[%c0, %c0], %a : !tile, memref<6x8xf16, #gpu.address_space<workgroup>>
-    %r0, %d0 = gpux.bulk_store async [%t0] %a, %y : memref<6x8xf16, #gpu.address_space<workgroup>> to memref<6x8xf16>
+    %t0 = gpux.tma_load async %x[%c0, %c0], %a : !rows, memref<6x32xf16, #gpu.address_space<workgroup>>
+    %r0, %d0 = gpux.bulk_store async [%t0] %a, %y : memref<6x32xf16, #gpu.address_space<workgroup>> to memref<6x32xf16>
     async.await %d0
     gpu.return
   }

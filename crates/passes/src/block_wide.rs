@@ -173,7 +173,9 @@ fn steering(op: Op<'_>) -> Vec<Value<'_>> {
     match op.name() {
         "scf.if" | "scf.index_switch" => vec![op.operand(0)],
         "affine.if" => op.operands().collect(),
+        // What they carry around does not steer them.
         "scf.for" => op.operands().take(3).collect(),
+        "scf.execute_region" | "memref.alloca_scope" | "async.region" => Vec::new(),
         "scf.while" => {
             let before = op.region(0).blocks().into_iter();
             let conditions = before.filter_map(Block::terminator);
@@ -182,12 +184,18 @@ fn steering(op: Op<'_>) -> Vec<Value<'_>> {
                 .map(|condition| condition.operand(0))
                 .collect()
         }
-        _ => Vec::new(),
+        "affine.for" => {
+            let bounds = op.num_operands() - op.num_results();
+            op.operands().take(bounds).collect()
+        }
+        // Nothing is known of what it does with them.
+        _ => op.operands().collect(),
     }
 }
 
 /// Returns an operation that `value` depends on and that has other results in other threads of a block. What is read
-/// from memory depends on the address alone: a race is not what makes threads differ.
+/// from memory depends on the address alone: a race is not what makes threads differ, and what a thread has put into
+/// memory of its own is not known.
 fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
     let mut seen = HashSet::new();
     let mut work = vec![value];
@@ -208,6 +216,10 @@ fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
         };
         if differs(op) {
             return Some(op);
+        }
+        // The same in all threads, whatever they bring.
+        if op.is("gpu.all_reduce") {
+            continue;
         }
         if op.num_regions() > 0 {
             work.extend(bound_to(op, value));

@@ -28,6 +28,7 @@ use async_dialects::pass::{
 use async_dialects::types::known_type;
 pub(crate) use buffers::DYNAMIC_ALIGNMENT;
 
+use crate::lower_launches::lower_launches;
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;
@@ -102,7 +103,10 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
-        lower_tensors(root);
+        for function in root.nested().into_iter().filter(|op| op.is("gpu.func")) {
+            tensors::lower_arguments(function);
+        }
+        lower_launches(root)?;
         let mut lowering = Groups::new(root.context());
         for op in groups {
             lowering.lower(op);
@@ -220,17 +224,6 @@ fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
         }
     }
     functions
-}
-
-/// Makes pointers of the descriptors that kernels take, and that they are handed.
-fn lower_tensors(root: Op<'_>) {
-    for op in root.nested() {
-        match op.name() {
-            "gpu.func" => tensors::lower_arguments(op),
-            "gpu.launch_func" => tensors::lower_launch(op),
-            _ => {}
-        }
-    }
 }
 
 /// The outermost function that has `op` inside.

@@ -90,6 +90,8 @@ impl Pipeline for LowerToNvvm {
             // stays as it is.
             .pass("gpu-kernel-outlining")
             .nest("gpu.module", device_passes(options, libdevice))
+            // But for what it hands to kernels.
+            .pass("gpux-lower-launches")
             // Last before the binary, so that all passes before are the same for all chips.
             .pass_with("nvvm-attach-target", &target);
         let toolkit = toolkit

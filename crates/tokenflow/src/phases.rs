@@ -7,15 +7,17 @@
 //! 1. in which block the phase of each load is opened (`phases/homes.rs`);
 //! 2. which loads share a phase (`phases/bundles.rs`);
 //! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
-//! 4. which phases take turns on a ring, and how deep it is (`phases/rings.rs`);
-//! 5. which rings are never live together, and are one (`phases/live.rs`, `phases/share.rs`);
-//! 6. which phases somebody surely waits for (`phases/sure.rs`);
-//! 7. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
-//! 8. where barriers and fences are needed (`phases/guards.rs`).
+//! 4. which phases must take turns on a ring, and how deep it is (`phases/rings.rs`);
+//! 5. which rings are never live together (`phases/live.rs`, `phases/share.rs`);
+//! 6. which rings there are in the end (`phases/choose.rs`);
+//! 7. which phases somebody surely waits for (`phases/sure.rs`);
+//! 8. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
+//! 9. where barriers and fences are needed (`phases/guards.rs`).
 //!
-//! What comes out is held against brute force: `tests/phases.rs`.
+//! What comes out is held against brute force: `tests/phases`.
 
 mod bundles;
+mod choose;
 mod counts;
 mod guards;
 mod homes;

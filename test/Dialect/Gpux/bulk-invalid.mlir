@@ -818,6 +818,16 @@ func.func @stored_line_of_one_mebibyte(%src: memref<262144xf32, 3>, %dst: memref
 
 // -----
 
+!small = !nvgpu.tensormap.descriptor<tensor = memref<1x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+func.func @boxes_between_128_bytes(%x: !small, %one: memref<1x8xf32, 3>, %four: memref<4x8xf32, 3>, %i: index) {
+  %t = gpux.tma_load async %x[%i, %i], %one : !small, memref<1x8xf32, 3>
+  // expected-error @+1 {{'gpux.tma_load' op destination is several boxes of 32 bytes, of which each must begin at a multiple of 128 bytes; make the box larger, or transfer boxes one by one}}
+  %u = gpux.tma_load async %x[%i, %i], %four : !small, memref<4x8xf32, 3>
+  return
+}
+
+// -----
+
 // More bytes than 64 bits count are too many, too.
 func.func @line_of_two_to_the_66_bytes(%src: memref<4611686018427387905x4xf32>, %dst: memref<4611686018427387905x4xf32, 3>) {
   // expected-error @+1 {{'gpux.bulk_load' op transfers }}

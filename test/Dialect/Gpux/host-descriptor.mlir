@@ -1,8 +1,10 @@
 // Host code makes a descriptor with upstream's nvgpu.tma.create.descriptor and hands it to a kernel, which is given the
-// same type. Nothing of the host's is lowered by our pipeline but what is device code.
+// same type. Of the host's code, our pipeline lowers what is handed over.
 //
 // RUN: async-opt %s | FileCheck %s
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_90a format=llvm" | FileCheck %s --check-prefix=LOWERED
+// RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_90a format=isa" \
+// RUN:   --convert-nvgpu-to-nvvm --gpu-to-llvm --reconcile-unrealized-casts | FileCheck %s --check-prefix=HOST
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<16x64xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !slot = memref<16x64xf32, #gpu.address_space<workgroup>>
@@ -12,8 +14,13 @@ module attributes {gpu.container_module} {
   // CHECK: %[[X:.*]] = nvgpu.tma.create.descriptor
   // CHECK: gpu.launch_func @kernels::@load {{.*}}args(%[[X]] : !nvgpu.tensormap.descriptor<tensor = memref<16x64xf32, 3>
   // LOWERED-LABEL: func.func @host
-  // LOWERED: nvgpu.tma.create.descriptor
-  // LOWERED: gpu.launch_func @kernels::@load
+  // LOWERED: %[[X:.*]] = nvgpu.tma.create.descriptor
+  // LOWERED: %[[PTR:.*]] = builtin.unrealized_conversion_cast %[[X]] {{.*}} to !llvm.ptr
+  // LOWERED: gpu.launch_func @kernels::@load {{.*}}args(%[[PTR]] : !llvm.ptr, %{{.*}} : memref<64xf32>)
+  //
+  // HOST-LABEL: llvm.func @host
+  // HOST: %[[X:.*]] = llvm.call @mgpuTensorMapEncodeTiledMemref
+  // HOST: gpu.launch_func @kernels::@load {{.*}}args(%[[X]] : !llvm.ptr,
   func.func @host(%a: memref<128x64xf32>, %y: memref<64xf32>) {
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index

@@ -13,6 +13,8 @@ gpu.module @kernels {
   // CLEAN: no_barrier_between: clean
   // CLEAN: both_live: clean
   // CLEAN: one_slot_more: clean
+  // CLEAN: first_awaited_before: clean
+  // CLEAN: loops_in_a_loop: clean
 
   // The second phase of the same mbarrier has parity 1.
   //
@@ -96,6 +98,61 @@ gpu.module @kernels {
       %t = gpux.bulk_load async %from, %a : !at to !row
       gpu.barrier
       async.await %t
+    }
+    gpu.return
+  }
+
+  // A load that is awaited before the loop takes its turn with those of the loop: at most two are live together, and three
+  // mbarriers would be one too many.
+  //
+  // CHECK-LABEL: gpu.func @first_awaited_before
+  // CHECK: nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
+  // CHECK-NOT: nvgpu.mbarrier.create
+  gpu.func @first_awaited_before(%x: !global, %n: index) workgroup(%a: !row, %b: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %from = memref.subview %x[%c0, 0] [1, 64] [1, 1] : !global to !at
+    %first = gpux.bulk_load async %from, %a : !at to !row
+    %second = gpux.bulk_load async %from, %b : !at to !row
+    async.await %first
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %second) -> (!async.token) {
+      gpu.barrier
+      async.await %t
+      %next = memref.subview %x[%i, 0] [1, 64] [1, 1] : !global to !at
+      %u = gpux.bulk_load async %next, %b : !at to !row
+      scf.yield %u : !async.token
+    }
+    async.await %last
+    gpu.return
+  }
+
+  // Two loops in a loop: each load has a barrier before it, for what threads have read of the buffer, and so none of the
+  // other loop's phases is waited for when it is armed.
+  //
+  // CHECK-LABEL: gpu.func @loops_in_a_loop
+  // CHECK: nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>>
+  // CHECK-NOT: nvgpu.mbarrier.create
+  gpu.func @loops_in_a_loop(%x: !global, %n: index) workgroup(%a: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %tid = gpu.thread_id x
+    scf.for %tile = %c0 to %n step %c1 {
+      scf.for %i = %c0 to %n step %c1 {
+        %from = memref.subview %x[%i, 0] [1, 64] [1, 1] : !global to !at
+        %t = gpux.bulk_load async %from, %a : !at to !row
+        async.await %t
+        %v = memref.load %a[%tid] : !row
+        gpu.printf "%f", %v : f32
+      }
+      scf.for %i = %c0 to %n step %c1 {
+        %from = memref.subview %x[%i, 0] [1, 64] [1, 1] : !global to !at
+        %t = gpux.bulk_load async %from, %a : !at to !row
+        async.await %t
+        %v = memref.load %a[%tid] : !row
+        gpu.printf "%f", %v : f32
+      }
     }
     gpu.return
   }

@@ -3,7 +3,7 @@
 //! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
 //! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.
 
-use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::ir::{Block, Op, OpBuilder};
 use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
 use async_dialects::melior::ir::r#type::FunctionType;
@@ -46,21 +46,6 @@ fn as_pointer<'c>(entry: Block<'c>, i: usize, pointer: Type<'c>) {
             .results(&[ty])
             .at_start(entry);
         arg.replace_uses_if(cast.result(0), |user| user.owner != cast);
-    }
-}
-
-/// Hands the `gpu.launch_func` `launch` pointers for descriptors.
-pub(super) fn lower_launch(launch: Op<'_>) {
-    let pointer = known_type(launch.context(), "!llvm.ptr");
-    let operands: Vec<Value> = launch.operands().collect();
-    for (i, operand) in operands.into_iter().enumerate() {
-        if tensor_map(operand.ty()).is_some() {
-            let cast = OpBuilder::new("builtin.unrealized_conversion_cast", launch.location())
-                .operands(&[operand])
-                .results(&[pointer])
-                .before(launch);
-            launch.set_operand(i, cast.result(0));
-        }
     }
 }
 

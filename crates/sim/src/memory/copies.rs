@@ -1,7 +1,7 @@
 //! Copies in flight: what they still touch, when they land, and who knows.
 
 use super::order::Shared;
-use super::{Actor, Fault, Kind, Memory, Moment};
+use super::{Actor, Fault, Kind, Memory, Moment, Space};
 use crate::memory::shadow::{Buffer, Cell};
 use crate::report::{Hazard, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
@@ -114,9 +114,10 @@ impl Memory {
             }
         }
         for (at, bytes) in sources(&pieces) {
-            self.copy_reads(actor, at.buffer, start(at), bytes, what.shared);
+            self.copy_reads(self.at(actor, at), at.buffer, start(at), bytes, what.shared);
         }
         for (at, bytes) in destinations(&pieces) {
+            let actor = self.at(actor, at);
             for i in start(at)..start(at) + bytes {
                 self.disturb(actor, at.buffer, i, Hazard::CopyOverCopy);
                 self.note_write(actor, at.buffer, i);
@@ -140,6 +141,16 @@ impl Memory {
             asked: [0; 2],
         });
         Ok(id)
+    }
+
+    /// Who a copy is by where it touches memory. What all threads issue together is behind what they did before in memory
+    /// of the workgroup alone; elsewhere it is like what one of them issues.
+    fn at(&self, actor: Actor, at: Pointer) -> Actor {
+        let kind = match actor.kind {
+            Kind::Block if self.buffer(at.buffer).space != Space::Workgroup => Kind::Bulk,
+            kind => kind,
+        };
+        Actor { kind, ..actor }
     }
 
     /// Completes a copy, as its thread observes it at `moment`.

@@ -108,6 +108,8 @@ impl<'c> Reader<'c> {
                 let message = op.str_attr("msg").unwrap_or_default().to_owned();
                 self.emit(op, Instruction::Assert { condition, message });
             }
+            // What is printed is no result of a run.
+            "gpu.printf" => {}
             name @ ("gpu.launch" | "gpu.launch_func") => {
                 let message = format!(
                     "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"

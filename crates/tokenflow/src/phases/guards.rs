@@ -1,4 +1,4 @@
-//! Phase 8: what has to lie between the threads' accesses and an asynchronous operation that one thread issues for all.
+//! Phase 9: what has to lie between the threads' accesses and an asynchronous operation that one thread issues for all.
 //!
 //! A load overwrites what threads may still read, and a store reads what they have just written. So before one is issued
 //!

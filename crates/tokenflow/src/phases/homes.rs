@@ -6,7 +6,7 @@
 //!
 //! - nobody awaits its token, nor what that flows into, and
 //! - its token flows to results of the region, together with nothing but tokens of the same kind: other loads that climb
-//!   with it, loads of the outer block, and complete tokens.
+//!   with it, loads of the outer block that nobody has awaited so far, and complete tokens.
 //!
 //! So a load under a condition whose token comes out of the `if` opens its phase outside, where it is armed whether the
 //! condition holds or not; and the loads of a loop that joins their tokens up share one phase. A rotation does not
@@ -177,7 +177,11 @@ impl Climber<'_> {
         let parent = self.tree.regions[region].parent;
         let mut links = Vec::new();
         for flow in self.flows(region) {
-            let takes_fresh = flow.takes.iter().all(|&take| self.is_fresh_in(take, parent));
+            // Who awaits what it takes apart from the rest has a phase of its own for it.
+            let takes_fresh = flow
+                .takes
+                .iter()
+                .all(|&take| self.is_fresh_in(take, parent) && !self.stuck[take.0 as usize]);
             let has_loads = flow.results.iter().any(|(_, loads, _)| !loads.is_empty());
             if flow.stuck || !has_loads || !takes_fresh {
                 flow.takes

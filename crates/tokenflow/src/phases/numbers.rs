@@ -1,4 +1,4 @@
-//! Phase 7: which number of its ring each phase has, where that is known in closed form.
+//! Phase 8: which number of its ring each phase has, where that is known in closed form.
 //!
 //! The arms of a ring are numbered from 0, in the order in which they happen. A number is a **linear** expression
 //! `c + Σ aᵢ·kᵢ + Σ bᵢ·Tᵢ` of the iterations `k` of loops around and the trip counts `T` of loops before, as long as
@@ -85,12 +85,13 @@ pub(super) struct Numbers {
     pub carried: Vec<bool>,
 }
 
-/// Numbers all phases.
+/// Numbers all phases; `sure` are the rings whose phases are surely waited for.
 pub(super) fn numbers(
     tree: &Tree,
     homes: &Homes,
     bundles: &Bundles,
     rings: &Rings,
+    sure: &[bool],
     scope: BlockId,
 ) -> Numbers {
     let mut work = Numberer {
@@ -114,8 +115,9 @@ pub(super) fn numbers(
     }
     work.block(scope);
     work.out.end = work.now.clone();
+    // Who waits for all phases has nothing to wait for in the end.
     for (ring, end) in work.out.end.iter().enumerate() {
-        work.out.carried[ring] |= end.is_none();
+        work.out.carried[ring] |= end.is_none() && !sure[ring];
     }
     for (bundle, number) in work.out.bundle.iter().enumerate() {
         work.out.carried[rings.bundle[bundle]] |= number.is_none();

@@ -1,16 +1,13 @@
 //! The plan: all phases put together.
 
 use super::bundles::{self, Bundles, Phase};
+use super::choose::{Choice, Chooser};
 use super::counts::Counts;
 use super::guards::{self, Guards, Phases};
 use super::homes;
-use super::live;
 use super::numbers::{self, Linear};
-use super::rings::{self, Opened, Places, RingId, Rings};
-use super::share;
-use super::sure;
+use super::rings::{Opened, Places, RingId, Rings};
 use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
-use super::union::Union;
 use crate::program::{Token, deep};
 use std::collections::{BTreeSet, HashSet};
 
@@ -135,14 +132,19 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         return lost(bundles.lost);
     }
     bundles.awaits = without_implied(tree, &bundles);
-    let alone = Union::new(bundles.loads.len() + bundles.vars.len());
-    let apart = rings::rings(tree, &homes, &places, &bundles, &alone);
-    if !apart.lost.is_empty() {
-        return lost(apart.lost);
-    }
-    let (rings, sure) = share_rings(tree, &homes, &places, &bundles, apart, fence_reads);
+    let chooser = Chooser {
+        tree,
+        homes: &homes,
+        places: &places,
+        bundles: &bundles,
+        fence_reads,
+    };
+    let Choice { rings, sure } = match chooser.choose() {
+        Ok(choice) => choice,
+        Err(loads) => return lost(loads),
+    };
     let scope = scope(tree, &homes, &places, &bundles);
-    let numbers = numbers::numbers(tree, &homes, &bundles, &rings, scope);
+    let numbers = numbers::numbers(tree, &homes, &bundles, &rings, &sure, scope);
     let phases = Phases {
         bundles: &bundles,
         rings: &rings,
@@ -179,64 +181,6 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
     plan.guards = guards;
     plan
-}
-
-/// Makes one ring of several that are never live together. Also returns which rings' phases are surely waited for.
-fn share_rings(
-    tree: &Tree,
-    homes: &homes::Homes,
-    places: &Places,
-    bundles: &Bundles,
-    mut apart: Rings,
-    fence_reads: bool,
-) -> (Rings, Vec<bool>) {
-    deepen(tree, bundles, &mut apart, fence_reads);
-    let sure = sure::sure(tree, homes, places, bundles, &apart);
-    let phases = Phases {
-        bundles,
-        rings: &apart,
-    };
-    let rest = live::Rest {
-        rings: &apart,
-        sure: &sure,
-        guards: &guards::guards(tree, Some(phases), 0, fence_reads),
-    };
-    let lives = live::lives(tree, homes, places, bundles, rest);
-    let pairs = share::share(lives, &apart.depth);
-    if !pairs.is_empty() {
-        let joined = bundles_united(bundles, &apart, &pairs);
-        let mut together = rings::rings(tree, homes, places, bundles, &joined);
-        // A ring may get too deep where it is handed through what arms the other one.
-        if together.lost.is_empty() {
-            deepen(tree, bundles, &mut together, fence_reads);
-            let sure = sure::sure(tree, homes, places, bundles, &together);
-            return (together, sure);
-        }
-    }
-    (apart, sure)
-}
-
-/// Makes rings so deep that their slots need no barriers of their own, where some depth does that.
-fn deepen(tree: &Tree, bundles: &Bundles, rings: &mut Rings, fence_reads: bool) {
-    let needed = guards::depths(tree, Phases { bundles, rings }, fence_reads);
-    for (depth, needed) in rings.depth.iter_mut().zip(needed) {
-        if needed <= rings::MAX_DEPTH {
-            *depth = needed.max(*depth);
-        }
-    }
-}
-
-/// Bundles, and behind them variables, in sets: those of rings that are `pairs` are in one.
-fn bundles_united(bundles: &Bundles, rings: &Rings, pairs: &[(RingId, RingId)]) -> Union {
-    let mut joined = Union::new(bundles.loads.len() + bundles.vars.len());
-    let mut bundle_of = vec![usize::MAX; rings.depth.len()];
-    for (bundle, &ring) in rings.bundle.iter().enumerate() {
-        bundle_of[ring] = bundle_of[ring].min(bundle);
-    }
-    for &(one, other) in pairs {
-        joined.unite(bundle_of[one], bundle_of[other]);
-    }
-    joined
 }
 
 fn bundles_of(
@@ -475,7 +419,7 @@ fn number_syncs(
         age_at: std::collections::HashMap::new(),
         lost: Vec::new(),
     };
-    let numbers = numbers::numbers(tree, homes, &Bundles::default(), &of_syncs, plan.scope);
+    let numbers = numbers::numbers(tree, homes, &Bundles::default(), &of_syncs, &[true], plan.scope);
     plan.syncs_carried = all.iter().any(|&of| numbers.bundle[of].is_none());
     plan.syncs = all
         .into_iter()

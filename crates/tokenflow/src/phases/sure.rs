@@ -1,4 +1,4 @@
-//! Phase 6: which phases are surely waited for.
+//! Phase 7: which phases are surely waited for.
 //!
 //! A phase is surely waited for if on every way from where it is opened there is an await of it, or it is handed on to a
 //! variable that is surely waited for. Where that is not known, a wait has to be added: before the slot is armed again,
