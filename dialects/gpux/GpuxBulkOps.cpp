@@ -159,8 +159,8 @@ static bool isTensorElement(Type type) {
          (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
 }
 
-/// How many bytes a row may have, which is what the swizzle repeats after; 0 if
-/// there is no swizzle.
+/// How many bytes a row has, which is what the swizzle repeats after; 0 if there
+/// is no swizzle. The hardware takes shorter rows, nvgpu's operations don't.
 static int64_t getSwizzleBytes(TensorMapSwizzleKind swizzle) {
   switch (swizzle) {
   case TensorMapSwizzleKind::SWIZZLE_NONE:
@@ -211,10 +211,10 @@ static LogicalResult verifyTensor(Operation *op, TensorMapDescriptorType type,
            << row << " bytes, but the hardware needs a multiple of "
            << kBulkAlignment;
   int64_t swizzle = getSwizzleBytes(type.getSwizzle());
-  if (swizzle != 0 && row > swizzle)
+  if (swizzle != 0 && row != swizzle)
     return op->emitOpError("box has rows of ")
            << row << " bytes, but a swizzle of " << swizzle
-           << " bytes needs rows of at most as many";
+           << " bytes is for rows of as many";
   if (type.getInterleave() != TensorMapInterleaveKind::INTERLEAVE_NONE)
     return op->emitOpError("has an interleaved tensor, which is for layouts of "
                            "images (NC/8HWC8) only; use interleave = none");

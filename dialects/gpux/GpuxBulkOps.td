@@ -94,9 +94,10 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
     - the tensor has 1 to 5 dimensions, of elements that it knows: integers of 8,
       16, 32 or 64 bits, `f16`, `bf16`, `f32`, `f64`, or floats of 8 bits;
     - a box has 1 to 256 elements in each dimension; its innermost row is a
-      multiple of 16 bytes, and no longer than what the swizzle repeats after (32,
+      multiple of 16 bytes, with a swizzle just as many as that repeats after (32,
       64 or 128 bytes); no interleave;
-    - the destination is in workgroup memory, contiguous, and aligned to 128 bytes.
+    - the destination is in workgroup memory, contiguous, and aligned to 128 bytes;
+      if it is several boxes, each of them is.
 
     (CUDA driver API, `cuTensorMapEncodeTiled`; PTX ISA, Tensors and Data movement
     instructions: cp.async.bulk.tensor.)

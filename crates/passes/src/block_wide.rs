@@ -95,12 +95,12 @@ fn guards(function: Op<'_>) -> HashMap<Op<'_>, Guard> {
     let Ok(read) = tree::read(function) else {
         return HashMap::new();
     };
-    let guards = phases::guard_stores(&read.tree, read.stores.len(), false);
+    let guards = phases::guard_stores(&read.tree, false);
     read.stores.into_iter().zip(guards.stores).collect()
 }
 
 /// Writes a guard before `op`: a fence of every thread, and behind it a barrier.
-fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
+pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
     if guard.fence {
         fence(context, op.location()).before(op);
     }
@@ -236,6 +236,7 @@ fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
 fn differs(op: Op<'_>) -> bool {
     match op.name() {
         "gpu.thread_id"
+        | "gpu.global_id"
         | "gpu.lane_id"
         | "gpu.subgroup_id"
         | "gpu.shuffle"

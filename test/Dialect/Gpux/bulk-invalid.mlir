@@ -297,7 +297,7 @@ func.func @rows_of_24_bytes(%x: !tile, %dst: memref<64x12xf16, 3>, %i: index) {
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<8x32xf16, 3>, swizzle = swizzle_32b, l2promo = none, oob = zero, interleave = none>
 func.func @rows_wider_than_swizzle_32b(%x: !tile, %dst: memref<8x32xf16, 3>, %i: index) {
-  // expected-error @+1 {{'gpux.tma_load' op box has rows of 64 bytes, but a swizzle of 32 bytes needs rows of at most as many}}
+  // expected-error @+1 {{'gpux.tma_load' op box has rows of 64 bytes, but a swizzle of 32 bytes is for rows of as many}}
   %t = gpux.tma_load async %x[%i, %i], %dst : !tile, memref<8x32xf16, 3>
   return
 }
@@ -306,7 +306,7 @@ func.func @rows_wider_than_swizzle_32b(%x: !tile, %dst: memref<8x32xf16, 3>, %i:
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
 func.func @rows_wider_than_swizzle_64b(%x: !tile, %dst: memref<8x64xf16, 3>, %i: index) {
-  // expected-error @+1 {{'gpux.tma_load' op box has rows of 128 bytes, but a swizzle of 64 bytes needs rows of at most as many}}
+  // expected-error @+1 {{'gpux.tma_load' op box has rows of 128 bytes, but a swizzle of 64 bytes is for rows of as many}}
   %t = gpux.tma_load async %x[%i, %i], %dst : !tile, memref<8x64xf16, 3>
   return
 }
@@ -315,7 +315,7 @@ func.func @rows_wider_than_swizzle_64b(%x: !tile, %dst: memref<8x64xf16, 3>, %i:
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<8x128xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 func.func @rows_wider_than_swizzle_128b(%x: !tile, %dst: memref<8x128xf16, 3>, %i: index) {
-  // expected-error @+1 {{'gpux.tma_load' op box has rows of 256 bytes, but a swizzle of 128 bytes needs rows of at most as many}}
+  // expected-error @+1 {{'gpux.tma_load' op box has rows of 256 bytes, but a swizzle of 128 bytes is for rows of as many}}
   %t = gpux.tma_load async %x[%i, %i], %dst : !tile, memref<8x128xf16, 3>
   return
 }
@@ -813,6 +813,15 @@ func.func @slot_without_mbarrier(%src: memref<64xf32>, %dst: memref<64xf32, 3>, 
 func.func @stored_line_of_one_mebibyte(%src: memref<262144xf32, 3>, %dst: memref<262144xf32>) {
   // expected-error @+1 {{'gpux.bulk_store' op transfers 1048576 bytes, but workgroup memory has less}}
   %read, %done = gpux.bulk_store async %src, %dst : memref<262144xf32, 3> to memref<262144xf32>
+  return
+}
+
+// -----
+
+!narrow = !nvgpu.tensormap.descriptor<tensor = memref<8x32xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+func.func @rows_narrower_than_swizzle_128b(%x: !narrow, %dst: memref<8x32xf16, 3>, %i: index) {
+  // expected-error @+1 {{'gpux.tma_load' op box has rows of 64 bytes, but a swizzle of 128 bytes is for rows of as many}}
+  %t = gpux.tma_load async %x[%i, %i], %dst : !narrow, memref<8x32xf16, 3>
   return
 }
 

@@ -20,6 +20,8 @@ gpu.module @kernels {
   // CLEAN: own_fence: clean
   // CLEAN: around_a_loop: clean
   // CLEAN: two_loads: clean
+  // CLEAN: behind_a_store: clean
+  // CLEAN: after_writes_through_a_cast: clean
 
   // Nothing has been touched: the barrier behind the initialisation is all there is.
   //
@@ -221,6 +223,45 @@ gpu.module @kernels {
     %u = gpux.bulk_load async %y, %b : !line to !row
     async.await %t
     async.await %u
+    gpu.return
+  }
+
+  // A store that is in token form still has a fence and a barrier before it, which do for the load, too.
+  //
+  // CHECK-LABEL: gpu.func @behind_a_store
+  // CHECK: memref.store
+  // CHECK: nvvm.fence.proxy
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: gpux.bulk_store async
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: gpux.bulk_load
+  // CHECK-NOT: nvvm.fence.proxy
+  // CHECK: gpu.return
+  gpu.func @behind_a_store(%x: !line, %y: !line, %v: f32) workgroup(%a: !row, %b: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %tid = gpu.thread_id x
+    memref.store %v, %a[%tid] : !row
+    memref.store %v, %b[%tid] : !row
+    %read, %done = gpux.bulk_store async %b, %y : !row to !line
+    %t = gpux.bulk_load async %x, %a : !line to !row
+    async.await %t, %done
+    gpu.return
+  }
+
+  // Workgroup memory may be reached through other memory spaces.
+  //
+  // CHECK-LABEL: gpu.func @after_writes_through_a_cast
+  // CHECK: memref.store
+  // CHECK: nvvm.fence.proxy
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: gpux.bulk_load
+  gpu.func @after_writes_through_a_cast(%x: !line, %v: f32) workgroup(%a: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %tid = gpu.thread_id x
+    %generic = memref.memory_space_cast %a : !row to !line
+    memref.store %v, %generic[%tid] : !line
+    %t = gpux.bulk_load async %x, %a : !line to !row
+    async.await %t
     gpu.return
   }
 }

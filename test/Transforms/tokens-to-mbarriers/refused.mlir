@@ -126,3 +126,19 @@ func.func @token_from_outside(%x: !line, %a: !row, %t: !async.token) {
   async.await %u
   return
 }
+
+// -----
+
+!line = memref<64xf32>
+!row = memref<64xf32, #gpu.address_space<workgroup>>
+func.func @trips_of_an_affine_loop(%x: !line, %a: !row) {
+  // expected-note @+1 {{this differs between threads}}
+  %id = gpu.global_id x
+  // expected-note @+1 {{threads differ here}}
+  affine.for %k = 0 to %id {
+    // expected-error @+1 {{but the 'affine.for' around it depends on 'gpu.global_id'}}
+    %t = gpux.bulk_load async %x, %a : !line to !row
+    async.await %t
+  }
+  return
+}

@@ -1,7 +1,8 @@
 //! Which buffers of the workgroup an operation accesses, and how.
 //!
 //! Buffers are told apart by what they start as: attributions, globals and allocations share no byte. What is reached
-//! through anything but views of one of these may be any of them.
+//! through anything but views of one of these may be any of them. So may be, in a function that casts workgroup memory to
+//! another memory space, what is in that space.
 
 use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Definition, Op, Value};
@@ -10,9 +11,10 @@ use std::collections::HashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 
 /// Numbers buffers of the workgroup.
-#[derive(Default)]
 pub struct Buffers<'c> {
     known: HashMap<Root<'c>, usize>,
+    /// True if memory of the workgroup is also reached through other memory spaces.
+    cast: bool,
 }
 
 /// What a buffer starts as.
@@ -29,6 +31,16 @@ enum Root<'c> {
 }
 
 impl<'c> Buffers<'c> {
+    /// The buffers of `function`, none of which has a number yet.
+    #[must_use]
+    pub fn new(function: Op<'c>) -> Self {
+        let casts = |op: Op| op.is("memref.memory_space_cast") && is_workgroup(op.operand(0).ty());
+        Self {
+            known: HashMap::new(),
+            cast: function.nested().into_iter().any(casts),
+        }
+    }
+
     /// How many there are so far.
     #[must_use]
     pub fn number(&self) -> usize {
@@ -67,7 +79,7 @@ impl<'c> Buffers<'c> {
         let mut found = Vec::new();
         for memref in memrefs {
             any = true;
-            if is_workgroup(memref.ty()) {
+            if self.may_be_workgroup(memref) {
                 found.push((self.of(memref), kind));
             }
         }
@@ -79,29 +91,53 @@ impl<'c> Buffers<'c> {
     }
 }
 
-/// What `memref` is a view of, if it can be told apart.
-fn root(mut memref: Value<'_>) -> Option<Root<'_>> {
-    loop {
-        match memref.definition() {
-            Definition::Result(op, _) if is_view(op.name()) => memref = op.operand(0),
-            Definition::Result(op, _) => {
-                return match op.name() {
-                    "memref.alloc" | "memref.alloca" => Some(Root::Value(memref)),
-                    "memref.get_global" => Some(Root::Global(op.attr("name")?.to_string())),
-                    "gpu.dynamic_shared_memory" => Some(Root::Dynamic),
-                    _ => None,
-                };
+impl Buffers<'_> {
+    fn may_be_workgroup(&self, memref: Value<'_>) -> bool {
+        if is_workgroup(memref.ty()) || !self.cast {
+            return is_workgroup(memref.ty());
+        }
+        let base = base(memref);
+        is_workgroup(base.ty())
+            || match base.definition() {
+                Definition::Result(op, _) => !is_allocation(op.name()),
+                Definition::Argument(block, _) => !block.parent_op().is_some_and(Op::is_function),
             }
-            Definition::Argument(block, index) => {
-                let function = block.parent_op().filter(|op| op.is_function())?;
-                let is_entry = function.region(0).first() == Some(block);
-                let inputs = inputs(function)?;
-                return match index {
-                    _ if !is_entry => None,
-                    _ if index < inputs => Some(Root::Arguments),
-                    _ if index < inputs + attributions(function) => Some(Root::Value(memref)),
-                    _ => None,
-                };
+    }
+}
+
+/// What `memref` is a view of.
+fn base(mut memref: Value<'_>) -> Value<'_> {
+    while let Definition::Result(op, _) = memref.definition()
+        && is_view(op.name())
+    {
+        memref = op.operand(0);
+    }
+    memref
+}
+
+fn is_allocation(name: &str) -> bool {
+    matches!(name, "memref.alloc" | "memref.alloca" | "memref.get_global")
+}
+
+/// What `memref` is a view of, if it can be told apart.
+fn root(memref: Value<'_>) -> Option<Root<'_>> {
+    let memref = base(memref);
+    match memref.definition() {
+        Definition::Result(op, _) => match op.name() {
+            "memref.alloc" | "memref.alloca" => Some(Root::Value(memref)),
+            "memref.get_global" => Some(Root::Global(op.attr("name")?.to_string())),
+            "gpu.dynamic_shared_memory" => Some(Root::Dynamic),
+            _ => None,
+        },
+        Definition::Argument(block, index) => {
+            let function = block.parent_op().filter(|op| op.is_function())?;
+            let is_entry = function.region(0).first() == Some(block);
+            let inputs = inputs(function)?;
+            match index {
+                _ if !is_entry => None,
+                _ if index < inputs => Some(Root::Arguments),
+                _ if index < inputs + attributions(function) => Some(Root::Value(memref)),
+                _ => None,
             }
         }
     }

@@ -58,7 +58,7 @@ pub struct Escape<'c> {
 pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
     let mut reader = Reader {
         out: Read::default(),
-        buffers: Buffers::default(),
+        buffers: Buffers::new(function),
         token: Type::parse(function.context(), "!async.token"),
     };
     let Some(region) = function
@@ -74,6 +74,7 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
     reader.block(body)?;
     reader.out.tree.buffers = reader.buffers.number();
     reader.out.tree.awaits = reader.out.awaits.len();
+    reader.out.tree.stores = reader.out.stores.len();
     Ok(reader.out)
 }
 

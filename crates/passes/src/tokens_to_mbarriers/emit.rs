@@ -227,6 +227,10 @@ impl<'c> Emitter<'_, 'c> {
             match self.read.tree.blocks[block].steps[step] {
                 Step::Load { load, .. } => self.load(load, op),
                 Step::Await { id, .. } => self.await_phases(id, op),
+                // Loads behind it rely on that; whoever issues the store finds it done.
+                Step::Store { store, .. } => {
+                    block_wide::guard_issue(self.types.context, op, self.plan.guards.stores[store]);
+                }
                 Step::Region(region) => self.region(region)?,
                 _ => {}
             }

@@ -84,7 +84,7 @@ impl Chooser<'_> {
         let rest = live::Rest {
             rings: &choice.rings,
             sure: &choice.sure,
-            guards: &guards::guards(self.tree, Some(self.phases(&choice.rings)), 0, self.fence_reads),
+            guards: &guards::guards(self.tree, Some(self.phases(&choice.rings)), self.fence_reads),
         };
         let lives = live::lives(self.tree, self.homes, self.places, self.bundles, rest);
         share::share(lives, &choice.rings.depth)
@@ -118,7 +118,7 @@ impl Chooser<'_> {
 
     /// How many mbarriers a choice takes, and how many barriers.
     fn cost(&self, choice: &Choice) -> (u64, usize) {
-        let guards = guards::guards(self.tree, Some(self.phases(&choice.rings)), 0, self.fence_reads);
+        let guards = guards::guards(self.tree, Some(self.phases(&choice.rings)), self.fence_reads);
         let unsure = |bundle: usize| !choice.sure[choice.rings.bundle[bundle]];
         let phases = guards.phases.iter().enumerate();
         let barriers = phases.filter(|(bundle, guard)| guard.barrier || unsure(*bundle));

@@ -62,7 +62,7 @@ pub(super) struct Phases<'t> {
 /// without any barrier but those that the program has and that loads need for their data; the greatest number if no depth
 /// does that.
 pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64> {
-    let mut work = Guarding::new(tree, Some(phases), 0, fence_reads);
+    let mut work = Guarding::new(tree, Some(phases), fence_reads);
     work.needed = Some(vec![1; phases.bundles.loads.len()]);
     work.block(0, State::at_start(tree));
     let mut depths = vec![1; phases.rings.depth.len()];
@@ -74,21 +74,10 @@ pub(super) fn depths(tree: &Tree, phases: Phases, fence_reads: bool) -> Vec<u64>
 }
 
 /// Finds the guards. With `fence_reads`, reads through the generic proxy are fenced from later asynchronous writes, too.
-pub(super) fn guards(tree: &Tree, phases: Option<Phases>, stores: usize, fence_reads: bool) -> Guards {
-    let mut work = Guarding::new(tree, phases, stores, fence_reads);
+pub(super) fn guards(tree: &Tree, phases: Option<Phases>, fence_reads: bool) -> Guards {
+    let mut work = Guarding::new(tree, phases, fence_reads);
     work.block(0, State::at_start(tree));
     work.out
-}
-
-/// What may be dirty.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Item {
-    /// A buffer.
-    Buffer(usize),
-    /// Any buffer.
-    Any,
-    /// A ring of mbarriers; its number is one more than the most arms since a phase that was waited for.
-    Ring(RingId),
 }
 
 /// Read since the last barrier.
@@ -104,60 +93,73 @@ const COPIED: u64 = 16;
 
 /// What is dirty; there is no entry for what is not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct State(BTreeMap<Item, u64>);
+struct State {
+    /// Buffers; `None` is any of them.
+    buffers: BTreeMap<Option<usize>, u64>,
+    /// Rings of mbarriers: one more than the most arms since a phase that was waited for.
+    rings: BTreeMap<RingId, u64>,
+}
 
 impl State {
     fn at_start(tree: &Tree) -> Self {
         let mut state = Self::default();
         if tree.called {
-            state.add(Item::Any, READ | WRITTEN | UNFENCED);
+            state.touch(Buffer::Any, READ | WRITTEN | UNFENCED);
         }
         state
     }
 
-    fn add(&mut self, item: Item, dirt: u64) {
-        let entry = self.0.entry(item).or_default();
-        *entry = match item {
-            Item::Ring(_) => dirt.max(*entry),
-            _ => *entry | dirt,
-        };
+    fn touch(&mut self, buffer: Buffer, dirt: u64) {
+        *self.buffers.entry(number(buffer)).or_default() |= dirt;
+    }
+
+    fn wait(&mut self, ring: RingId, arms: u64) {
+        let known = self.rings.entry(ring).or_default();
+        *known = arms.max(*known);
     }
 
     fn join(&mut self, other: &Self) {
-        other.0.iter().for_each(|(&item, &dirt)| self.add(item, dirt));
+        for (&buffer, &dirt) in &other.buffers {
+            *self.buffers.entry(buffer).or_default() |= dirt;
+        }
+        other
+            .rings
+            .iter()
+            .for_each(|(&ring, &arms)| self.wait(ring, arms));
     }
 
     fn widen(&mut self) {
-        for (item, dirt) in &mut self.0 {
-            if matches!(item, Item::Ring(_)) {
-                *dirt = NO_DEPTH;
-            }
-        }
+        self.rings.values_mut().for_each(|arms| *arms = NO_DEPTH);
     }
 
     fn barrier(&mut self) {
-        self.0.retain(|item, dirt| {
+        self.buffers.retain(|_, dirt| {
             *dirt &= !(READ | WRITTEN | FENCED);
-            *dirt != 0 && !matches!(item, Item::Ring(_))
+            *dirt != 0
         });
+        self.rings.clear();
     }
 
     fn fence(&mut self) {
-        for (item, dirt) in &mut self.0 {
-            if !matches!(item, Item::Ring(_)) && *dirt & UNFENCED != 0 {
-                *dirt = *dirt & !UNFENCED | FENCED;
-            }
+        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & UNFENCED != 0) {
+            *dirt = *dirt & !UNFENCED | FENCED;
+        }
+    }
+
+    /// Threads wait for copies of their own.
+    fn settle(&mut self) {
+        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & COPIED != 0) {
+            *dirt |= WRITTEN | UNFENCED;
         }
     }
 
     /// What of `buffer` is dirty.
     fn of(&self, buffer: Buffer) -> u64 {
-        let all = self.0.iter().filter(|(item, _)| match (item, buffer) {
-            (Item::Ring(_), _) => false,
-            (Item::Buffer(item), Buffer::Known(buffer)) => *item == buffer,
-            _ => true,
-        });
-        all.fold(0, |dirt, (_, more)| dirt | more)
+        let of = |buffer: Option<usize>| self.buffers.get(&buffer).copied().unwrap_or(0);
+        match buffer {
+            Buffer::Known(_) => of(number(buffer)) | of(None),
+            Buffer::Any => self.buffers.values().fold(0, |dirt, more| dirt | more),
+        }
     }
 }
 
@@ -180,7 +182,7 @@ struct Guarding<'t> {
 }
 
 impl<'t> Guarding<'t> {
-    fn new(tree: &'t Tree, phases: Option<Phases<'t>>, stores: usize, fence_reads: bool) -> Self {
+    fn new(tree: &'t Tree, phases: Option<Phases<'t>>, fence_reads: bool) -> Self {
         Self {
             tree,
             phases,
@@ -193,7 +195,7 @@ impl<'t> Guarding<'t> {
             out: Guards {
                 loads: vec![Guard::default(); tree.loads.len()],
                 phases: vec![Guard::default(); phases.map_or(0, |phases| phases.bundles.loads.len())],
-                stores: vec![Guard::default(); stores],
+                stores: vec![Guard::default(); tree.stores],
             },
         }
     }
@@ -208,7 +210,7 @@ impl<'t> Guarding<'t> {
             }
             self.step(step, &mut state);
             for &ring in self.last_arms.get(&(block, i)).into_iter().flatten() {
-                state.0.remove(&Item::Ring(ring));
+                state.rings.remove(&ring);
                 self.done[ring] = true;
             }
         }
@@ -226,13 +228,9 @@ impl<'t> Guarding<'t> {
                     AccessKind::Write => WRITTEN | UNFENCED,
                     AccessKind::Copy => WRITTEN | UNFENCED | COPIED,
                 };
-                state.add(item(*buffer), dirt);
+                state.touch(*buffer, dirt);
             }
-            Step::Settle => {
-                for dirt in state.0.values_mut().filter(|dirt| **dirt & COPIED != 0) {
-                    *dirt |= WRITTEN | UNFENCED;
-                }
-            }
+            Step::Settle => state.settle(),
             Step::Await { id, .. } => self.wait(*id, state),
             // Loads in token form are guarded when they are planned, and not before.
             Step::Load { .. } if self.phases.is_none() => {}
@@ -240,8 +238,6 @@ impl<'t> Guarding<'t> {
                 let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
                 self.out.loads[*load] = pass(needs, state);
             }
-            // Planned together with loads, stores are not guarded yet.
-            Step::Store { .. } if self.phases.is_some() => {}
             Step::Store { store, buffer } => {
                 let needs = Self::needs(*buffer, WRITTEN, state);
                 self.out.stores[*store] = pass(needs, state);
@@ -267,7 +263,7 @@ impl<'t> Guarding<'t> {
             let ring = phases.rings.of(phase);
             if !self.done[ring] {
                 let age = phases.rings.age_at.get(&(id, phase)).copied().unwrap_or(0);
-                state.add(Item::Ring(ring), age + 1);
+                state.wait(ring, age + 1);
             }
         }
     }
@@ -275,9 +271,8 @@ impl<'t> Guarding<'t> {
     /// A phase is opened: its slot is armed, and all its loads come behind.
     fn open(&mut self, ring: RingId, bundle: usize, state: &mut State) {
         let Some(phases) = self.phases else { return };
-        let item = Item::Ring(ring);
         // Who waits for the phase that had the slot before may be as far behind.
-        let waited = state.0.get(&item).copied().unwrap_or(0);
+        let waited = state.rings.get(&ring).copied().unwrap_or(0);
         let mut guard = Guard {
             fence: false,
             barrier: waited >= phases.rings.depth[ring] && self.needed.is_none(),
@@ -288,7 +283,7 @@ impl<'t> Guarding<'t> {
             guard.barrier |= needs.barrier;
         }
         self.out.phases[bundle] = pass(guard, state);
-        let waited = state.0.get_mut(&item).map_or(1, |waited| {
+        let waited = state.rings.get_mut(&ring).map_or(1, |waited| {
             *waited = (*waited + 1).min(NO_DEPTH);
             *waited
         });
@@ -353,14 +348,14 @@ impl<'t> Guarding<'t> {
             for step in &self.tree.blocks[block].steps {
                 match step {
                     Step::Access { buffer, .. } => {
-                        state.add(item(*buffer), READ | WRITTEN | UNFENCED | COPIED);
+                        state.touch(*buffer, READ | WRITTEN | UNFENCED | COPIED);
                     }
                     Step::Await { id, .. } => {
                         if let Some(phases) = self.phases {
                             let rings = phases.bundles.awaits[*id]
                                 .iter()
                                 .map(|&phase: &Phase| phases.rings.of(phase));
-                            rings.for_each(|ring| state.add(Item::Ring(ring), NO_DEPTH));
+                            rings.for_each(|ring| state.wait(ring, NO_DEPTH));
                         }
                     }
                     Step::Region(inner) => {
@@ -405,10 +400,10 @@ fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<(BlockId, usize), Vec<RingId
     behind
 }
 
-fn item(buffer: Buffer) -> Item {
+fn number(buffer: Buffer) -> Option<usize> {
     match buffer {
-        Buffer::Known(buffer) => Item::Buffer(buffer),
-        Buffer::Any => Item::Any,
+        Buffer::Known(buffer) => Some(buffer),
+        Buffer::Any => None,
     }
 }
 

@@ -149,7 +149,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         bundles: &bundles,
         rings: &rings,
     };
-    let mut guards = guards::guards(tree, Some(phases), 0, fence_reads);
+    let mut guards = guards::guards(tree, Some(phases), fence_reads);
 
     let mut plan = Plan {
         scope,
@@ -212,10 +212,10 @@ fn bundles_of(
     out
 }
 
-/// Finds what has to come before each of `stores` stores.
+/// Finds what has to come before each store, whatever comes before loads.
 #[must_use]
-pub fn guard_stores(tree: &Tree, stores: usize, fence_reads: bool) -> Guards {
-    guards::guards(tree, None, stores, fence_reads)
+pub fn guard_stores(tree: &Tree, fence_reads: bool) -> Guards {
+    guards::guards(tree, None, fence_reads)
 }
 
 fn lost(lost: Vec<LoadId>) -> Plan {

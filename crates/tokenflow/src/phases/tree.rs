@@ -27,6 +27,8 @@ pub struct Tree {
     pub tokens: u32,
     /// How many awaits there are.
     pub awaits: usize,
+    /// How many stores there are.
+    pub stores: usize,
     /// How many buffers are told apart; accesses name them by number.
     pub buffers: usize,
     /// True if threads may have accessed any of them before: the function is called by others.
