@@ -115,9 +115,17 @@ impl Pass for TokensToMbarriers {
         shared::split_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {
-            explain::explain(&read, &plan);
+            explain::explain(&read, &plan, war);
         }
-        cx.count("mbarriers", plan.rings.iter().map(|ring| ring.depth).sum());
+        let reached = if war == War::Mbarrier {
+            plan.sync_depth()
+        } else {
+            0
+        };
+        cx.count(
+            "mbarriers",
+            plan.rings.iter().map(|ring| ring.depth).sum::<u64>() + reached,
+        );
         cx.count("phases", plan.bundles.len() as u64);
         cx.count("barriers", plan.syncs.len() as u64);
         emit::emit(op, read, &plan, war)?;

@@ -18,9 +18,7 @@ impl<'c> Emitter<'_, 'c> {
             self.initialise_ring(ring, one, before);
         }
         if self.war == War::Mbarrier && !self.plan.syncs.is_empty() {
-            // As many as the deepest ring has, so that threads may be as far ahead of one another as loads are.
-            let depth = self.plan.rings.iter().map(|ring| ring.depth).max().unwrap_or(1);
-            let ring = self.create(depth, before);
+            let ring = self.create(self.plan.sync_depth(), before);
             let threads = self.threads(before);
             self.initialise_ring(ring, threads, before);
             self.reached = Some(ring);

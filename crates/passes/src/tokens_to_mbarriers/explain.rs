@@ -1,12 +1,14 @@
 //! Remarks that say which tokens each mbarrier carries, and what each await waits for.
 
+use super::War;
 use crate::analysis::tree::Read;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
+use std::collections::BTreeSet;
 use tokenflow::phases::{Bundle, Linear, Phase, Plan, Ring, Unknown};
 
 /// Writes the remarks.
-pub(super) fn explain(read: &Read, plan: &Plan) {
+pub(super) fn explain(read: &Read, plan: &Plan, war: War) {
     for (r, ring) in plan.rings.iter().enumerate() {
         let bundles = || plan.bundles.iter().filter(move |bundle| bundle.ring == r);
         let Some(first) = bundles().flat_map(|bundle| &bundle.loads).min() else {
@@ -14,35 +16,64 @@ pub(super) fn explain(read: &Read, plan: &Plan) {
         };
         let mut remark = Diagnostic::remark(read.loads[*first].location(), ring_text(r, ring));
         for bundle in bundles() {
-            remark = remark.note(read.loads[bundle.loads[0]].location(), bundle_text(read, bundle));
+            remark = remark.note(
+                read.loads[bundle.loads[0]].location(),
+                bundle_text(read, plan, bundle),
+            );
         }
         remark.emit();
+    }
+    if let (War::Mbarrier, Some(load)) = (war, read.loads.first())
+        && !plan.syncs.is_empty()
+    {
+        let text = format!(
+            "{} more, at which threads arrive before loads, in turn; the one that issues waits there",
+            mbarriers(plan.sync_depth())
+        );
+        Diagnostic::remark(load.location(), text).emit();
     }
     for (id, phases) in plan.awaits.iter().enumerate() {
         if phases.is_empty() {
             continue;
         }
-        let text: Vec<String> = phases
+        let texts: Vec<String> = phases
             .iter()
             .map(|&phase| phase_text(read, plan, phase))
             .collect();
-        Diagnostic::remark(
-            read.awaits[id].location(),
-            format!("waits for {}", text.join(" and for ")),
-        )
-        .emit();
+        let text = format!("waits for {}", texts.join(", and for "));
+        let mut remark = Diagnostic::remark(read.awaits[id].location(), text);
+        for bundle in bundles_of(plan, phases) {
+            let load = read.loads[plan.bundles[bundle].loads[0]];
+            remark = remark.note(load.location(), "that of this load");
+        }
+        remark.emit();
     }
 }
 
+/// The bundles that phases may be of.
+fn bundles_of(plan: &Plan, phases: &[Phase]) -> BTreeSet<usize> {
+    let (mut bundles, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut work = phases.to_vec();
+    while let Some(phase) = work.pop() {
+        match phase {
+            Phase::Bundle(bundle) => {
+                bundles.insert(bundle);
+            }
+            Phase::Var(var) if seen.insert(var) => {
+                work.extend(plan.vars[var].bound.iter().filter_map(|handed| handed.phase));
+            }
+            Phase::Var(_) => {}
+        }
+    }
+    bundles
+}
+
 fn ring_text(r: usize, ring: &Ring) -> String {
-    let mbarriers = if ring.depth == 1 {
-        "one mbarrier".to_owned()
-    } else {
-        format!(
-            "{} mbarriers, since so many phases may be live together, each up to a block barrier behind its last wait",
-            ring.depth
-        )
-    };
+    let mut mbarriers = mbarriers(ring.depth);
+    if ring.depth > 1 {
+        mbarriers +=
+            ", since so many phases may be live together, each up to a block barrier behind its last wait";
+    }
     let counted = if ring.carried {
         "its phases are counted while the program runs"
     } else {
@@ -56,7 +87,14 @@ fn ring_text(r: usize, ring: &Ring) -> String {
     format!("ring {r}: {mbarriers}; {counted}{sure}")
 }
 
-fn bundle_text(read: &Read, bundle: &Bundle) -> String {
+fn mbarriers(number: u64) -> String {
+    match number {
+        1 => "one mbarrier".to_owned(),
+        number => format!("{number} mbarriers"),
+    }
+}
+
+fn bundle_text(read: &Read, plan: &Plan, bundle: &Bundle) -> String {
     let bytes = bundle
         .bytes
         .map_or("as many bytes as it loads".to_owned(), |bytes| {
@@ -66,7 +104,7 @@ fn bundle_text(read: &Read, bundle: &Bundle) -> String {
         .number
         .as_ref()
         .map_or("the next phase".to_owned(), |number| {
-            format!("phase {}", linear(read, number))
+            number_text(read, number, plan.rings[bundle.ring].depth)
         });
     match bundle.loads.len() {
         1 => format!("carries the token of this load: {number}, {bytes}"),
@@ -89,35 +127,48 @@ fn phase_text(read: &Read, plan: &Plan, phase: Phase) -> String {
         }
     };
     match number {
-        Some(number) => format!("phase {} of ring {ring}", linear(read, number)),
+        Some(number) => format!(
+            "{} of ring {ring}",
+            number_text(read, number, plan.rings[ring].depth)
+        ),
         None => format!("{what}, of ring {ring}"),
     }
 }
 
-/// A number in words: `i` is the iteration of the loop in the line behind it.
-fn linear(read: &Read, number: &Linear) -> String {
-    let mut terms: Vec<String> = Vec::new();
+/// A phase by its number, and the mbarrier that it is on: `phase i + 2 (i: iteration of the loop in line 7), on mbarrier
+/// (i + 2) mod 3`.
+fn number_text(read: &Read, number: &Linear, depth: u64) -> String {
+    let (mut terms, mut legend): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut iterations, mut trips) = ('i'.., 'n'..);
     for (unknown, factor) in &number.factors {
-        let factor = if *factor == 1 {
-            String::new()
-        } else {
-            format!("{factor} * ")
+        let (region, name, what) = match unknown {
+            Unknown::Iteration(region) => (region, iterations.next(), "iteration"),
+            Unknown::Trips(region) => (region, trips.next(), "trips"),
         };
-        terms.push(match unknown {
-            Unknown::Iteration(region) => format!(
-                "{factor}iteration of the loop in line {}",
-                line(read.regions[*region])
-            ),
-            Unknown::Trips(region) => format!(
-                "{factor}trips of the loop in line {}",
-                line(read.regions[*region])
-            ),
+        let name = name.unwrap_or('?');
+        terms.push(match factor {
+            1 => name.to_string(),
+            factor => format!("{factor} {name}"),
         });
+        let line = line(read.regions[*region]);
+        legend.push(format!("{name}: {what} of the loop in line {line}"));
     }
     if number.constant > 0 || terms.is_empty() {
         terms.push(number.constant.to_string());
     }
-    terms.join(" + ")
+    let sum = terms.join(" + ");
+    let mut text = format!("phase {sum}");
+    if !legend.is_empty() {
+        text += &format!(" ({})", legend.join(", "));
+    }
+    if depth > 1 {
+        text += &match (terms.len(), legend.is_empty()) {
+            (_, true) => format!(", on mbarrier {}", number.constant % depth),
+            (1, _) => format!(", on mbarrier {sum} mod {depth}"),
+            _ => format!(", on mbarrier ({sum}) mod {depth}"),
+        };
+    }
+    text
 }
 
 fn line(op: Op<'_>) -> String {

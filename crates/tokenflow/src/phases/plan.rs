@@ -42,6 +42,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// How many mbarriers it takes if threads meet at those: as many as the deepest ring has, so that threads may be as far
+    /// ahead of one another as loads are; none where they don't meet.
+    #[must_use]
+    pub fn sync_depth(&self) -> u64 {
+        let depths = self.rings.iter().map(|ring| ring.depth);
+        depths.max().filter(|_| !self.syncs.is_empty()).unwrap_or(0)
+    }
+
     /// Returns true if the phase of `bundle` is known to be the first one of its slot.
     #[must_use]
     pub fn is_first(&self, bundle: &Bundle) -> bool {
