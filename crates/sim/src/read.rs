@@ -110,7 +110,7 @@ impl<'c> Reader<'c> {
         for (i, arg) in entry.args().enumerate() {
             let to = self.reg(arg);
             if i < inputs {
-                let kind = Self::param_kind(function, arg.ty())?;
+                let kind = Self::param_kind(function, described(arg).unwrap_or(arg.ty()))?;
                 self.code.params.push(Param { to, kind });
             } else {
                 let workgroup = i < inputs + attributions;
@@ -311,6 +311,14 @@ fn number(ty: Type<'_>) -> Option<Elem> {
 fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
     let sizes: Option<Vec<i64>> = sizes.iter().copied().collect();
     u32::try_from(sizes?.iter().product::<i64>()).ok()
+}
+
+/// The descriptor that a lowered kernel's pointer `arg` stands for, if it is turned into one.
+fn described(arg: Value<'_>) -> Option<Type<'_>> {
+    let uses = arg.uses().into_iter();
+    let casts = uses.filter(|user| user.owner.is("builtin.unrealized_conversion_cast"));
+    let mut types = casts.map(|user| user.owner.result(0).ty());
+    types.find(|ty| bulk::tensor_tile(*ty).is_some())
 }
 
 /// The alignment that an attribution is given.

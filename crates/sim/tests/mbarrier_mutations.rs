@@ -1,13 +1,13 @@
 //! Faults planted into kernels that wait for mbarriers: each is reported.
 //!
-//! `cargo test -p async-sim --test mbarrier_mutations -- --nocapture` prints the table of docs/async-sim.md.
+//! `cargo test -p async-sim --test mbarrier_mutations -- --nocapture` prints them all, and the table of docs/async-sim.md.
 #![allow(missing_docs)]
 
 mod kernel;
 
 use async_sim::adversary::Adversary;
 use async_sim::inputs::{Argument, Fill};
-use kernel::{Call, Outcome, context, run};
+use kernel::{Call, Outcome, context, lower, run};
 
 /// Threads fill a buffer, which a bulk store takes away; tiles come through a ring of three slots, which are armed again
 /// behind a block barrier.
@@ -62,7 +62,7 @@ const IN_BOTH: [Fault; 11] = [
         "mbarrier waited for shifted by one",
         "nvgpu.mbarrier.try_wait.parity %full[%slot]",
         "nvgpu.mbarrier.try_wait.parity %full[%next]",
-        "",
+        "race: memref.load",
     ),
     fault(
         "slot of the load shifted by one",
@@ -74,7 +74,7 @@ const IN_BOTH: [Fault; 11] = [
         "mbarrier of the load shifted by one",
         "%at, %full[%slot] : !tile",
         "%at, %full[%next] : !tile",
-        "",
+        "bring 1024 bytes more than it expects",
     ),
     fault(
         "wait dropped",
@@ -152,13 +152,14 @@ const WITH_EMPTY: [Fault; 3] = [
     ),
 ];
 
+fn buffer(sizes: &[i64], fill: Fill) -> Option<Argument> {
+    Some(Argument::Buffer {
+        sizes: sizes.to_vec(),
+        fill,
+    })
+}
+
 fn call() -> Call {
-    let buffer = |sizes: &[i64], fill| {
-        Some(Argument::Buffer {
-            sizes: sizes.to_vec(),
-            fill,
-        })
-    };
     Call {
         arguments: vec![
             buffer(&[64, 64], Fill::Ramp),
@@ -212,4 +213,184 @@ fn every_fault_is_reported() {
         }
     }
     assert!(survivors.is_empty(), "{}", survivors.join("\n"));
+}
+
+/// What is done to a program that the passes have made: to one line of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Drop(&'static str),
+    /// The wait is for the other parity.
+    Flip,
+    /// The wait lets one more group stay in flight.
+    Relax,
+}
+
+/// The examples that load by mbarriers, and how they are called: with as many tiles as show all that they do.
+fn examples() -> [(&'static str, &'static str, Call); 3] {
+    let call = |grid, arguments| Call {
+        grid,
+        arguments,
+        dynamic_workgroup: 65536,
+        ..Call::of(128)
+    };
+    let random = |rows, columns| buffer(&[rows, columns], Fill::Random);
+    let zero = |rows, columns| buffer(&[rows, columns], Fill::Zero);
+    [
+        (
+            "tma_reduction",
+            include_str!("../../../examples/tma_reduction.mlir"),
+            call([1, 1, 1], vec![random(100, 64), zero(100, 64), zero(1, 64)]),
+        ),
+        (
+            "mixed_pointwise",
+            include_str!("../../../examples/mixed_pointwise.mlir"),
+            call(
+                [1, 1, 1],
+                vec![random(100, 64), random(100, 64), random(100, 64), zero(100, 64)],
+            ),
+        ),
+        (
+            "gemm_sm90",
+            include_str!("../../../examples/gemm_sm90.mlir"),
+            call(
+                [1, 1, 1],
+                vec![
+                    random(128, 192),
+                    random(192, 128),
+                    zero(128, 128),
+                    Some(Argument::Integer(192)),
+                ],
+            ),
+        ),
+    ]
+}
+
+/// The columns of the table.
+const CHANGES: [(&str, Change); 9] = [
+    ("wait dropped", Change::Drop("nvgpu.mbarrier.try_wait.parity")),
+    ("parity flipped", Change::Flip),
+    (
+        "expected bytes dropped",
+        Change::Drop("nvgpu.mbarrier.arrive.expect_tx"),
+    ),
+    ("arrival dropped", Change::Drop("nvgpu.mbarrier.arrive %")),
+    ("barrier dropped", Change::Drop("gpu.barrier")),
+    (
+        "fence of the initialisation dropped",
+        Change::Drop("nvvm.fence.mbarrier.init"),
+    ),
+    ("proxy fence dropped", Change::Drop("nvvm.fence.proxy")),
+    ("group's wait dropped", Change::Drop("gpux.wait_group")),
+    ("group's wait relaxed", Change::Relax),
+];
+
+impl Change {
+    /// What a line becomes; `None` if it is not one that this is done to.
+    fn plant(self, line: &str) -> Option<String> {
+        match self {
+            Self::Drop(what) => line.contains(what).then(String::new),
+            Self::Flip => {
+                let (start, rest) = line.split_once("nvgpu.mbarrier.try_wait.parity ")?;
+                let (slot, rest) = rest.split_once("], ")?;
+                let (parity, rest) = rest.split_once(", ")?;
+                // On one line, so that all others keep their numbers.
+                Some(format!(
+                    "{start}%one = arith.constant true %other = arith.xori {parity}, %one : i1 \
+                     nvgpu.mbarrier.try_wait.parity {slot}], %other, {rest}"
+                ))
+            }
+            Self::Relax => {
+                let (start, rest) = line.split_once("gpux.wait_group <")?;
+                let (queue, rest) = rest.split_once(">, ")?;
+                let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+                let n: u32 = rest[..end].parse().ok()?;
+                Some(format!(
+                    "{start}gpux.wait_group <{queue}>, {}{}",
+                    n + 1,
+                    &rest[end..]
+                ))
+            }
+        }
+    }
+}
+
+/// What is no fault in these programs, and why.
+const HARMLESS: [(&[&str], &str); 4] = [
+    (
+        &["war=mbarrier", "wait dropped", "= nvgpu.mbarrier.arrive"],
+        "the thread has waited for a load that was issued behind the last round of arrivals there",
+    ),
+    (
+        &[
+            "mixed_pointwise",
+            "group's wait",
+            "<cp_async>, 0 before gpux.wait_group <bulk>",
+        ],
+        "an await of copies that nobody reads",
+    ),
+    (
+        &["gemm_sm90", "gpu.barrier before %view"],
+        "the program's own barrier, and behind it comes the one before the invalidation",
+    ),
+    (
+        &["gemm_sm90", "gpu.barrier before gpu.return"],
+        "nothing comes behind it that others would have to know of the store",
+    ),
+];
+
+#[test]
+fn faults_in_what_the_passes_make_are_reported() {
+    let context = context();
+    let names: Vec<&str> = CHANGES.iter().map(|(name, _)| *name).collect();
+    println!("| | {} |", names.join(" | "));
+    let mut survivors = Vec::new();
+    for (example, source, call) in examples() {
+        for war in ["barrier", "mbarrier"] {
+            let pipeline = format!(
+                "builtin.module(gpu.module(gpu.func(gpux-tokens-to-mbarriers{{war={war}}},gpux-tokens-to-groups)))"
+            );
+            let lowered = lower(&context, source, &pipeline);
+            let lines: Vec<&str> = lowered.lines().collect();
+            assert!(run(&context, &lowered, &call, Adversary::Late).is_clean());
+            let mut cells = Vec::new();
+            for (name, change) in CHANGES {
+                let (mut caught, mut tried) = (0, 0);
+                for (i, line) in lines.iter().enumerate() {
+                    let Some(changed) = change.plant(line) else {
+                        continue;
+                    };
+                    let mut mutant = lines.clone();
+                    mutant[i] = &changed;
+                    tried += 1;
+                    if run(&context, &mutant.join("\n"), &call, Adversary::Late).is_clean() {
+                        let next = lines.get(i + 1).map_or("", |line| line.trim());
+                        survivors.push(format!(
+                            "{example}, war={war}: {name}: {} before {next}",
+                            line.trim()
+                        ));
+                    } else {
+                        caught += 1;
+                    }
+                }
+                cells.push(if tried == 0 {
+                    "–".to_owned()
+                } else {
+                    format!("{caught} of {tried}")
+                });
+            }
+            println!("| `{example}`, {war} | {} |", cells.join(" | "));
+        }
+    }
+    let is = |survivor: &String, parts: &[&str]| parts.iter().all(|part| survivor.contains(part));
+    for survivor in &survivors {
+        println!("{survivor}");
+        assert!(
+            HARMLESS.iter().any(|(parts, _)| is(survivor, parts)),
+            "goes unnoticed: {survivor}"
+        );
+    }
+    for (parts, _) in HARMLESS {
+        let needed = survivors.iter().any(|survivor| is(survivor, parts));
+        assert!(needed, "nothing like {parts:?} survives any more");
+    }
 }

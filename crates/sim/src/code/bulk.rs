@@ -17,6 +17,8 @@ pub struct Bulk {
     pub completion: Completion,
     /// Whether it is issued at all.
     pub predicate: Option<Reg>,
+    /// How many bytes it moves, if `local` and a line in global memory are pointers and no memrefs.
+    pub bytes: Option<Reg>,
 }
 
 /// Where a bulk copy is at home in global memory.

@@ -4,10 +4,10 @@
 //! that they did before in memory of the workgroup. In issued form the thread that executes it issues it, behind what that thread knows.
 
 use super::{Machine, Reason, State, Stop};
-use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Queue};
+use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Queue, Reg};
 use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
-use crate::value::{CopyId, Pending, Pointer, Tensor, Tile, Value, View};
+use crate::value::{CopyId, Elem, Pending, Pointer, Tensor, Tile, Value, View};
 use std::rc::Rc;
 
 /// What the address of a tile in workgroup memory is a multiple of, and that of bytes in a row (PTX ISA,
@@ -157,7 +157,7 @@ impl Machine<'_> {
 
     fn ends(&self, t: usize, bulk: &Bulk) -> Result<Rc<Ends>, Reason> {
         let global = match &bulk.global {
-            GlobalSide::Line(view) => Global::Line(self.view(t, *view)?),
+            GlobalSide::Line(line) => Global::Line(self.line(t, *line, bulk.bytes)?),
             GlobalSide::Tile { tensor, indices } => {
                 let Value::Tensor(tensor) = self.value(t, *tensor)? else {
                     return Err(Reason::Operand("a tensor map descriptor"));
@@ -166,8 +166,25 @@ impl Machine<'_> {
                 Global::Tile(Rc::clone(tensor), indices?)
             }
         };
-        let local = self.view(t, bulk.local)?;
+        let local = self.line(t, bulk.local, bulk.bytes)?;
         Ok(Rc::new(Ends { local, global }))
+    }
+
+    /// A memref, or so many bytes from a pointer on.
+    fn line(&self, t: usize, reg: Reg, bytes: Option<Reg>) -> Result<Rc<View>, Reason> {
+        let Some(bytes) = bytes else {
+            return self.view(t, reg);
+        };
+        let pointer = self.pointer(t, reg)?;
+        Ok(Rc::new(View {
+            buffer: pointer.buffer,
+            base: pointer.offset,
+            offset: 0,
+            sizes: vec![self.int(t, bytes)?],
+            strides: vec![1],
+            elem: Elem::Int(8),
+            lanes: 1,
+        }))
     }
 
     /// Finds what a bulk copy moves, and checks that it is there and aligned.

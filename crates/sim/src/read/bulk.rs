@@ -23,6 +23,7 @@ impl<'c> Reader<'c> {
             "gpux.bulk_store" => self.bulk_store(op),
             "nvgpu.tma.async.load" => self.nvgpu_load(op)?,
             "nvgpu.tma.async.store" => self.nvgpu_store(op)?,
+            "nvvm.cp.async.bulk.shared.cluster.global" => self.nvvm_load(op)?,
             "nvgpu.tma.create.descriptor" => self.descriptor(op)?,
             // They move nothing.
             "nvgpu.tma.prefetch.descriptor" | "nvgpu.tma.fence.descriptor" => {}
@@ -106,6 +107,7 @@ impl<'c> Reader<'c> {
             local: self.operand(op, dst.start),
             completion: self.load_completion(op, barriers.start, slot.start),
             predicate: None,
+            bytes: None,
         };
         self.emit_bulk(op, bulk);
         Ok(())
@@ -120,6 +122,7 @@ impl<'c> Reader<'c> {
             local: self.operand(op, dst.start),
             completion: self.load_completion(op, barriers.start, slot.start),
             predicate: None,
+            bytes: None,
         };
         self.emit_bulk(op, bulk);
         Ok(())
@@ -134,6 +137,7 @@ impl<'c> Reader<'c> {
             local: self.operand(op, src.start),
             completion: self.store_completion(op),
             predicate: None,
+            bytes: None,
         };
         self.emit_bulk(op, bulk);
         Ok(())
@@ -149,6 +153,7 @@ impl<'c> Reader<'c> {
             local: self.operand(op, src),
             completion: self.store_completion(op),
             predicate: None,
+            bytes: None,
         };
         self.emit_bulk(op, bulk);
     }
@@ -166,6 +171,7 @@ impl<'c> Reader<'c> {
             local: self.operand(op, dst.start),
             completion: Completion::MBarrier(self.slot(op, barriers.start, slot.start)),
             predicate: predicate.clone().next().map(|i| self.operand(op, i)),
+            bytes: None,
         };
         self.emit_bulk(op, bulk);
         Ok(())
@@ -179,6 +185,27 @@ impl<'c> Reader<'c> {
             local: self.operand(op, src.start),
             completion: Completion::Group,
             predicate: predicate.clone().next().map(|i| self.operand(op, i)),
+            bytes: None,
+        };
+        self.emit_bulk(op, bulk);
+        Ok(())
+    }
+
+    /// From a pointer to another one.
+    fn nvvm_load(&mut self, op: Op<'c>) -> Done<'c> {
+        let [dst, src, barrier, bytes, multicast, hint] = segments(op, [0, 1, 2, 3, 4, 5])?;
+        if !multicast.is_empty() {
+            return Err(Unknown::new(op, "the interpreter does not know clusters"));
+        }
+        // What is said of caches moves nothing.
+        drop(hint);
+        let bulk = Bulk {
+            load: true,
+            global: GlobalSide::Line(self.operand(op, src.start)),
+            local: self.operand(op, dst.start),
+            completion: Completion::MBarrier(Slot::At(self.operand(op, barrier.start))),
+            predicate: None,
+            bytes: Some(self.operand(op, bytes.start)),
         };
         self.emit_bulk(op, bulk);
         Ok(())
