@@ -51,17 +51,17 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The functions of a module that have asynchronous operations of a device, by name.
-fn kernels<'c>(module: Op<'c>) -> Kernels {
+/// The functions of a module, or those that have asynchronous operations of a device, by name.
+fn kernels<'c>(module: Op<'c>, asynchronous: bool) -> Kernels {
     let mut all = BTreeMap::new();
     module.walk(|op: Op<'c>| {
         let has_body = op.is_function() && op.num_regions() == 1 && op.region(0).first().is_some();
         if !has_body || op.is("async.func") {
             return Walk::Advance;
         }
-        let mut is_asynchronous = false;
+        let mut is_asynchronous = !asynchronous;
         op.walk(|inner| {
-            let prefixes = ["gpux.", "nvgpu.", "nvvm.cp.async"];
+            let prefixes = ["gpux.", "nvgpu.device_async", "nvvm.cp.async"];
             is_asynchronous |= prefixes.iter().any(|prefix| inner.name().starts_with(prefix));
             Walk::Advance
         });
@@ -76,11 +76,11 @@ fn kernels<'c>(module: Op<'c>) -> Kernels {
 
 type Kernels = BTreeMap<String, Result<Code, String>>;
 
-/// What passes make of the kernels of a test; `None` where they refuse it.
+/// What passes make of the functions of a test, or without passes, its asynchronous ones; `None` where they refuse it.
 fn lowered(context: &Context, source: &str, passes: &str) -> Option<Kernels> {
     // The last pass is what the tool runs, too; others see the loops of `affine`.
     let module = try_lower(context, source, &format!("builtin.module({passes}lower-affine)"))?;
-    Some(kernels(Op::from(module.as_operation())))
+    Some(kernels(Op::from(module.as_operation()), passes.is_empty()))
 }
 
 /// Arguments for a kernel: numbers that loops and indices of these tests like.

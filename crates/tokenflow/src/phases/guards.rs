@@ -6,8 +6,8 @@
 //!   buffer (for a store: written it), or may still wait for the phase whose slot is armed anew;
 //! - and what they wrote must have been handed to the asynchronous proxy: a **fence** by each thread that wrote, before
 //!   that barrier. PTX ISA, Async proxy: "Accessing the same memory location across multiple proxies needs a cross-proxy
-//!   fence. For the async proxy, fence.proxy.async should be used to synchronize between the generic proxy and the async
-//!   proxy."
+//!   fence. For the async proxy, fence.proxy.async should be used to synchronize memory between generic proxy and the
+//!   async proxy."
 //!
 //! Nothing is needed behind a completion that has been observed: "The completion of a cp{.reduce}.async.bulk operation is
 //! followed by an implicit generic-async proxy fence."
