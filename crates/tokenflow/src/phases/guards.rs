@@ -16,16 +16,15 @@
 //! changes; those nested more deeply than [`DEPTH`] start out with all that they touch.
 
 use super::bundles::{Bundles, Phase};
-use super::rings::{MAX_DEPTH, RingId, Rings};
+use super::dirt::{COPIED, FENCED, NO_DEPTH, READ, State, UNFENCED, WRITTEN};
+use super::rings::{RingId, Rings};
 use super::tree::{AccessKind, BlockId, Buffer, RegionId, Step, Tree};
 use crate::program::deep;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
 
-/// More than any ring is deep.
-const NO_DEPTH: u64 = MAX_DEPTH + 1;
 /// After so many rounds of a loop, what a ring has been waited for is taken to be as far back as can be.
 const ROUNDS: usize = 4;
 
@@ -78,89 +77,6 @@ pub(super) fn guards(tree: &Tree, phases: Option<Phases>, fence_reads: bool) -> 
     let mut work = Guarding::new(tree, phases, fence_reads);
     work.block(0, State::at_start(tree));
     work.out
-}
-
-/// Read since the last barrier.
-const READ: u64 = 1;
-/// Written since the last barrier.
-const WRITTEN: u64 = 2;
-/// Accessed through the generic proxy without a fence.
-const UNFENCED: u64 = 4;
-/// Fenced, without a barrier.
-const FENCED: u64 = 8;
-/// Copies of the threads may write it until they are waited for.
-const COPIED: u64 = 16;
-
-/// What is dirty; there is no entry for what is not.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct State {
-    /// Buffers; `None` is any of them.
-    buffers: BTreeMap<Option<usize>, u64>,
-    /// Rings of mbarriers: one more than the most arms since a phase that was waited for.
-    rings: BTreeMap<RingId, u64>,
-}
-
-impl State {
-    fn at_start(tree: &Tree) -> Self {
-        let mut state = Self::default();
-        if tree.called {
-            state.touch(Buffer::Any, READ | WRITTEN | UNFENCED);
-        }
-        state
-    }
-
-    fn touch(&mut self, buffer: Buffer, dirt: u64) {
-        *self.buffers.entry(number(buffer)).or_default() |= dirt;
-    }
-
-    fn wait(&mut self, ring: RingId, arms: u64) {
-        let known = self.rings.entry(ring).or_default();
-        *known = arms.max(*known);
-    }
-
-    fn join(&mut self, other: &Self) {
-        for (&buffer, &dirt) in &other.buffers {
-            *self.buffers.entry(buffer).or_default() |= dirt;
-        }
-        other
-            .rings
-            .iter()
-            .for_each(|(&ring, &arms)| self.wait(ring, arms));
-    }
-
-    fn widen(&mut self) {
-        self.rings.values_mut().for_each(|arms| *arms = NO_DEPTH);
-    }
-
-    fn barrier(&mut self) {
-        self.buffers.retain(|_, dirt| {
-            *dirt &= !(READ | WRITTEN | FENCED);
-            *dirt != 0
-        });
-        self.rings.clear();
-    }
-
-    fn fence(&mut self) {
-        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & UNFENCED != 0) {
-            *dirt = *dirt & !UNFENCED | FENCED;
-        }
-    }
-
-    /// Threads wait for copies of their own.
-    fn settle(&mut self) {
-        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & COPIED != 0) {
-            *dirt |= WRITTEN | UNFENCED;
-        }
-    }
-
-    /// What of `buffer` is dirty.
-    fn of(&self, buffer: Buffer) -> u64 {
-        let of = |buffer: Option<usize>| self.buffers.get(&buffer).copied().unwrap_or(0);
-        match buffer {
-            Buffer::Known(_) => of(number(buffer)) | of(None),
-            Buffer::Any => self.buffers.values().fold(0, |dirt, more| dirt | more),
-        }
-    }
 }
 
 struct Guarding<'t> {
@@ -373,38 +289,24 @@ impl<'t> Guarding<'t> {
 
 /// Behind which steps of blocks outside of loops rings are armed no more.
 fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<(BlockId, usize), Vec<RingId>> {
-    let mut step_of = vec![0; tree.regions.len()];
-    for block in &tree.blocks {
-        for (i, step) in block.steps.iter().enumerate() {
-            if let Step::Region(region) = step {
-                step_of[*region] = i;
-            }
-        }
-    }
     let mut last: Vec<Option<(BlockId, usize)>> = vec![None; rings.depth.len()];
     for (&block, opened) in &rings.opened {
         for &(step, ring, _) in opened {
             let (mut block, mut step) = (block, step);
             // Out of all regions: a branch that is not taken leaves none behind.
             while let Some(region) = tree.blocks[block].region {
-                (block, step) = (tree.regions[region].parent, step_of[region]);
+                (block, step) = (tree.regions[region].parent, rings.counts.step[region]);
             }
             last[ring] = last[ring].max(Some((block, step)));
         }
     }
     let mut behind: HashMap<(BlockId, usize), Vec<RingId>> = HashMap::new();
     for (ring, last) in last.into_iter().enumerate() {
-        last.into_iter()
-            .for_each(|last| behind.entry(last).or_default().push(ring));
+        if let Some(last) = last {
+            behind.entry(last).or_default().push(ring);
+        }
     }
     behind
-}
-
-fn number(buffer: Buffer) -> Option<usize> {
-    match buffer {
-        Buffer::Known(buffer) => Some(buffer),
-        Buffer::Any => None,
-    }
 }
 
 /// What is left dirty behind a guard.

@@ -140,6 +140,24 @@ struct Numberer<'t> {
     out: Numbers,
 }
 
+/// What is known where a loop is entered.
+struct Entered {
+    id: RegionId,
+    /// How often each ring is armed in an iteration, if always equally often.
+    steps: BTreeMap<RingId, Option<u64>>,
+    /// How often each was armed before.
+    before: HashMap<RingId, Option<Linear>>,
+    /// What variables are bound to, before the first iteration or behind a loop without any.
+    firsts: HashMap<usize, Option<Linear>>,
+}
+
+impl Entered {
+    /// How often a ring is armed in an iteration.
+    fn step(&self, ring: RingId) -> Option<u64> {
+        self.steps.get(&ring).copied().unwrap_or(Some(0))
+    }
+}
+
 impl Numberer<'_> {
     fn block(&mut self, block: BlockId) {
         let opened = self.rings.opened.get(&block).cloned().unwrap_or_default();
@@ -184,94 +202,94 @@ impl Numberer<'_> {
 
     /// A loop whose iterations are numbered.
     fn counted(&mut self, id: RegionId) {
-        let region = &self.tree.regions[id];
-        let body = region.blocks[0];
-        let steps: BTreeMap<RingId, Option<u64>> = {
-            let totals = self.rings.counts.totals[body].iter();
-            totals
-                .map(|(&ring, arms)| {
-                    (
-                        ring,
-                        (arms.least == arms.most && arms.most < MANY).then_some(arms.most),
-                    )
-                })
-                .collect()
+        let body = self.tree.regions[id].blocks[0];
+        let totals = self.rings.counts.totals[body].iter();
+        let steps = totals.map(|(&ring, arms)| {
+            let equal = arms.least == arms.most && arms.most < MANY;
+            (ring, equal.then_some(arms.most))
+        });
+        let steps: BTreeMap<RingId, Option<u64>> = steps.collect();
+        let before = steps.keys().map(|&ring| (ring, self.now[ring].clone())).collect();
+        let entered = Entered {
+            id,
+            firsts: self.handed_by(id, |from| from.is_none()).into_iter().collect(),
+            steps,
+            before,
         };
-        let before: HashMap<RingId, Option<Linear>> =
-            steps.keys().map(|&ring| (ring, self.now[ring].clone())).collect();
-        let step_of = |ring: RingId| steps.get(&ring).copied().unwrap_or(Some(0));
-        for (&ring, &step) in &steps {
-            let start = before[&ring].as_ref().zip(step);
-            self.now[ring] = start.and_then(|(start, step)| start.plus_times(step, Unknown::Iteration(id)));
-        }
-        let entries: Vec<(usize, Option<Linear>)> = {
-            let edges = region
-                .edges
-                .iter()
-                .enumerate()
-                .filter(|(_, edge)| edge.from.is_none());
-            edges.flat_map(|(e, _)| self.handed(id, e)).collect()
-        };
-        for (var, first) in &entries {
-            let step = step_of(self.rings.var[*var]);
-            let is_param = !self.is_result(*var);
-            self.out.var[*var] = first
-                .as_ref()
-                .zip(step)
-                .filter(|_| is_param)
-                .and_then(|(first, step)| first.plus_times(step, Unknown::Iteration(id)));
-        }
+        self.enter(&entered);
         self.block(body);
-        // What is handed on must be what the next iteration was taken to begin with.
-        let backs: Vec<(usize, Option<Linear>)> = {
-            let edges = region
-                .edges
-                .iter()
-                .enumerate()
-                .filter(|(_, edge)| edge.from.is_some());
-            edges.flat_map(|(e, _)| self.handed(id, e)).collect()
-        };
-        for (var, handed) in backs {
-            let step = step_of(self.rings.var[var]);
-            let first = entries.iter().find(|(other, _)| *other == var);
-            if let (None, Trips::Constant(trips)) = (first, region.trips) {
+        self.check_around(&entered);
+        self.leave(&entered);
+    }
+
+    /// Guesses what each iteration begins with.
+    fn enter(&mut self, entered: &Entered) {
+        let iteration = Unknown::Iteration(entered.id);
+        for (&ring, &step) in &entered.steps {
+            let start = entered.before[&ring].as_ref().zip(step);
+            self.now[ring] = start.and_then(|(start, step)| start.plus_times(step, iteration));
+        }
+        for (&var, first) in &entered.firsts {
+            let start = first.as_ref().zip(entered.step(self.rings.var[var]));
+            let is_param = !self.is_result(var);
+            self.out.var[var] = start
+                .filter(|_| is_param)
+                .and_then(|(first, step)| first.plus_times(step, iteration));
+        }
+    }
+
+    /// What is handed on must be what the next iteration was taken to begin with.
+    fn check_around(&mut self, entered: &Entered) {
+        let iteration = Unknown::Iteration(entered.id);
+        for (var, handed) in self.handed_by(entered.id, |from| from.is_some()) {
+            let first = entered.firsts.get(&var);
+            if let (None, Trips::Constant(trips)) = (first, self.tree.regions[entered.id].trips) {
                 // What comes out of a loop that surely runs is what its last iteration hands on.
                 let last = trips.saturating_sub(1);
-                self.out.var[var] = handed.and_then(|handed| handed.at(Unknown::Iteration(id), last));
+                self.out.var[var] = handed.and_then(|handed| handed.at(iteration, last));
                 if self.out.var[var].is_none() {
                     self.lose(var);
                 }
                 continue;
             }
-            let first = first.and_then(|(_, first)| first.clone());
-            let expected = first
-                .zip(step)
-                .and_then(|(first, step)| first.plus_times(step, Unknown::Iteration(id))?.plus(step));
+            let start = first
+                .and_then(Option::as_ref)
+                .zip(entered.step(self.rings.var[var]));
+            let expected = start.and_then(|(first, step)| first.plus_times(step, iteration)?.plus(step));
             if expected.is_none() || expected != handed {
                 self.lose(var);
             }
         }
-        let trips = |start: &Linear, step: u64| match region.trips {
+    }
+
+    /// What comes out of the loop, and how often rings have been armed by then.
+    fn leave(&mut self, entered: &Entered) {
+        let trips = self.tree.regions[entered.id].trips;
+        let behind = |start: &Linear, step: u64| match trips {
             Trips::Constant(trips) => start.plus(trips.checked_mul(step)?),
-            _ => start.plus_times(step, Unknown::Trips(id)),
+            _ => start.plus_times(step, Unknown::Trips(entered.id)),
         };
-        for (var, first) in &entries {
-            if self.is_result(*var) {
-                let step = step_of(self.rings.var[*var]);
-                let result = first
-                    .as_ref()
-                    .zip(step)
-                    .and_then(|(first, step)| trips(first, step));
-                self.out.var[*var] = result.filter(|_| !self.out.carried[self.rings.var[*var]]);
+        for (&var, first) in &entered.firsts {
+            if !self.is_result(var) {
+                continue;
             }
+            let ring = self.rings.var[var];
+            let start = first.as_ref().zip(entered.step(ring));
+            let result = start.and_then(|(first, step)| behind(first, step));
+            self.out.var[var] = result.filter(|_| !self.out.carried[ring]);
         }
-        for (&ring, &step) in &steps {
-            let behind = before[&ring]
-                .as_ref()
-                .zip(step)
-                .and_then(|(start, step)| trips(start, step));
+        for (&ring, &step) in &entered.steps {
+            let start = entered.before[&ring].as_ref().zip(step);
+            let behind = start.and_then(|(start, step)| behind(start, step));
             self.now[ring] = behind.filter(Linear::is_short);
         }
+    }
+
+    /// What edges of a region bind variables to, if that has a number.
+    fn handed_by(&self, id: RegionId, from: impl Fn(Option<usize>) -> bool) -> Vec<(usize, Option<Linear>)> {
+        let edges = self.tree.regions[id].edges.iter().enumerate();
+        let edges = edges.filter(|(_, edge)| from(edge.from));
+        edges.flat_map(|(e, _)| self.handed(id, e)).collect()
     }
 
     fn is_result(&self, var: usize) -> bool {

@@ -1,0 +1,98 @@
+//! What may be dirty at a place: buffers that threads have accessed, and rings that they may still wait for.
+
+use super::rings::{MAX_DEPTH, RingId};
+use super::tree::{Buffer, Tree};
+use std::collections::BTreeMap;
+
+/// More than any ring is deep.
+pub(super) const NO_DEPTH: u64 = MAX_DEPTH + 1;
+
+/// Read since the last barrier.
+pub(super) const READ: u64 = 1;
+/// Written since the last barrier.
+pub(super) const WRITTEN: u64 = 2;
+/// Accessed through the generic proxy without a fence.
+pub(super) const UNFENCED: u64 = 4;
+/// Fenced, without a barrier.
+pub(super) const FENCED: u64 = 8;
+/// Copies of the threads may write it until they are waited for.
+pub(super) const COPIED: u64 = 16;
+
+/// What is dirty; there is no entry for what is not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct State {
+    /// Buffers; `None` is any of them.
+    buffers: BTreeMap<Option<usize>, u64>,
+    /// Rings of mbarriers: one more than the most arms since a phase that was waited for.
+    pub rings: BTreeMap<RingId, u64>,
+}
+
+impl State {
+    pub fn at_start(tree: &Tree) -> Self {
+        let mut state = Self::default();
+        if tree.called {
+            state.touch(Buffer::Any, READ | WRITTEN | UNFENCED);
+        }
+        state
+    }
+
+    pub fn touch(&mut self, buffer: Buffer, dirt: u64) {
+        *self.buffers.entry(number(buffer)).or_default() |= dirt;
+    }
+
+    pub fn wait(&mut self, ring: RingId, arms: u64) {
+        let known = self.rings.entry(ring).or_default();
+        *known = arms.max(*known);
+    }
+
+    pub fn join(&mut self, other: &Self) {
+        for (&buffer, &dirt) in &other.buffers {
+            *self.buffers.entry(buffer).or_default() |= dirt;
+        }
+        other
+            .rings
+            .iter()
+            .for_each(|(&ring, &arms)| self.wait(ring, arms));
+    }
+
+    pub fn widen(&mut self) {
+        self.rings.values_mut().for_each(|arms| *arms = NO_DEPTH);
+    }
+
+    pub fn barrier(&mut self) {
+        self.buffers.retain(|_, dirt| {
+            *dirt &= !(READ | WRITTEN | FENCED);
+            *dirt != 0
+        });
+        self.rings.clear();
+    }
+
+    pub fn fence(&mut self) {
+        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & UNFENCED != 0) {
+            *dirt = *dirt & !UNFENCED | FENCED;
+        }
+    }
+
+    /// Threads wait for copies of their own.
+    pub fn settle(&mut self) {
+        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & COPIED != 0) {
+            *dirt |= WRITTEN | UNFENCED;
+        }
+    }
+
+    /// What of `buffer` is dirty.
+    pub fn of(&self, buffer: Buffer) -> u64 {
+        let of = |buffer: Option<usize>| self.buffers.get(&buffer).copied().unwrap_or(0);
+        match buffer {
+            Buffer::Known(_) => of(number(buffer)) | of(None),
+            Buffer::Any => self.buffers.values().fold(0, |dirt, more| dirt | more),
+        }
+    }
+}
+
+fn number(buffer: Buffer) -> Option<usize> {
+    match buffer {
+        Buffer::Known(buffer) => Some(buffer),
+        Buffer::Any => None,
+    }
+}
