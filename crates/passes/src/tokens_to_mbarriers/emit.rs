@@ -222,11 +222,11 @@ impl<'c> Emitter<'_, 'c> {
             let behind = op.next();
             let opened = self.places.opens.get(&(block, step)).cloned().unwrap_or_default();
             for bundle in opened {
-                self.open(bundle, op);
+                self.open(bundle, op)?;
             }
             match self.read.tree.blocks[block].steps[step] {
-                Step::Load { load, .. } => self.load(load, op),
-                Step::Await { id, .. } => self.await_phases(id, op),
+                Step::Load { load, .. } => self.load(load, op)?,
+                Step::Await { id, .. } => self.await_phases(id, op)?,
                 // Loads behind it rely on that; whoever issues the store finds it done.
                 Step::Store { store, .. } => {
                     block_wide::guard_issue(self.types.context, op, self.plan.guards.stores[store]);
@@ -241,9 +241,8 @@ impl<'c> Emitter<'_, 'c> {
                 .cloned()
                 .unwrap_or_default();
             for bundle in closed {
-                if let Some(behind) = behind {
-                    self.close(bundle, behind);
-                }
+                let behind = behind.ok_or_else(|| bug(op, "ends a block"))?;
+                self.close(bundle, behind)?;
             }
         }
         Ok(())
@@ -271,7 +270,7 @@ impl<'c> Emitter<'_, 'c> {
         of: (bool, usize),
         last: Option<(Mbarriers<'c>, Opened<'c>)>,
         before: Op<'c>,
-    ) -> Option<Opened<'c>> {
+    ) -> Result<Option<Opened<'c>>, PassError<'c>> {
         if guard.fence {
             block_wide::fence(self.types.context, before.location()).before(before);
         }
@@ -279,18 +278,17 @@ impl<'c> Emitter<'_, 'c> {
             self.wait_for_last(ring, last.slot, &last.number, before);
         }
         if !guard.barrier {
-            return None;
+            return Ok(None);
         }
         let Some(reached) = self.reached else {
             write("gpu.barrier", &[], &[], before);
-            return None;
+            return Ok(None);
         };
         let sync = self.places.syncs.get(&of).map(|&sync| &self.plan.syncs[sync]);
         let known = sync.and_then(|sync| sync.number.clone());
-        let number = known.map_or_else(
-            || self.reached_counter.map(Number::Counted),
-            |number| Some(Number::Known(number)),
-        )?;
+        let counted = || self.reached_counter.map(Number::Counted);
+        let number = known.map(Number::Known).or_else(counted);
+        let number = number.ok_or_else(|| bug(before, "has a guard without a number"))?;
         if let Number::Counted(counter) = number {
             self.reached_counter = Some(self.next(reached, counter, before));
         }
@@ -299,17 +297,17 @@ impl<'c> Emitter<'_, 'c> {
         self.wait_for_last(reached, slot, &number, before);
         let token = self.types.parse("!nvgpu.mbarrier.token");
         write("nvgpu.mbarrier.arrive", &[reached.group, slot], &[token], before);
-        Some(Opened { slot, number })
+        Ok(Some(Opened { slot, number }))
     }
 
     /// Opens a phase before `before`.
-    fn open(&mut self, b: usize, before: Op<'c>) {
+    fn open(&mut self, b: usize, before: Op<'c>) -> Result<(), PassError<'c>> {
         let bundle = &self.plan.bundles[b];
         let (of_ring, ring) = (&self.plan.rings[bundle.ring], self.rings[bundle.ring]);
         let number = match (&bundle.number, self.counters[bundle.ring]) {
             (Some(number), _) => Number::Known(number.clone()),
             (None, Some(counter)) => Number::Counted(counter),
-            (None, None) => unreachable!("a ring has numbers, or is carried"),
+            (None, None) => return Err(bug(before, "opens a phase without a number")),
         };
         let slot = self.slot(ring, &number, before);
         if let Number::Counted(counter) = number {
@@ -318,7 +316,7 @@ impl<'c> Emitter<'_, 'c> {
         let opened = Opened { slot, number };
         self.opened[b] = Some(opened.clone());
         let last = (!of_ring.sure && !self.plan.is_first(bundle)).then_some((ring, opened));
-        let met = self.guard(self.plan.guards.phases[b], (false, b), last, before);
+        let met = self.guard(self.plan.guards.phases[b], (false, b), last, before)?;
         let bytes = bundle.bytes.map(|bytes| self.index(bytes));
         let parity = self.parity_of(met.as_ref(), before);
         let inside = self.as_leader(before);
@@ -331,6 +329,7 @@ impl<'c> Emitter<'_, 'c> {
                 inside,
             );
         }
+        Ok(())
     }
 
     /// The parity of the phase in which all threads have come so far.
@@ -346,26 +345,30 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// Arrives on the mbarrier of a phase whose bytes were expected load by load.
-    fn close(&mut self, bundle: usize, before: Op<'c>) {
-        let Some(slot) = self.opened[bundle].as_ref().map(|opened| opened.slot) else {
-            return;
-        };
+    fn close(&mut self, bundle: usize, before: Op<'c>) -> Result<(), PassError<'c>> {
+        let slot = self.slot_of(bundle, before)?;
         let group = self.rings[self.plan.bundles[bundle].ring].group;
         let token = self.types.parse("!nvgpu.mbarrier.token");
         let inside = self.as_leader(before);
         write("nvgpu.mbarrier.arrive", &[group, slot], &[token], inside);
+        Ok(())
     }
 
-    fn load(&mut self, load: usize, op: Op<'c>) {
+    /// The slot of a phase that is open.
+    fn slot_of(&self, bundle: usize, at: Op<'c>) -> Result<Value<'c>, PassError<'c>> {
+        let opened = self.opened[bundle].as_ref();
+        opened
+            .map(|opened| opened.slot)
+            .ok_or_else(|| bug(at, "comes before its phase is opened"))
+    }
+
+    fn load(&mut self, load: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
         let bundles = &self.plan.bundles;
-        let Some(&b) = self.places.bundle_of.get(&load) else {
-            return;
-        };
-        let Some(slot) = self.opened[b].as_ref().map(|opened| opened.slot) else {
-            return;
-        };
+        let b = self.places.bundle_of.get(&load).copied();
+        let b = b.ok_or_else(|| bug(op, "has no phase"))?;
+        let slot = self.slot_of(b, op)?;
         let group = self.rings[bundles[b].ring].group;
-        let met = self.guard(self.plan.guards.loads[load], (true, load), None, op);
+        let met = self.guard(self.plan.guards.loads[load], (true, load), None, op)?;
         let bytes = bundles[b]
             .bytes
             .is_none()
@@ -384,15 +387,15 @@ impl<'c> Emitter<'_, 'c> {
             write("nvvm.mbarrier.expect_tx", &[pointer, bytes], &[], inside);
         }
         issue(op, group, slot, inside);
+        Ok(())
     }
 
-    fn await_phases(&mut self, id: usize, op: Op<'c>) {
-        for phase in self.plan.awaits[id].clone() {
-            self.await_phase(phase, op);
-        }
+    fn await_phases(&mut self, id: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let phases = self.plan.awaits[id].iter();
+        phases.copied().try_for_each(|phase| self.await_phase(phase, op))
     }
 
-    fn await_phase(&mut self, phase: Phase, before: Op<'c>) {
+    fn await_phase(&mut self, phase: Phase, before: Op<'c>) -> Result<(), PassError<'c>> {
         let (ring, known, counted, may_be_ready) = match phase {
             Phase::Bundle(b) => {
                 let number = self.opened[b].as_ref().map(|opened| opened.number.clone());
@@ -409,7 +412,9 @@ impl<'c> Emitter<'_, 'c> {
                 )
             }
         };
-        let Some(number) = known.or(counted) else { return };
+        let number = known
+            .or(counted)
+            .ok_or_else(|| bug(before, "awaits a phase without a number"))?;
         let before = match number {
             Number::Counted(number) if may_be_ready => self.if_pending(number, before),
             _ => before,
@@ -418,6 +423,7 @@ impl<'c> Emitter<'_, 'c> {
         let slot = self.slot(ring, &number, before);
         let parity = self.parity(ring, &number, false, before);
         self.wait(ring, slot, parity, before);
+        Ok(())
     }
 
     /// The end of what is run only if `number` is that of a phase, and not of a complete token.
@@ -426,6 +432,11 @@ impl<'c> Emitter<'_, 'c> {
         let pending = self.compare(SGE, number, zero, before);
         block_wide::only_if(pending, before)
     }
+}
+
+/// An error that only a plan that does not fit its program makes.
+pub(super) fn bug<'c>(op: Op<'c>, what: &str) -> PassError<'c> {
+    PassError::new(op, format!("{what} (this is a bug in async-opt)"))
 }
 
 /// Writes an operation before `before`.

@@ -4,7 +4,7 @@
 //! an operand, has it as an argument of each block, and hands it on at the end of each; a branch only hands it on. Lanes
 //! of tokens follow the tokens, which are taken away in the end.
 
-use super::emit::{Emitter, value};
+use super::emit::{Emitter, bug, value};
 use super::mbarriers::Number;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
@@ -52,8 +52,7 @@ impl<'c> Emitter<'_, 'c> {
         let lanes = self.lanes(region);
         let blocks = self.read.tree.regions[region].blocks.clone();
         if blocks.is_empty() {
-            self.select(region, op);
-            return Ok(());
+            return self.select(region, op);
         }
         if lanes.is_empty() {
             return blocks.into_iter().try_for_each(|block| self.block(block));
@@ -69,7 +68,7 @@ impl<'c> Emitter<'_, 'c> {
             ));
         };
         let before = self.state(&lanes);
-        let firsts: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
+        let firsts = self.all_handed(region, None, &lanes)?;
         let types = vec![self.types.i32; lanes.len()];
         let results = op.num_results();
         let op = append(op, if kind == Kind::Loop { &firsts } else { &[] }, &types);
@@ -87,9 +86,9 @@ impl<'c> Emitter<'_, 'c> {
                 }
             }
             self.block(block)?;
-            self.hand_on(region, place, &lanes);
+            self.hand_on(region, place, &lanes)?;
         }
-        self.missing_else(op, region, &lanes, &before);
+        self.missing_else(op, region, &lanes, &before)?;
         for (i, lane) in lanes.iter().enumerate() {
             self.set(lane, None, op.result(results + i));
         }
@@ -191,16 +190,21 @@ impl<'c> Emitter<'_, 'c> {
     }
 
     /// The value that a lane has at the end of a block, or where the region is entered.
-    fn handed(&mut self, region: usize, from: Option<usize>, lane: &Lane) -> Value<'c> {
+    fn handed(
+        &mut self,
+        region: usize,
+        from: Option<usize>,
+        lane: &Lane,
+    ) -> Result<Value<'c>, PassError<'c>> {
         match lane {
             Lane::Counter(ring) => {
                 if let Some(counter) = self.counters[*ring] {
-                    return counter;
+                    return Ok(counter);
                 }
             }
             Lane::Reached => {
                 if let Some(counter) = self.reached_counter {
-                    return counter;
+                    return Ok(counter);
                 }
             }
             Lane::Token { blocks, result } => {
@@ -213,89 +217,97 @@ impl<'c> Emitter<'_, 'c> {
                         .filter(|handed| (handed.region, handed.edge) == (region, e))
                         .find_map(|handed| handed.phase)
                 });
-                let phase = bound.into_iter().next();
-                if let Some(value) = phase.and_then(|phase| self.number_of(phase)) {
-                    return value;
+                if let Some(phase) = bound.into_iter().next() {
+                    return self.number_of(phase, self.read.regions[region]);
                 }
             }
         }
         // A token that is complete, or a lane that nobody looks at on this way.
-        self.constant(-1, false)
+        Ok(self.constant(-1, false))
     }
 
-    /// The number that stands for a phase of a carried ring.
-    fn number_of(&self, phase: Phase) -> Option<Value<'c>> {
-        match phase {
-            Phase::Bundle(bundle) => match self.opened[bundle].as_ref()?.number {
-                Number::Counted(number) => Some(number),
-                Number::Known(_) => None,
+    /// The number that stands for a phase of a carried ring, which `at` hands on.
+    fn number_of(&self, phase: Phase, at: Op<'c>) -> Result<Value<'c>, PassError<'c>> {
+        let number = match phase {
+            Phase::Bundle(bundle) => match self.opened[bundle].as_ref().map(|opened| &opened.number) {
+                Some(Number::Counted(number)) => Some(*number),
+                _ => None,
             },
             Phase::Var(var) => self.values[var],
-        }
+        };
+        number.ok_or_else(|| bug(at, "hands on a phase without a number"))
+    }
+
+    /// What a lane has at the end of a block, or where the region is entered, of all lanes.
+    fn all_handed(
+        &mut self,
+        region: usize,
+        from: Option<usize>,
+        lanes: &[Lane],
+    ) -> Result<Vec<Value<'c>>, PassError<'c>> {
+        lanes.iter().map(|lane| self.handed(region, from, lane)).collect()
     }
 
     /// Has the end of a block hand on the lanes.
-    fn hand_on(&mut self, region: usize, place: usize, lanes: &[Lane]) {
+    fn hand_on(&mut self, region: usize, place: usize, lanes: &[Lane]) -> Result<(), PassError<'c>> {
         let block = self.read.tree.regions[region].blocks[place];
-        let values: Vec<Value> = lanes
-            .iter()
-            .map(|lane| self.handed(region, Some(place), lane))
-            .collect();
+        let values = self.all_handed(region, Some(place), lanes)?;
         if let Some(terminator) = self.read.blocks[block].terminator() {
             let mut operands: Vec<Value> = terminator.operands().collect();
             operands.extend(values);
             terminator.set_operands(&operands);
         }
+        Ok(())
     }
 
     /// Writes the `else` of a branch that has results by now.
-    fn missing_else(&mut self, op: Op<'c>, region: usize, lanes: &[Lane], before: &[Option<Value<'c>>]) {
+    fn missing_else(
+        &mut self,
+        op: Op<'c>,
+        region: usize,
+        lanes: &[Lane],
+        before: &[Option<Value<'c>>],
+    ) -> Result<(), PassError<'c>> {
         if !matches!(op.name(), "scf.if" | "affine.if") || op.region(1).first().is_some() {
-            return;
+            return Ok(());
         }
         self.restore(lanes, before);
-        let values: Vec<Value> = lanes.iter().map(|lane| self.handed(region, None, lane)).collect();
+        let values = self.all_handed(region, None, lanes)?;
         let block = Block::new(&[]);
         op.region(1).append(block);
         let dialect = op.name().split('.').next().unwrap_or_default();
         OpBuilder::new(&format!("{dialect}.yield"), op.location())
             .operands(&values)
             .at_end(block);
+        Ok(())
     }
 
     /// A selection between tokens: one between their numbers.
-    fn select(&mut self, region: usize, op: Op<'c>) {
+    fn select(&mut self, region: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
         let it = &self.read.tree.regions[region];
         let Some(&var) = it.results.first().and_then(|result| self.var_of.get(result)) else {
-            return;
+            return Ok(());
         };
         if !self.plan.rings[self.plan.vars[var].ring].carried {
-            return;
+            return Ok(());
         }
-        let phases: Vec<Option<Phase>> = (0..it.edges.len())
-            .map(|edge| {
-                let bound = self.plan.vars[var].bound.iter();
-                bound
-                    .filter(|handed| (handed.region, handed.edge) == (region, edge))
-                    .find_map(|handed| handed.phase)
-            })
-            .collect();
-        let values: Vec<Value> = phases
-            .into_iter()
-            .map(|phase| {
-                let number = phase.and_then(|phase| self.number_of(phase));
-                number.unwrap_or_else(|| self.constant(-1, false))
-            })
-            .collect();
-        self.values[var] = match values.as_slice() {
-            [only] => Some(*only),
-            [if_true, if_false] => Some(value(
-                "arith.select",
-                &[op.operand(0), *if_true, *if_false],
-                self.types.i32,
-                op,
-            )),
-            _ => None,
-        };
+        let mut values = Vec::new();
+        for edge in 0..it.edges.len() {
+            let mut bound = self.plan.vars[var].bound.iter();
+            let handed = bound.find(|handed| (handed.region, handed.edge) == (region, edge));
+            values.push(match handed.and_then(|handed| handed.phase) {
+                Some(phase) => self.number_of(phase, op)?,
+                None => self.constant(-1, false),
+            });
+        }
+        self.values[var] = Some(match values.as_slice() {
+            [only] => *only,
+            [if_true, if_false] => {
+                let operands = [op.operand(0), *if_true, *if_false];
+                value("arith.select", &operands, self.types.i32, op)
+            }
+            _ => return Err(bug(op, "selects between other than two phases")),
+        });
+        Ok(())
     }
 }
