@@ -100,6 +100,12 @@ impl Chooser<'_> {
         let mut cost = self.cost(choice);
         let mut i = 0;
         while i + 1 < firsts.len() {
+            // Before a slot of theirs is armed again, its last phase has to be waited for.
+            let sure = |bundle: usize| choice.sure[choice.rings.bundle[bundle]];
+            if !sure(firsts[i]) || !sure(firsts[i + 1]) {
+                i += 1;
+                continue;
+            }
             let mut together = joined.clone();
             together.unite(firsts[i], firsts[i + 1]);
             let better = self.rings(&together).ok().filter(|better| {
@@ -119,14 +125,9 @@ impl Chooser<'_> {
     /// How many mbarriers a choice takes, and how many barriers.
     fn cost(&self, choice: &Choice) -> (u64, usize) {
         let guards = guards::guards(self.tree, Some(self.phases(&choice.rings)), self.fence_reads);
-        let unsure = |bundle: usize| !choice.sure[choice.rings.bundle[bundle]];
-        let phases = guards.phases.iter().enumerate();
-        let barriers = phases.filter(|(bundle, guard)| guard.barrier || unsure(*bundle));
-        let of_loads = guards.loads.iter().filter(|guard| guard.barrier);
-        (
-            choice.rings.depth.iter().sum(),
-            barriers.count() + of_loads.count(),
-        )
+        let all = guards.phases.iter().chain(&guards.loads);
+        let barriers = all.filter(|guard| guard.barrier).count();
+        (choice.rings.depth.iter().sum(), barriers)
     }
 }
 

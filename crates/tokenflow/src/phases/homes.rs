@@ -12,6 +12,9 @@
 //! condition holds or not; and the loads of a loop that joins their tokens up share one phase. A rotation does not
 //! climb: what it carries around is awaited inside.
 //!
+//! Loops in loops climb together: an inner flow that takes an argument of the loop around is let out on the assumption that
+//! what the argument belongs to climbs as well. Where that turns out wrong, all is done anew without it.
+//!
 //! **Notation.** A token is *fresh* if it stands for loads whose home is the block that it is defined in. What flows
 //! together inside a region is a *flow*, which climbs as a whole; tokens of outer blocks that run into it are its *takes*.
 //!
@@ -62,24 +65,39 @@ pub(super) enum By {
     Region(RegionId),
 }
 
+/// After so many rounds, nothing is assumed of arguments any more.
+const ROUNDS: usize = 4;
+
 /// Finds the homes of all loads.
 pub(super) fn homes(tree: &Tree) -> Homes {
     let tokens = tree.tokens as usize;
-    let mut climber = Climber {
-        tree,
-        fresh: vec![false; tokens],
-        stuck: vec![false; tokens],
-        links: HashMap::new(),
-        out: Homes {
-            home: vec![0; tree.loads.len()],
-            defs: definitions(tree),
-            ready: vec![false; tokens],
-            loads: HashMap::new(),
-            inner: vec![false; tokens],
-        },
-    };
-    climber.block(0);
-    climber.out
+    let defs = definitions(tree);
+    let mut barred = HashSet::new();
+    for round in 0.. {
+        let mut climber = Climber {
+            tree,
+            fresh: vec![false; tokens],
+            stuck: vec![false; tokens],
+            links: HashMap::new(),
+            assumes: round < ROUNDS,
+            assumed: HashSet::new(),
+            barred: std::mem::take(&mut barred),
+            wrong: false,
+            out: Homes {
+                home: vec![0; tree.loads.len()],
+                defs: defs.clone(),
+                ready: vec![false; tokens],
+                loads: HashMap::new(),
+                inner: vec![false; tokens],
+            },
+        };
+        climber.block(0);
+        if !climber.wrong {
+            return climber.out;
+        }
+        barred = climber.barred;
+    }
+    unreachable!("without assumptions none is wrong")
 }
 
 fn definitions(tree: &Tree) -> Vec<Def> {
@@ -117,11 +135,19 @@ struct Climber<'t> {
     stuck: Vec<bool>,
     /// What a flow that has climbed out of a region takes from around it, and the results it comes out as.
     links: HashMap<RegionId, Vec<Link>>,
+    /// True if arguments may be assumed to belong to flows that climb.
+    assumes: bool,
+    /// Those that are.
+    assumed: HashSet<Token>,
+    /// Those that are not, since that was wrong before.
+    barred: HashSet<Token>,
+    /// True if it was wrong of one.
+    wrong: bool,
     out: Homes,
 }
 
-/// What a flow takes, and the results it comes out as.
-type Link = (Vec<Token>, Vec<Token>);
+/// What a flow takes, and the results it comes out as, each with those of its takes that it stands for on every way.
+type Link = (Vec<Token>, Vec<(Token, Vec<Token>)>);
 
 /// A flow of a region.
 #[derive(Default)]
@@ -129,8 +155,18 @@ struct Flow {
     stuck: bool,
     params: Vec<Token>,
     takes: Vec<Token>,
-    /// The results, with the loads and takes that each stands for.
-    results: Vec<(Token, Vec<LoadId>, Vec<Token>)>,
+    results: Vec<Out>,
+}
+
+/// A result of a region.
+struct Out {
+    token: Token,
+    /// The loads in the region that it stands for.
+    loads: Vec<LoadId>,
+    /// The takes that it stands for.
+    takes: Vec<Token>,
+    /// Those of them that it stands for on every way.
+    kept: Vec<Token>,
 }
 
 impl Climber<'_> {
@@ -178,12 +214,21 @@ impl Climber<'_> {
         let mut links = Vec::new();
         for flow in self.flows(region) {
             // Who awaits what it takes apart from the rest has a phase of its own for it.
-            let takes_fresh = flow
-                .takes
-                .iter()
-                .all(|&take| self.is_fresh_in(take, parent) && !self.stuck[take.0 as usize]);
-            let has_loads = flow.results.iter().any(|(_, loads, _)| !loads.is_empty());
-            if flow.stuck || !has_loads || !takes_fresh {
+            let has_loads = flow.results.iter().any(|result| !result.loads.is_empty());
+            let climbs = has_loads && !flow.stuck && {
+                let mut takes = flow.takes.iter();
+                takes.all(|&take| {
+                    !self.stuck[take.0 as usize]
+                        && (self.is_fresh_in(take, parent) || self.assume(take, parent))
+                })
+            };
+            if !climbs {
+                for param in &flow.params {
+                    if self.assumed.contains(param) {
+                        self.wrong = true;
+                        self.barred.insert(*param);
+                    }
+                }
                 flow.takes
                     .iter()
                     .for_each(|take| self.stuck[take.0 as usize] = true);
@@ -192,22 +237,36 @@ impl Climber<'_> {
             flow.params
                 .iter()
                 .for_each(|param| self.out.inner[param.0 as usize] = true);
-            let results = flow.results.iter().map(|(result, ..)| *result).collect();
-            for (result, mut loads, takes) in flow.results {
-                for &load in &loads {
+            let mut results = Vec::new();
+            for mut result in flow.results {
+                for &load in &result.loads {
                     self.out.home[load] = parent;
                 }
-                for &take in &takes {
-                    self.add_loads(take, &mut loads);
+                for &take in &result.takes {
+                    self.add_loads(take, &mut result.loads);
                 }
-                loads.sort_unstable();
-                loads.dedup();
-                self.fresh[result.0 as usize] = true;
-                self.out.loads.insert(result, loads);
+                result.loads.sort_unstable();
+                result.loads.dedup();
+                self.fresh[result.token.0 as usize] = true;
+                self.out.loads.insert(result.token, result.loads);
+                results.push((result.token, result.kept));
             }
             links.push((flow.takes, results));
         }
         self.links.insert(region, links);
+    }
+
+    /// Assumes, if it may, that `take` belongs to a flow of the loop around `block` that climbs, too.
+    fn assume(&mut self, take: Token, block: BlockId) -> bool {
+        let def = self.def(take);
+        let may = self.assumes
+            && (def.by, def.block) == (By::Edges, block)
+            && self.tree.blocks[block].region.is_some()
+            && !self.barred.contains(&take);
+        if may {
+            self.assumed.insert(take);
+        }
+        may
     }
 
     /// Adds the loads that a fresh token stands for to `loads`.
@@ -249,10 +308,18 @@ impl Climber<'_> {
                         });
                         for (takes, results) in self.links.get(inner).into_iter().flatten() {
                             // They have loads in common, and climb together or not at all.
-                            let to = together.own(results[0]);
-                            for &other in results[1..].iter().chain(takes) {
+                            let to = together.own(results[0].0);
+                            let others = results[1..].iter().map(|(result, _)| result);
+                            for &other in others.chain(takes) {
                                 let other = together.own(other);
                                 together.union.unite(other, to);
+                            }
+                            for (result, kept) in results {
+                                let to = together.own(*result);
+                                for &take in kept {
+                                    let take = together.own(take);
+                                    together.before[to].push(take);
+                                }
                             }
                         }
                     }
@@ -267,6 +334,7 @@ impl Climber<'_> {
                 } else {
                     together.own(to)
                 };
+                together.ways[to] += 1;
                 self.flow(&mut together, &it.blocks, from, to);
             }
         }
@@ -336,7 +404,13 @@ impl Climber<'_> {
             let flow = &mut flows[i];
             if is_result {
                 let (loads, takes) = self.behind(&together, &taken, node);
-                flow.results.push((token, loads, takes));
+                let kept = self.kept(&together, &taken, node);
+                flow.results.push(Out {
+                    token,
+                    loads,
+                    takes,
+                    kept,
+                });
                 continue;
             }
             flow.stuck |= self.stuck[token.0 as usize] || forgetful.contains(&together.union.root(node));
@@ -347,6 +421,24 @@ impl Climber<'_> {
             }
         }
         flows
+    }
+
+    /// The takes that flow into the result `node` on every way.
+    fn kept(&self, together: &Together, taken: &HashMap<usize, Vec<Token>>, node: usize) -> Vec<Token> {
+        let direct = taken.get(&node).into_iter().flatten();
+        let mut ways: Vec<Vec<Token>> = direct.map(|&take| vec![take]).collect();
+        let own = together.before[node].iter();
+        ways.extend(own.map(|&from| self.behind(together, taken, from).1));
+        // A way that binds a complete token brings nothing.
+        if ways.len() < together.ways[node] {
+            return Vec::new();
+        }
+        let mut ways = ways.into_iter();
+        let first = ways.next().unwrap_or_default();
+        ways.fold(first, |mut kept, way| {
+            kept.retain(|take| way.contains(take));
+            kept
+        })
     }
 
     /// The loads and takes that flow into `node`.
@@ -382,6 +474,8 @@ struct Together {
     union: Union,
     /// What flows into each directly.
     before: Vec<Vec<usize>>,
+    /// How many edges bind each.
+    ways: Vec<usize>,
     /// Tokens from outside, and what they run into.
     takes: Vec<(Token, usize)>,
 }
@@ -412,11 +506,13 @@ impl Together {
             place,
             union,
             before,
+            ways,
             ..
         } = self;
         *place.entry((token, is_result)).or_insert_with(|| {
             nodes.push((token, is_result));
             before.push(Vec::new());
+            ways.push(0);
             union.add()
         })
     }

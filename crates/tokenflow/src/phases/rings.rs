@@ -183,10 +183,27 @@ impl Ages<'_> {
                 rings.depth[ring] = rings.depth[ring].max(add(age, 1));
             }
         }
+        self.count_open(rings);
         for (bundle, loads) in self.bundles.loads.iter().enumerate() {
             if rings.depth[rings.bundle[bundle]] > MAX_DEPTH {
                 rings.lost.extend(loads);
             }
+        }
+    }
+
+    /// A phase must have all its loads before its slot is armed again, whoever waits for it.
+    fn count_open(&self, rings: &mut Rings) {
+        for (bundle, loads) in self.bundles.loads.iter().enumerate() {
+            let home = self.homes.home[loads[0]];
+            let steps = loads.iter();
+            let steps =
+                steps.filter_map(|&load| self.places.step_in(self.tree, home, self.places.load[load]));
+            let Some(last) = steps.max() else { continue };
+            let (ring, phase) = (rings.bundle[bundle], Phase::Bundle(bundle));
+            // The arrival on it is behind the step, with all that is armed in there.
+            let to = (home, Place::before(last + 1));
+            let arms = rings.counts.between(self.tree, ring, self.def(rings, phase), to);
+            rings.depth[ring] = rings.depth[ring].max(add(arms, 1));
         }
     }
 

@@ -96,6 +96,8 @@ struct Opened {
     /// When it was armed, and last waited for.
     armed: u64,
     waited: Option<u64>,
+    /// True if no load of it is yet to come.
+    closed: bool,
 }
 
 struct Runner<'a> {
@@ -183,8 +185,21 @@ impl Runner<'_> {
                 Step::Access { buffer, kind } => self.access(*buffer, *kind),
                 Step::Fence | Step::Settle | Step::Store { .. } => unreachable!("not generated"),
             }
+            for (b, bundle) in self.plan.bundles.iter().enumerate() {
+                if (bundle.home, bundle.last) == (block, i) {
+                    self.close(b);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// All loads of a phase have been issued that will be.
+    fn close(&mut self, b: usize) {
+        let phases = &mut self.rings[self.plan.bundles[b].ring];
+        if let Some(opened) = phases.iter_mut().rev().find(|opened| opened.bundle == b) {
+            opened.closed = true;
+        }
     }
 
     fn barrier(&mut self) {
@@ -247,6 +262,11 @@ impl Runner<'_> {
         if let Some(before) = number.checked_sub(self.depth(ring)) {
             let last_barrier = self.last_barrier;
             let before = &mut self.rings[ring][before as usize];
+            if !before.closed {
+                return Err(format!(
+                    "ring {ring} is armed while loads of the slot's last phase are yet to come"
+                ));
+            }
             match before.waited {
                 Some(waited) if waited >= last_barrier => {
                     return Err(format!(
