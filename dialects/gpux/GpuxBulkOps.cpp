@@ -9,6 +9,7 @@
 #include "gpux/Gpux.h"
 #include "gpux/Memory.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -116,6 +117,19 @@ template <typename LoadT> static LogicalResult verifyLoadForm(LoadT op) {
     return op.emitOpError("needs the mbarrier's slot, as in '%ring[%slot]'");
   if (op.getSlot() && !op.getBarriers())
     return op.emitOpError("has a slot, but no mbarriers that it is one of");
+  if (op.getBarriers()) {
+    auto group = op.getBarriers().getType();
+    if (!isWorkgroupMemory(group.getMemorySpace()))
+      return op.emitOpError("mbarriers must be in workgroup memory (memory "
+                            "space 3 or #gpu.address_space<workgroup>), got ")
+             << group;
+    std::optional<int64_t> slot = getConstantIntValue(op.getSlot());
+    int64_t number = group.getNumBarriers();
+    if (slot && (*slot < 0 || *slot >= number))
+      return op.emitOpError("names slot ")
+             << *slot << ", but there are " << number
+             << " mbarriers, which are counted from 0";
+  }
   if (!isAsync && !op.getDependencies().empty())
     return op.emitOpError("has dependencies but no token: use the async form, "
                           "or wait before the load");

@@ -11,6 +11,8 @@
 // RUN: not async-sim %s --kernel=divergent | FileCheck %s --check-prefix=DIVERGENT
 // RUN: not async-sim %s --kernel=other_slots | FileCheck %s --check-prefix=OPERANDS
 // RUN: async-sim %s --kernel=never_awaited | FileCheck %s --check-prefix=NEVER
+// RUN: not async-sim %s --kernel=stored_to_global | FileCheck %s --check-prefix=GLOBAL
+// RUN: async-sim %s --kernel=joins_of_joins --arg 1=200 | FileCheck %s --check-prefix=JOINS
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !slot = memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -187,6 +189,34 @@ gpu.module @tokens {
   gpu.func @never_awaited(%x: !tile) workgroup(%buf: !slot) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %token = gpux.tma_load async %x[%c0, %c0], %buf : !tile, !slot
+    gpu.return
+  }
+
+  // The start of a load comes behind what other threads did to memory of the workgroup, and to no other.
+  // GLOBAL: RAW race: gpux.bulk_load reads what another thread wrote
+  // GLOBAL: stored_to_global: not clean
+  gpu.func @stored_to_global(%x: memref<64xf16>) workgroup(%a: memref<64xf16, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %t = gpu.thread_id x
+    %v = arith.constant 1.0 : f16
+    memref.store %v, %x[%t] : memref<64xf16>
+    %token = gpux.bulk_load async %x, %a : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+    async.await %token
+    gpu.return
+  }
+
+  // A token stands for each copy once, however often it was joined.
+  // JOINS: joins_of_joins: clean
+  gpu.func @joins_of_joins(%x: memref<64xf16>, %n: index) workgroup(%a: memref<64xf16, #gpu.address_space<workgroup>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpux.bulk_load async %x, %a : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+    %all:2 = scf.for %i = %c0 to %n step %c1 iter_args(%b = %t, %c = %t) -> (!async.token, !async.token) {
+      %one = async.join %b, %c
+      %two = async.join %one, %c
+      scf.yield %one, %two : !async.token, !async.token
+    }
+    async.await %all#0
     gpu.return
   }
 }

@@ -837,6 +837,27 @@ func.func @boxes_between_128_bytes(%x: !small, %one: memref<1x8xf32, 3>, %four: 
 
 // -----
 
+!global = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>
+func.func @mbarriers_in_global_memory(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %ring: !global, %i: index) {
+  // expected-error @+1 {{'gpux.bulk_load' op mbarriers must be in workgroup memory (memory space 3 or #gpu.address_space<workgroup>), got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'}}
+  gpux.bulk_load %src, %dst, %ring[%i] : memref<64xf32> to memref<64xf32, 3>, !global
+  return
+}
+
+// -----
+
+!ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+func.func @slot_behind_the_last(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %ring: !ring) {
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  gpux.bulk_load %src, %dst, %ring[%c2] : memref<64xf32> to memref<64xf32, 3>, !ring
+  // expected-error @+1 {{'gpux.bulk_load' op names slot 3, but there are 3 mbarriers, which are counted from 0}}
+  gpux.bulk_load %src, %dst, %ring[%c3] : memref<64xf32> to memref<64xf32, 3>, !ring
+  return
+}
+
+// -----
+
 // More bytes than 64 bits count are too many, too.
 func.func @line_of_two_to_the_66_bytes(%src: memref<4611686018427387905x4xf32>, %dst: memref<4611686018427387905x4xf32, 3>) {
   // expected-error @+1 {{'gpux.bulk_load' op transfers }}

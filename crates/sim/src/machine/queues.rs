@@ -3,6 +3,7 @@
 use super::{Machine, Reason};
 use crate::code::{Copy, Op, Queue, Reg};
 use crate::value::{CopyId, Guarded, Pending, Value};
+use std::collections::HashSet;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -80,7 +81,10 @@ impl Machine<'_> {
                 self.observe(t, &ids);
             }
             Op::Join { to, from } => {
-                let copies = self.copies(t, from)?;
+                let mut copies = self.copies(t, from)?;
+                // Joins of joins would have them over and over.
+                let mut seen = HashSet::new();
+                copies.retain(|copy| seen.insert(*copy));
                 self.set(t, *to, Value::Token(copies.into()));
             }
             Op::Guard { value, token } => {
