@@ -184,9 +184,13 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
         if op.ancestors().any(|outer| outer.is("gpu.module"))
             || function_around(op).is_some_and(|function| device.contains(&function))
         {
+            let what_to_do = match op.name() {
+                "async.func" | "async.call" => "put its body where it is called",
+                _ => run_before,
+            };
             return Err(PassError::new(
                 op,
-                format!("is left in device code, and the hardware has no tokens: {run_before}"),
+                format!("is left in device code, and the hardware has no tokens: {what_to_do}"),
             ));
         }
     }

@@ -54,6 +54,15 @@ gpu.module @await {
 
 // -----
 
+gpu.module @functions {
+  // expected-error @+1 {{is left in device code, and the hardware has no tokens: put its body where it is called}}
+  async.func private @task() {
+    async.yield
+  }
+}
+
+// -----
+
 // A function that copies is device code wherever it stands.
 func.func @region(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index) {
   gpux.copy %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, 3>

@@ -159,7 +159,9 @@ fn is_view(name: &str) -> bool {
     )
 }
 
-/// Returns true if an operation of this name has effects, but none on the memory of the workgroup.
+/// Returns true if an operation of this name has effects, but none on the memory of the workgroup. Of loads and stores in
+/// issued form, whoever wrote them has seen to what comes before and behind: what they access is known to be complete by
+/// waits and barriers that are there to be seen.
 fn is_harmless(name: &str) -> bool {
     const PREFIXES: [&str; 6] = ["arith.", "math.", "index.", "async.", "ub.", "gpux."];
     const NAMES: [&str; 30] = [
