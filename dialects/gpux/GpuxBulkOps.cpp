@@ -173,8 +173,9 @@ static bool isTensorElement(Type type) {
          (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
 }
 
-/// How many bytes a row has, which is what the swizzle repeats after; 0 if there
-/// is no swizzle. The hardware takes shorter rows, nvgpu's operations don't.
+/// How many bytes a row has, which is what the swizzle repeats after; 0 if
+/// there is no swizzle. The hardware takes shorter rows, nvgpu's operations
+/// don't.
 static int64_t getSwizzleBytes(TensorMapSwizzleKind swizzle) {
   switch (swizzle) {
   case TensorMapSwizzleKind::SWIZZLE_NONE:

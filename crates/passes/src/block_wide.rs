@@ -172,7 +172,6 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
 fn steering(op: Op<'_>) -> Vec<Value<'_>> {
     match op.name() {
         "scf.if" | "scf.index_switch" => vec![op.operand(0)],
-        "affine.if" => op.operands().collect(),
         // What they carry around does not steer them.
         "scf.for" => op.operands().take(3).collect(),
         "scf.execute_region" | "memref.alloca_scope" | "async.region" => Vec::new(),
@@ -188,7 +187,7 @@ fn steering(op: Op<'_>) -> Vec<Value<'_>> {
             let bounds = op.num_operands() - op.num_results();
             op.operands().take(bounds).collect()
         }
-        // Nothing is known of what it does with them.
+        // All of them, as far as is known.
         _ => op.operands().collect(),
     }
 }

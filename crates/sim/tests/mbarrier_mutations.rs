@@ -152,19 +152,19 @@ const WITH_EMPTY: [Fault; 3] = [
     ),
 ];
 
-fn buffer(sizes: &[i64], fill: Fill) -> Option<Argument> {
-    Some(Argument::Buffer {
+fn buffer(sizes: &[i64], fill: Fill) -> Argument {
+    Argument::Buffer {
         sizes: sizes.to_vec(),
         fill,
-    })
+    }
 }
 
 fn call() -> Call {
     Call {
         arguments: vec![
-            buffer(&[64, 64], Fill::Ramp),
-            buffer(&[8, 64], Fill::Zero),
-            buffer(&[64], Fill::Zero),
+            Some(buffer(&[64, 64], Fill::Ramp)),
+            Some(buffer(&[8, 64], Fill::Zero)),
+            Some(buffer(&[64], Fill::Zero)),
         ],
         budget: 1 << 16,
         ..Call::of(64)
@@ -233,8 +233,8 @@ fn examples() -> [(&'static str, &'static str, Call); 3] {
         dynamic_workgroup: 65536,
         ..Call::of(128)
     };
-    let random = |rows, columns| buffer(&[rows, columns], Fill::Random);
-    let zero = |rows, columns| buffer(&[rows, columns], Fill::Zero);
+    let random = |rows, columns| Some(buffer(&[rows, columns], Fill::Random));
+    let zero = |rows, columns| Some(buffer(&[rows, columns], Fill::Zero));
     [
         (
             "tma_reduction",

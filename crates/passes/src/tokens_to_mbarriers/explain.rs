@@ -157,18 +157,20 @@ fn number_text(read: &Read, number: &Linear, depth: u64) -> String {
         terms.push(number.constant.to_string());
     }
     let sum = terms.join(" + ");
-    let mut text = format!("phase {sum}");
-    if !legend.is_empty() {
-        text += &format!(" ({})", legend.join(", "));
-    }
-    if depth > 1 {
-        text += &match (terms.len(), legend.is_empty()) {
-            (_, true) => format!(", on mbarrier {}", number.constant % depth),
-            (1, _) => format!(", on mbarrier {sum} mod {depth}"),
-            _ => format!(", on mbarrier ({sum}) mod {depth}"),
-        };
-    }
-    text
+    let (where_from, slot) = match (legend.is_empty(), terms.len()) {
+        (true, _) => (String::new(), (number.constant % depth).to_string()),
+        (false, 1) => (format!(" ({})", legend.join(", ")), format!("{sum} mod {depth}")),
+        (false, _) => (
+            format!(" ({})", legend.join(", ")),
+            format!("({sum}) mod {depth}"),
+        ),
+    };
+    let on = if depth > 1 {
+        format!(", on mbarrier {slot}")
+    } else {
+        String::new()
+    };
+    format!("phase {sum}{where_from}{on}")
 }
 
 fn line(op: Op<'_>) -> String {

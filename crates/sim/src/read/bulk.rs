@@ -193,12 +193,11 @@ impl<'c> Reader<'c> {
 
     /// From a pointer to another one.
     fn nvvm_load(&mut self, op: Op<'c>) -> Done<'c> {
-        let [dst, src, barrier, bytes, multicast, hint] = segments(op, [0, 1, 2, 3, 4, 5])?;
+        // What it says of caches, which comes last, moves nothing.
+        let [dst, src, barrier, bytes, multicast] = segments(op, [0, 1, 2, 3, 4])?;
         if !multicast.is_empty() {
             return Err(Unknown::new(op, "the interpreter does not know clusters"));
         }
-        // What is said of caches moves nothing.
-        drop(hint);
         let bulk = Bulk {
             load: true,
             global: GlobalSide::Line(self.operand(op, src.start)),

@@ -108,16 +108,14 @@ impl<'c> Reader<'c> {
                 let message = op.str_attr("msg").unwrap_or_default().to_owned();
                 self.emit(op, Instruction::Assert { condition, message });
             }
-            // What is printed is no result of a run.
-            "gpu.printf" => {}
             name @ ("gpu.launch" | "gpu.launch_func") => {
                 let message = format!(
                     "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"
                 );
                 return Err(Unknown::new(op, message));
             }
-            // Programs of their own, which don't run where they stand.
-            "builtin.module" | "gpu.module" | "func.func" | "gpu.func" => {}
+            // Programs of their own, which don't run where they stand; and what is printed is no result of a run.
+            "builtin.module" | "gpu.module" | "func.func" | "gpu.func" | "gpu.printf" => {}
             _ => return Ok(false),
         }
         Ok(true)
