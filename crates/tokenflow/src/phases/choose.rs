@@ -41,14 +41,16 @@ impl Chooser<'_> {
         let mut joined = Union::new(self.bundles.loads.len() + self.bundles.vars.len());
         let mut choice = self.rings(&joined)?;
         let pairs = self.never_live_together(&choice);
-        let mut together = joined.clone();
-        let bundle_of = first_bundles(&choice.rings);
-        for (one, other) in pairs {
-            together.unite(bundle_of[one], bundle_of[other]);
-        }
-        // A ring may get too deep where it is handed through what arms the other one.
-        if let Ok(better) = self.rings(&together) {
-            (choice, joined) = (better, together);
+        if !pairs.is_empty() {
+            let mut together = joined.clone();
+            let bundle_of = first_bundles(&choice.rings);
+            for (one, other) in pairs {
+                together.unite(bundle_of[one], bundle_of[other]);
+            }
+            // A ring may get too deep where it is handed through what arms the other one.
+            if let Ok(better) = self.rings(&together) {
+                (choice, joined) = (better, together);
+            }
         }
         self.in_turn(&mut choice, joined);
         Ok(choice)
