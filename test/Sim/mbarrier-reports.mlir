@@ -17,6 +17,7 @@
 // RUN: not async-sim %s --kernel=read_without_wait | FileCheck %s --check-prefix=WAIT
 // RUN: not async-sim %s --kernel=armed_too_early | FileCheck %s --check-prefix=EARLY
 // RUN: not async-sim %s --kernel=no_such_slot | FileCheck %s --check-prefix=SLOT
+// RUN: not async-sim %s --kernel=beyond_count | FileCheck %s --check-prefix=COUNT
 
 !line = memref<64xf16, #gpu.address_space<workgroup>>
 !ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
@@ -300,6 +301,18 @@ gpu.module @reports {
     %c2 = arith.constant 2 : index
     %ring = nvgpu.mbarrier.create -> !ring
     %token = nvgpu.mbarrier.arrive %ring[%c2] : !ring -> !nvgpu.mbarrier.token
+    gpu.return
+  }
+
+  // Whatever it is that lands in time.
+  // COUNT: error: nvgpu.mbarrier.arrive.expect_tx: phase 0 of number 0 of {{.*}} expects 1048576 bytes, of which none may have landed, and an mbarrier counts at most 1048575
+  gpu.func @beyond_count(%x: memref<64xf16>) workgroup(%buf: !line) kernel {
+    %c1 = arith.constant 1 : index
+    %many = arith.constant 1048576 : index
+    %leader = gpux.elect
+    %ring = nvgpu.mbarrier.create -> !ring
+    func.call @make(%ring, %leader, %c1) : (!ring, i1, index) -> ()
+    func.call @issue(%x, %buf, %ring, %many) : (memref<64xf16>, !line, !ring, index) -> ()
     gpu.return
   }
 }

@@ -1,6 +1,7 @@
 //! What was found.
 
 mod bulk;
+pub use bulk::MAX_TX;
 
 use crate::value::BufferId;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 use super::{Machine, Next, Reason, State, Stop};
 use crate::code::{MBarrierOp, Op, Slot};
 use crate::memory::{Actor, Clock, Fault};
-use crate::report::{Problem, Spot};
+use crate::report::{MAX_TX, Problem, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer, Value};
 use std::collections::BTreeMap;
 
@@ -309,9 +309,10 @@ impl Machine<'_> {
         let clock = self.memory.release(spot.thread);
         let Some(live) = self.get(key) else { return 0 };
         live.pending -= 1;
-        live.tx += bytes;
         live.armed = spot;
         crate::memory::join(&mut live.arriving, &clock);
+        self.more_bytes(t, key, bytes);
+        let Some(live) = self.get(key) else { return 0 };
         let phase = live.phase;
         if live.pending == 0 && live.tx == 0 && live.flights.is_empty() {
             self.complete_phase(key);
@@ -324,8 +325,20 @@ impl Machine<'_> {
         self.overrun(t, key, false);
         let spot = self.spot(t);
         if let Some(live) = self.get(key) {
-            live.tx += bytes;
             live.armed = spot;
+        }
+        self.more_bytes(t, key, bytes);
+    }
+
+    /// A phase expects more bytes.
+    fn more_bytes(&mut self, t: usize, key: Key, bytes: i64) {
+        let Some(live) = self.get(key) else { return };
+        let before = live.tx;
+        live.tx = before.saturating_add(bytes);
+        let (phase, now) = (live.phase, live.tx);
+        if now > MAX_TX && before <= MAX_TX {
+            let problem = Problem::beyond_count(self.spot(t), phase, now, &self.called(key));
+            self.memory.reports.problem(problem);
         }
     }
 

@@ -2,6 +2,9 @@
 
 use super::{Problem, Spot};
 
+/// The most bytes that a phase counts (PTX ISA, tx-count: up to 2^20 - 1).
+pub const MAX_TX: i64 = (1 << 20) - 1;
+
 impl Problem {
     fn new(
         kind: &'static str,
@@ -93,6 +96,20 @@ impl Problem {
             (at, Some(other)),
             message,
             "let expect_tx name all bytes of the loads on the phase, out-of-bounds elements included",
+        )
+    }
+
+    /// A phase counts more bytes than an mbarrier can.
+    #[must_use]
+    pub fn beyond_count(at: Spot, phase: u64, bytes: i64, name: &str) -> Self {
+        Self::new(
+            "wrong-bytes",
+            (at, None),
+            format!(
+                "phase {phase} of {name} expects {bytes} bytes, of which none may have landed, and an mbarrier counts at most \
+                 {MAX_TX}"
+            ),
+            "spread the loads over several phases",
         )
     }
 

@@ -354,7 +354,8 @@ fn bytes(tree: &Tree, home: BlockId, loads: &[LoadId], places: &Places) -> Optio
         }
         sum = sum.saturating_add(times.saturating_mul(tree.loads[load].bytes));
     }
-    // More than fits in a phase is counted load by load, as they land.
+    // More than an mbarrier counts is expected load by load. In flight at a time is less: no more than workgroup memory has, but
+    // for loads that race with each other.
     (sum <= bundles::MAX_PHASE_BYTES).then_some(sum)
 }
 
