@@ -118,6 +118,7 @@ fn ring<'a>(case: &Case, tiles: &'a str, issue: &'a Issue<'a>, body: &'a Body<'a
         full: None,
         tokens: 1,
         copies: false,
+        meets: matches!(case.kind, Kind::TmaStore | Kind::BulkStore),
         issue,
         body,
     }

@@ -52,6 +52,8 @@ pub struct Ring<'a> {
     pub tokens: usize,
     /// True if threads copy, too, whose copies others read.
     pub copies: bool,
+    /// True if the body stores from a buffer that threads have written, before which all of them meet.
+    pub meets: bool,
     /// See there.
     pub issue: &'a Issue<'a>,
     /// See there.
@@ -63,12 +65,13 @@ impl Ring<'_> {
     ///
     /// With `p` tiles ahead, `p` phases are open when an iteration starts. If it awaits the oldest one first, the barrier
     /// that keeps the next load from its slot comes before that load, which takes the mbarrier of the phase that is over.
-    /// If it loads first, the `p` phases and the new one are open together.
+    /// If it loads first, the `p` phases and the new one are open together. So they are if the body has a barrier, too: it
+    /// keeps the next load from its slot, which then needs none of its own.
     pub fn mbarriers(&self) -> usize {
         match self.order {
             _ if self.prefetch == 0 => 1,
-            Order::AwaitFirst => self.prefetch,
-            Order::LoadFirst => self.prefetch + 1,
+            Order::AwaitFirst if !self.meets => self.prefetch,
+            Order::AwaitFirst | Order::LoadFirst => self.prefetch + 1,
         }
     }
 

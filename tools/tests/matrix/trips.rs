@@ -233,6 +233,7 @@ fn ring(text: &mut Text, trips: &Trips, tiles: &str, time: &str) -> usize {
         full: None,
         tokens: 1,
         copies: false,
+        meets: false,
         issue: &issue,
         body: &body,
     };
