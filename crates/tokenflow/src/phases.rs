@@ -4,7 +4,7 @@
 //! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan()`] decides, for a whole
 //! function,
 //!
-//! 1. in which block the phase of each load is opened (`phases/homes.rs`);
+//! 1. in which block the phase of each load is opened (`phases/homes.rs`, `phases/together.rs`);
 //! 2. which loads share a phase (`phases/bundles.rs`);
 //! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
 //! 4. which phases must take turns on a ring, and how deep it is (`phases/rings.rs`);
@@ -28,6 +28,7 @@ mod plan;
 mod rings;
 mod share;
 mod sure;
+mod together;
 mod tree;
 mod union;
 

@@ -8,6 +8,7 @@ mod reductions;
 
 use crate::describe::{Case, Kind};
 use crate::ring::{Body, Issue, Loop, Ring};
+use crate::text::Text;
 
 /// An argument of a kernel.
 #[derive(Clone)]
@@ -154,4 +155,13 @@ pub fn part_type(sizes: &[usize]) -> String {
 /// The type of a buffer in workgroup memory.
 pub fn buffer_type(sizes: &[usize]) -> String {
     format!("memref<{}xf32, #gpu.address_space<workgroup>>", times(sizes))
+}
+
+/// Writes which of `%share` times the blocks the block has: from `%start` to `%end`, `%tiles` of all there are.
+fn share(text: &mut Text, all: &str) {
+    text.line("%first = arith.muli %block, %share : index");
+    text.line(format!("%start = arith.minui %first, {all} : index"));
+    text.line("%behind = arith.addi %start, %share : index");
+    text.line(format!("%end = arith.minui %behind, {all} : index"));
+    text.line("%tiles = arith.subi %end, %start : index");
 }

@@ -110,13 +110,11 @@ impl Chooser<'_> {
             }
             let mut together = joined.clone();
             together.unite(firsts[i], firsts[i + 1]);
-            let better = self.rings(&together).ok().filter(|better| {
-                let (mbarriers, barriers) = self.cost(better);
-                mbarriers < cost.0 && barriers <= cost.1
-            });
-            if let Some(better) = better {
-                cost = self.cost(&better);
-                (*choice, joined) = (better, together);
+            let other = self.rings(&together).ok().map(|other| (self.cost(&other), other));
+            let better =
+                other.filter(|((mbarriers, barriers), _)| *mbarriers < cost.0 && *barriers <= cost.1);
+            if let Some((its_cost, better)) = better {
+                (cost, *choice, joined) = (its_cost, better, together);
                 firsts.remove(i + 1);
             } else {
                 i += 1;

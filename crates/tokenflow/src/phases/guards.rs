@@ -87,8 +87,8 @@ struct Guarding<'t> {
     loops: usize,
     /// All that a region may leave dirty.
     touched: Vec<Option<State>>,
-    /// Behind which step of which block rings are armed no more.
-    last_arms: HashMap<(BlockId, usize), Vec<RingId>>,
+    /// Behind which step of the body rings are armed no more.
+    last_arms: HashMap<usize, Vec<RingId>>,
     /// The rings that are armed no more: waits for them are nobody's business.
     done: Vec<bool>,
     /// The depths that the rings of bundles need where their phases are opened, if that is what is asked for: slots are not
@@ -125,7 +125,8 @@ impl<'t> Guarding<'t> {
                 self.open(ring, bundle, &mut state);
             }
             self.step(step, &mut state);
-            for &ring in self.last_arms.get(&(block, i)).into_iter().flatten() {
+            let last = self.last_arms.get(&i).filter(|_| block == 0);
+            for &ring in last.into_iter().flatten() {
                 state.rings.remove(&ring);
                 self.done[ring] = true;
             }
@@ -287,20 +288,20 @@ impl<'t> Guarding<'t> {
     }
 }
 
-/// Behind which steps of blocks outside of loops rings are armed no more.
-fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<(BlockId, usize), Vec<RingId>> {
-    let mut last: Vec<Option<(BlockId, usize)>> = vec![None; rings.depth.len()];
+/// Behind which steps of the body rings are armed no more. Not behind steps further in: a branch that is not taken would
+/// leave out what it says.
+fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<usize, Vec<RingId>> {
+    let mut last: Vec<Option<usize>> = vec![None; rings.depth.len()];
     for (&block, opened) in &rings.opened {
         for &(step, ring, _) in opened {
             let (mut block, mut step) = (block, step);
-            // Out of all regions: a branch that is not taken leaves none behind.
             while let Some(region) = tree.blocks[block].region {
                 (block, step) = (tree.regions[region].parent, rings.counts.step[region]);
             }
-            last[ring] = last[ring].max(Some((block, step)));
+            last[ring] = last[ring].max(Some(step));
         }
     }
-    let mut behind: HashMap<(BlockId, usize), Vec<RingId>> = HashMap::new();
+    let mut behind: HashMap<usize, Vec<RingId>> = HashMap::new();
     for (ring, last) in last.into_iter().enumerate() {
         if let Some(last) = last {
             behind.entry(last).or_default().push(ring);

@@ -18,12 +18,13 @@
 //! **Notation.** A token is *fresh* if it stands for loads whose home is the block that it is defined in. What flows
 //! together inside a region is a *flow*, which climbs as a whole; tokens of outer blocks that run into it are its *takes*.
 //!
-//! **Cost.** Linear in the size of the tree, and in the depth that loads climb.
+//! **Cost.** Linear in the size of the tree, in the depth that loads climb, and in how many results of one region stand for the
+//! same loads; [`ROUNDS`] times that where assumptions turn out wrong.
 
+use super::together::Together;
 use super::tree::{BlockId, LoadId, Region, RegionId, Step, Tree};
-use super::union::Union;
 use crate::program::{Token, deep};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// What is known of each token and load.
 pub(super) struct Homes {
@@ -74,6 +75,7 @@ pub(super) fn homes(tree: &Tree) -> Homes {
     let defs = definitions(tree);
     let mut barred = HashSet::new();
     for round in 0.. {
+        let known = barred.len();
         let mut climber = Climber {
             tree,
             fresh: vec![false; tokens],
@@ -82,7 +84,6 @@ pub(super) fn homes(tree: &Tree) -> Homes {
             assumes: round < ROUNDS,
             assumed: HashSet::new(),
             barred: std::mem::take(&mut barred),
-            wrong: false,
             out: Homes {
                 home: vec![0; tree.loads.len()],
                 defs: defs.clone(),
@@ -92,7 +93,7 @@ pub(super) fn homes(tree: &Tree) -> Homes {
             },
         };
         climber.block(0);
-        if !climber.wrong {
+        if climber.barred.len() == known {
             return climber.out;
         }
         barred = climber.barred;
@@ -141,8 +142,6 @@ struct Climber<'t> {
     assumed: HashSet<Token>,
     /// Those that are not, since that was wrong before.
     barred: HashSet<Token>,
-    /// True if it was wrong of one.
-    wrong: bool,
     out: Homes,
 }
 
@@ -223,12 +222,8 @@ impl Climber<'_> {
                 })
             };
             if !climbs {
-                for param in &flow.params {
-                    if self.assumed.contains(param) {
-                        self.wrong = true;
-                        self.barred.insert(*param);
-                    }
-                }
+                let wrong = flow.params.iter().filter(|param| self.assumed.contains(param));
+                self.barred.extend(wrong);
                 flow.takes
                     .iter()
                     .for_each(|take| self.stuck[take.0 as usize] = true);
@@ -462,58 +457,5 @@ impl Climber<'_> {
         takes.sort_unstable();
         takes.dedup();
         (loads, takes)
-    }
-}
-
-/// The tokens of a region's own blocks, and its results.
-#[derive(Default)]
-struct Together {
-    /// The tokens; true for the results of the region itself.
-    nodes: Vec<(Token, bool)>,
-    place: HashMap<(Token, bool), usize>,
-    union: Union,
-    /// What flows into each directly.
-    before: Vec<Vec<usize>>,
-    /// How many edges bind each.
-    ways: Vec<usize>,
-    /// Tokens from outside, and what they run into.
-    takes: Vec<(Token, usize)>,
-}
-
-impl Together {
-    fn own(&mut self, token: Token) -> usize {
-        self.node(token, false)
-    }
-
-    /// All that flows into `node`, and the node itself.
-    fn behind(&self, node: usize) -> BTreeSet<usize> {
-        let mut seen = BTreeSet::from([node]);
-        let mut work = vec![node];
-        while let Some(node) = work.pop() {
-            let before = self.before[node].iter().copied();
-            work.extend(before.filter(|&before| seen.insert(before)));
-        }
-        seen
-    }
-
-    fn result(&mut self, token: Token) -> usize {
-        self.node(token, true)
-    }
-
-    fn node(&mut self, token: Token, is_result: bool) -> usize {
-        let Self {
-            nodes,
-            place,
-            union,
-            before,
-            ways,
-            ..
-        } = self;
-        *place.entry((token, is_result)).or_insert_with(|| {
-            nodes.push((token, is_result));
-            before.push(Vec::new());
-            ways.push(0);
-            union.add()
-        })
     }
 }

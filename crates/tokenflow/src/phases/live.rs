@@ -124,12 +124,10 @@ impl Lines<'_> {
     }
 
     /// Where the phase of a bundle is opened.
-    fn open(&self, bundle: usize) -> Option<(BlockId, usize)> {
+    fn open(&self, bundle: usize) -> (BlockId, usize) {
         let loads = &self.bundles.loads[bundle];
-        let home = self.homes.home[loads[0]];
-        let steps = loads.iter();
-        let steps = steps.filter_map(|&load| self.places.step_in(self.tree, home, self.places.load[load]));
-        Some((home, steps.min()?))
+        let (home, first, _) = self.places.span(self.tree, self.homes, loads);
+        (home, first)
     }
 
     /// The steps with a barrier right before, which loads need.
@@ -140,7 +138,7 @@ impl Lines<'_> {
         loads
             .filter(|(_, guard)| guard.barrier)
             .map(|(place, _)| *place)
-            .chain(opens.filter_map(|bundle| self.open(bundle)))
+            .chain(opens.map(|bundle| self.open(bundle)))
             .collect()
     }
 
@@ -148,9 +146,8 @@ impl Lines<'_> {
     fn unguarded(&self) -> Vec<Vec<usize>> {
         let mut arms = vec![Vec::new(); self.rest.rings.depth.len()];
         for bundle in 0..self.bundles.loads.len() {
-            if !self.rest.guards.phases[bundle].barrier
-                && let Some((block, step)) = self.open(bundle)
-            {
+            if !self.rest.guards.phases[bundle].barrier {
+                let (block, step) = self.open(bundle);
                 arms[self.rest.rings.bundle[bundle]].push(self.positions.steps[block][step].0);
             }
         }
@@ -165,7 +162,7 @@ impl Lines<'_> {
         for (bundle, loads) in self.bundles.loads.iter().enumerate() {
             let ring = rings.bundle[bundle];
             points[ring].extend(loads.iter().map(|&load| at(self.places.load[load])));
-            points[ring].extend(self.open(bundle).map(at));
+            points[ring].push(at(self.open(bundle)));
         }
         for (id, phases) in self.bundles.awaits.iter().enumerate() {
             for &phase in phases {

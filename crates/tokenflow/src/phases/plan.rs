@@ -201,16 +201,12 @@ fn bundles_of(
 ) -> Vec<Bundle> {
     let mut out = Vec::new();
     for (b, loads) in bundles.loads.iter().enumerate() {
-        let home = homes.home[loads[0]];
-        let steps: Vec<usize> = loads
-            .iter()
-            .filter_map(|&load| places.step_in(tree, home, places.load[load]))
-            .collect();
+        let (home, first, last) = places.span(tree, homes, loads);
         let ring = rings.bundle[b];
         out.push(Bundle {
             home,
-            first: steps.iter().copied().min().unwrap_or(0),
-            last: steps.iter().copied().max().unwrap_or(0),
+            first,
+            last,
             bytes: bytes(tree, home, loads, places),
             loads: loads.clone(),
             ring,

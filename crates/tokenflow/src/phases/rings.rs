@@ -87,6 +87,17 @@ impl Places {
         places
     }
 
+    /// The home of loads that share a phase, and the first and last step there that has one of them.
+    pub fn span(&self, tree: &Tree, homes: &Homes, loads: &[LoadId]) -> (BlockId, usize, usize) {
+        let home = homes.home[loads[0]];
+        let steps = loads.iter();
+        let steps = steps.filter_map(|&load| self.step_in(tree, home, self.load[load]));
+        let (first, last) = steps.fold((usize::MAX, 0), |(first, last), step| {
+            (first.min(step), last.max(step))
+        });
+        (home, first, last)
+    }
+
     /// The step of `outer` that holds what stands at `place`, in it or in a region inside.
     pub fn step_in(&self, tree: &Tree, outer: BlockId, place: (BlockId, usize)) -> Option<usize> {
         let (mut block, mut step) = place;
@@ -120,11 +131,7 @@ pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundl
     let var: Vec<RingId> = (n..n + bundles.vars.len()).map(|i| ring(i, &mut union)).collect();
     let mut opened: Opened = HashMap::new();
     for (b, loads) in bundles.loads.iter().enumerate() {
-        let home = homes.home[loads[0]];
-        let steps = loads
-            .iter()
-            .filter_map(|&load| places.step_in(tree, home, places.load[load]));
-        let first = steps.min().unwrap_or(0);
+        let (home, first, _) = places.span(tree, homes, loads);
         opened.entry(home).or_default().push((first, bundle[b], b));
     }
     for opened in opened.values_mut() {
@@ -194,11 +201,7 @@ impl Ages<'_> {
     /// A phase must have all its loads before its slot is armed again, whoever waits for it.
     fn count_open(&self, rings: &mut Rings) {
         for (bundle, loads) in self.bundles.loads.iter().enumerate() {
-            let home = self.homes.home[loads[0]];
-            let steps = loads.iter();
-            let steps =
-                steps.filter_map(|&load| self.places.step_in(self.tree, home, self.places.load[load]));
-            let Some(last) = steps.max() else { continue };
+            let (home, _, last) = self.places.span(self.tree, self.homes, loads);
             let (ring, phase) = (rings.bundle[bundle], Phase::Bundle(bundle));
             // The arrival on it is behind the step, with all that is armed in there.
             let to = (home, Place::before(last + 1));

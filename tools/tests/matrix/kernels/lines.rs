@@ -1,6 +1,6 @@
 //! One dimension: each block has some consecutive tiles of a line, and doubles what is in them.
 
-use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, share, tile_type};
 use crate::describe::{Case, Kind};
 use crate::text::{Text, Value};
 
@@ -199,11 +199,7 @@ fn header(text: &mut Text) {
     let lanes = text.constant(LANES);
     text.line("%thread = gpu.thread_id x");
     text.line(format!("%mine = arith.muli %thread, {lanes} : index"));
-    text.line("%first = arith.muli %block, %share : index");
-    text.line("%start = arith.minui %first, %count : index");
-    text.line("%behind = arith.addi %start, %share : index");
-    text.line("%end = arith.minui %behind, %count : index");
-    text.line("%tiles = arith.subi %end, %start : index");
+    share(text, "%count");
 }
 
 /// How many tiles of the block do not reach beyond the end.

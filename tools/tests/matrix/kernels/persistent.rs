@@ -2,7 +2,7 @@
 //!
 //! To each box of a row, the sum of all its boxes is added, so that nothing can be written before all are there.
 
-use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, tile_type};
+use super::{Arg, Kernel, buffer_type, numbers, part_type, ring, share, tile_type};
 use crate::describe::Case;
 use crate::text::{Text, Value};
 
@@ -108,9 +108,5 @@ fn header(text: &mut Text, lanes: usize) {
     let lanes = text.constant(lanes);
     text.line("%thread = gpu.thread_id x");
     text.line(format!("%lane = arith.muli %thread, {lanes} : index"));
-    text.line("%first = arith.muli %block, %share : index");
-    text.line("%start = arith.minui %first, %rows : index");
-    text.line("%behind = arith.addi %start, %share : index");
-    text.line("%end = arith.minui %behind, %rows : index");
-    text.line("%tiles = arith.subi %end, %start : index");
+    share(text, "%rows");
 }
