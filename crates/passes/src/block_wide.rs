@@ -149,15 +149,12 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         );
         PassError::new(op, message).note(outer, "threads differ here")
     };
-    match outer.name() {
-        "scf.forall" | "gpu.warp_execute_on_lane_0" => {
-            return Err(fault("is executed by some threads only".to_owned()));
-        }
-        "gpu.launch" => {
-            let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-            return Err(PassError::new(op, message));
-        }
-        _ => {}
+    if differs_inside(outer) {
+        return Err(fault("is executed by some threads only".to_owned()));
+    }
+    if outer.is("gpu.launch") {
+        let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+        return Err(PassError::new(op, message));
     }
     for value in steering(outer) {
         if let Some(source) = thread_dependent(value) {
@@ -229,6 +226,61 @@ fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
         }
     }
     None
+}
+
+/// Values that are looked at to prove that threads agree on one.
+const PROOF_LIMIT: usize = 64;
+
+/// Returns true if it is proven that all threads of a block run the regions of `op` alike. Conservative: what is read
+/// from memory, returned by a call or handed to a function that is no kernel may differ.
+pub(crate) fn runs_alike(op: Op<'_>) -> bool {
+    if differs_inside(op) {
+        return false;
+    }
+    let mut seen = HashSet::new();
+    let mut work = steering(op);
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > PROOF_LIMIT {
+            return false;
+        }
+        match value.definition() {
+            Definition::Argument(block, _) => match block.parent_op() {
+                Some(around) if !around.is_function() => {
+                    work.extend(bound_to(around, value));
+                    work.extend(steering(around));
+                }
+                Some(function) if function.has_attr("gpu.kernel") => {}
+                _ => return false,
+            },
+            Definition::Result(op, _) if differs(op) => return false,
+            Definition::Result(op, _) if op.num_regions() > 0 => {
+                work.extend(bound_to(op, value));
+                work.extend(steering(op));
+            }
+            Definition::Result(op, _) if op.is_pure() => {
+                let known = op.num_operands() > 0 || value.as_constant_int().is_some() || same_in_block(op);
+                if !known {
+                    return false;
+                }
+                work.extend(op.operands());
+            }
+            Definition::Result(..) => return false,
+        }
+    }
+    true
+}
+
+/// Returns true if `op` tells something that all threads of a block have in common.
+fn same_in_block(op: Op<'_>) -> bool {
+    matches!(op.name(), "gpu.block_id" | "gpu.block_dim" | "gpu.grid_dim")
+}
+
+/// Returns true if `op` runs its regions for some threads only.
+pub(crate) fn differs_inside(op: Op<'_>) -> bool {
+    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
 }
 
 /// Returns true if the results of `op` differ between threads by themselves.

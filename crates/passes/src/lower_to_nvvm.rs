@@ -43,6 +43,7 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
             OptionInfo::int("unroll-limit", 8, "as in gpux-tokens-to-groups"),
+            OptionInfo::int("max-padding", 4, "as in gpux-tokens-to-groups"),
         ],
     };
 
@@ -127,6 +128,7 @@ fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
                 ("balance", boolean("balance")),
                 ("drop-implied", boolean("drop-implied")),
                 ("unroll-limit", &options.int("unroll-limit").to_string()),
+                ("max-padding", &options.int("max-padding").to_string()),
             ],
         )
         // While views of buffers are still there to be looked through.

@@ -46,6 +46,11 @@ impl Pass for TokensToGroups {
                 "copies share a group where no await then waits for more",
             ),
             OptionInfo::bool("balance", true, "empty groups make counts equal where paths meet"),
+            OptionInfo::int(
+                "max-padding",
+                4,
+                "empty groups at the start of one arm of a branch at most",
+            ),
             OptionInfo::bool(
                 "drop-implied",
                 true,
@@ -91,29 +96,19 @@ impl Pass for TokensToGroups {
     };
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let limit = cx.int("unroll-limit");
-        let options = Options {
-            form_groups: cx.bool("form-groups"),
-            balance: cx.bool("balance"),
-            drop_implied: cx.bool("drop-implied"),
-            unroll_limit: u64::try_from(limit).map_err(|_| {
-                PassError::new(
-                    op,
-                    format!("unroll-limit is {limit}: it must be at least 0, which is never to unroll"),
-                )
-            })?,
-        };
+        let options = options(op, cx)?;
         if !is_device_code(op) {
             return Ok(());
         }
         normalize::check_arguments(op)?;
         normalize::inline_regions(op);
         normalize::split_dependencies(op);
-        let vocabulary = Gpux::new(op.context());
+        let mut vocabulary = Gpux::new(op.context());
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
         let silent = normalize::drain_escapes(op, &skeleton);
         if !silent.is_empty() {
+            vocabulary.covered.clone_from(&silent);
             skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         }
         let Translated {
@@ -123,9 +118,10 @@ impl Pass for TokensToGroups {
         } = translate(op, &vocabulary, skeleton, &options);
         let stores = Stores::new(op, &skeleton, &origins, &solution);
         if cx.bool("explain") {
-            explain::explain(&skeleton, &solution, &stores, &silent, options.drop_implied);
+            explain::explain(&skeleton, &solution, &stores, &silent, &options);
         }
         let counts = emit::emit(&skeleton, &origins, &solution, &stores, &silent);
+        emit::spent(op, &solution);
         cx.count("waits", counts.waits);
         cx.count("dropped", counts.dropped);
         cx.count("commits", counts.commits);
@@ -133,6 +129,27 @@ impl Pass for TokensToGroups {
         cx.count("barriers", counts.barriers + stores.issue(op));
         verify_contract(op)
     }
+}
+
+fn options<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
+    let (limit, padding) = (cx.int("unroll-limit"), cx.int("max-padding"));
+    let too_small = |message: String| PassError::new(op, message);
+    Ok(Options {
+        form_groups: cx.bool("form-groups"),
+        balance: cx.bool("balance"),
+        drop_implied: cx.bool("drop-implied"),
+        unroll_limit: u64::try_from(limit).map_err(|_| {
+            too_small(format!(
+                "unroll-limit is {limit}: it must be at least 0, which is never to unroll"
+            ))
+        })?,
+        max_padding: u32::try_from(padding).map_err(|_| {
+            too_small(format!(
+                "max-padding is {padding}: it must be at least 0, which is never to pad"
+            ))
+        })?,
+        ..Options::default()
+    })
 }
 
 /// A function, solved.

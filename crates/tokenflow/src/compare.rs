@@ -44,7 +44,7 @@ pub(crate) struct Comparison {
     /// Awaits that force more, each with operations that it forces too early, one for each age, the
     /// oldest first.
     pub more: BTreeMap<Await, Vec<Site>>,
-    /// True if some await forces less on some execution.
+    /// True if some await, or some wait of the program itself, forces less on some execution.
     pub less: bool,
     /// True if some wait of the program itself forces more.
     pub more_at_waits: bool,
@@ -307,9 +307,14 @@ impl<'a> Run<'a> {
                         b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
                     };
                     self.more_at_waits |= pairs.iter().any(more);
+                    let less = |&((a, b), _): &(Pair, Site)| {
+                        a != Age::DONE && wait(a, n) == Age::DONE && wait(b, n) != Age::DONE
+                    };
+                    self.less |= pairs.iter().any(less);
                     step(pairs, |(a, b)| (wait(a, n), wait(b, n)));
                 }
                 Item::Await { site, .. } => self.await_at(*site, pairs),
+                Item::Point(slot) => self.commits_at(Some(*slot), pairs),
                 Item::Nested(_) | Item::Repeat(_) => {
                     let Some(info) = inner.next() else { continue };
                     let reached = deep(|| self.inner(item, info, pairs, births));

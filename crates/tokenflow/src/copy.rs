@@ -137,6 +137,7 @@ impl Copier {
             params: self.uses(&block.params),
             start: self.slot(block.start),
             items: Vec::with_capacity(block.items.len()),
+            divergent: block.divergent,
             edges: Vec::new(),
         };
         self.items(&block.items, &mut new.items);
@@ -177,17 +178,26 @@ impl Copier {
                     n: *n,
                     read: *read,
                 },
-                Item::Await { site, tokens } => {
+                Item::Await {
+                    site,
+                    tokens,
+                    covered,
+                } => {
                     self.out.awaits.push(*site);
                     Item::Await {
                         site: self.out.program.new_await(),
                         tokens: self.uses(tokens),
+                        covered: *covered,
                     }
                 }
                 Item::Join { token, of } => Item::Join {
                     of: self.uses(of),
                     token: self.known_def(*token),
                 },
+                Item::Point(slot) => {
+                    self.out.slots.push(*slot);
+                    Item::Point(self.out.program.slot())
+                }
                 Item::Nested(nested) => Item::Nested(Nested {
                     inits: self.uses(&nested.inits),
                     graph: self.graph(&nested.graph),

@@ -125,7 +125,7 @@ pub(crate) struct Evaluator<'p> {
     pub n: Vec<N>,
     /// The smallest age measured at every await.
     pub measured: Vec<Age>,
-    /// Awaits that were met with a token whose group is still open.
+    /// Awaits that were met with a token whose group is still open, or that has no wait to complete it.
     pub open: BTreeSet<u32>,
     /// Grows with every change of `n`; outcomes remembered for another version don't count.
     pub version: u64,
@@ -266,6 +266,13 @@ impl<'p> Evaluator<'p> {
         self.wait(self.n[w]);
     }
 
+    /// Notes an await that has no wait of its own and is met with something that is not complete.
+    fn check_covered(&mut self, w: u32, tokens: &[Token]) {
+        if self.mode != Mode::Distance && self.youngest(tokens) != Age::DONE {
+            self.open.insert(w);
+        }
+    }
+
     fn wait(&mut self, n: N) {
         if n <= crate::age::MAX_COUNT && self.mode != Mode::Distance {
             self.step(|age| age.wait(n));
@@ -312,8 +319,20 @@ impl<'p> Evaluator<'p> {
                 }
                 return true;
             }
-            Item::Await { site, tokens } => {
-                self.await_tokens(site.0 as usize, tokens);
+            Item::Await {
+                site,
+                tokens,
+                covered,
+            } => {
+                if *covered {
+                    self.check_covered(site.0, tokens);
+                } else {
+                    self.await_tokens(site.0 as usize, tokens);
+                }
+                return true;
+            }
+            Item::Point(slot) => {
+                self.commits_at(Some(*slot));
                 return true;
             }
             Item::Join { token, of } => {

@@ -288,7 +288,7 @@ impl Machine<'_> {
                 let alive = !here || n == NO_WAIT || state.age(|age| age.wait(n));
                 if alive { vec![state] } else { Vec::new() }
             }
-            Item::Await { site, tokens } => {
+            Item::Await { site, tokens, .. } => {
                 if let Some((held, awaited, age)) = state.traced
                     && *site == self.goal
                     && tokens.contains(&held)
@@ -299,6 +299,10 @@ impl Machine<'_> {
                 let n = self.counts[site.0 as usize];
                 let alive = n == NO_WAIT || state.age(|age| age.wait(n));
                 if alive { vec![state] } else { Vec::new() }
+            }
+            Item::Point(slot) => {
+                self.commit(&mut state, Some(*slot));
+                vec![state]
             }
             Item::Join { token, of } => {
                 let to = vec![*token; of.len()];

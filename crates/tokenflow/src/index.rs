@@ -20,6 +20,8 @@ pub(crate) struct Index {
     /// For each queue, whether its reads are looked at: some operation has a token for them, or some wait is for
     /// them alone.
     pub reads: Vec<bool>,
+    /// True if some await is covered by waits of the program.
+    pub covered: bool,
 }
 
 /// What is known of one graph.
@@ -66,6 +68,7 @@ impl Index {
             open: Vec::new(),
             largest_wait: vec![None; usize::from(program.queues)],
             reads: vec![false; usize::from(program.queues)],
+            covered: false,
         };
         builder.define(&program.body, 0);
         let root = builder.graph(&program.body, 0);
@@ -75,6 +78,7 @@ impl Index {
             graphs: builder.next_graph,
             largest_wait: builder.largest_wait,
             reads: builder.reads,
+            covered: builder.covered,
         }
     }
 }
@@ -89,6 +93,7 @@ struct Builder {
     open: Vec<OpenGraph>,
     largest_wait: Vec<Option<u8>>,
     reads: Vec<bool>,
+    covered: bool,
 }
 
 struct OpenGraph {
@@ -168,7 +173,12 @@ impl Builder {
         let mut inner = Vec::new();
         for item in &block.items {
             match item {
-                Item::Await { site, tokens } => {
+                Item::Await {
+                    site,
+                    tokens,
+                    covered,
+                } => {
+                    self.covered |= covered;
                     debug_assert_eq!(*site, Await(self.next_await), "awaits are in order");
                     self.next_await += 1;
                     self.uses(tokens);
@@ -189,7 +199,7 @@ impl Builder {
                     *largest = (*largest).max(n);
                 }
                 Item::Issue { queue, read, .. } => self.reads[usize::from(queue.0)] |= read.is_some(),
-                Item::Commit { .. } => {}
+                Item::Commit { .. } | Item::Point(_) => {}
             }
         }
         for edge in &block.edges {
@@ -253,7 +263,7 @@ pub(crate) fn defs(item: &Item) -> impl Iterator<Item = Token> + '_ {
         Item::Join { token, .. } => (Some(*token), &[]),
         Item::Nested(nested) => (None, &nested.results),
         Item::Repeat(repeat) => (None, &repeat.results),
-        Item::Wait { .. } | Item::Await { .. } => (None, &[]),
+        Item::Wait { .. } | Item::Await { .. } | Item::Point(_) => (None, &[]),
     };
     one.into_iter().chain(many.iter().copied())
 }
@@ -314,7 +324,7 @@ pub(crate) fn uses(item: &Item, f: &mut dyn FnMut(Token)) {
             repeat.inits.iter().copied().for_each(&mut *f);
             deep(|| graph_uses(&repeat.body, f));
         }
-        Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } => {}
+        Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } | Item::Point(_) => {}
     }
 }
 

@@ -11,11 +11,20 @@
 
 mod balance;
 mod diamond;
+mod flows;
 mod groups;
+mod occupancy;
 mod peeling;
+mod points;
+mod search;
 mod segments;
+mod staging;
+mod why;
+
+pub use why::{Elsewhere, elsewhere, groups};
 
 use self::peeling::Round;
+use self::points::Points;
 use self::segments::segments;
 use crate::compare::{Comparison, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
@@ -34,8 +43,12 @@ pub struct Options {
     pub balance: bool,
     /// Awaits that other waits imply emit nothing.
     pub drop_implied: bool,
+    /// How many empty groups an arm of a branch gets at most.
+    pub max_padding: u32,
     /// How many iterations may be peeled off a constant-trip loop; 0: never.
     pub unroll_limit: u64,
+    /// All placements are tried where no more points than this can have a commit.
+    pub exhaustive_points: usize,
 }
 
 impl Default for Options {
@@ -44,7 +57,9 @@ impl Default for Options {
             form_groups: true,
             balance: true,
             drop_implied: true,
+            max_padding: 4,
             unroll_limit: 8,
+            exhaustive_points: 10,
         }
     }
 }
@@ -60,13 +75,15 @@ pub struct Solution {
     /// The slot behind (or at the meeting point of) branches whose arms commit unequal numbers of
     /// groups and can't be made equal, because of a loop of unknown trip count in one of them.
     pub uneven: Vec<Slot>,
+    /// True if a budget ended the search for places to commit, so that a single commit elsewhere may force less.
+    pub spent: bool,
 }
 
 /// Translates a program whose operations are committed at its slots.
 #[must_use]
 pub fn solve(program: &Program, options: &Options) -> Solution {
     debug_assert!(crate::copy::is_in_order(program), "numbered in program order");
-    let (rounds, placed) = Whole::new(program, options.drop_implied).place(options);
+    let (rounds, placed) = Whole::new(program, options).place(options);
     let mut solution = Solution {
         peel: rounds.into_iter().map(|round| round.peels).collect(),
         ..Solution::default()
@@ -74,6 +91,7 @@ pub fn solve(program: &Program, options: &Options) -> Solution {
     for placed in placed {
         solution.queues.push(placed.best);
         solution.uneven.extend(placed.uneven);
+        solution.spent |= placed.spent;
     }
     solution
 }
@@ -95,11 +113,9 @@ struct Whole<'p> {
 }
 
 impl<'p> Whole<'p> {
-    fn new(program: &'p Program, drop_implied: bool) -> Self {
+    fn new(program: &'p Program, options: &Options) -> Self {
         let queues = (0..program.queues).map(Queue);
-        let parts: Vec<Part> = queues
-            .map(|queue| Part::new(program, queue, drop_implied))
-            .collect();
+        let parts: Vec<Part> = queues.map(|queue| Part::new(program, queue, options)).collect();
         let bases = parts.iter();
         let bases = bases.map(|part| part.solve(program.one_group_each(part.queue)));
         Self {
@@ -107,6 +123,19 @@ impl<'p> Whole<'p> {
             bases: bases.collect(),
             parts,
         }
+    }
+
+    /// Goes on from the commits of a translation of this program with other counts; `None` if something awaited is not
+    /// committed then.
+    fn improve(&self, from: &[QueueSolution], options: &Options) -> Option<Vec<QueueSolution>> {
+        let parts = self.parts.iter().zip(&self.bases).zip(from);
+        parts
+            .map(|((part, base), from)| {
+                let points = part.points(base);
+                let start = part.solve(points.canonical(&from.commits));
+                (start.open == base.open).then(|| part.search(start, &points, options).solution)
+            })
+            .collect()
     }
 
     /// Places the commits of every queue, after some rounds of peeling.
@@ -126,7 +155,7 @@ impl<'p> Whole<'p> {
                 all.add(&segment, rounds, placed);
                 continue;
             }
-            let (rounds, placed) = Whole::new(&segment, options.drop_implied).place(options);
+            let (rounds, placed) = Whole::new(&segment, options).place(options);
             all.add(&segment, &rounds, &placed);
             let goes_on = crate::solve::reaches_end(&segment);
             known.insert(segment, (rounds, placed));
@@ -227,6 +256,7 @@ struct Part<'p> {
     index: Index,
     queue: Queue,
     drop_implied: bool,
+    max_padding: u32,
     /// How many solutions may be tried one by one.
     trials: usize,
 }
@@ -238,6 +268,8 @@ struct Placed {
     ungrouped: QueueSolution,
     best: QueueSolution,
     uneven: Vec<Slot>,
+    /// True if the budget ended a search.
+    spent: bool,
 }
 
 impl Placed {
@@ -246,6 +278,7 @@ impl Placed {
             ungrouped: base.clone(),
             best: base.clone(),
             uneven: Vec::new(),
+            spent: false,
         }
     }
 
@@ -256,17 +289,19 @@ impl Placed {
         self.uneven.extend(uneven.map(|slot| Slot(slots + slot.0)));
         self.ungrouped.append(&next.ungrouped);
         self.best.append(&next.best);
+        self.spent |= next.spent;
     }
 }
 
 impl<'p> Part<'p> {
-    fn new(program: &'p Program, queue: Queue, drop_implied: bool) -> Self {
+    fn new(program: &'p Program, queue: Queue, options: &Options) -> Self {
         let size = (program.slots + program.awaits + program.tokens) as usize;
         Self {
             program,
             index: Index::new(program),
             queue,
-            drop_implied,
+            drop_implied: options.drop_implied,
+            max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
         }
     }
@@ -274,22 +309,92 @@ impl<'p> Part<'p> {
     /// Places commits; `base` is the solution for one group per operation.
     fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
         let mut placed = Placed::new(base);
-        let mut waits = base.waits.iter().chain(&base.reads);
-        if waits.all(Option::is_none) && !options.form_groups {
+        let given = self.index.largest_wait[usize::from(self.queue.0)];
+        if base.last_wait().is_none() && given.is_none() && !options.form_groups {
             return placed;
         }
-        let mut columns = Vec::new();
-        if options.balance {
-            let balanced = self.balance(base);
-            placed.ungrouped = balanced.solution.clone();
-            placed.best = balanced.solution;
-            placed.uneven = balanced.uneven;
-            columns = balanced.columns;
+        let points = self.points(base);
+        // Each option goes on from what the options before it give, and so forces no more.
+        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options| {
+            let from = self.better_of(from, seeds, &points, options);
+            let found = self.search(from, &points, options);
+            placed.spent |= found.spent;
+            found.solution
+        };
+        let plain = Options {
+            form_groups: false,
+            balance: false,
+            ..*options
+        };
+        let mut best = go_on(self.start(base, &points), &[], &plain);
+        let balanced = options.balance.then(|| self.balance(base));
+        if let Some(balanced) = &balanced {
+            let balance = Options {
+                balance: true,
+                ..plain
+            };
+            best = go_on(best, std::slice::from_ref(&balanced.solution), &balance);
         }
+        let ungrouped = best.clone();
         if options.form_groups {
-            placed.best = self.form_groups_balanced(base, &placed.ungrouped, &columns);
+            let mut seeds = Vec::new();
+            seeds.push(match &balanced {
+                Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
+                None => self.form_groups(base, &[]),
+            });
+            let staged = self.stage(base, options);
+            if staged.commits != base.commits {
+                seeds.push(if options.balance {
+                    let balanced = self.balance(&staged);
+                    self.form_groups_balanced(&staged, &balanced.solution, &balanced.columns)
+                } else {
+                    self.form_groups(&staged, &[])
+                });
+            }
+            best = go_on(best, &seeds, options);
+        }
+        placed.ungrouped = ungrouped;
+        placed.best = best;
+        if let Some(balanced) = balanced {
+            // Where nothing waits behind, nothing suffers.
+            placed.uneven = balanced.uneven;
         }
         placed
+    }
+
+    /// Returns `base` with each commit where its point begins.
+    fn start(&self, base: &QueueSolution, points: &Points) -> QueueSolution {
+        QueueSolution {
+            commits: points.canonical(&base.commits),
+            ..base.clone()
+        }
+    }
+
+    /// Returns the best of `start` and those of `others` that force no more.
+    fn better_of(
+        &self,
+        start: QueueSolution,
+        others: &[QueueSolution],
+        points: &Points,
+        options: &Options,
+    ) -> QueueSolution {
+        let mut best = start;
+        for other in others {
+            let other = self.start(other, points);
+            let padding = self.padding(&other.commits);
+            if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
+                continue;
+            }
+            let comparison = self.compare(&best, &other);
+            let rank = |solution: &QueueSolution| points.rank(&solution.commits);
+            if comparison.forces_no_more()
+                && !(self.reads() && comparison.left_open)
+                && (comparison.less || rank(&other) < rank(&best))
+            {
+                best = other;
+            }
+        }
+        best
     }
 
     /// Groups operations of the balanced program. Groups can also even out branches by themselves: where

@@ -72,6 +72,8 @@ pub struct Block {
     pub start: Option<Slot>,
     /// What happens, in order.
     pub items: Vec<Item>,
+    /// True if the threads of a warp may come here apart, for all that is known.
+    pub divergent: bool,
     /// Where control may go next; empty where the program ends.
     pub edges: Vec<Edge>,
 }
@@ -133,6 +135,9 @@ pub enum Item {
         site: Await,
         /// The tokens.
         tokens: Vec<Token>,
+        /// True if waits of the program complete its tokens: it has no wait of its own, and commits stand where those
+        /// waits cover them.
+        covered: bool,
     },
     /// A token that is complete when all of `of` are; of none: complete already. Also stands for a
     /// selection between tokens, since both are minima of ages.
@@ -142,6 +147,8 @@ pub enum Item {
         /// The tokens joined.
         of: Vec<Token>,
     },
+    /// A place of its own where commits may be inserted, besides those next to other items.
+    Point(Slot),
     /// An op with regions.
     Nested(Nested),
     /// A loop that runs its body exactly `trip` times.
@@ -265,11 +272,12 @@ impl Item {
         }
     }
 
-    /// The slot right behind the item, if it has one.
+    /// The slot right after the item, if it has one; of a point, its own.
     #[must_use]
     pub fn after(&self) -> Option<Slot> {
         match self {
             Self::Issue { slot, .. } => *slot,
+            Self::Point(slot) => Some(*slot),
             Self::Nested(nested) => nested.after,
             Self::Repeat(repeat) => repeat.after,
             _ => None,

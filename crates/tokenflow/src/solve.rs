@@ -43,7 +43,8 @@ pub struct QueueSolution {
     pub waits: Vec<Option<Count>>,
     /// The wait for reads alone of each await, besides the other one.
     pub reads: Vec<Option<Count>>,
-    /// Awaits that may be met with a token whose group is still open, so that no wait covers it.
+    /// Awaits that may be met with a token whose group is still open, so that no wait covers it; or that have no wait of
+    /// their own, and are not covered by those of the program.
     pub open: Vec<Await>,
 }
 
@@ -124,6 +125,13 @@ fn solve_view(
         eval.mode = Mode::Distance;
         eval.graph(&program.body, &index.root, &[]);
         eval.n = eval.measured.iter().map(|&age| count(age)).collect();
+        if index.covered {
+            // The distance does not know what is complete.
+            let distances = eval.measured.clone();
+            eval.mode = Mode::Measure;
+            eval.graph(&program.body, &index.root, &[]);
+            eval.measured = distances;
+        }
     }
     let waits = eval.n.iter().zip(&eval.measured);
     let waits = waits.map(|(&n, &age)| {

@@ -417,6 +417,7 @@ fn a_program_that_means_something_else_is_caught() {
                 if let Item::Await {
                     site: Await(2),
                     tokens,
+                    ..
                 } = item
                 {
                     tokens.clear();

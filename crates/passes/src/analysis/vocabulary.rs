@@ -4,6 +4,7 @@ use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::types::{known_attribute, known_type};
+use std::collections::HashSet;
 
 /// A FIFO of the hardware.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, PartialOrd, Ord)]
@@ -85,6 +86,11 @@ pub trait Vocabulary<'c> {
         false
     }
 
+    /// Returns true if `op` is an await whose tokens waits of the program complete before.
+    fn is_covered(&self, _op: Op<'c>) -> bool {
+        false
+    }
+
     /// True if commits may be inserted; else they are what the program says.
     const INSERTS_COMMITS: bool;
 }
@@ -93,6 +99,8 @@ pub trait Vocabulary<'c> {
 pub struct Gpux<'c> {
     token: Type<'c>,
     queues: [Attribute<'c>; 3],
+    /// Awaits whose tokens waits of the program complete before.
+    pub covered: HashSet<Op<'c>>,
 }
 
 impl<'c> Gpux<'c> {
@@ -101,6 +109,7 @@ impl<'c> Gpux<'c> {
         Self {
             token: known_type(context, "!async.token"),
             queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
+            covered: HashSet::new(),
         }
     }
 
@@ -114,6 +123,10 @@ impl<'c> Gpux<'c> {
 impl<'c> Vocabulary<'c> for Gpux<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         ty == self.token
+    }
+
+    fn is_covered(&self, op: Op<'c>) -> bool {
+        self.covered.contains(&op)
     }
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {

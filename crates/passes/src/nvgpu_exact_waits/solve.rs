@@ -274,7 +274,7 @@ fn edit_awaits(program: &mut Program, mut edit: impl FnMut(Await, &mut Vec<Token
         for block in &mut graph.blocks {
             let mut items = Vec::with_capacity(block.items.len());
             for mut item in block.items.drain(..) {
-                if let Item::Await { site, tokens } = &mut item {
+                if let Item::Await { site, tokens, .. } = &mut item {
                     items.extend(edit(*site, tokens));
                 }
                 items.push(item);

@@ -145,6 +145,15 @@ fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
     }
 }
 
+/// A remark on a search that its budget ended.
+pub(super) fn spent(function: Op, solution: &Solution) {
+    if solution.spent {
+        let message = "the search for places to commit has spent its budget: every wait is exact for the commits there are, \
+                       but commits elsewhere might let some wait force less";
+        Diagnostic::remark(function.location(), message).emit();
+    }
+}
+
 /// Remarks on branches whose arms can't commit equally many groups.
 fn uneven(skeleton: &Skeleton, solution: &Solution) {
     for slot in &solution.uneven {

@@ -1,4 +1,7 @@
-//! `explain`: remarks that say what each wait waits for, and why its count is what it is.
+//! `explain`: remarks that say what each wait waits for and why its count is what it is, and which group each commit
+//! closes and why it stands where it does.
+
+mod commits;
 
 use super::stores::Stores;
 use crate::analysis::skeleton::Skeleton;
@@ -7,21 +10,24 @@ use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Location;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use tokenflow::{Await, Count, Item, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness};
+use tokenflow::{
+    Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
+};
 
-/// Emits a remark at every await, but for those in `silent`: the operations that it waits for, an execution that binds
+/// Emits a remark at every commit, and at every await but for those in `silent`: the operations that it waits for, an execution that binds
 /// its count, and what a wait for everything would have waited for in vain.
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
     stores: &Stores<'c>,
     silent: &HashSet<Op<'c>>,
-    drop_implied: bool,
+    options: &Options,
 ) {
+    commits::explain(skeleton, solution, options);
     let explainer = Explainer {
         skeleton,
         awaited: Awaited::new(skeleton),
-        drop_implied,
+        drop_implied: options.drop_implied,
     };
     let escapes: HashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
     for (w, &op) in (0..).map(Await).zip(&skeleton.awaits) {
@@ -253,7 +259,7 @@ impl<'c> Awaited<'c> {
             .collect();
         let (mut tokens, mut makers) = (HashMap::new(), BTreeMap::new());
         skeleton.program.body.visit(&mut |item| match item {
-            Item::Await { site, tokens: of } => {
+            Item::Await { site, tokens: of, .. } => {
                 tokens.insert(*site, of.clone());
             }
             Item::Issue {

@@ -16,11 +16,8 @@ use crate::program::{Await, Commits, Graph, Item, Slot};
 use crate::solve::QueueSolution;
 use std::collections::HashMap;
 
-/// The most empty groups that one arm gets: no wait tells 64 groups from more.
-const MAX_PAD: u32 = 64;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+pub(super) enum Form {
     Off,
     Sunk,
     Padded,
@@ -28,7 +25,7 @@ enum Form {
 
 /// What became of a diamond in a rendering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Effect {
+pub(super) enum Effect {
     /// Nothing to do: no arm commits, or the diamond is off.
     None,
     /// The arms were equal; their last commit was moved behind the meeting point.
@@ -49,9 +46,9 @@ pub(super) struct Balanced {
     pub columns: Vec<ColumnSlots>,
 }
 
-struct Rendered {
-    commits: Commits,
-    effects: Vec<Effect>,
+pub(super) struct Rendered {
+    pub commits: Commits,
+    pub effects: Vec<Effect>,
     columns: Vec<ColumnSlots>,
 }
 
@@ -174,7 +171,7 @@ impl Part<'_> {
     }
 
     /// Works out the commits for the given forms.
-    fn render(&self, graphs: &[GraphDiamonds], base: &Commits, forms: &[Form]) -> Rendered {
+    pub(super) fn render(&self, graphs: &[GraphDiamonds], base: &Commits, forms: &[Form]) -> Rendered {
         let mut rendered = Rendered {
             commits: base.clone(),
             effects: Vec::with_capacity(forms.len()),
@@ -189,7 +186,7 @@ impl Part<'_> {
         for graph in graphs {
             for diamond in &graph.diamonds {
                 let form = forms[rendered.effects.len()];
-                let effect = apply(diamond, form, &mut committed, &mut rendered);
+                let effect = apply(diamond, form, self.max_padding, &mut committed, &mut rendered);
                 rendered.effects.push(effect);
             }
             committed.note(graph.graph, graph.info, &rendered.commits);
@@ -222,7 +219,13 @@ fn holds(diamond: &Diamond, w: Await) -> bool {
 }
 
 /// Brings one diamond into its form.
-fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mut Rendered) -> Effect {
+fn apply(
+    diamond: &Diamond,
+    form: Form,
+    max_padding: u32,
+    committed: &mut Committed,
+    rendered: &mut Rendered,
+) -> Effect {
     let key = (diamond.info.id, diamond.head);
     committed.diamonds.insert(key, None);
     let arms = diamond.arms.iter();
@@ -260,7 +263,11 @@ fn apply(diamond: &Diamond, form: Form, committed: &mut Committed, rendered: &mu
     let kept = totals.iter().map(|n| n.saturating_sub(moved));
     let most_kept = kept.clone().max().unwrap_or(0);
     let pads: Vec<u32> = kept
-        .map(|n| u32::try_from(most_kept - n).unwrap_or(MAX_PAD).min(MAX_PAD))
+        .map(|n| {
+            u32::try_from(most_kept - n)
+                .unwrap_or(max_padding)
+                .min(max_padding)
+        })
         .collect();
     let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
     let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();

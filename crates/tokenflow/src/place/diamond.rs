@@ -235,6 +235,7 @@ impl Committed {
                 Item::Issue { queue, slot: s, .. } if *queue == self.queue => {
                     slot(*s, &mut columns);
                 }
+                Item::Point(s) => slot(Some(*s), &mut columns),
                 Item::Commit { queue, .. } if *queue == self.queue => {
                     columns.push(Column::Fixed(1));
                 }

@@ -12,9 +12,10 @@
 //! Then each class that was put back is tried again on its own, and so are commits at the end of a
 //! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
+use super::flows::Flows;
 use super::{Part, touches};
 use crate::index::{GraphInfo, defs};
-use crate::program::{Await, Block, Graph, Item, Site, Slot, Target, Token};
+use crate::program::{Await, Block, Graph, Item, Site, Slot, Token};
 use crate::solve::QueueSolution;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -131,47 +132,11 @@ impl Part<'_> {
         let mut finder = Finder {
             part: self,
             base,
-            flow: Flow::new(self.program.tokens),
-            joined: Flow::new(self.program.tokens),
+            flows: Flows::of(self.program),
             gaps: BTreeMap::new(),
         };
-        finder.flow(&self.program.body);
         finder.graph(&self.program.body, &self.index.root);
         finder.into_units(columns)
-    }
-}
-
-/// Tokens that flow together (union-find).
-struct Flow {
-    parents: Vec<u32>,
-    /// Tokens that are complete from the start; what else they flow to is no tie.
-    ready: Vec<bool>,
-}
-
-impl Flow {
-    fn new(tokens: u32) -> Self {
-        Self {
-            parents: (0..tokens).collect(),
-            ready: vec![false; tokens as usize],
-        }
-    }
-
-    fn find(&mut self, token: Token) -> u32 {
-        let mut at = token.0;
-        while self.parents[at as usize] != at {
-            let up = self.parents[at as usize];
-            self.parents[at as usize] = self.parents[up as usize];
-            at = up;
-        }
-        at
-    }
-
-    fn join(&mut self, a: Token, b: Token) {
-        if self.ready[a.0 as usize] || self.ready[b.0 as usize] {
-            return;
-        }
-        let (a, b) = (self.find(a), self.find(b));
-        self.parents[a.max(b) as usize] = a.min(b);
     }
 }
 
@@ -211,81 +176,11 @@ enum End {
 struct Finder<'a, 'p> {
     part: &'a Part<'p>,
     base: &'a QueueSolution,
-    /// Tokens connected by any flow.
-    flow: Flow,
-    /// Tokens connected by joins alone, that is within one instance.
-    joined: Flow,
+    flows: Flows,
     gaps: BTreeMap<Slot, Gap>,
 }
 
 impl Finder<'_, '_> {
-    fn flow(&mut self, graph: &Graph) {
-        crate::program::deep(|| {
-            for block in &graph.blocks {
-                for item in &block.items {
-                    self.item_flow(item);
-                }
-                for edge in &block.edges {
-                    if let Target::Block(to) = edge.to {
-                        self.flow_all(&edge.args, &graph.blocks[to].params);
-                    }
-                }
-            }
-        });
-    }
-
-    fn flow_all(&mut self, from: &[Token], to: &[Token]) {
-        for (&from, &to) in from.iter().zip(to) {
-            self.flow.join(from, to);
-        }
-    }
-
-    fn item_flow(&mut self, item: &Item) {
-        match item {
-            // Either token says with which other operations this one must agree.
-            Item::Issue {
-                token: Some(token),
-                read: Some(read),
-                ..
-            } => {
-                self.flow.join(*token, *read);
-                self.joined.join(*token, *read);
-            }
-            Item::Join { token, of } => {
-                let ready = of.iter().all(|from| self.flow.ready[from.0 as usize]);
-                self.flow.ready[token.0 as usize] = ready;
-                for &from in of {
-                    self.flow.join(from, *token);
-                    self.joined.join(from, *token);
-                }
-            }
-            Item::Nested(nested) => {
-                if let Some(first) = nested.graph.blocks.first() {
-                    self.flow_all(&nested.inits, &first.params);
-                }
-                self.exits_flow(&nested.graph, &nested.results);
-                self.flow(&nested.graph);
-            }
-            Item::Repeat(repeat) => {
-                self.flow_all(&repeat.inits, &repeat.results);
-                if let Some(first) = repeat.body.blocks.first() {
-                    self.flow_all(&repeat.inits, &first.params);
-                }
-                self.exits_flow(&repeat.body, &repeat.results);
-                self.flow(&repeat.body);
-            }
-            _ => {}
-        }
-    }
-
-    fn exits_flow(&mut self, graph: &Graph, results: &[Token]) {
-        for edge in graph.blocks.iter().flat_map(|block| &block.edges) {
-            if edge.to == Target::Exit {
-                self.flow_all(&edge.args, results);
-            }
-        }
-    }
-
     fn graph(&mut self, graph: &Graph, info: &GraphInfo) {
         crate::program::deep(|| {
             let mut next_await = info.awaits.start;
@@ -373,9 +268,9 @@ impl Finder<'_, '_> {
     fn key(&mut self, gap: &Gap) -> Option<Key> {
         let (before, behind) = (gap.before?, gap.behind?);
         Some(Key::Flows(
-            self.flow.find(before),
-            self.flow.find(behind),
-            self.joined.find(before) == self.joined.find(behind),
+            self.flows.any.find(before),
+            self.flows.any.find(behind),
+            self.flows.joined.find(before) == self.flows.joined.find(behind),
         ))
     }
 

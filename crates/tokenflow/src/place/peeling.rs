@@ -12,9 +12,9 @@ use super::{Counts, Options, Part, Placed, Whole};
 use crate::compare::compare;
 use crate::copy::{Copy, Peel, copy_peeled};
 use crate::index::Index;
-use crate::program::{Await, Commits, Item, LoopId, Program, Repeat, Slot};
+use crate::program::{Await, Commits, Graph, Item, LoopId, Program, Repeat, Slot, deep};
 use crate::solve::{QueueSolution, solve_indexed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of peeling at most.
 const ROUNDS: usize = 4;
@@ -38,7 +38,10 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
         let last = stages.last().map_or(&first, |(_, stage)| stage);
         match last.next(options) {
             Some(next) => stages.push(next),
-            None => break,
+            None => match last.next_but_one(options) {
+                Some(next) => stages.extend(next),
+                None => break,
+            },
         }
     }
     if options.form_groups && !stages.is_empty() {
@@ -56,11 +59,12 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
     (rounds, placed)
 }
 
-/// Keeps as few stages as do, so that groups force no more than one group per operation does in the last
-/// one, and no more than groups without peeling.
+/// Keeps the rounds that are worth it once operations share groups: the fewest after which no round is better. The
+/// result forces no more than the unpeeled program with groups does, and, if any placement that is found can do both,
+/// no more than the peeled one with one group per operation.
 fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
     let Some((_, last)) = stages.last() else { return };
-    let whole = Whole::new(&last.program, options.drop_implied);
+    let whole = Whole::new(&last.program, options);
     let ungrouped = last.ungrouped();
     // The groups of every stage, in the last one's program.
     let mut carried = vec![last.best()];
@@ -72,36 +76,36 @@ fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Op
         }
         carried.insert(0, best);
     }
-    let allowed = |solutions: &[QueueSolution]| judge(&whole, &ungrouped, solutions).no_more;
-    let mut keep: Option<usize> = None;
-    for (i, best) in carried.iter().enumerate() {
-        if allowed(best) && keep.is_none_or(|kept| judge(&whole, &carried[kept], best).better()) {
-            keep = Some(i);
-        }
-    }
-    let keep = keep.unwrap_or(stages.len());
-    if judge(&whole, &carried[0], &carried[keep]).no_more {
-        stages.truncate(keep);
-        without_idle(first, stages, options);
-        return;
-    }
-    // The groups of the unpeeled program have made something equal. With exact counts for them, the peeled
-    // program is as good everywhere.
-    let exact: Vec<QueueSolution> = whole
-        .parts
-        .iter()
-        .zip(&carried[0])
-        .map(|(part, groups)| part.solve(groups.commits.clone()))
-        .collect();
-    let sound = exact.iter().all(|exact| exact.open.is_empty());
-    if sound && allowed(&exact) && judge(&whole, &carried[0], &exact).better() {
-        drop(whole);
-        if let Some((_, last)) = stages.last_mut() {
-            for (placed, exact) in last.placed.iter_mut().zip(exact) {
-                placed.best = exact;
+    let no_more_than = |old: &[QueueSolution], new: &[QueueSolution]| judge(&whole, old, new).no_more;
+    let pick = |allowed: &dyn Fn(&[QueueSolution]) -> bool| {
+        let mut keep: Option<usize> = None;
+        for (i, best) in carried.iter().enumerate() {
+            if allowed(best) && keep.is_none_or(|kept| judge(&whole, &carried[kept], best).better()) {
+                keep = Some(i);
             }
         }
+        keep
+    };
+    let both = |new: &[QueueSolution]| no_more_than(&carried[0], new) && no_more_than(&ungrouped, new);
+    if let Some(keep) = pick(&both) {
+        stages.truncate(keep);
+        return without_idle(first, stages, options);
     }
+    // The groups of the unpeeled program have made something equal that is not so in the peeled one. With these groups
+    // to begin with, the peeled program may be as good everywhere.
+    let found = whole.improve(&carried[0], options);
+    if let Some(found) = found.filter(|found| both(found) && judge(&whole, &carried[0], found).better()) {
+        drop(whole);
+        if let Some((_, last)) = stages.last_mut() {
+            for (placed, found) in last.placed.iter_mut().zip(found) {
+                placed.best = found;
+            }
+        }
+        return;
+    }
+    let keep = pick(&|new| no_more_than(&carried[0], new)).unwrap_or(0);
+    stages.truncate(keep);
+    without_idle(first, stages, options);
 }
 
 /// Takes those loops out of the last round that, with groups, need not be peeled.
@@ -165,7 +169,7 @@ impl Stage {
             unroll_limit: 0,
             ..*options
         };
-        let (_, placed) = Whole::new(&copy.program, options.drop_implied).place(&options);
+        let (_, placed) = Whole::new(&copy.program, &options).place(&options);
         Self {
             program: copy.program,
             awaits: copy.awaits,
@@ -206,7 +210,7 @@ impl Stage {
             if candidates.is_empty() {
                 continue;
             }
-            let part = Part::new(&self.program, queue, options.drop_implied);
+            let part = Part::new(&self.program, queue, options);
             for (id, trip) in candidates.into_iter().take(part.trials) {
                 let iterations = part.iterations(&placed.ungrouped, id, trip, options.unroll_limit);
                 let known: &mut u64 = most.entry(id).or_default();
@@ -222,17 +226,51 @@ impl Stage {
             return None;
         }
         let next = self.peeled(&peels, options);
-        let whole = Whole::new(&next.program, options.drop_implied);
+        let whole = Whole::new(&next.program, options);
         judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped())
             .better()
             .then_some((peels, next))
+    }
+
+    /// The next two rounds, where the first alone makes nothing better: loops around others, whose inner loops then
+    /// differ.
+    fn next_but_one(&self, options: &Options) -> Option<[(Vec<Peel>, Stage); 2]> {
+        let mut around = BTreeSet::new();
+        for placed in &self.placed {
+            for (id, trip) in candidates(&self.program, &placed.ungrouped) {
+                around.insert((id, trip));
+            }
+        }
+        let mut holding = BTreeSet::new();
+        add_loops_around(&self.program.body, &mut holding);
+        around.retain(|(id, _)| holding.contains(id));
+        if around.is_empty() {
+            return None;
+        }
+        [1, options.unroll_limit].into_iter().find_map(|iterations| {
+            let peels: Vec<Peel> = around
+                .iter()
+                .map(|&(id, trip)| Peel {
+                    id,
+                    iterations: iterations.min(trip),
+                })
+                .collect();
+            let first = self.peeled(&peels, options);
+            let whole = Whole::new(&first.program, options);
+            if !judge(&whole, &first.carry(&self.ungrouped()), &first.ungrouped()).no_more {
+                return None;
+            }
+            drop(whole);
+            let second = first.next(options)?;
+            Some([(peels, first), second])
+        })
     }
 
     /// Takes those loops out of `peels` that, with groups, need not be peeled; `all` is what becomes of
     /// peeling all of them.
     fn without_idle(&self, peels: &mut Vec<Peel>, all: Stage, options: &Options) -> Stage {
         let mut best = all;
-        let mut trials = Part::new(&best.program, crate::program::Queue(0), true).trials;
+        let mut trials = Part::new(&best.program, crate::program::Queue(0), options).trials;
         let mut i = 0;
         while peels.len() > 1 && i < peels.len() && trials > 0 {
             trials -= 1;
@@ -247,7 +285,7 @@ impl Stage {
                 .map(|(_, id)| Peel { id, ..idle })
                 .collect();
             let again = without.peeled(&rest, options);
-            let whole = Whole::new(&again.program, options.drop_implied);
+            let whole = Whole::new(&again.program, options);
             if judge(&whole, &best.best(), &again.carry(&without.best())).no_more {
                 best = without;
                 *peels = fewer;
@@ -257,6 +295,23 @@ impl Stage {
         }
         best
     }
+}
+
+/// Adds the loops that have others inside which may be peeled; returns true if there are such loops in `graph`.
+fn add_loops_around(graph: &Graph, around: &mut BTreeSet<LoopId>) -> bool {
+    let mut peelable = false;
+    for item in graph.blocks.iter().flat_map(|block| &block.items) {
+        let Some(inner) = item.graph() else { continue };
+        let inside = deep(|| add_loops_around(inner, around));
+        if let Item::Repeat(repeat) = item {
+            peelable |= repeat.peelable && repeat.trip > 1;
+            if inside {
+                around.insert(repeat.id);
+            }
+        }
+        peelable |= inside;
+    }
+    peelable
 }
 
 /// Returns the loops that may be peeled and hold a wait, with their trip counts.

@@ -63,6 +63,7 @@ fn number(graph: &mut Graph, numbers: &mut Program) {
                     number(&mut repeat.body, numbers);
                     next(&mut repeat.after, numbers);
                 }
+                Item::Point(slot) => *slot = numbers.slot(),
                 Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
             }
         }
@@ -161,7 +162,7 @@ impl Text<'_> {
                 let read = if *read { " read" } else { "" };
                 self.line(&format!("wait q{}, {n}{read}     // given", queue.0));
             }
-            Item::Await { site, tokens } => {
+            Item::Await { site, tokens, .. } => {
                 self.line(&format!(
                     "await {}     // await {}: wait {}",
                     list(tokens),
@@ -169,6 +170,7 @@ impl Text<'_> {
                     self.wait(*site)
                 ));
             }
+            Item::Point(slot) => self.slot(Some(*slot)),
             Item::Join { token, of } => self.line(&format!("{} = join {}", list(&[*token]), list(of))),
             Item::Nested(nested) => {
                 self.line(&format!(

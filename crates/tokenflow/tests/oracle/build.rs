@@ -114,6 +114,12 @@ impl Build {
         });
     }
 
+    /// Commits may go here, too.
+    fn point(&mut self) {
+        let slot = self.slot();
+        self.block.items.extend(slot.map(Item::Point));
+    }
+
     fn issue(&mut self, queue: Queue, token: Option<Token>, read: Option<Token>) {
         let site = self.program.site();
         let slot = self.slot();
@@ -129,6 +135,7 @@ impl Build {
     /// `gpux.commit_group`
     pub fn commit(&mut self, queue: Queue) {
         self.block.items.push(Item::Commit { queue, token: None });
+        self.point();
     }
 
     /// `%t = nvgpu.device_async_create_group`
@@ -138,6 +145,7 @@ impl Build {
             queue,
             token: Some(token),
         });
+        self.point();
         token
     }
 
@@ -148,11 +156,13 @@ impl Build {
             n,
             read: false,
         });
+        self.point();
     }
 
     /// `gpux.wait_group n read`
     pub fn wait_for_reads(&mut self, queue: Queue, n: u32) {
         self.block.items.push(Item::Wait { queue, n, read: true });
+        self.point();
     }
 
     /// `async.await`
@@ -161,7 +171,9 @@ impl Build {
         self.block.items.push(Item::Await {
             site,
             tokens: tokens.to_vec(),
+            covered: false,
         });
+        self.point();
         site
     }
 

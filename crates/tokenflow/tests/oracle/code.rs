@@ -202,10 +202,11 @@ impl Flat {
                 token: *token,
             }),
             Item::Wait { queue, n, .. } => self.steps.push(Step::Wait { queue: *queue, n: *n }),
-            Item::Await { site, tokens } => self.steps.push(Step::Await {
+            Item::Await { site, tokens, .. } => self.steps.push(Step::Await {
                 site: *site,
                 tokens: tokens.clone(),
             }),
+            Item::Point(slot) => self.slot(Some(*slot)),
             Item::Join { token, of } => self.steps.push(Step::Bind(vec![(*token, of.clone())])),
             Item::Nested(nested) => {
                 let end = self.label();

@@ -7,6 +7,7 @@ use super::code::Code;
 use super::execute::Emitted;
 use super::follow::{Age, Event, Machine, State, oldest};
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use tokenflow::{Program, Queue};
 
 /// One side of a comparison.
@@ -44,6 +45,7 @@ pub fn compare(left: Side, right: Side) -> Result<Difference, String> {
             queue,
             emitted,
             waits: true,
+            stops_at_waits: false,
             oldest: oldest(code, emitted),
         };
         let pair = [machine(&codes[0], l), machine(&codes[1], r)];
@@ -53,12 +55,64 @@ pub fn compare(left: Side, right: Side) -> Result<Difference, String> {
             let more = match (complete(l), complete(r)) {
                 (true, false) => &mut difference.left_forces_more,
                 (false, true) => &mut difference.right_forces_more,
-                _ => return,
+                _ => return ControlFlow::Continue(()),
             };
             more.get_or_insert_with(|| (choices.to_vec(), awaits));
+            ControlFlow::Continue(())
         })?;
     }
     Ok(difference)
+}
+
+/// How what one lowering forces compares with another.
+#[derive(Clone, Copy, Debug)]
+pub struct Forces {
+    /// It forces less somewhere.
+    pub less: bool,
+    /// It forces more somewhere; then nothing else is known.
+    pub more: bool,
+}
+
+impl Forces {
+    /// Returns true if it forces less somewhere, and nowhere more.
+    pub fn better(self) -> bool {
+        self.less && !self.more
+    }
+}
+
+/// Compares what the left side forces on a queue with the right one; `at_waits` says whether also at the waits of the
+/// program itself, which must be the same on both sides then.
+pub fn dominates(left: Side, right: Side, queue: Queue, at_waits: bool) -> Forces {
+    let codes = [Code::new(left.program), Code::new(right.program)];
+    let machine = |code, side: Side<'_>| {
+        let emitted = &side.emitted[queue.0 as usize];
+        (code, emitted.clone())
+    };
+    let sides = [machine(&codes[0], left), machine(&codes[1], right)];
+    let pair = sides.each_ref().map(|(code, emitted)| Machine {
+        code: *code,
+        queue,
+        emitted,
+        waits: true,
+        stops_at_waits: at_waits,
+        oldest: oldest(code, emitted),
+    });
+    let start = pair.each_ref().map(Machine::start);
+    let (mut less, mut more) = (false, false);
+    together(&pair, start, false, &mut |states, _, _| {
+        let [l, r] = states
+            .each_ref()
+            .map(|state| state.copy.as_ref().is_some_and(|c| c.age == Age::Complete));
+        less |= r && !l;
+        more |= l && !r;
+        if more {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+    .expect("one program");
+    Forces { less, more }
 }
 
 /// Returns an error if the two programs differ in what they issue, await or choose, or in which
@@ -76,11 +130,12 @@ pub fn same_meaning(left: &Program, right: &Program) -> Result<(), String> {
             queue: Queue(queue),
             emitted,
             waits: false,
+            stops_at_waits: false,
             oldest: 0,
         };
         let pair = [machine(&codes[0], &nothing[0]), machine(&codes[1], &nothing[1])];
         let start = pair.each_ref().map(Machine::start);
-        together(&pair, start, true, &mut |_, _, _| {})?;
+        together(&pair, start, true, &mut |_, _, _| ControlFlow::Continue(()))?;
     }
     Ok(())
 }
@@ -98,6 +153,7 @@ pub fn same_commits(program: &Program, left: &[u32], right: &[u32], queue: Queue
         queue,
         emitted,
         waits: false,
+        stops_at_waits: false,
         oldest: 0,
     });
     let mut seen = HashSet::new();
@@ -122,6 +178,7 @@ pub fn same_commits(program: &Program, left: &[u32], right: &[u32], queue: Queue
         match event {
             Event::Halt if states[0].commits != states[1].commits => return false,
             Event::Halt => {}
+            Event::Waited => open.push(states),
             Event::New => {
                 for side in 0..2 {
                     pair[side].new_copy(&mut states[side], false);
@@ -154,10 +211,10 @@ struct Node {
     awaits: usize,
 }
 
-/// Told the states behind an await, the choices so far, and how many awaits came before.
-type AtAwait<'a> = &'a mut dyn FnMut(&[State; 2], &[usize], usize);
+/// Told the states after an await or a wait of the program, the choices so far, and how many awaits came before.
+type AtAwait<'a> = &'a mut dyn FnMut(&[State; 2], &[usize], usize) -> ControlFlow<()>;
 
-/// Runs both sides; calls `at_await` behind every await.
+/// Runs both sides; calls `at_await` after every await and wait of the program.
 fn together(pair: &[Machine; 2], start: [State; 2], meaning: bool, at_await: AtAwait) -> Result<(), String> {
     let mut seen = HashSet::new();
     let mut open = vec![Node {
@@ -204,8 +261,16 @@ fn together(pair: &[Machine; 2], start: [State; 2], meaning: bool, at_await: AtA
                 if meaning && awaited[0] != awaited[1] {
                     return Err(format!("different copies are awaited after {choices:?}"));
                 }
-                at_await(&states, &choices, awaits);
+                if at_await(&states, &choices, awaits).is_break() {
+                    return Ok(());
+                }
                 awaits += 1;
+                next.push((states, None));
+            }
+            [Event::Waited, Event::Waited] => {
+                if at_await(&states, &choices, awaits).is_break() {
+                    return Ok(());
+                }
                 next.push((states, None));
             }
             [l, r] => return Err(format!("after {choices:?}: {l:?} against {r:?}")),

@@ -186,7 +186,7 @@ impl Run<'_> {
                 read: false,
             } => self.wait(*queue, *n),
             Item::Wait { queue, n, .. } => self.wait_for_reads(*queue, *n),
-            Item::Await { site, tokens } => {
+            Item::Await { site, tokens, .. } => {
                 for index in 0..self.queues.len() {
                     let queue = Queue(u8::try_from(index).expect("few queues"));
                     let emitted = &self.emitted[index];
@@ -207,6 +207,7 @@ impl Run<'_> {
                     in_flight: in_flight.copied().collect(),
                 });
             }
+            Item::Point(slot) => self.slot(Some(*slot)),
             Item::Join { token, of } => {
                 let value = self.read(of).into_iter().flatten().collect();
                 self.define(&[*token], vec![value]);

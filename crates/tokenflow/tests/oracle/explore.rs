@@ -5,7 +5,7 @@ use super::code::Code;
 use super::execute::Emitted;
 use super::follow::{Age, Event, Machine, State, oldest};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use std::ops::ControlFlow;
 use tokenflow::{Await, Queue};
 
@@ -28,6 +28,7 @@ pub fn incomplete(code: &Code, queue: Queue, emitted: &Emitted) -> BTreeMap<Awai
         queue,
         emitted,
         waits: true,
+        stops_at_waits: false,
         oldest: oldest(code, emitted),
     };
     let mut found = BTreeMap::<Await, Incomplete>::new();
@@ -56,6 +57,7 @@ pub fn own_age(code: &Code, queue: Queue, emitted: &Emitted, site: Await) -> Opt
         queue,
         emitted: &without,
         waits: true,
+        stops_at_waits: false,
         oldest: oldest(code, &without).max(super::MOST),
     };
     let mut least = None;
@@ -83,6 +85,7 @@ pub fn distances(code: &Code, queue: Queue, commits: &[u32], awaits: u32) -> Vec
         queue,
         emitted: &emitted,
         waits: false,
+        stops_at_waits: false,
         oldest: u32::MAX,
     };
     let mut distances = vec![None; awaits as usize];
@@ -101,6 +104,7 @@ pub fn uncommitted_at_end(code: &Code, queue: Queue, emitted: &Emitted) -> bool 
         queue,
         emitted,
         waits: false,
+        stops_at_waits: false,
         oldest: 0,
     };
     let mut seen = HashSet::new();
@@ -137,9 +141,61 @@ pub fn uncommitted_at_end(code: &Code, queue: Queue, emitted: &Emitted) -> bool 
                 machine.pass_await(&mut state);
                 open.push(state);
             }
+            Event::Waited => open.push(state),
         }
     }
     false
+}
+
+/// Returns the awaits that complete, on some execution, something that neither they nor earlier ones wait for.
+pub fn wasteful(code: &Code, queue: Queue, emitted: &Emitted) -> BTreeSet<Await> {
+    let machine = Machine {
+        code,
+        queue,
+        emitted,
+        waits: true,
+        stops_at_waits: false,
+        oldest: oldest(code, emitted),
+    };
+    let mut wasteful = BTreeSet::new();
+    let mut seen = HashSet::new();
+    let mut open = vec![machine.start()];
+    while let Some(mut state) = open.pop() {
+        machine.forget_dead(&mut state);
+        let age = |state: &State| state.copy.as_ref().map(|copy| copy.age);
+        if age(&state) == Some(Age::Complete) || !seen.insert(state.clone()) {
+            continue;
+        }
+        match machine.advance(&mut state) {
+            Event::Halt => {}
+            Event::Choice(edges) => {
+                for edge in 0..edges {
+                    let mut state = state.clone();
+                    machine.choose(&mut state, edge);
+                    open.push(state);
+                }
+            }
+            Event::New => {
+                if state.copy.is_none() {
+                    let mut followed = state.clone();
+                    machine.new_copy(&mut followed, true);
+                    open.push(followed);
+                }
+                machine.new_copy(&mut state, false);
+                open.push(state);
+            }
+            Event::Await(site) => {
+                let awaited = machine.awaits(&state);
+                machine.pass_await(&mut state);
+                if !awaited && age(&state) == Some(Age::Complete) {
+                    wasteful.insert(site);
+                }
+                open.push(state);
+            }
+            Event::Waited => open.push(state),
+        }
+    }
+    wasteful
 }
 
 /// Told where an await passes while something that it awaits is not complete, lowest ages first.
@@ -189,6 +245,7 @@ fn explore(machine: &Machine, found: Found) {
                 machine.new_copy(&mut state, false);
                 next.push((state, None));
             }
+            Event::Waited => next.push((state, None)),
             Event::Await(site) => {
                 if machine.pass_await(&mut state)
                     && found(site, age(&state), &|| choices(&reached, from)).is_break()

@@ -17,6 +17,8 @@ pub struct Machine<'a> {
     pub emitted: &'a Emitted,
     /// False to ignore all waits, also the program's own.
     pub waits: bool,
+    /// True if waits of the program itself are events.
+    pub stops_at_waits: bool,
     /// Ages from here on are alike.
     pub oldest: u32,
 }
@@ -57,6 +59,8 @@ pub enum Event {
     New,
     /// An await has been reached.
     Await(Await),
+    /// A wait of the program itself has been passed.
+    Waited,
     /// One of the edges is taken.
     Choice(usize),
     /// The program has ended.
@@ -100,6 +104,9 @@ impl Machine<'_> {
                         self.wait(state, *n);
                     }
                     state.at += 1;
+                    if *queue == self.queue && self.stops_at_waits {
+                        return Event::Waited;
+                    }
                 }
                 Step::Await { site, .. } => return Event::Await(*site),
                 Step::Bind(pairs) => {
@@ -167,16 +174,24 @@ impl Machine<'_> {
 
     /// Passes an await; returns true if the followed copy is awaited, and not complete.
     pub fn pass_await(&self, state: &mut State) -> bool {
-        let Step::Await { site, tokens } = &self.code.steps[state.at] else {
+        let Step::Await { site, .. } = &self.code.steps[state.at] else {
             panic!("not at an await");
         };
         if let Some(n) = self.emitted.waits[site.0 as usize] {
             self.wait(state, n);
         }
+        let awaited = self.awaits(state);
         state.at += 1;
-        state.copy.as_ref().is_some_and(|copy| {
-            copy.age != Age::Complete && tokens.iter().any(|token| copy.held.contains(token))
-        })
+        awaited && state.copy.as_ref().is_some_and(|copy| copy.age != Age::Complete)
+    }
+
+    /// Returns true if the followed copy is awaited by the await at hand.
+    pub fn awaits(&self, state: &State) -> bool {
+        let Step::Await { tokens, .. } = &self.code.steps[state.at] else {
+            panic!("not at an await");
+        };
+        let held = |copy: &Followed| tokens.iter().any(|token| copy.held.contains(token));
+        state.copy.as_ref().is_some_and(held)
     }
 
     /// Takes an edge.

@@ -7,7 +7,28 @@ use super::blocks;
 use super::build::{Build, edge, exit};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use tokenflow::{Program, Queue, Token};
+
+/// So many cases, unless the environment says otherwise.
+pub fn config(cases: u32) -> ProptestConfig {
+    let from_env = ProptestConfig::default();
+    let cases = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => from_env.cases,
+        None => cases,
+    };
+    let rng_seed = match from_env.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        seed @ RngSeed::Fixed(_) => seed,
+    };
+    ProptestConfig {
+        cases,
+        rng_seed,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..from_env
+    }
+}
 
 /// How programs say what is in which group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,15 +25,7 @@ pub fn missed_balance(
     off: &[Emitted],
     on: &[Emitted],
 ) -> Option<Vec<Emitted>> {
-    let mut branches = Vec::new();
-    program.body.visit(&mut |item| {
-        if let Item::Nested(nested) = item
-            && arms(nested).is_some()
-        {
-            branches.push(nested);
-        }
-    });
-    branches.reverse(); // inner ones first
+    let mut branches = branches(program);
     branches.truncate(3);
     for queue in 0..off.len() {
         // Each branch: left alone, or made equal in one of two ways.
@@ -44,7 +36,7 @@ pub fn missed_balance(
             for branch in &branches {
                 possible &= match rest % 3 {
                     0 => true,
-                    1 => pad(branch, &mut commits[queue]),
+                    1 => pad(branch, &mut commits[queue], 4),
                     _ => move_behind(branch, &mut commits[queue]),
                 };
                 rest /= 3;
@@ -64,6 +56,20 @@ pub fn missed_balance(
         }
     }
     None
+}
+
+/// The branches of a program, inner ones first.
+pub fn branches(program: &Program) -> Vec<&Nested> {
+    let mut branches = Vec::new();
+    program.body.visit(&mut |item| {
+        if let Item::Nested(nested) = item
+            && arms(nested).is_some()
+        {
+            branches.push(nested);
+        }
+    });
+    branches.reverse();
+    branches
 }
 
 /// Looks for a commit that can be left out, so that its copies join the next group of the block,
@@ -149,13 +155,13 @@ fn arms(nested: &Nested) -> Option<&[tokenflow::Block]> {
 }
 
 /// Empty groups at the start of the arms that commit less than others.
-fn pad(branch: &Nested, commits: &mut Commits) -> bool {
+pub fn pad(branch: &Nested, commits: &mut Commits, max_padding: u32) -> bool {
     let arms = arms(branch).expect("a branch");
     let counts: Option<Vec<u64>> = arms.iter().map(|arm| block_commits(arm, commits)).collect();
     let Some(counts) = counts else { return false };
     let most = counts.iter().copied().max().expect("some arms");
     for (arm, count) in arms.iter().zip(&counts) {
-        let missing = u32::try_from(most - count).expect("few commits");
+        let missing = u32::try_from(most - count).expect("few commits").min(max_padding);
         commits[at(arm.start.expect("arms have a slot"))] += missing;
     }
     counts.iter().any(|&count| count != most)

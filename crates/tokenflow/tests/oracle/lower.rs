@@ -11,6 +11,8 @@ pub struct Lowered {
     pub program: Program,
     /// How many loops were peeled.
     pub peels: usize,
+    /// True if a budget ended the search for places to commit.
+    pub spent: bool,
     /// What is emitted for each queue.
     pub emitted: Vec<Emitted>,
     /// Awaits that may come before the commit, for each queue of the original.
@@ -28,6 +30,8 @@ pub const PLAIN: Options = Options {
     balance: false,
     drop_implied: true,
     unroll_limit: 0,
+    max_padding: 4,
+    exhaustive_points: 10,
 };
 
 /// Lowers a program whose commits are to be chosen.
@@ -36,7 +40,10 @@ pub fn lower(program: &Program, options: &Options) -> Lowered {
     let rounds = solution.peel.iter();
     let program = rounds.fold(program.clone(), |program, round| peel(&program, round));
     let peels = solution.peel.iter().map(Vec::len).sum();
-    lowered(program, peels, &solution.queues)
+    Lowered {
+        spent: solution.spent,
+        ..lowered(program, peels, &solution.queues)
+    }
 }
 
 /// Lowers a program for the given commits.
@@ -78,6 +85,7 @@ fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lower
     Lowered {
         program: split.program,
         peels,
+        spent: false,
         emitted: split.emitted,
         reads: split.reads,
         open: solutions.iter().map(|solution| solution.open.clone()).collect(),

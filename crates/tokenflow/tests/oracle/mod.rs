@@ -8,7 +8,7 @@
 //! - `compare` runs two lowerings side by side and says which awaits force more;
 //! - `reads` turns operations with two completions into ones with a single completion;
 //! - `assign` solves a program by brute force;
-//! - `improve` looks for better commits by brute force;
+//! - `improve` looks for better commits by brute force, `placements` tries all there are;
 //! - `generate` makes random programs, and `build` makes the ones that tests spell out.
 
 #![allow(dead_code, reason = "each test uses its part of the oracle")]
@@ -24,6 +24,7 @@ pub mod follow;
 pub mod generate;
 pub mod improve;
 pub mod lower;
+pub mod placements;
 pub mod reads;
 
 use code::Code;

@@ -119,7 +119,7 @@ impl Splitter<'_> {
                     }
                 }
             }
-            Item::Join { .. } => {}
+            Item::Join { .. } | Item::Point(_) => {}
             Item::Nested(nested) => nested.graph = self.graph(&nested.graph),
             Item::Repeat(repeat) => repeat.body = self.graph(&repeat.body),
         }

@@ -2,6 +2,7 @@
 
 use super::{Kind, Reader, Scope, SlotPlace};
 use crate::analysis::vocabulary::Vocabulary;
+use crate::block_wide::runs_alike;
 use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, branch_edges, region_exit_edges};
 use async_dialects::ir::{self, Op, Value};
 use std::collections::{HashMap, HashSet};
@@ -21,9 +22,15 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         self.out.graphs.push((scope.op, region_of));
         let mut graph = Graph { blocks };
+        let alike = !V::INSERTS_COMMITS || scope.kind == Kind::Function || runs_alike(scope.op);
+        for block in &mut graph.blocks {
+            block.divergent = !alike;
+        }
         for region in regions {
-            for block in region.blocks() {
-                let block = self.block(block, &scope);
+            for (i, block) in region.blocks().into_iter().enumerate() {
+                let mut block = self.block(block, &scope);
+                // What leads from block to block is not looked into.
+                block.divergent = !alike || i > 0;
                 graph.blocks.push(block);
             }
         }
@@ -229,6 +236,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         items.push(Item::Await {
             site: self.out.program.new_await(),
             tokens,
+            covered: self.vocabulary.is_covered(op),
         });
     }
 }

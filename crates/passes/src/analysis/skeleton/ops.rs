@@ -30,18 +30,26 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                     });
                 }
                 items.push(Item::Commit { queue: number, token });
+                self.point(op, items);
             }
             Meaning::Wait { queue, n, read } => {
                 let queue = self.queue(queue);
                 items.push(Item::Wait { queue, n, read });
+                self.point(op, items);
             }
             Meaning::Await(values) => {
                 let tokens = values.iter().map(|&value| self.token(value)).collect();
                 self.await_op(op, tokens, items);
+                self.point(op, items);
             }
             Meaning::Join(value, of) => self.join(value, &of, items),
             Meaning::Other => self.other(op, items),
         }
+    }
+
+    /// Notes that commits may go right after `op`.
+    fn point(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
+        items.extend(self.slot(SlotPlace::After(op)).map(Item::Point));
     }
 
     pub(super) fn issue(
@@ -226,7 +234,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 /// Returns true if a thread may run the regions of `op` any number of times, or not at all, although the interface says
 /// that control always passes through them: it speaks of all threads together.
 fn runs_for_some_threads(op: Op<'_>) -> bool {
-    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
+    crate::block_wide::differs_inside(op)
 }
 
 /// Returns true if iterations can be taken off the front of `op`, a loop of constant trip count: what its induction

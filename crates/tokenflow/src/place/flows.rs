@@ -1,0 +1,125 @@
+//! Which tokens flow together.
+
+use crate::program::{Graph, Item, Program, Target, Token, deep};
+
+/// Tokens in classes (union-find).
+pub(super) struct Classes {
+    parents: Vec<u32>,
+    /// Tokens that are complete from the start; what else they flow to is no tie.
+    ready: Vec<bool>,
+}
+
+impl Classes {
+    fn new(tokens: u32) -> Self {
+        Self {
+            parents: (0..tokens).collect(),
+            ready: vec![false; tokens as usize],
+        }
+    }
+
+    /// Returns the name of the class of `token`.
+    pub fn find(&mut self, token: Token) -> u32 {
+        let mut at = token.0;
+        while self.parents[at as usize] != at {
+            let up = self.parents[at as usize];
+            self.parents[at as usize] = self.parents[up as usize];
+            at = up;
+        }
+        at
+    }
+
+    fn join(&mut self, a: Token, b: Token) {
+        if self.ready[a.0 as usize] || self.ready[b.0 as usize] {
+            return;
+        }
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// Which tokens of a program flow together.
+pub(super) struct Flows {
+    /// Connected by any flow.
+    pub any: Classes,
+    /// Connected by joins alone, that is within one instance.
+    pub joined: Classes,
+}
+
+impl Flows {
+    /// Returns the classes of a program's tokens.
+    pub fn of(program: &Program) -> Self {
+        let mut flows = Self {
+            any: Classes::new(program.tokens),
+            joined: Classes::new(program.tokens),
+        };
+        flows.graph(&program.body);
+        flows
+    }
+
+    fn graph(&mut self, graph: &Graph) {
+        deep(|| {
+            for block in &graph.blocks {
+                for item in &block.items {
+                    self.item(item);
+                }
+                for edge in &block.edges {
+                    if let Target::Block(to) = edge.to {
+                        self.all(&edge.args, &graph.blocks[to].params);
+                    }
+                }
+            }
+        });
+    }
+
+    fn all(&mut self, from: &[Token], to: &[Token]) {
+        for (&from, &to) in from.iter().zip(to) {
+            self.any.join(from, to);
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        match item {
+            // Either token says with which other operations this one must agree.
+            Item::Issue {
+                token: Some(token),
+                read: Some(read),
+                ..
+            } => {
+                self.any.join(*token, *read);
+                self.joined.join(*token, *read);
+            }
+            Item::Join { token, of } => {
+                let ready = of.iter().all(|from| self.any.ready[from.0 as usize]);
+                self.any.ready[token.0 as usize] = ready;
+                for &from in of {
+                    self.any.join(from, *token);
+                    self.joined.join(from, *token);
+                }
+            }
+            Item::Nested(nested) => {
+                if let Some(first) = nested.graph.blocks.first() {
+                    self.all(&nested.inits, &first.params);
+                }
+                self.exits(&nested.graph, &nested.results);
+                self.graph(&nested.graph);
+            }
+            Item::Repeat(repeat) => {
+                self.all(&repeat.inits, &repeat.results);
+                if let Some(first) = repeat.body.blocks.first() {
+                    self.all(&repeat.inits, &first.params);
+                }
+                self.exits(&repeat.body, &repeat.results);
+                self.graph(&repeat.body);
+            }
+            _ => {}
+        }
+    }
+
+    fn exits(&mut self, graph: &Graph, results: &[Token]) {
+        for edge in graph.blocks.iter().flat_map(|block| &block.edges) {
+            if edge.to == Target::Exit {
+                self.all(&edge.args, results);
+            }
+        }
+    }
+}

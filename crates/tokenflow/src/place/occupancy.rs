@@ -1,0 +1,252 @@
+//! What the open group may hold where a commit stands: is a placement of commits legal?
+//!
+//! The state of a path is whether anything is in the open group, and how many operations that have a slot (0, 1, or
+//! more). What may be at a point is a set of states, and each step maps states one by one; so loops run to a fixed
+//! point or a period, and a graph entered with the same set twice is run once.
+
+use super::points::Points;
+use super::{Options, Part};
+use crate::index::GraphInfo;
+use crate::program::{Commits, Graph, Item, Slot, Target, deep};
+
+/// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Open(u8);
+
+impl Open {
+    const NOTHING: Self = Self(0b0001);
+    const SETS: usize = 16;
+
+    /// Returns true if some path comes here.
+    fn reached(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Returns true if something is open on some path.
+    pub fn may_hold(self) -> bool {
+        self.0 & 0b1110 != 0
+    }
+
+    /// Returns true if nothing is open on some path.
+    fn may_be_empty(self) -> bool {
+        self.0 & 0b0001 != 0
+    }
+
+    /// Returns true if two operations that have slots are open on some path.
+    fn may_be_shared(self) -> bool {
+        self.0 & 0b1000 != 0
+    }
+
+    /// Returns true if an operation that has a slot is open on some path.
+    fn may_hold_slotted(self) -> bool {
+        self.0 & 0b1100 != 0
+    }
+
+    fn issue(self, slotted: bool) -> Self {
+        let (empty, counted, one, more) = (self.0 & 1, self.0 >> 1 & 1, self.0 >> 2 & 1, self.0 >> 3 & 1);
+        Self(if slotted {
+            (empty | counted) << 2 | (one | more) << 3
+        } else {
+            (empty | counted) << 1 | one << 2 | more << 3
+        })
+    }
+
+    fn commit(self) -> Self {
+        if self.reached() { Self::NOTHING } else { self }
+    }
+
+    fn join(&mut self, other: Self) -> bool {
+        let before = *self;
+        self.0 |= other.0;
+        before != *self
+    }
+}
+
+/// What may be open where.
+pub(super) struct Occupancy {
+    /// At each slot, before its commits.
+    pub at: Vec<Open>,
+    /// At the commits of the program itself.
+    given: Open,
+    /// Where the program ends.
+    end: Open,
+}
+
+impl Occupancy {
+    /// Returns true if a commit at a slot closes a group that is nonempty: on some execution, or on all as the options
+    /// may have it.
+    pub fn allows(&self, slot: Slot, options: &Options) -> bool {
+        let open = self.at[slot.0 as usize];
+        !open.reached() || open.may_hold() && (options.balance || !open.may_be_empty())
+    }
+}
+
+impl Part<'_> {
+    /// Returns what may be open where, for these commits.
+    pub(super) fn occupancy(&self, commits: &Commits) -> Occupancy {
+        let mut run = Run {
+            part: self,
+            commits,
+            known: vec![[None; Open::SETS]; self.index.graphs],
+            out: Occupancy {
+                at: vec![Open::default(); commits.len()],
+                given: Open::default(),
+                end: Open::default(),
+            },
+        };
+        let end = run.graph(&self.program.body, &self.index.root, Open::NOTHING);
+        run.out.end.join(end);
+        run.out
+    }
+
+    /// Returns true if each commit closes a group that is nonempty on some execution (without `balance`: on all),
+    /// and, without `form_groups`, a single operation. A slot may have as many empty groups besides as `padding` says.
+    pub(super) fn is_legal(&self, commits: &Commits, padding: &Commits, options: &Options) -> bool {
+        let open = self.occupancy(commits);
+        let slots = (0..).map(Slot).zip(commits.iter().zip(padding));
+        let mut slots = slots.filter(|(_, (commits, _))| **commits > 0);
+        let each = slots.all(|(slot, (&commits, &padding))| {
+            let real = commits.saturating_sub(padding);
+            let shared = open.at[slot.0 as usize].may_be_shared();
+            real <= 1 && (real == 0 || open.allows(slot, options)) && (options.form_groups || !shared)
+        });
+        let alone = !open.given.may_be_shared() && !open.end.may_hold_slotted();
+        let drained = !self.reads() || !open.end.may_hold_slotted();
+        each && drained && (options.form_groups || alone)
+    }
+
+    /// Returns how many of the commits at each slot are always empty.
+    pub(super) fn padding(&self, commits: &Commits) -> Commits {
+        let open = self.occupancy(commits);
+        let slots = commits.iter().zip(&open.at);
+        slots
+            .map(|(&n, open)| {
+                if open.reached() && open.may_hold() {
+                    n.saturating_sub(1)
+                } else {
+                    n
+                }
+            })
+            .collect()
+    }
+
+    /// Returns, for each slot, whether control can come there.
+    pub(super) fn reached(&self) -> Vec<bool> {
+        let open = self.occupancy(&vec![0; self.program.slots as usize]);
+        open.at.iter().map(|open| open.reached()).collect()
+    }
+
+    /// Returns the points at which something may be open if nothing is committed elsewhere.
+    pub(super) fn alive(&self, points: &Points) -> Vec<Slot> {
+        let open = self.occupancy(&vec![0; self.program.slots as usize]);
+        let slots = points.list.iter().map(|point| point.slot);
+        slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect()
+    }
+}
+
+struct Run<'a> {
+    part: &'a Part<'a>,
+    commits: &'a Commits,
+    /// For each graph and set on entry, the set on exit.
+    known: Vec<[Option<Open>; Open::SETS]>,
+    out: Occupancy,
+}
+
+impl Run<'_> {
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: Open) -> Open {
+        if let Some(known) = self.known[info.id][usize::from(entry.0)] {
+            return known;
+        }
+        let mut exit = Open::default();
+        let mut states = vec![Open::default(); graph.blocks.len()];
+        let mut run = vec![false; graph.blocks.len()];
+        if let Some(first) = states.first_mut() {
+            *first = entry;
+        }
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &b in &info.sequence {
+                if !states[b].reached() || std::mem::replace(&mut run[b], true) {
+                    continue;
+                }
+                let block = &graph.blocks[b];
+                let mut open = self.slot(block.start, states[b]);
+                let mut inner = info.blocks[b].inner.iter();
+                for item in &block.items {
+                    open = self.item(item, &mut inner, open);
+                }
+                if block.edges.is_empty() {
+                    self.out.end.join(open);
+                }
+                for edge in &block.edges {
+                    match edge.to {
+                        Target::Exit => _ = exit.join(open),
+                        Target::Block(to) => {
+                            if states[to].join(open) {
+                                run[to] = false;
+                                changed = true;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.known[info.id][usize::from(entry.0)] = Some(exit);
+        exit
+    }
+
+    fn slot(&mut self, slot: Option<Slot>, open: Open) -> Open {
+        let Some(slot) = slot else { return open };
+        self.out.at[slot.0 as usize].join(open);
+        if self.commits[slot.0 as usize] > 0 {
+            open.commit()
+        } else {
+            open
+        }
+    }
+
+    fn item(&mut self, item: &Item, inner: &mut std::slice::Iter<GraphInfo>, open: Open) -> Open {
+        let open = match item {
+            Item::Issue { queue, slot, .. } if *queue == self.part.queue => {
+                if open.reached() {
+                    open.issue(slot.is_some())
+                } else {
+                    open
+                }
+            }
+            Item::Commit { queue, .. } if *queue == self.part.queue => {
+                self.out.given.join(open);
+                open.commit()
+            }
+            Item::Nested(nested) => match inner.next() {
+                Some(info) => deep(|| self.graph(&nested.graph, info, open)),
+                None => open,
+            },
+            Item::Repeat(repeat) => match inner.next() {
+                Some(info) => deep(|| self.iterations(&repeat.body, info, repeat.trip, open)),
+                None => open,
+            },
+            _ => open,
+        };
+        self.slot(item.after(), open)
+    }
+
+    fn iterations(&mut self, body: &Graph, info: &GraphInfo, trip: u64, mut open: Open) -> Open {
+        let mut seen = [None; Open::SETS];
+        let mut left = trip;
+        while left > 0 {
+            if let Some(before) = seen[usize::from(open.0)].replace(left) {
+                // The set came back: skip whole periods.
+                let period: u64 = before - left;
+                left %= period;
+                seen = [None; Open::SETS];
+                if left == 0 {
+                    break;
+                }
+            }
+            open = self.graph(body, info, open);
+            left -= 1;
+        }
+        open
+    }
+}

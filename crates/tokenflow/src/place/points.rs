@@ -1,0 +1,213 @@
+//! The points of a queue: where in the program a commit makes a difference.
+//!
+//! Slots with nothing between them that concerns the queue are one point, known by the first of them. Nothing in a
+//! region that holds no operation, commit, wait or await of the queue is a point.
+
+use super::Part;
+use crate::age::Age;
+use crate::eval::{Evaluator, Mode, View};
+use crate::index::{BlockInfo, GraphInfo};
+use crate::program::{Block, Commits, Graph, Item, Queue, Slot, deep};
+use crate::solve::{QueueSolution, counts};
+
+/// How often a loop of unknown trip count is taken to run where commits are weighed.
+const UNKNOWN_TRIP: u64 = 64;
+
+/// A place where a commit makes a difference.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub slot: Slot,
+    /// About how often control comes by.
+    pub weight: u64,
+    /// True if the threads of a warp may come here apart.
+    pub divergent: bool,
+    /// True if something else than an operation of the queue comes right before.
+    pub late: bool,
+}
+
+/// All points of a queue, in program order.
+#[derive(Default)]
+pub(super) struct Points {
+    pub list: Vec<Point>,
+    /// For each slot, its point's place in the list.
+    of_slot: Vec<Option<u32>>,
+    /// For each slot, whether control can come there.
+    reached: Vec<bool>,
+}
+
+/// What placements that force the same are chosen by: commits where threads may be apart, commits that come later than
+/// the last operation of their group, commits executed, places.
+pub(super) type Rank = (u64, u64, u64, Vec<u32>);
+
+impl Points {
+    /// Moves each commit to the first slot of its point; one that is never executed goes.
+    pub fn canonical(&self, commits: &Commits) -> Commits {
+        let mut moved = vec![0; commits.len()];
+        for (slot, &n) in commits.iter().enumerate().filter(|(slot, _)| self.reached[*slot]) {
+            let to = self.of_slot[slot].map_or(slot, |i| self.list[i as usize].slot.0 as usize);
+            moved[to] += n;
+        }
+        moved
+    }
+
+    /// Returns what a placement is worth among those that force the same; the least is best.
+    pub fn rank(&self, commits: &Commits) -> Rank {
+        let (mut divergent, mut late, mut executed, mut places) = (0, 0, 0_u64, Vec::new());
+        for (i, point) in (0..).zip(&self.list) {
+            for _ in 0..commits[point.slot.0 as usize] {
+                divergent += u64::from(point.divergent);
+                late += u64::from(point.late);
+                executed = executed.saturating_add(point.weight);
+                places.push(i);
+            }
+        }
+        (divergent, late, executed, places)
+    }
+}
+
+impl Part<'_> {
+    /// Returns the points of the queue; `base` is any solution.
+    pub(super) fn points(&self, base: &QueueSolution) -> Points {
+        let mut finder = Finder {
+            queue: self.queue,
+            relevant: self.relevant(base),
+            concerned: vec![false; self.index.graphs],
+            issues_alone: vec![true; self.index.graphs],
+            points: Points {
+                list: Vec::new(),
+                of_slot: vec![None; self.program.slots as usize],
+                reached: self.reached(),
+            },
+        };
+        finder.mark(&self.program.body, &self.index.root);
+        finder.graph(&self.program.body, &self.index.root, 1, false);
+        finder.points
+    }
+
+    /// Returns, for each await, whether any of its tokens may be of the queue.
+    fn relevant(&self, base: &QueueSolution) -> Vec<bool> {
+        let done = counts(&base.waits);
+        let mut relevant = vec![false; done.len()];
+        for view in [View::Done, View::Read(&done)] {
+            let mut eval = Evaluator::new(self.program, &self.index, self.queue, &base.commits, view);
+            eval.mode = Mode::Distance;
+            eval.graph(&self.program.body, &self.index.root, &[]);
+            for (relevant, age) in relevant.iter_mut().zip(&eval.measured) {
+                *relevant |= *age != Age::DONE;
+            }
+            if !self.reads() {
+                break;
+            }
+        }
+        relevant
+    }
+}
+
+struct Finder {
+    queue: Queue,
+    relevant: Vec<bool>,
+    /// For each graph, whether something in it is of the queue.
+    concerned: Vec<bool>,
+    /// For each graph, whether all of that is operations.
+    issues_alone: Vec<bool>,
+    points: Points,
+}
+
+impl Finder {
+    /// Returns true if something in the graph is of the queue, and notes it of all graphs inside.
+    fn mark(&mut self, graph: &Graph, info: &GraphInfo) -> bool {
+        let (mut found, mut issues_alone) = (false, true);
+        for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+            let mut inner = block_info.inner.iter();
+            for item in &block.items {
+                match (item.graph(), item) {
+                    (Some(graph), _) => {
+                        let Some(info) = inner.next() else { continue };
+                        found |= deep(|| self.mark(graph, info));
+                        issues_alone &= self.issues_alone[info.id];
+                    }
+                    (None, item) if self.is_of_queue(item) => {
+                        found = true;
+                        issues_alone &= matches!(item, Item::Issue { .. });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.issues_alone[info.id] = issues_alone;
+        self.concerned[info.id] = found;
+        found
+    }
+
+    fn is_of_queue(&self, item: &Item) -> bool {
+        match item {
+            Item::Issue { queue, .. } | Item::Commit { queue, .. } | Item::Wait { queue, .. } => {
+                *queue == self.queue
+            }
+            Item::Await { site, .. } => self.relevant[site.0 as usize],
+            _ => false,
+        }
+    }
+
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, times: u64, divergent: bool) {
+        let times = if info.cyclic {
+            times.saturating_mul(UNKNOWN_TRIP)
+        } else {
+            times
+        };
+        for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+            let divergent = divergent || block.divergent;
+            deep(|| self.block(block, block_info, times, divergent));
+        }
+    }
+
+    fn block(&mut self, block: &Block, info: &BlockInfo, times: u64, divergent: bool) {
+        let mut inner = info.inner.iter();
+        let mut here = None;
+        let mut point = Point {
+            slot: Slot(0),
+            weight: times,
+            divergent,
+            late: true,
+        };
+        self.slot(block.start, &mut here, point);
+        for item in &block.items {
+            let concerned = match (item.graph(), item) {
+                (Some(graph), _) => inner.next().is_some_and(|info| {
+                    let concerned = self.concerned[info.id];
+                    if concerned {
+                        point.late = !self.issues_alone[info.id];
+                        let trip = match item {
+                            Item::Repeat(repeat) => repeat.trip,
+                            _ => 1,
+                        };
+                        self.graph(graph, info, times.saturating_mul(trip), divergent);
+                    }
+                    concerned
+                }),
+                (None, item) => {
+                    let concerned = self.is_of_queue(item);
+                    if concerned {
+                        point.late = !matches!(item, Item::Issue { .. });
+                    }
+                    concerned
+                }
+            };
+            if concerned {
+                here = None;
+            }
+            self.slot(item.after(), &mut here, point);
+        }
+    }
+
+    /// Adds a slot to the point at hand, or to a new one.
+    fn slot(&mut self, slot: Option<Slot>, here: &mut Option<u32>, point: Point) {
+        let Some(slot) = slot else { return };
+        let list = &mut self.points.list;
+        let point = *here.get_or_insert_with(|| {
+            list.push(Point { slot, ..point });
+            u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.points.of_slot[slot.0 as usize] = Some(point);
+    }
+}

@@ -1,0 +1,201 @@
+//! The search over placements: which points get a commit.
+//!
+//! *Dominance*: one placement dominates another if on every execution what is complete after each await, and each wait
+//! of the program, is a subset of what is complete there under the other one, strictly somewhere. Counts are the exact
+//! ones for each placement. Among placements that force the same, the one of least [`Rank`] is taken. Both together
+//! are an order, so one pass over all placements, going on from each better one, ends at one that nothing is better
+//! than.
+//!
+//! 1. **Exhaustive**, with few points that can have a commit: all sets of points, with and without empty groups that
+//!    make the arms of branches equal.
+//! 2. **Local**, with more: single commits are removed, moved and added, near places first, until none of that is
+//!    better or the budget is spent.
+//!
+//! Either goes on from a solution that is given, and ends with one that forces no more.
+//!
+//! Cost: 2^points solutions and comparisons, or those of the budget.
+
+use super::balance::{Effect, Form};
+use super::diamond::{GraphDiamonds, diamonds};
+use super::points::{Points, Rank};
+use super::{Options, Part};
+use crate::program::{Commits, Slot};
+use crate::solve::QueueSolution;
+
+/// Branches whose arms are made equal in all combinations; others are left alone.
+const BRANCHES: usize = 5;
+
+/// A search over the placements of one queue.
+pub(super) struct Search<'a, 'p> {
+    part: &'a Part<'p>,
+    options: &'a Options,
+    points: &'a Points,
+    graphs: Vec<GraphDiamonds<'p>>,
+    best: QueueSolution,
+    rank: Rank,
+    /// Trials left.
+    trials: usize,
+}
+
+/// What a search found.
+pub(super) struct Found {
+    pub solution: QueueSolution,
+    /// True if the budget ended it.
+    pub spent: bool,
+}
+
+impl<'p> Part<'p> {
+    /// Returns a solution that forces no more than `start`, and that nothing looked at is better than.
+    pub(super) fn search(&self, start: QueueSolution, points: &Points, options: &Options) -> Found {
+        let mut search = Search {
+            part: self,
+            options,
+            points,
+            graphs: diamonds(&self.program.body, &self.index.root),
+            rank: points.rank(&start.commits),
+            best: start,
+            trials: self.trials,
+        };
+        let alive = self.alive(points);
+        let spent = if alive.len() <= options.exhaustive_points {
+            search.all_sets(&alive);
+            false
+        } else {
+            search.local(&alive)
+        };
+        Found {
+            solution: search.best,
+            spent,
+        }
+    }
+
+    /// Solves for `commits`; `None` if some await forces more than in `best`, or something is left open that is not
+    /// there. Says also whether some await forces less.
+    pub(super) fn try_commits(
+        &self,
+        best: &QueueSolution,
+        commits: Commits,
+    ) -> Option<(QueueSolution, bool)> {
+        let solution = self.solve(commits);
+        if solution.open.iter().any(|w| !best.open.contains(w)) {
+            return None;
+        }
+        let comparison = self.compare(best, &solution);
+        let allowed = comparison.forces_no_more() && !(self.reads() && comparison.left_open);
+        allowed.then_some((solution, comparison.less))
+    }
+}
+
+impl Search<'_, '_> {
+    /// Takes a placement if it is better than the best so far; returns true if so.
+    fn consider(&mut self, commits: Commits, padding: &Commits) -> bool {
+        if commits == self.best.commits || !self.part.is_legal(&commits, padding, self.options) {
+            return false;
+        }
+        let rank = self.points.rank(&commits);
+        let Some((solution, less)) = self.part.try_commits(&self.best, commits) else {
+            return false;
+        };
+        if !less && rank >= self.rank {
+            return false;
+        }
+        self.best = solution;
+        self.rank = rank;
+        true
+    }
+
+    /// Considers a set of points, also with empty groups in the arms of branches.
+    fn consider_padded(&mut self, commits: &Commits) {
+        let none = vec![0; commits.len()];
+        self.consider(commits.clone(), &none);
+        let count = self
+            .graphs
+            .iter()
+            .map(|graph| graph.diamonds.len())
+            .sum::<usize>();
+        let chosen = count.min(BRANCHES);
+        if !self.options.balance || self.options.max_padding == 0 {
+            return;
+        }
+        for set in 1..1_usize << chosen {
+            let form = |d| {
+                if set >> d & 1 == 1 {
+                    Form::Padded
+                } else {
+                    Form::Off
+                }
+            };
+            let forms = (0..count).map(form).collect::<Vec<_>>();
+            let rendered = self.part.render(&self.graphs, commits, &forms);
+            let useful = |(form, effect): (&Form, &Effect)| *form == Form::Off || *effect == Effect::Evened;
+            if forms.iter().zip(&rendered.effects).all(useful) {
+                let padded = rendered.commits;
+                let padding = padded.iter().zip(commits).map(|(all, real)| all - real).collect();
+                self.consider(padded, &padding);
+            }
+        }
+    }
+
+    fn all_sets(&mut self, alive: &[Slot]) {
+        for set in 0..1_usize << alive.len() {
+            let mut commits = vec![0; self.best.commits.len()];
+            for (i, slot) in alive.iter().enumerate() {
+                commits[slot.0 as usize] = u32::from(set >> i & 1 == 1);
+            }
+            self.consider_padded(&commits);
+        }
+    }
+
+    /// Considers single changes until none is better; returns true if the budget ended it.
+    fn local(&mut self, alive: &[Slot]) -> bool {
+        let changes = alive.len() * 2 * alive.len();
+        let mut padding = self.part.padding(&self.best.commits);
+        let (mut next, mut in_vain) = (0, 0);
+        while in_vain < changes {
+            let (from, to) = change(next, alive.len());
+            next = (next + 1) % changes;
+            in_vain += 1;
+            let here = |i: usize| self.best.commits[alive[i].0 as usize];
+            if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= alive.len() || here(i) > 0) {
+                continue;
+            }
+            if self.trials == 0 {
+                return true;
+            }
+            self.trials -= 1;
+            let mut commits = self.best.commits.clone();
+            if let Some(from) = from {
+                commits[alive[from].0 as usize] -= 1;
+            }
+            if let Some(to) = to {
+                commits[alive[to].0 as usize] = 1;
+            }
+            let kept = padding.iter().zip(&commits).map(|(&a, &b)| a.min(b)).collect();
+            if self.consider(commits, &kept) {
+                padding = kept;
+                in_vain = 0;
+            }
+        }
+        false
+    }
+}
+
+/// Returns the commit that is taken away and the point that gets one in change number `i` of `n` points: first all that
+/// take one away, then all that add one, then all that move one by 1, by -1, by 2 and so on. A point of `n` or more is
+/// none.
+fn change(i: usize, n: usize) -> (Option<usize>, Option<usize>) {
+    let (kind, point) = (i / n, i % n);
+    match kind {
+        0 => (Some(point), None),
+        1 => (None, Some(point)),
+        _ => {
+            let by = kind / 2;
+            let to = if kind % 2 == 0 {
+                point + by
+            } else {
+                point.wrapping_sub(by)
+            };
+            (Some(point), Some(to))
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! One commit after a whole loop or branch, where nothing in it is waited for.
+//!
+//! A loop that stages a tile issues many operations and awaits none of them. With a commit after each operation, the
+//! number of groups is the trip count, which is unknown or large; with one commit after the loop it is one. So too for
+//! branches. Proposals go from the inside out, all items of one level together, since a rotation needs its prologue
+//! and its body changed together; where that makes some await force more, items are tried by the tokens that flow
+//! together, and then one by one.
+
+use super::flows::Flows;
+use super::{Options, Part};
+use crate::index::{GraphInfo, defs};
+use crate::program::{Commits, Graph, Item, Slot, Token, deep};
+use crate::solve::QueueSolution;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How many levels of nesting are looked at, from the inside.
+const LEVELS: usize = 8;
+
+/// An item in which nothing is waited for or committed by the program.
+struct Stage {
+    /// The slots inside.
+    slots: Range<usize>,
+    after: Slot,
+    /// How many such items that issue something lie in one another inside.
+    level: usize,
+    /// The tokens of one class flow together.
+    class: u32,
+}
+
+impl Part<'_> {
+    /// Returns a solution that forces no more than `base`, with one commit after each item where that can be.
+    pub(super) fn stage(&self, base: &QueueSolution, options: &Options) -> QueueSolution {
+        let mut finder = Finder {
+            part: self,
+            flows: Flows::of(self.program),
+            stages: Vec::new(),
+            next_slot: 0,
+        };
+        finder.graph(&self.program.body, &self.index.root);
+        let mut best = base.clone();
+        let mut trials = self.trials;
+        for level in 0..LEVELS {
+            let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
+            if stages.is_empty() {
+                break;
+            }
+            if let Some(staged) = self.staged(&best, &stages, options) {
+                best = staged;
+                continue;
+            }
+            let mut classes: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
+            for &stage in &stages {
+                classes.entry(stage.class).or_default().push(stage);
+            }
+            let single = stages.iter().map(|&stage| vec![stage]);
+            for some in classes.into_values().chain(single) {
+                if trials == 0 {
+                    return best;
+                }
+                trials -= 1;
+                best = self.staged(&best, &some, options).unwrap_or(best);
+            }
+        }
+        best
+    }
+
+    /// Returns the solution with these items staged, if it forces no more and differs.
+    fn staged(&self, best: &QueueSolution, stages: &[&Stage], options: &Options) -> Option<QueueSolution> {
+        let mut stages = stages.to_vec();
+        loop {
+            let commits = with_stages(&best.commits, &stages);
+            if commits == best.commits {
+                return None;
+            }
+            let open = self.occupancy(&commits);
+            let before = stages.len();
+            stages.retain(|stage| {
+                let at = stage.after.0 as usize;
+                commits[at] == 0 || open.allows(stage.after, options)
+            });
+            if stages.len() == before {
+                return self.try_commits(best, commits).map(|(solution, _)| solution);
+            }
+        }
+    }
+}
+
+fn with_stages(commits: &Commits, stages: &[&Stage]) -> Commits {
+    let mut new = commits.clone();
+    for stage in stages {
+        let inside = &mut new[stage.slots.clone()];
+        if inside.iter().any(|&n| n > 0) {
+            inside.fill(0);
+            new[stage.after.0 as usize] = 1;
+        }
+    }
+    new
+}
+
+struct Finder<'a, 'p> {
+    part: &'a Part<'p>,
+    flows: Flows,
+    stages: Vec<Stage>,
+    /// The slots met so far; they are numbered in this order.
+    next_slot: usize,
+}
+
+/// What is known of a graph.
+struct Inside {
+    /// Nothing in it is waited for, or committed by the program.
+    quiet: bool,
+    /// The first token issued in it.
+    issues: Option<Token>,
+    /// The level of an item that holds it.
+    level: usize,
+}
+
+impl Finder<'_, '_> {
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo) -> Inside {
+        let mut all = Inside {
+            quiet: true,
+            issues: None,
+            level: 0,
+        };
+        for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+            self.next_slot += usize::from(block.start.is_some());
+            let mut inner = block_info.inner.iter();
+            for item in &block.items {
+                let queue = self.part.queue;
+                match item {
+                    Item::Issue {
+                        queue: q,
+                        slot: Some(_),
+                        token,
+                        ..
+                    } if *q == queue => all.issues = all.issues.or(*token),
+                    Item::Issue { queue: q, .. }
+                    | Item::Commit { queue: q, .. }
+                    | Item::Wait { queue: q, .. }
+                        if *q == queue =>
+                    {
+                        all.quiet = false;
+                    }
+                    Item::Await { .. } => all.quiet = false,
+                    Item::Nested(_) | Item::Repeat(_) => {
+                        let (Some(graph), Some(info)) = (item.graph(), inner.next()) else {
+                            continue;
+                        };
+                        let first = self.next_slot;
+                        let inside = deep(|| self.graph(graph, info));
+                        all.quiet &= inside.quiet;
+                        all.issues = all.issues.or(inside.issues);
+                        if let (true, Some(token), Some(after)) = (inside.quiet, inside.issues, item.after())
+                        {
+                            let token = defs(item).next().unwrap_or(token);
+                            self.stages.push(Stage {
+                                slots: first..self.next_slot,
+                                after,
+                                level: inside.level,
+                                class: self.flows.any.find(token),
+                            });
+                            all.level = all.level.max(inside.level + 1);
+                        }
+                    }
+                    _ => {}
+                }
+                self.next_slot += usize::from(item.after().is_some());
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,164 @@
+//! Why commits stand where they do: what each closes, and what would become of awaits without it or with it elsewhere.
+
+use super::{Options, Part};
+use crate::index::GraphInfo;
+use crate::program::{Await, Commits, Graph, Item, Program, Queue, Site, Slot, Target, deep};
+use crate::solve::QueueSolution;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What another placement of commits would do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Elsewhere {
+    /// An await could be met with something that it awaits in no group yet.
+    Uncommitted(Await),
+    /// An await would wait for an operation that it does not wait for now.
+    More(Await, Site),
+    /// A wait of the program itself would wait for more.
+    MoreAtWait,
+    /// Operations would be left in no group at the end.
+    LeftOpen,
+    /// No await would wait for less.
+    NoLess,
+    /// Some await would wait for less; this placement was not looked at, or the options don't allow it.
+    Less,
+}
+
+/// Returns the slots that commit, each with the operations that its groups may hold; padding holds none.
+#[must_use]
+pub fn groups(program: &Program, queue: Queue, commits: &Commits) -> BTreeMap<Slot, BTreeSet<Site>> {
+    let options = Options::default();
+    let part = Part::new(program, queue, &options);
+    let mut run = Run {
+        queue,
+        commits,
+        closed: BTreeMap::new(),
+    };
+    for (slot, n) in (0..).map(Slot).zip(commits) {
+        if *n > 0 {
+            run.closed.insert(slot, BTreeSet::new());
+        }
+    }
+    run.graph(&program.body, &part.index.root, BTreeSet::new());
+    run.closed
+}
+
+/// Returns what would happen if the commit at `from` stood at `to`, or nowhere.
+#[must_use]
+pub fn elsewhere(
+    program: &Program,
+    queue: Queue,
+    solution: &QueueSolution,
+    options: &Options,
+    (from, to): (Slot, Option<Slot>),
+) -> Elsewhere {
+    let part = Part::new(program, queue, options);
+    let mut commits = solution.commits.clone();
+    commits[from.0 as usize] -= 1;
+    if let Some(to) = to {
+        commits[to.0 as usize] += 1;
+    }
+    let other = part.solve(commits);
+    if let Some(&open) = other.open.iter().find(|w| !solution.open.contains(w)) {
+        return Elsewhere::Uncommitted(open);
+    }
+    let comparison = part.compare(solution, &other);
+    if let Some((&w, sites)) = comparison.more.first_key_value()
+        && let Some(&site) = sites.first()
+    {
+        return Elsewhere::More(w, site);
+    }
+    if comparison.more_at_waits {
+        Elsewhere::MoreAtWait
+    } else if comparison.left_open && part.reads() {
+        Elsewhere::LeftOpen
+    } else if comparison.less {
+        Elsewhere::Less
+    } else {
+        Elsewhere::NoLess
+    }
+}
+
+struct Run<'a> {
+    queue: Queue,
+    commits: &'a Commits,
+    closed: BTreeMap<Slot, BTreeSet<Site>>,
+}
+
+type Open = BTreeSet<Site>;
+
+impl Run<'_> {
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: Open) -> Open {
+        let mut exit = Open::new();
+        let mut states: Vec<Option<Open>> = vec![None; graph.blocks.len()];
+        let mut changed = BTreeSet::new();
+        if let Some(first) = states.first_mut() {
+            *first = Some(entry);
+            changed.insert((0, 0));
+        }
+        while let Some((_, b)) = changed.pop_first() {
+            let block = &graph.blocks[b];
+            let mut open = states[b].clone().unwrap_or_default();
+            self.slot(block.start, &mut open);
+            let mut inner = info.blocks[b].inner.iter();
+            for item in &block.items {
+                if let Item::Issue { site, queue, .. } = item
+                    && *queue == self.queue
+                {
+                    open.insert(*site);
+                }
+                if matches!(item, Item::Commit { queue, .. } if *queue == self.queue) {
+                    open.clear();
+                }
+                if let (Some(graph), Some(info)) = (item.graph(), item.graph().and_then(|_| inner.next())) {
+                    self.inner(item, graph, info, &mut open);
+                }
+                self.slot(item.after(), &mut open);
+            }
+            for edge in &block.edges {
+                match edge.to {
+                    Target::Exit => exit.extend(&open),
+                    Target::Block(to) => {
+                        let news = states[to].is_none();
+                        let state = states[to].get_or_insert_default();
+                        let before = state.len();
+                        state.extend(&open);
+                        if news || state.len() > before {
+                            changed.insert((info.order[to].unwrap_or(usize::MAX), to));
+                        }
+                    }
+                }
+            }
+        }
+        exit
+    }
+
+    fn inner(&mut self, item: &Item, graph: &Graph, info: &GraphInfo, open: &mut Open) {
+        let trip = match item {
+            Item::Repeat(repeat) => repeat.trip,
+            _ => 1,
+        };
+        if trip == 0 {
+            return;
+        }
+        let mut all = open.clone();
+        loop {
+            let out = deep(|| self.graph(graph, info, all.clone()));
+            let before = all.len();
+            if trip > 1 {
+                all.extend(&out);
+            }
+            if all.len() == before {
+                *open = out;
+                return;
+            }
+        }
+    }
+
+    fn slot(&mut self, slot: Option<Slot>, open: &mut Open) {
+        if let Some(slot) = slot
+            && self.commits[slot.0 as usize] > 0
+        {
+            self.closed.entry(slot).or_default().append(open);
+        }
+    }
+}
