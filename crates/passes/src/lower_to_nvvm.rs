@@ -111,7 +111,11 @@ impl Pipeline for LowerToNvvm {
 fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
     let boolean = |name| if options.bool(name) { "true" } else { "false" };
     PassList::new()
-        // First: it reads structured control flow, and the barriers that it makes are seen by what follows.
+        // First: tokens are followed inside of functions.
+        .pass("gpux-inline-calls")
+        // While an allocation still stands once for each buffer: peeling makes copies of it.
+        .pass("gpux-allocs-to-globals")
+        // Next: it reads structured control flow, and the barriers that it makes are seen by what follows.
         .pass_with(
             "gpux-tokens-to-mbarriers",
             &[

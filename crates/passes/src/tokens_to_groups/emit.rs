@@ -5,7 +5,7 @@ use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::vocabulary::HardwareQueue;
-use crate::block_wide::barrier;
+use crate::block_wide::{barrier, is_barrier};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use std::collections::HashSet;
@@ -83,9 +83,7 @@ pub(super) fn emit<'c>(
 /// Returns true if the program has a barrier of its own behind `op`, before anything else happens.
 fn barrier_follows(op: Op<'_>) -> bool {
     let mut behind = std::iter::successors(op.next(), |op| op.next());
-    behind
-        .find(|op| !op.is_pure())
-        .is_some_and(|op| op.is("gpu.barrier") && !op.has_attr("address_spaces"))
+    behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
 }
 
 fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue) {

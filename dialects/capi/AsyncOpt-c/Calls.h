@@ -1,0 +1,51 @@
+//===- Calls.h - Calls, and inlining them -----------------------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_CALLS_H
+#define ASYNCOPT_C_CALLS_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Returns true if `op` calls a function (CallOpInterface).
+MLIR_CAPI_EXPORTED bool asyncOptIsCall(MlirOperation op);
+
+/// The function that the call `op` names; null if it is not known.
+MLIR_CAPI_EXPORTED MlirOperation asyncOptCallGetCallee(MlirOperation op);
+
+/// What came of inlining a call.
+typedef enum AsyncOptInlined {
+  /// The body stands in place of the call.
+  ASYNC_OPT_INLINED,
+  /// The body has several blocks, and the call stands where only one may be.
+  ASYNC_OPT_INLINED_NOT_SEVERAL_BLOCKS,
+  /// The call or the function forbids it, or the dialect of the function's
+  /// terminators can't have them replaced.
+  ASYNC_OPT_INLINED_NOT_LEGAL,
+} AsyncOptInlined;
+
+/// Puts a copy of the body of `callee` in place of `call`, which is erased. If
+/// that can't be, nothing changes.
+MLIR_CAPI_EXPORTED AsyncOptInlined asyncOptInlineCall(MlirOperation call,
+                                                      MlirOperation callee);
+
+/// Returns true if anything in the symbol table around `symbol` refers to it,
+/// or may do so.
+MLIR_CAPI_EXPORTED bool asyncOptSymbolHasUses(MlirOperation symbol);
+
+/// Returns true if `op` is a symbol that is not seen outside of its table.
+MLIR_CAPI_EXPORTED bool asyncOptSymbolIsPrivate(MlirOperation op);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_CALLS_H
