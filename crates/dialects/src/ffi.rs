@@ -97,6 +97,8 @@ unsafe extern "C" {
     ) -> bool;
     pub fn asyncOptRegisterAllDialects(registry: MlirDialectRegistry);
 
+    pub fn asyncOptMaxPendingGroups(queue: MlirStringRef) -> i64;
+
     // Diagnostics.h
     pub fn asyncOptEmitAtLocation(
         location: MlirLocation,

@@ -4,7 +4,7 @@ use super::normalize::Counted;
 use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
-use crate::analysis::vocabulary::HardwareQueue;
+use crate::analysis::vocabulary::{HardwareQueue, beyond};
 use crate::block_wide::{barrier, is_barrier};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
@@ -120,12 +120,13 @@ struct Wait {
 /// Puts `waits` before the await `op`.
 fn emit_waits<'c>(counted: &Counted<'c>, op: Op<'c>, waits: &[Wait]) {
     for &Wait { queue, read, count } in waits {
-        let wait = counted.wait(op.location(), queue, count.n, read).before(op);
+        let most = queue.max_pending();
+        // Waiting for more than is meant is sound.
+        let pending = count.n.min(most);
+        let wait = counted.wait(op.location(), queue, pending, read).before(op);
         wait.copy_discardable_attrs(op);
-        if count.clamped {
-            let message =
-                "more than 63 groups may stay in flight here; the hardware counts no further than 63";
-            Diagnostic::remark(op.location(), message).emit();
+        if count.clamped || count.n > most {
+            Diagnostic::remark(op.location(), beyond(queue)).emit();
         }
     }
 }
