@@ -91,7 +91,7 @@ fn library_lies_where_links_to_ptxas_lead() -> Result<()> {
     fs::write(toolkit.join("bin/ptxas"), "")?;
     let library = toolkit.join(LIBDEVICE);
     fs::create_dir_all(library.parent().context("no folder")?)?;
-    // Damaged, so that upstream says which one it takes.
+    // Empty, which upstream warns of by its name.
     fs::write(&library, "")?;
     let path = folder("links")?;
     symlink(toolkit.join("bin/ptxas"), path.join("ptxas"))?;
@@ -99,9 +99,6 @@ fn library_lies_where_links_to_ptxas_lead() -> Result<()> {
     let output = lower(&path, "")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(!said.contains("which is not linked"), "{said}");
-    ensure!(
-        !output.status.success() && said.contains(&*library.to_string_lossy()),
-        "{said}"
-    );
+    ensure!(said.contains(&*library.to_string_lossy()), "{said}");
     Ok(())
 }
