@@ -10,6 +10,7 @@
 
 #include "gpux/Memory.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -122,10 +123,20 @@ AsyncOptInlined asyncOptInlineCall(MlirOperation op, MlirOperation callee) {
   return ASYNC_OPT_INLINED;
 }
 
-bool asyncOptSymbolHasUses(MlirOperation symbol) {
-  Operation *op = unwrap(symbol);
-  Operation *table = SymbolTable::getNearestSymbolTable(op->getParentOp());
-  return !table || !SymbolTable::symbolKnownUseEmpty(op, table);
+bool asyncOptForEachSymbolUse(MlirOperation table,
+                              void (*callback)(MlirStringRef, void *),
+                              void *userData) {
+  bool known = true;
+  for (Region &region : unwrap(table)->getRegions()) {
+    auto uses = SymbolTable::getSymbolUses(&region);
+    known &= uses.has_value();
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses)
+      callback(wrap(use.getSymbolRef().getRootReference().getValue()),
+               userData);
+  }
+  return known;
 }
 
 bool asyncOptSymbolIsPrivate(MlirOperation op) {

@@ -1,6 +1,8 @@
 //! Calls of functions, and putting bodies in their place.
 
 use crate::{ffi, ir::Op};
+use mlir_sys::MlirStringRef;
+use std::{collections::HashSet, ffi::c_void};
 
 /// Why a call was not inlined.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -48,11 +50,40 @@ pub fn inline<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), NotInlined> {
     }
 }
 
-/// Returns true if anything in the symbol table around `symbol` refers to it, or may do so.
-#[must_use]
-pub fn symbol_has_uses(symbol: Op<'_>) -> bool {
-    // SAFETY: a live operation.
-    unsafe { ffi::asyncOptSymbolHasUses(symbol.to_raw()) }
+/// The symbols of a symbol table that something in it refers to.
+pub struct UsedSymbols {
+    names: HashSet<String>,
+    /// False if there may be others.
+    all_known: bool,
+}
+
+impl UsedSymbols {
+    /// What is referred to in `table`.
+    #[must_use]
+    pub fn of(table: Op<'_>) -> Self {
+        extern "C" fn insert(name: MlirStringRef, data: *mut c_void) {
+            // SAFETY: the pointer to `names` below, and a name that lives during the call.
+            unsafe {
+                let names = &mut *data.cast::<HashSet<String>>();
+                let name = ffi::str_from_raw(name);
+                if !names.contains(name) {
+                    names.insert(name.to_owned());
+                }
+            }
+        }
+        let mut names = HashSet::new();
+        // SAFETY: a live operation; the callback gets the pointer to `names`.
+        let all_known =
+            unsafe { ffi::asyncOptForEachSymbolUse(table.to_raw(), Some(insert), (&raw mut names).cast()) };
+        Self { names, all_known }
+    }
+
+    /// Returns true if `symbol`, which is in the table, is or may be referred to.
+    #[must_use]
+    pub fn has(&self, symbol: Op<'_>) -> bool {
+        let name = symbol.str_attr("sym_name");
+        !self.all_known || name.is_none_or(|name| self.names.contains(name))
+    }
 }
 
 /// Returns true if `op` is a symbol that is not seen outside of its symbol table.

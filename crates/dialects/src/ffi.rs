@@ -261,6 +261,10 @@ unsafe extern "C" {
     pub fn asyncOptIsCall(op: MlirOperation) -> bool;
     pub fn asyncOptCallGetCallee(op: MlirOperation) -> MlirOperation;
     pub fn asyncOptInlineCall(call: MlirOperation, callee: MlirOperation) -> u32;
-    pub fn asyncOptSymbolHasUses(symbol: MlirOperation) -> bool;
+    pub fn asyncOptForEachSymbolUse(
+        table: MlirOperation,
+        callback: Option<EmitText>,
+        data: *mut c_void,
+    ) -> bool;
     pub fn asyncOptSymbolIsPrivate(op: MlirOperation) -> bool;
 }

@@ -12,15 +12,15 @@
 
 mod repeated;
 
-use crate::device::device_functions;
-use async_dialects::calls::symbol_has_uses;
+use crate::device::device_code;
+use async_dialects::calls::UsedSymbols;
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, int_attr};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_dialects::types::{memref_layout, memref_shape};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The pass.
 pub struct AllocsToGlobals;
@@ -42,18 +42,23 @@ impl Pass for AllocsToGlobals {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        for function in device_functions(root) {
+        let mut tables = HashMap::new();
+        for function in device_code(root) {
             let ops = function.nested();
             let allocs: Vec<Op> = ops.iter().copied().filter(|op| is_workgroup_alloc(*op)).collect();
-            for &alloc in &allocs {
-                check(function, alloc)?;
-            }
             for free in ops.into_iter().filter(|op| op.is("memref.dealloc")) {
                 if is_workgroup(free.operand(0).ty()) {
                     free.erase();
                 }
             }
-            make_globals(function, &allocs);
+            let Some(around) = function.parent().filter(|_| !allocs.is_empty()) else {
+                continue;
+            };
+            let table = tables.entry(around).or_insert_with(|| Table::of(around));
+            for &alloc in &allocs {
+                check(function, alloc, table)?;
+            }
+            table.make_globals(function, &allocs);
             cx.count("globals", allocs.len() as u64);
         }
         Ok(())
@@ -66,7 +71,7 @@ pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
 }
 
 /// Returns an error if `alloc` in `function` is not one buffer for the whole block.
-fn check<'c>(function: Op<'c>, alloc: Op<'c>) -> Result<(), PassError<'c>> {
+fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassError<'c>> {
     if alloc.num_operands() > 0 {
         let message = "is memory of the workgroup of a size that is not known before the kernel runs, and the hardware \
                        hands out none later: give it a static size, or take a view of gpu.dynamic_shared_memory";
@@ -77,7 +82,11 @@ fn check<'c>(function: Op<'c>, alloc: Op<'c>) -> Result<(), PassError<'c>> {
             "is memory of the workgroup with a layout of its own: allocate it row by row, and take a view";
         return Err(PassError::new(alloc, message));
     }
-    if symbol_has_uses(function) {
+    if function.is("gpu.launch") {
+        let message = "is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+        return Err(PassError::new(alloc, message));
+    }
+    if table.used.has(function) {
         let message = "is memory of the workgroup in a function that is called, and each call would have its own: run \
                        --gpux-inline-calls before, or hand the buffer over as an argument";
         return Err(PassError::new(alloc, message).note(function, "the function is here"));
@@ -107,30 +116,35 @@ fn is_row_by_row(alloc: Op<'_>) -> bool {
             })
 }
 
-/// Puts a global in the place of each of `allocs`, which are in `function`.
-fn make_globals<'c>(function: Op<'c>, allocs: &[Op<'c>]) {
-    let Some(table) = function.block().filter(|_| !allocs.is_empty()) else {
-        return;
-    };
-    let mut names: HashSet<String> = symbols(table);
-    let kernel = function.str_attr("sym_name").unwrap_or("kernel");
-    for &alloc in allocs {
-        let name = (0..=names.len())
-            .map(|number| format!("__wg_{kernel}_alloc_{number}"))
-            .find(|name| !names.contains(name))
-            .expect("there are more numbers than symbols");
-        make_global(function, alloc, &name);
-        names.insert(name);
-    }
+/// A symbol table that functions are in.
+struct Table {
+    used: UsedSymbols,
+    names: HashSet<String>,
 }
 
-/// The names of the symbols in `table`.
-fn symbols(table: Block<'_>) -> HashSet<String> {
-    let regions = table.region().into_iter();
-    let ops = regions.flat_map(Region::blocks).flat_map(Block::ops);
-    ops.filter_map(|op| op.str_attr("sym_name"))
-        .map(str::to_owned)
-        .collect()
+impl Table {
+    fn of(table: Op<'_>) -> Self {
+        let ops = table.regions().flat_map(Region::blocks).flat_map(Block::ops);
+        let names = ops.filter_map(|op| op.str_attr("sym_name"));
+        Self {
+            used: UsedSymbols::of(table),
+            names: names.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Puts a global in the place of each of `allocs`, which are in `function`.
+    fn make_globals<'c>(&mut self, function: Op<'c>, allocs: &[Op<'c>]) {
+        let kernel = function.str_attr("sym_name").unwrap_or("kernel");
+        // As many numbers as there could be names in the way, and one for each allocation.
+        let numbers = 0..=self.names.len() + allocs.len();
+        let mut names = numbers.map(|number| format!("__wg_{kernel}_alloc_{number}"));
+        for &alloc in allocs {
+            let name = names.find(|name| !self.names.contains(name));
+            let name = name.expect("there are more numbers than symbols");
+            make_global(function, alloc, &name);
+            self.names.insert(name);
+        }
+    }
 }
 
 /// Puts a global of the name `name`, made before `function`, in the place of `alloc`.

@@ -3,24 +3,30 @@
 use async_dialects::calls::is_call;
 use async_dialects::ir::{Op, Walk};
 
-/// The outermost functions in `root` that run on the device: they stand in a `gpu.module`, or use what only devices have.
-pub(crate) fn device_functions(root: Op<'_>) -> Vec<Op<'_>> {
-    let mut functions = Vec::new();
+/// The device code in `root`: outermost functions that stand in a `gpu.module` or use what only devices have, and what host
+/// code has in a `gpu.launch`.
+pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
+    let mut found = Vec::new();
     root.walk(|op| {
-        if !op.is_function() {
-            return Walk::Advance;
+        let is_device = op.is("gpu.launch")
+            || op.is_function() && (op.ancestors().any(|outer| outer.is("gpu.module")) || is_for_device(op));
+        if is_device {
+            found.push(op);
+            return Walk::Skip;
         }
-        if op.ancestors().any(|outer| outer.is("gpu.module")) || op.nested().into_iter().any(is_of_device) {
-            functions.push(op);
-        }
-        Walk::Skip
+        Walk::Advance
     });
-    functions
+    found
 }
 
-/// Returns true if `op` is one that hosts don't have.
-fn is_of_device(op: Op<'_>) -> bool {
-    op.name().starts_with("gpux.") || op.is("nvgpu.device_async_copy")
+/// Returns true if `function` itself has an operation that hosts don't have.
+fn is_for_device(function: Op<'_>) -> bool {
+    let stopped = function.walk(|op| match op.name() {
+        "gpu.launch" => Walk::Skip,
+        name if name.starts_with("gpux.") || name == "nvgpu.device_async_copy" => Walk::Stop,
+        _ => Walk::Advance,
+    });
+    stopped == Walk::Stop
 }
 
 /// What to add to a message about a token that `op` takes to where it can't be followed, if there is something to do.

@@ -11,7 +11,7 @@
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
 use crate::allocs_to_globals::is_workgroup_alloc;
-use async_dialects::calls::{NotInlined, callee, inline, is_call, is_private_symbol, symbol_has_uses};
+use async_dialects::calls::{NotInlined, UsedSymbols, callee, inline, is_call, is_private_symbol};
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
@@ -51,7 +51,7 @@ impl Pass for InlineCalls {
                 inliner.visit(function)?;
             }
             cx.count("calls", inliner.inlined);
-            inliner.erase_unused(functions);
+            inliner.erase_unused(module, functions);
         }
         Ok(())
     }
@@ -205,20 +205,25 @@ impl<'c> Inliner<'c> {
         inputs.chain(results).any(|ty| ty == self.token)
     }
 
-    /// Erases those of `functions` that nothing needs any more.
-    fn erase_unused(&self, mut functions: Vec<Op<'c>>) {
+    /// Erases those of `functions`, of `module`, that nothing needs any more.
+    fn erase_unused(&self, module: Op<'c>, mut functions: Vec<Op<'c>>) {
+        functions.retain(|&function| match self.states.get(&function) {
+            Some(State::Done { inlined, must: true }) => *inlined || is_private_symbol(function),
+            _ => false,
+        });
+        // Each round erases what only the last one has called.
         loop {
             let before = functions.len();
+            if before == 0 {
+                return;
+            }
+            let used = UsedSymbols::of(module);
             functions.retain(|&function| {
-                let dead = match self.states.get(&function) {
-                    Some(State::Done { inlined, must: true }) => *inlined || is_private_symbol(function),
-                    _ => false,
-                };
-                if !dead || symbol_has_uses(function) {
-                    return true;
+                let stays = used.has(function);
+                if !stays {
+                    function.erase();
                 }
-                function.erase();
-                false
+                stays
             });
             if functions.len() == before {
                 return;

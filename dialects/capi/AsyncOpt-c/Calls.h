@@ -37,9 +37,13 @@ typedef enum AsyncOptInlined {
 MLIR_CAPI_EXPORTED AsyncOptInlined asyncOptInlineCall(MlirOperation call,
                                                       MlirOperation callee);
 
-/// Returns true if anything in the symbol table around `symbol` refers to it,
-/// or may do so.
-MLIR_CAPI_EXPORTED bool asyncOptSymbolHasUses(MlirOperation symbol);
+/// Calls `callback` with the name of each symbol of `table` that something in
+/// it refers to, once for each reference. Returns false if there may be others:
+/// something in it is unknown.
+MLIR_CAPI_EXPORTED bool
+asyncOptForEachSymbolUse(MlirOperation table,
+                         void (*callback)(MlirStringRef name, void *userData),
+                         void *userData);
 
 /// Returns true if `op` is a symbol that is not seen outside of its table.
 MLIR_CAPI_EXPORTED bool asyncOptSymbolIsPrivate(MlirOperation op);

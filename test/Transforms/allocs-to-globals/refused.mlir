@@ -133,3 +133,18 @@ gpu.module @threads_ahead {
     gpu.return
   }
 }
+
+// -----
+
+// The host's part of a function is not the device's.
+func.func @launches(%n: index) {
+  %c1 = arith.constant 1 : index
+  %host = memref.alloc(%n) : memref<?xf32, 3>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    // expected-error @+1 {{is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before}}
+    %a = memref.alloc() : memref<64xf32, 3>
+    gpu.terminator
+  }
+  return
+}

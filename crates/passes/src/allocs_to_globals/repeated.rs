@@ -40,9 +40,6 @@ fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError
     let mut work = vec![alloc.result(0)];
     while let Some(value) = work.pop() {
         for Use { owner, .. } in value.uses() {
-            if owner.is("memref.dealloc") {
-                continue;
-            }
             let ends = Some(owner) == block.terminator();
             if ends || standing_in(block, owner).is_none() || owner.is(ADDRESS) {
                 let message = "is memory of the workgroup that is made anew each time around, and that of the last time \

@@ -5,17 +5,18 @@
 //! from one memory space to another that shares no byte with it.
 
 use crate::allocs_to_globals::is_workgroup_alloc;
-use crate::device::device_functions;
+use crate::device::device_code;
 use async_dialects::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
 use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Definition, Op, Value};
 use async_dialects::melior::ir::Type;
+use async_dialects::melior::ir::attribute::IntegerAttribute;
 use async_dialects::pass::PassError;
 use async_dialects::types::{memory_space, memref_shape};
 use std::collections::{HashMap, HashSet};
 
 /// A memory space of the hardware.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Space {
     Global,
     Workgroup,
@@ -33,17 +34,27 @@ impl Space {
 
     /// What a type says; `None` if that is any.
     fn of(ty: Type<'_>) -> Option<Self> {
-        match memory_space(ty)?.to_string().as_str() {
-            "#gpu.address_space<global>" | "1 : i64" | "1 : i32" => Some(Self::Global),
-            "#gpu.address_space<private>" | "5 : i64" | "5 : i32" => Some(Self::Private),
-            _ => is_workgroup(ty).then_some(Self::Workgroup),
+        let space = memory_space(ty)?;
+        if is_workgroup(ty) {
+            return Some(Self::Workgroup);
+        }
+        let number = IntegerAttribute::try_from(space).map(|space| space.value());
+        match (number, space) {
+            (Ok(1), _) => Some(Self::Global),
+            (Ok(5), _) => Some(Self::Private),
+            (Err(_), space) => match space.to_string().as_str() {
+                "#gpu.address_space<global>" => Some(Self::Global),
+                "#gpu.address_space<private>" => Some(Self::Private),
+                _ => None,
+            },
+            _ => None,
         }
     }
 }
 
 /// Returns an error if something in device code in `root` has an address in another memory space than it says.
 pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
-    for function in device_functions(root) {
+    for function in device_code(root) {
         let mut sources = None;
         for op in function.nested() {
             if is_workgroup_alloc(op) {
@@ -55,7 +66,7 @@ pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
                 continue;
             }
             let sources = sources.get_or_insert_with(|| Sources::of(function));
-            check_op(op, sources)?;
+            sources.check(op)?;
         }
     }
     Ok(())
@@ -67,33 +78,13 @@ fn is_particular(op: Op<'_>) -> bool {
     name == "memref.memory_space_cast" || name == "nvgpu.device_async_copy" || name.starts_with("gpux.")
 }
 
-fn check_op<'c>(op: Op<'c>, sources: &Sources<'c>) -> Result<(), PassError<'c>> {
-    for memref in op.operands().filter(|value| memref_shape(value.ty()).is_some()) {
-        let taken_for = match op.name() {
-            "memref.memory_space_cast" => match Space::of(op.result(0).ty()) {
-                None => continue,
-                Some(space) => space,
-            },
-            _ => Space::of(memref.ty()).unwrap_or(Space::Global),
-        };
-        let Some((start, space)) = sources.elsewhere(memref, taken_for) else {
-            continue;
-        };
-        let (what_for, space) = (taken_for.name(), space.name());
-        let message = format!(
-            "takes an address for one of {what_for}, but it is one of {space}: copy the elements instead"
-        );
-        let fault = PassError::new(op, message);
-        return Err(match start.definition() {
-            Definition::Result(buffer, _) => fault.note(buffer, format!("this is {space}")),
-            Definition::Argument(..) => fault.note(start.location(), format!("this is {space}")),
-        });
-    }
-    Ok(())
+/// Where the values of a function come from.
+struct Sources<'c> {
+    /// What control flow binds to them.
+    bound: HashMap<Value<'c>, Vec<Value<'c>>>,
+    /// Values that were looked at, and in which memory space they may well be.
+    seen: HashSet<(Value<'c>, Space)>,
 }
-
-/// What control flow binds to values of a function.
-struct Sources<'c>(HashMap<Value<'c>, Vec<Value<'c>>>);
 
 impl<'c> Sources<'c> {
     fn of(function: Op<'c>) -> Self {
@@ -108,23 +99,53 @@ impl<'c> Sources<'c> {
                 bound.entry(to).or_default().push(from);
             }
         }
-        Self(bound)
+        Self {
+            bound,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Returns an error if `op` takes an address for one in another memory space than it is in.
+    fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        for memref in op.operands().filter(|value| memref_shape(value.ty()).is_some()) {
+            let taken_for = match op.name() {
+                "memref.memory_space_cast" => match Space::of(op.result(0).ty()) {
+                    None => continue,
+                    Some(space) => space,
+                },
+                _ => Space::of(memref.ty()).unwrap_or(Space::Global),
+            };
+            let Some((start, space)) = self.elsewhere(memref, taken_for) else {
+                continue;
+            };
+            let (what_for, space) = (taken_for.name(), space.name());
+            let message = format!(
+                "takes an address for one of {what_for}, but it is one of {space}: copy the elements instead"
+            );
+            let fault = PassError::new(op, message);
+            return Err(match start.definition() {
+                Definition::Result(buffer, _) => fault.note(buffer, format!("this is {space}")),
+                Definition::Argument(..) => fault.note(start.location(), format!("this is {space}")),
+            });
+        }
+        Ok(())
     }
 
     /// What `memref` may be a view of that is known not to be in the memory space `expected`.
-    fn elsewhere(&self, memref: Value<'c>, expected: Space) -> Option<(Value<'c>, Space)> {
-        let mut seen = HashSet::from([memref]);
+    fn elsewhere(&mut self, memref: Value<'c>, expected: Space) -> Option<(Value<'c>, Space)> {
         let mut work = vec![memref];
         while let Some(value) = work.pop() {
+            if !self.seen.insert((value, expected)) {
+                continue;
+            }
             if let Some(space) = space_of(value).filter(|space| *space != expected) {
                 return Some((value, space));
             }
-            let mut from = self.0.get(&value).cloned().unwrap_or_default();
+            work.extend(self.bound.get(&value).into_iter().flatten());
             if let Definition::Result(op, _) = value.definition() {
-                from.extend(op.view_source());
-                from.extend(selected_values(op).unwrap_or_default());
+                work.extend(op.view_source());
+                work.extend(selected_values(op).unwrap_or_default());
             }
-            work.extend(from.into_iter().filter(|value| seen.insert(*value)));
         }
         None
     }
