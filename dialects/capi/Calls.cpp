@@ -88,10 +88,13 @@ bool asyncOptIsCall(MlirOperation op) {
   return isa<CallOpInterface>(unwrap(op));
 }
 
-MlirOperation asyncOptCallGetCallee(MlirOperation op) {
+MlirStringRef asyncOptCallGetCalleeName(MlirOperation op) {
   auto call = dyn_cast<CallOpInterface>(unwrap(op));
-  Operation *callee = call ? call.resolveCallable() : nullptr;
-  return wrap(isa_and_nonnull<CallableOpInterface>(callee) ? callee : nullptr);
+  if (!call)
+    return wrap(StringRef());
+  auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  bool isHere = symbol && symbol.getNestedReferences().empty();
+  return wrap(isHere ? symbol.getRootReference().getValue() : StringRef());
 }
 
 AsyncOptInlined asyncOptInlineCall(MlirOperation op, MlirOperation callee) {

@@ -20,11 +20,12 @@ pub fn is_call(op: Op<'_>) -> bool {
     unsafe { ffi::asyncOptIsCall(op.to_raw()) }
 }
 
-/// The function that `op` calls, if it calls one and that is in the same symbol table.
+/// The name of the function that `op` calls, if it calls one in the symbol table around it by name.
 #[must_use]
-pub fn callee(op: Op<'_>) -> Option<Op<'_>> {
-    // SAFETY: a live operation; null means that there is none.
-    unsafe { Op::from_option_raw(ffi::asyncOptCallGetCallee(op.to_raw())) }
+pub fn callee_name(op: Op<'_>) -> Option<&str> {
+    // SAFETY: a live operation; names are interned in the context.
+    let name = unsafe { ffi::str_from_raw(ffi::asyncOptCallGetCalleeName(op.to_raw())) };
+    (!name.is_empty()).then_some(name)
 }
 
 /// Puts a copy of the body of `callee` in place of `call`, which it is called by.
@@ -35,10 +36,11 @@ pub fn callee(op: Op<'_>) -> Option<Op<'_>> {
 ///
 /// # Panics
 ///
-/// If `call` is no call of `callee`.
+/// If `call` does not call a function of the name of `callee`, or that is none.
 pub fn inline<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), NotInlined> {
+    let name = callee_name(call);
     assert!(
-        self::callee(call) == Some(callee),
+        name.is_some() && name == callee.str_attr("sym_name") && callee.is_function(),
         "`{}` does not call what is to be inlined",
         call.name()
     );

@@ -259,7 +259,7 @@ pub const INLINED_NOT_SEVERAL_BLOCKS: u32 = 1;
 
 unsafe extern "C" {
     pub fn asyncOptIsCall(op: MlirOperation) -> bool;
-    pub fn asyncOptCallGetCallee(op: MlirOperation) -> MlirOperation;
+    pub fn asyncOptCallGetCalleeName(op: MlirOperation) -> MlirStringRef;
     pub fn asyncOptInlineCall(call: MlirOperation, callee: MlirOperation) -> u32;
     pub fn asyncOptForEachSymbolUse(
         table: MlirOperation,

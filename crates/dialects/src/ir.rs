@@ -58,7 +58,7 @@ macro_rules! handle {
             }
 
             #[allow(dead_code)] // Not every handle comes from a nullable pointer.
-            pub(crate) unsafe fn from_option_raw(raw: $raw) -> Option<Self> {
+            unsafe fn from_option_raw(raw: $raw) -> Option<Self> {
                 // SAFETY: not null here; the rest is the caller's promise.
                 (!raw.ptr.is_null()).then(|| unsafe { Self::from_raw(raw) })
             }

@@ -11,7 +11,7 @@
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
 use crate::allocs_to_globals::is_workgroup_alloc;
-use async_dialects::calls::{NotInlined, UsedSymbols, callee, inline, is_call, is_private_symbol};
+use async_dialects::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
@@ -40,13 +40,23 @@ impl Pass for InlineCalls {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        for module in root.nested().into_iter().filter(|op| op.is("gpu.module")) {
+        // All of them first: what they hold changes.
+        let modules: Vec<Op> = root
+            .nested()
+            .into_iter()
+            .filter(|op| op.is("gpu.module"))
+            .collect();
+        for module in modules {
+            let functions = functions(module);
+            let named = functions
+                .iter()
+                .filter_map(|&op| Some((op.str_attr("sym_name")?, op)));
             let mut inliner = Inliner {
                 token: known_type(root.context(), "!async.token"),
+                functions: named.collect(),
                 states: HashMap::new(),
                 inlined: 0,
             };
-            let functions = functions(module);
             for &function in &functions {
                 inliner.visit(function)?;
             }
@@ -79,6 +89,8 @@ enum State {
 
 struct Inliner<'c> {
     token: Type<'c>,
+    /// Those of the module, by name.
+    functions: HashMap<&'c str, Op<'c>>,
     states: HashMap<Op<'c>, State>,
     inlined: u64,
 }
@@ -101,7 +113,7 @@ impl<'c> Inliner<'c> {
                 open.pop();
                 continue;
             };
-            let callee = callee(call);
+            let callee = callee_name(call).and_then(|name| self.functions.get(name).copied());
             let state = callee.and_then(|callee| self.states.get(&callee).copied());
             if let (Some(callee), None) = (callee, state) {
                 let calls = self.open(callee);

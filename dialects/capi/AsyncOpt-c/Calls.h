@@ -18,8 +18,9 @@ extern "C" {
 /// Returns true if `op` calls a function (CallOpInterface).
 MLIR_CAPI_EXPORTED bool asyncOptIsCall(MlirOperation op);
 
-/// The function that the call `op` names; null if it is not known.
-MLIR_CAPI_EXPORTED MlirOperation asyncOptCallGetCallee(MlirOperation op);
+/// The name of the function that the call `op` calls, in the symbol table
+/// around it; empty if it does not name one there.
+MLIR_CAPI_EXPORTED MlirStringRef asyncOptCallGetCalleeName(MlirOperation op);
 
 /// What came of inlining a call.
 typedef enum AsyncOptInlined {
@@ -32,8 +33,8 @@ typedef enum AsyncOptInlined {
   ASYNC_OPT_INLINED_NOT_LEGAL,
 } AsyncOptInlined;
 
-/// Puts a copy of the body of `callee` in place of `call`, which is erased. If
-/// that can't be, nothing changes.
+/// Puts a copy of the body of `callee`, a function, in place of `call`, which
+/// is erased. If that can't be, nothing changes.
 MLIR_CAPI_EXPORTED AsyncOptInlined asyncOptInlineCall(MlirOperation call,
                                                       MlirOperation callee);
 
