@@ -88,3 +88,19 @@ gpu.module @sound {
     gpu.return
   }
 }
+
+// -----
+
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @selected {
+  // Either arm may be it, and upstream's copy is no different.
+  gpu.func @copy(%m: memref<64xf32>, %i: index, %p: i1) workgroup(%a: !Buffer) kernel {
+    // expected-note @+1 {{this is memory of one thread}}
+    %own = memref.alloca() : memref<64xf32>
+    %either = arith.select %p, %m, %own : memref<64xf32>
+    // expected-error @+1 {{takes an address for one of global memory, but it is one of memory of one thread}}
+    %t = nvgpu.device_async_copy %either[%i], %a[%i], 4 : memref<64xf32> to !Buffer
+    gpu.return
+  }
+}
