@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -81,7 +82,8 @@ void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
 bool asyncOptForEachRegionExit(MlirOperation terminator,
                                AsyncOptEdgeCallback callback, void *userData) {
   auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
-  if (!branch)
+  // A func.return has the interface, too.
+  if (!branch || !isa<RegionBranchOpInterface>(branch->getParentOp()))
     return false;
   SmallVector<RegionSuccessor> all, possible;
   SmallVector<Attribute> unknown(branch->getNumOperands());
@@ -160,6 +162,17 @@ static std::optional<APInt> getTripCount(LoopLikeOpInterface loop) {
     return std::nullopt;
   return constantTripCount(lower, upper, step, /*isSigned=*/true,
                            scf::computeUbMinusLb);
+}
+
+bool asyncOptBlockMayRepeat(MlirBlock block) {
+  if (LoopLikeOpInterface::blockIsInLoop(unwrap(block)))
+    return true;
+  for (Operation *op = unwrap(block)->getParentOp();
+       op && !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
+    if (!isa<RegionBranchOpInterface>(op))
+      return true;
+  }
+  return false;
 }
 
 bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {

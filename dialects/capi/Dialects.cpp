@@ -91,3 +91,8 @@ bool asyncOptRegisterDialects(MlirDialectRegistry registry,
   }
   return true;
 }
+
+int64_t asyncOptMaxPendingGroups(MlirStringRef queue) {
+  std::optional<gpux::Queue> known = gpux::symbolizeQueue(unwrap(queue));
+  return known ? gpux::getMaxPendingGroups(*known) : -1;
+}

@@ -14,6 +14,7 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 
@@ -75,6 +76,11 @@ bool asyncOptOperationIsPure(MlirOperation op) { return isPure(unwrap(op)); }
 
 bool asyncOptOperationIsFunction(MlirOperation op) {
   return isa<FunctionOpInterface>(unwrap(op));
+}
+
+MlirValue asyncOptOperationGetViewSource(MlirOperation op) {
+  auto view = dyn_cast<ViewLikeOpInterface>(unwrap(op));
+  return view ? wrap(view.getViewSource()) : MlirValue{nullptr};
 }
 
 bool asyncOptForEachConstantNumber(MlirAttribute attribute,

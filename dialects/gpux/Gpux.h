@@ -31,9 +31,9 @@
 
 namespace async_opt::gpux {
 
-/// The most groups that a wait can leave in flight: the hardware's counter has
-/// six bits.
-constexpr int64_t kMaxPendingGroups = 63;
+/// The most groups of `queue` that a wait can leave in flight. `ptxas` takes
+/// larger counts for this one, without a word.
+int64_t getMaxPendingGroups(Queue queue);
 
 /// Registers the dialect, and with it the async dialect.
 void registerGpuxDialect(mlir::DialectRegistry &registry);

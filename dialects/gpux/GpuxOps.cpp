@@ -201,12 +201,17 @@ void CommitGroupOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 // WaitGroupOp
 //===----------------------------------------------------------------------===//
 
+int64_t async_opt::gpux::getMaxPendingGroups(Queue queue) {
+  // DEPBAR has six bits for it, and WARPGROUP.DEPBAR three.
+  return queue == Queue::Wgmma ? 7 : 63;
+}
+
 LogicalResult WaitGroupOp::verify() {
-  int64_t pending = getPending();
-  if (pending < 0 || pending > kMaxPendingGroups)
+  int64_t pending = getPending(), most = getMaxPendingGroups(getQueue());
+  if (pending < 0 || pending > most)
     return emitOpError("leaves ")
            << pending << " groups in flight, but the hardware counts from 0 to "
-           << kMaxPendingGroups;
+           << most << " on the " << stringifyQueue(getQueue()) << " queue";
   if (getRead() && getQueue() != Queue::Bulk)
     return emitOpError("waits for reads only, which the ")
            << stringifyQueue(getQueue())

@@ -1,7 +1,7 @@
 // A copy reads as many elements as an operand says, and none from anywhere if that is 0.
 //
 // RUN: async-sim %s --kernel=past_the_end --arg 0=ramp --print | FileCheck %s --check-prefix=END
-// RUN: async-opt %s --gpux-to-nvvm | async-sim --kernel=past_the_end --arg 0=ramp --print | FileCheck %s --check-prefix=END
+// RUN: async-opt %s --gpux-allocs-to-globals --gpux-to-nvvm | async-sim --kernel=past_the_end --arg 0=ramp --print | FileCheck %s --check-prefix=END
 // RUN: not async-sim %s --kernel=any --arg 1=5 | FileCheck %s --check-prefix=MORE
 // RUN: not async-sim %s --kernel=any --arg 1=-1 | FileCheck %s --check-prefix=LESS
 

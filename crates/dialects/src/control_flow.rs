@@ -5,7 +5,7 @@
 
 use crate::{
     ffi,
-    ir::{Op, Value},
+    ir::{Block, Op, Value},
 };
 use melior::ir::{Type, TypeLike};
 use mlir_sys::MlirValue;
@@ -45,8 +45,8 @@ pub fn entry_edges(op: Op<'_>) -> Option<Vec<Edge<'_>>> {
     Some(edges)
 }
 
-/// The edges from `terminator`, whose parent has a known control flow, to other regions and behind the parent; `None`
-/// if they are not known.
+/// The edges from `terminator` to other regions and behind the parent; `None` if they are not known, or control flow
+/// through the parent's regions is not.
 #[must_use]
 pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
     let mut edges = Vec::new();
@@ -65,6 +65,14 @@ pub fn branch_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
     let known =
         unsafe { ffi::asyncOptForEachBranch(terminator.to_raw(), Some(collect), (&raw mut edges).cast()) };
     known.then_some(edges)
+}
+
+/// Returns true if `block` may be run several times in one run of the function around it. Conservative: so may what is
+/// inside of an operation whose control flow is not known.
+#[must_use]
+pub fn may_repeat(block: Block<'_>) -> bool {
+    // SAFETY: a live block.
+    unsafe { ffi::asyncOptBlockMayRepeat(block.to_raw()) }
 }
 
 /// How often the one region of `op` runs, if `op` is a loop and that is known.

@@ -97,6 +97,8 @@ unsafe extern "C" {
     ) -> bool;
     pub fn asyncOptRegisterAllDialects(registry: MlirDialectRegistry);
 
+    pub fn asyncOptMaxPendingGroups(queue: MlirStringRef) -> i64;
+
     // Diagnostics.h
     pub fn asyncOptEmitAtLocation(
         location: MlirLocation,
@@ -139,6 +141,7 @@ unsafe extern "C" {
     pub fn asyncOptOperationIsAncestor(ancestor: MlirOperation, op: MlirOperation) -> bool;
     pub fn asyncOptOperationIsPure(op: MlirOperation) -> bool;
     pub fn asyncOptOperationIsFunction(op: MlirOperation) -> bool;
+    pub fn asyncOptOperationGetViewSource(op: MlirOperation) -> MlirValue;
     pub fn asyncOptForEachConstantNumber(
         attribute: MlirAttribute,
         callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
@@ -226,6 +229,7 @@ unsafe extern "C" {
         callback: Option<EdgeCallback>,
         data: *mut c_void,
     ) -> bool;
+    pub fn asyncOptBlockMayRepeat(block: MlirBlock) -> bool;
     pub fn asyncOptConstantTripCount(op: MlirOperation, trip: *mut u64) -> bool;
     pub fn asyncOptSelectedValues(
         op: MlirOperation,
@@ -246,4 +250,21 @@ unsafe extern "C" {
         num_types: isize,
         types: *const MlirType,
     ) -> MlirOperation;
+}
+
+// Calls.h
+
+pub const INLINED: u32 = 0;
+pub const INLINED_NOT_SEVERAL_BLOCKS: u32 = 1;
+
+unsafe extern "C" {
+    pub fn asyncOptIsCall(op: MlirOperation) -> bool;
+    pub fn asyncOptCallGetCalleeName(op: MlirOperation) -> MlirStringRef;
+    pub fn asyncOptInlineCall(call: MlirOperation, callee: MlirOperation) -> u32;
+    pub fn asyncOptForEachSymbolUse(
+        table: MlirOperation,
+        callback: Option<EmitText>,
+        data: *mut c_void,
+    ) -> bool;
+    pub fn asyncOptSymbolIsPrivate(op: MlirOperation) -> bool;
 }

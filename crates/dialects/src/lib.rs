@@ -2,6 +2,7 @@
 //!
 //! This is the only crate with `unsafe` code; everything that is public here may be called without it.
 //!
+//! - [`calls`]: calls of functions, and putting bodies in their place.
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
 //! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
 //! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
@@ -14,6 +15,7 @@
 //! - [`types`]: what melior does not say of types and constants.
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
+pub mod calls;
 pub mod control_flow;
 pub mod diagnostic;
 mod ffi;

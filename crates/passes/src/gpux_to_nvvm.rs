@@ -9,17 +9,20 @@
 //! pointers ([`tensors`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is the business of `--gpux-tokens-to-groups`. Operations
-//! that the GPU named by `chip` doesn't have.
+//! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
+//! for ([`spaces`]).
 
 mod buffers;
 mod copies;
 mod elect;
+mod spaces;
 mod tensors;
 mod transfers;
 
 use crate::analysis::vocabulary::HardwareQueue;
 use crate::lower_to_nvvm::sm_of;
-use async_dialects::ir::{Block, Op, OpBuilder, int_attr};
+use async_dialects::calls::is_call;
+use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Attribute;
 use async_dialects::pass::{
@@ -84,6 +87,7 @@ impl Pass for GpuxToNvvm {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
+        spaces::check(root)?;
         let Device {
             copies,
             groups,
@@ -159,10 +163,13 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
                     format!("has a token, and the hardware has none: {run_before}"),
                 ));
             }
-            "gpu.func" => {
+            "gpu.func" | "func.func"
+                if op.is("gpu.func") || op.parent().is_some_and(|outer| outer.is("gpu.module")) =>
+            {
                 let arguments = op.region(0).first().into_iter().flat_map(Block::args);
                 if let Some(token) = arguments.into_iter().find(|argument| argument.ty() == tokens) {
-                    let message = "takes a token as an argument, and the hardware has no tokens: await it in the caller";
+                    let message = "takes a token as an argument, and the hardware has no tokens: await it in the caller, or run --gpux-inline-calls \
+                                   before";
                     return Err(PassError::new(token.location(), message));
                 }
                 continue;
@@ -185,7 +192,10 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             || function_around(op).is_some_and(|function| device.contains(&function))
         {
             let what_to_do = match op.name() {
-                "async.func" | "async.call" => "put its body where it is called",
+                "async.func" | "async.call" => "put its body where it is called, as --gpux-inline-calls does",
+                _ if op.operands().any(is_from_call) => {
+                    "its token comes from a call, so run --gpux-inline-calls before --gpux-tokens-to-groups"
+                }
                 _ => run_before,
             };
             return Err(PassError::new(
@@ -195,6 +205,11 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
         }
     }
     Ok(found)
+}
+
+/// Returns true if `value` is what a call returns.
+fn is_from_call(value: Value<'_>) -> bool {
+    value.defining_op().is_some_and(is_call)
 }
 
 /// Returns an error if something in `device` is not for the GPU `chip`, which may be empty.

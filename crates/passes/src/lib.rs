@@ -4,10 +4,13 @@
 //! [`register_all`].
 #![forbid(unsafe_code)]
 
+mod allocs_to_globals;
 pub mod analysis;
 mod block_wide;
+mod device;
 mod expand_vectors;
 mod gpux_to_nvvm;
+mod inline_calls;
 mod link_device_code;
 mod lower_launches;
 mod lower_to_nvvm;
@@ -15,10 +18,12 @@ mod nvgpu_exact_waits;
 mod tokens_to_groups;
 mod tokens_to_mbarriers;
 
+pub use allocs_to_globals::AllocsToGlobals;
 use async_dialects::pass::register_pass;
 use async_dialects::pipeline::register_pipeline;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
+pub use inline_calls::InlineCalls;
 pub use link_device_code::LinkDeviceCode;
 pub use lower_launches::LowerLaunches;
 pub use lower_to_nvvm::LowerToNvvm;
@@ -30,6 +35,8 @@ pub use tokens_to_mbarriers::TokensToMbarriers;
 ///
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
+    register_pass::<InlineCalls>();
+    register_pass::<AllocsToGlobals>();
     register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();
     register_pass::<NvgpuExactWaits>();

@@ -35,11 +35,14 @@ impl Pass for LinkDeviceCode {
                       library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
                       at the operation that they come from.",
         anchor: Anchor::Ops(&["gpu.module"]),
-        options: &[OptionInfo::bool(
-            "libdevice",
-            true,
-            "CUDA's device library is linked later",
-        )],
+        options: &[
+            OptionInfo::bool("libdevice", true, "CUDA's device library is linked later"),
+            OptionInfo::string(
+                "searched",
+                "",
+                "the folders in which a toolkit with that library was looked for, for the message",
+            ),
+        ],
         dependent_dialects: &[Dialect::Llvm],
         ..PassInfo::new(
             "link-device-code",
@@ -76,15 +79,25 @@ impl Pass for LinkDeviceCode {
                 new.copy_discardable_attrs(op);
                 op.replace_with(&[new.result(0)]);
             } else if !cx.bool("libdevice") {
-                let message = format!(
-                    "needs {function} of CUDA's device library, which is not linked: give toolkit=<folder>, a CUDA toolkit \
-                     with nvvm/libdevice/libdevice.10.bc in it, or set CUDA_HOME"
-                );
-                return Err(PassError::new(op.location(), message));
+                return Err(missing(op, function, cx.str("searched")));
             }
         }
         Ok(())
     }
+}
+
+/// What to say of a call of `function` by `op`, where nothing links it.
+fn missing<'c>(op: Op<'c>, function: &str, searched: &str) -> PassError<'c> {
+    let searched = match searched {
+        "" => String::new(),
+        folders => format!(" (there is none in {folders})"),
+    };
+    let message = format!(
+        "needs {function} of CUDA's device library, which is not linked: give toolkit=<folder>, a CUDA toolkit with \
+         nvvm/libdevice/libdevice.10.bc in it, set CUDA_HOME, or add ptxas of such a toolkit to the PATH{searched}; the \
+         Python package nvidia-cuda-nvcc-cu12 has both"
+    );
+    PassError::new(op.location(), message)
 }
 
 /// Returns true if `op` is the symbol that upstream makes for `gpu.dynamic_shared_memory`: an array of no elements in

@@ -1,15 +1,14 @@
 //! `--gpux-lower-to-nvvm`: from token form to PTX.
 
+mod toolkit;
+
 use async_dialects::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
-use std::env;
-use std::path::{Path, PathBuf};
+use toolkit::Toolkit;
 
 /// The oldest GPU that has `cp.async`.
 const FIRST_SM: u32 = 80;
 /// What LLVM can write code for.
 const KNOWN_SMS: [u32; 12] = [80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
-/// Where the CUDA toolkit is if no option says so, as upstream looks it up.
-const TOOLKIT_VARIABLES: [&str; 3] = ["CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"];
 
 /// The pipeline.
 pub struct LowerToNvvm;
@@ -35,7 +34,7 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::string(
                 "toolkit",
                 "",
-                "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME",
+                "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME, or around ptxas",
             ),
             OptionInfo::string("war", "barrier", "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
@@ -70,15 +69,16 @@ impl Pipeline for LowerToNvvm {
         if !["llvm", "isa", "bin"].contains(&format) {
             return Err(format!("format is '{format}', but must be llvm, isa or bin"));
         }
-        let toolkit = find_toolkit(options.str("toolkit"))?;
+        let toolkit = Toolkit::find(options.str("toolkit"))?;
         if format == "bin" {
-            find_ptxas(toolkit.as_deref())?;
+            toolkit.check_ptxas()?;
         }
         // Whoever takes the llvm dialect links it, too.
-        let libdevice = format == "llvm"
-            || toolkit
-                .as_deref()
-                .is_some_and(|toolkit| libdevice(toolkit).is_file());
+        let libdevice = if format == "llvm" {
+            Libdevice::Later
+        } else {
+            Libdevice::of(&toolkit)?
+        };
 
         let level = level.to_string();
         let mut target = vec![("chip", chip), ("O", &*level)];
@@ -90,13 +90,14 @@ impl Pipeline for LowerToNvvm {
             // Kernels that stand inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
             // stays as it is.
             .pass("gpu-kernel-outlining")
-            .nest("gpu.module", device_passes(options, libdevice))
+            .nest("gpu.module", device_passes(options, &libdevice))
             // But for what it hands to kernels.
             .pass("gpux-lower-launches")
             // Last before the binary, so that all passes before are the same for all chips.
             .pass_with("nvvm-attach-target", &target);
         let toolkit = toolkit
-            .map(|toolkit| quote(&toolkit.to_string_lossy()))
+            .folder
+            .map(|folder| quote(&folder.to_string_lossy()))
             .transpose()?;
         let mut binary = vec![("format", format)];
         binary.extend(toolkit.as_deref().map(|toolkit| ("toolkit", toolkit)));
@@ -109,10 +110,18 @@ impl Pipeline for LowerToNvvm {
 }
 
 /// What a `gpu.module` goes through to get to the `llvm` dialect.
-fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
+fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
     let boolean = |name| if options.bool(name) { "true" } else { "false" };
+    let libdevice = match libdevice {
+        Libdevice::Later => vec![("libdevice", "true")],
+        Libdevice::Missing { searched } => vec![("libdevice", "false"), ("searched", searched)],
+    };
     PassList::new()
-        // First: it reads structured control flow, and the barriers that it makes are seen by what follows.
+        // First: tokens are followed inside of functions.
+        .pass("gpux-inline-calls")
+        // While an allocation still stands once for each buffer: peeling makes copies of it.
+        .pass("gpux-allocs-to-globals")
+        // Next: it reads structured control flow, and the barriers that it makes are seen by what follows.
         .pass_with(
             "gpux-tokens-to-mbarriers",
             &[
@@ -154,10 +163,34 @@ fn device_passes(options: &PipelineOptions, libdevice: bool) -> PassList {
         .pass("canonicalize")
         .pass("cse")
         // On what is left after dead code is gone.
-        .pass_with(
-            "link-device-code",
-            &[("libdevice", if libdevice { "true" } else { "false" })],
-        )
+        .pass_with("link-device-code", &libdevice)
+}
+
+/// Whether CUDA's device library will be linked.
+enum Libdevice {
+    Later,
+    /// It is not to be found in `searched`, quoted.
+    Missing {
+        searched: String,
+    },
+}
+
+impl Libdevice {
+    fn of(toolkit: &Toolkit) -> Result<Self, String> {
+        if toolkit.folder.is_some() {
+            return Ok(Self::Later);
+        }
+        let searched: Vec<_> = toolkit
+            .searched
+            .iter()
+            .map(|folder| folder.to_string_lossy())
+            .collect();
+        // It is only for a message.
+        let searched = searched.join(", ").replace(['{', '}', '\'', '"'], "?");
+        Ok(Self::Missing {
+            searched: quote(&searched)?,
+        })
+    }
 }
 
 /// The number in the name of `chip`.
@@ -174,47 +207,6 @@ pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
             "chip is '{chip}', which LLVM does not know: {FIRST_SM} to 121 as in sm_80, sm_90a or sm_100f"
         )),
     }
-}
-
-/// The folder of the CUDA toolkit, if there is one.
-fn find_toolkit(given: &str) -> Result<Option<PathBuf>, String> {
-    if given.is_empty() {
-        let from_environment = TOOLKIT_VARIABLES.iter().find_map(env::var_os).map(PathBuf::from);
-        return Ok(from_environment.filter(|folder| libdevice(folder).is_file()));
-    }
-    let folder = PathBuf::from(given);
-    if libdevice(&folder).is_file() {
-        return Ok(Some(folder));
-    }
-    Err(format!(
-        "toolkit is {given}, but there is no {}",
-        libdevice(&folder).display()
-    ))
-}
-
-/// Where a toolkit has its device library.
-fn libdevice(toolkit: &Path) -> PathBuf {
-    toolkit.join("nvvm/libdevice/libdevice.10.bc")
-}
-
-/// Checks that `ptxas` is where upstream looks for it: better here than after everything else is done.
-fn find_ptxas(toolkit: Option<&Path>) -> Result<(), String> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let variables = TOOLKIT_VARIABLES
-        .iter()
-        .filter_map(env::var_os)
-        .map(|toolkit| PathBuf::from(toolkit).join("bin"));
-    let mut folders = toolkit
-        .map(|toolkit| toolkit.join("bin"))
-        .into_iter()
-        .chain(env::split_paths(&path))
-        .chain(variables);
-    if folders.any(|folder| folder.join("ptxas").is_file()) {
-        return Ok(());
-    }
-    Err("format=bin needs ptxas: give toolkit=<folder>, a CUDA toolkit with bin/ptxas in it, set CUDA_HOME, or add \
-         ptxas to the PATH (it is also in the Python package nvidia-cuda-nvcc-cu12). format=isa needs none"
-        .to_owned())
 }
 
 /// `value`, such that a textual pipeline takes it for one value.

@@ -16,6 +16,7 @@ mod memory;
 mod relax;
 mod solve;
 
+use crate::analysis::vocabulary::{HardwareQueue, beyond};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, Walk, int_attr};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -24,8 +25,6 @@ use solve::{Solved, Verdict, solve};
 
 /// The attribute with the count of a wait.
 const COUNT: &str = "numGroups";
-/// The largest count that the hardware takes; larger ones are this one.
-const MAX_COUNT: u8 = 63;
 
 /// The pass.
 pub struct NvgpuExactWaits;
@@ -123,7 +122,8 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 /// The count that `wait` has, as the hardware takes it.
 fn typed_count(wait: Op) -> Option<u8> {
     let n = wait.int_attr(COUNT)?;
-    Some(u8::try_from(n).unwrap_or(MAX_COUNT).min(MAX_COUNT))
+    let most = HardwareQueue::CpAsync.max_pending();
+    Some(u8::try_from(n).map_or(most, |n| n.min(most)))
 }
 
 /// Writes what becomes of a wait, and says what its author should know: at locations, as a diagnostic at an operation
@@ -163,7 +163,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         cx.count("corrected", 1);
     }
     if exact.clamped {
-        let message = "more than 63 groups may stay in flight here; the hardware counts no further than 63";
+        let message = beyond(HardwareQueue::CpAsync);
         Diagnostic::remark(op.location(), message).emit();
     }
     op.set_attr(COUNT, int_attr(op.context(), 32, i64::from(exact.n)));

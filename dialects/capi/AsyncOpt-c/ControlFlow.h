@@ -38,9 +38,9 @@ MLIR_CAPI_EXPORTED void asyncOptForEachEntry(MlirOperation op,
                                              AsyncOptEdgeCallback callback,
                                              void *userData);
 
-/// Calls `callback` for every edge between regions that leaves `terminator`,
-/// whose parent is a region branch. Returns false if the terminator's edges are
-/// not known.
+/// Calls `callback` for every edge between regions that leaves `terminator`.
+/// Returns false if the terminator's edges are not known, or its parent is no
+/// region branch.
 MLIR_CAPI_EXPORTED bool asyncOptForEachRegionExit(MlirOperation terminator,
                                                   AsyncOptEdgeCallback callback,
                                                   void *userData);
@@ -50,6 +50,11 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachRegionExit(MlirOperation terminator,
 MLIR_CAPI_EXPORTED bool asyncOptForEachBranch(MlirOperation terminator,
                                               AsyncOptEdgeCallback callback,
                                               void *userData);
+
+/// Returns true if `block` may be run several times in one run of the function
+/// around it: it is inside of a loop, on a cycle of blocks, or inside of an
+/// operation that does with its regions what nobody knows.
+MLIR_CAPI_EXPORTED bool asyncOptBlockMayRepeat(MlirBlock block);
 
 /// Returns true if it is known how often the only region of `op`, a loop, is
 /// run, and sets `trip` to it.

@@ -65,6 +65,10 @@ MLIR_CAPI_EXPORTED bool asyncOptOperationIsPure(MlirOperation op);
 /// Returns true if the operation is a function (FunctionOpInterface).
 MLIR_CAPI_EXPORTED bool asyncOptOperationIsFunction(MlirOperation op);
 
+/// What the result of `op` is another view of, if `op` does nothing but make
+/// views (ViewLikeOpInterface); else null.
+MLIR_CAPI_EXPORTED MlirValue asyncOptOperationGetViewSource(MlirOperation op);
+
 /// Calls `callback` for the bits of every number of a constant: an integer, a
 /// floating-point number, or dense elements of them. Returns false if it is
 /// none of these. Numbers of more than 64 bits are cut off at their largest

@@ -92,3 +92,24 @@ gpu.module @token_argument {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @helper {
+  // expected-error @+1 {{takes a token as an argument, and the hardware has no tokens: await it in the caller, or run --gpux-inline-calls before}}
+  func.func @wait(%t: !async.token) {
+    return
+  }
+}
+
+// -----
+
+gpu.module @called {
+  func.func private @make() -> !async.token
+  gpu.func @kernel() kernel {
+    %t = func.call @make() : () -> !async.token
+    // expected-error @+1 {{its token comes from a call, so run --gpux-inline-calls before --gpux-tokens-to-groups}}
+    async.await %t
+    gpu.return
+  }
+}

@@ -199,7 +199,7 @@ func.func @unranked(%src: memref<*xf32>, %dst: memref<64xf32, 3>, %i: index) {
 // -----
 
 func.func @too_many_groups() {
-  // expected-error @+1 {{'gpux.wait_group' op leaves 64 groups in flight, but the hardware counts from 0 to 63}}
+  // expected-error @+1 {{'gpux.wait_group' op leaves 64 groups in flight, but the hardware counts from 0 to 63 on the cp_async queue}}
   gpux.wait_group <cp_async>, 64
   return
 }
@@ -207,8 +207,18 @@ func.func @too_many_groups() {
 // -----
 
 func.func @negative_groups() {
-  // expected-error @+1 {{'gpux.wait_group' op leaves -1 groups in flight, but the hardware counts from 0 to 63}}
+  // expected-error @+1 {{'gpux.wait_group' op leaves -1 groups in flight, but the hardware counts from 0 to 63 on the bulk queue}}
   gpux.wait_group <bulk>, -1
+  return
+}
+
+// -----
+
+// The counter of wgmma has three bits.
+func.func @too_many_groups_of_wgmma() {
+  gpux.wait_group <wgmma>, 7
+  // expected-error @+1 {{'gpux.wait_group' op leaves 8 groups in flight, but the hardware counts from 0 to 7 on the wgmma queue}}
+  gpux.wait_group <wgmma>, 8
   return
 }
 

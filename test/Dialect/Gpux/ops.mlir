@@ -34,8 +34,8 @@ func.func @groups() -> !async.token {
   gpux.wait_group <cp_async>, 3
   // CHECK: gpux.wait_group <bulk>, 0 read
   gpux.wait_group <bulk>, 0 read
-  // CHECK: gpux.wait_group <wgmma>, 63 {test.c}
-  gpux.wait_group <wgmma>, 63 {test.c}
+  // CHECK: gpux.wait_group <wgmma>, 7 {test.c}
+  gpux.wait_group <wgmma>, 7 {test.c}
   // CHECK: return %[[T]]
   return %t : !async.token
 }

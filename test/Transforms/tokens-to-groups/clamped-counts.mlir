@@ -72,3 +72,35 @@ func.func @implied(%src: !src, %dst: !dst, %i: index) {
   async.await %u
   return
 }
+
+// Of wgmma, it counts up to 7.
+// CHECK-LABEL: func.func @wgmma_at_the_limit
+// CHECK: gpux.wait_group <wgmma>, 7
+// CHECK-NEXT: return
+func.func @wgmma_at_the_limit() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %t = gpux.commit_group async <wgmma>
+  scf.for %k = %c0 to %c7 step %c1 {
+    gpux.commit_group <wgmma>
+  }
+  async.await %t
+  return
+}
+
+// CHECK-LABEL: func.func @wgmma_beyond
+// CHECK: gpux.wait_group <wgmma>, 7
+// CHECK-NEXT: return
+func.func @wgmma_beyond() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %t = gpux.commit_group async <wgmma>
+  scf.for %k = %c0 to %c8 step %c1 {
+    gpux.commit_group <wgmma>
+  }
+  // expected-remark @+1 {{more than 7 groups may stay in flight here; the hardware counts no further than 7}}
+  async.await %t
+  return
+}

@@ -46,6 +46,16 @@ impl<'c> Op<'c> {
         unsafe { ffi::asyncOptOperationIsPure(self.raw) }
     }
 
+    /// What the results of this operation are other views of, if it does nothing but make views.
+    #[must_use]
+    pub fn view_source(self) -> Option<Value<'c>> {
+        // SAFETY: a live operation; null means that it makes no views.
+        unsafe {
+            let source = ffi::asyncOptOperationGetViewSource(self.raw);
+            (!source.ptr.is_null()).then(|| Value::from_raw(source))
+        }
+    }
+
     /// Returns true if this operation ends its block, by its kind (it may be misplaced).
     #[must_use]
     pub fn is_terminator(self) -> bool {

@@ -1,5 +1,6 @@
 //! What operations mean to the counting of groups.
 
+use async_dialects::gpu::max_pending_groups;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
@@ -30,10 +31,25 @@ impl HardwareQueue {
         }
     }
 
+    /// The most groups that a wait can leave in flight.
+    ///
+    /// # Panics
+    ///
+    /// If the dialect has no queue of this name: a bug of ours.
+    pub fn max_pending(self) -> u8 {
+        max_pending_groups(self.name()).expect("the dialect has the same queues")
+    }
+
     /// The attribute `#gpux.queue<…>`.
     pub fn attribute(self, context: &Context) -> Attribute<'_> {
         known_attribute(context, &format!("#gpux.queue<{}>", self.name()))
     }
+}
+
+/// What to say where more groups of `queue` may stay in flight than a wait can name.
+pub(crate) fn beyond(queue: HardwareQueue) -> String {
+    let most = queue.max_pending();
+    format!("more than {most} groups may stay in flight here; the hardware counts no further than {most}")
 }
 
 /// What an operation means to the counting of groups.

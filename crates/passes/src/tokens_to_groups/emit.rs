@@ -4,8 +4,8 @@ use super::normalize::Counted;
 use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
-use crate::analysis::vocabulary::HardwareQueue;
-use crate::block_wide::barrier;
+use crate::analysis::vocabulary::{HardwareQueue, beyond};
+use crate::block_wide::{barrier, is_barrier};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use std::collections::HashSet;
@@ -83,9 +83,7 @@ pub(super) fn emit<'c>(
 /// Returns true if the program has a barrier of its own behind `op`, before anything else happens.
 fn barrier_follows(op: Op<'_>) -> bool {
     let mut behind = std::iter::successors(op.next(), |op| op.next());
-    behind
-        .find(|op| !op.is_pure())
-        .is_some_and(|op| op.is("gpu.barrier") && !op.has_attr("address_spaces"))
+    behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
 }
 
 fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue) {
@@ -122,12 +120,13 @@ struct Wait {
 /// Puts `waits` before the await `op`.
 fn emit_waits<'c>(counted: &Counted<'c>, op: Op<'c>, waits: &[Wait]) {
     for &Wait { queue, read, count } in waits {
-        let wait = counted.wait(op.location(), queue, count.n, read).before(op);
+        let most = queue.max_pending();
+        // Waiting for more than is meant is sound.
+        let pending = count.n.min(most);
+        let wait = counted.wait(op.location(), queue, pending, read).before(op);
         wait.copy_discardable_attrs(op);
-        if count.clamped {
-            let message =
-                "more than 63 groups may stay in flight here; the hardware counts no further than 63";
-            Diagnostic::remark(op.location(), message).emit();
+        if count.clamped || count.n > most {
+            Diagnostic::remark(op.location(), beyond(queue)).emit();
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
 use crate::block_wide::barrier;
+use crate::device::advice_on_escape;
 use async_dialects::control_flow::erase_operand;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Region, Value, Walk, int_attr};
@@ -24,7 +25,7 @@ pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
             return Err(PassError::new(
                 arg.location(),
                 "a token that arrives as a function argument has no known queue; await it in the caller, or inline this \
-                 function first",
+                 function first (--gpux-inline-calls)",
             ));
         }
     }
@@ -150,8 +151,9 @@ fn drain_before<'c>(
         any = true;
         counted.wait(op.location(), queue, 0, !done).before(op);
         let message = format!(
-            "a token of queue {} escapes here, where it can't be followed; the queue is drained before",
-            queue.name()
+            "a token of queue {} escapes here, where it can't be followed; the queue is drained before{}",
+            queue.name(),
+            advice_on_escape(op)
         );
         Diagnostic::remark(op.location(), message).emit();
     }

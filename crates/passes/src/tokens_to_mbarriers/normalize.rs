@@ -4,6 +4,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton;
 use crate::analysis::tree::{Escape, Read};
 use crate::analysis::vocabulary::Gpux;
+use crate::device::advice_on_escape;
 use crate::tokens_to_groups::erase;
 use crate::tokens_to_groups::normalize::{await_before, ready};
 use async_dialects::diagnostic::Diagnostic;
@@ -33,7 +34,10 @@ pub(super) fn await_escapes(read: &Read) -> bool {
         any = true;
         Diagnostic::remark(
             op.location(),
-            "a token of a load escapes here, where it can't be followed; it is awaited before",
+            format!(
+                "a token of a load escapes here, where it can't be followed; it is awaited before{}",
+                advice_on_escape(op)
+            ),
         )
         .emit();
         await_before(before, &[value]);

@@ -1,0 +1,170 @@
+//! `--gpux-allocs-to-globals`: a workgroup's memory that the program allocates is laid out before it runs.
+//!
+//! **Condition.** Device code in functions that are not called: a call that needs a buffer of its own is inlined.
+//!
+//! **Effect.** Each `memref.alloc` and `memref.alloca` of workgroup memory is one `memref.global` for the whole block, as
+//! upstream's `transform.memref.alloca_to_global` has it, and what would free it is gone. Left to upstream's lowering, it
+//! would be memory of `malloc`, or of one thread's stack, whose address is taken for one of shared memory.
+//!
+//! **Refusals.** What can't be one buffer: sizes that are not known, and allocations of which two may be in use at once.
+//! An allocation that is executed again (in a loop) is only taken if nothing of the last one is left by then: its uses
+//! are in the same block, its copies are awaited there, and a barrier there keeps threads that are ahead from it.
+
+mod repeated;
+
+use crate::device::device_code;
+use async_dialects::calls::UsedSymbols;
+use async_dialects::gpu::is_workgroup;
+use async_dialects::ir::{Block, Op, OpBuilder, Region, int_attr};
+use async_dialects::melior::ir::Attribute;
+use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
+use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::types::{memref_layout, memref_shape};
+use std::collections::{HashMap, HashSet};
+
+/// The pass.
+pub struct AllocsToGlobals;
+
+impl Pass for AllocsToGlobals {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("allocs_to_globals/description.md"),
+        // Not on functions: it makes globals.
+        anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        dependent_dialects: &[Dialect::Async, Dialect::Gpux, Dialect::MemRef],
+        statistics: &[StatisticInfo {
+            name: "globals",
+            description: "Number of globals made",
+        }],
+        ..PassInfo::new(
+            "gpux-allocs-to-globals",
+            "makes globals of workgroup memory that device code allocates",
+        )
+    };
+
+    fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let mut tables = HashMap::new();
+        for function in device_code(root) {
+            let ops = function.nested();
+            let allocs: Vec<Op> = ops.iter().copied().filter(|op| is_workgroup_alloc(*op)).collect();
+            for free in ops.into_iter().filter(|op| op.is("memref.dealloc")) {
+                if is_workgroup(free.operand(0).ty()) {
+                    free.erase();
+                }
+            }
+            let Some(around) = function.parent().filter(|_| !allocs.is_empty()) else {
+                continue;
+            };
+            let table = tables.entry(around).or_insert_with(|| Table::of(around));
+            for &alloc in &allocs {
+                check(function, alloc, table)?;
+            }
+            table.make_globals(function, &allocs);
+            cx.count("globals", allocs.len() as u64);
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if `op` allocates memory of the workgroup.
+pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
+    matches!(op.name(), "memref.alloc" | "memref.alloca") && is_workgroup(op.result(0).ty())
+}
+
+/// Returns an error if `alloc` in `function` is not one buffer for the whole block.
+fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassError<'c>> {
+    if alloc.num_operands() > 0 {
+        let message = "is memory of the workgroup of a size that is not known before the kernel runs, and the hardware \
+                       hands out none later: give it a static size, or take a view of gpu.dynamic_shared_memory";
+        return Err(PassError::new(alloc, message));
+    }
+    if !is_row_by_row(alloc) {
+        let message =
+            "is memory of the workgroup with a layout of its own: allocate it row by row, and take a view";
+        return Err(PassError::new(alloc, message));
+    }
+    if function.is("gpu.launch") {
+        let message = "is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+        return Err(PassError::new(alloc, message));
+    }
+    if table.used.has(function) {
+        let message = "is memory of the workgroup in a function that is called, and each call would have its own: run \
+                       --gpux-inline-calls before, or hand the buffer over as an argument";
+        return Err(PassError::new(alloc, message).note(function, "the function is here"));
+    }
+    repeated::check(alloc)
+}
+
+/// Returns true if the elements of what `alloc` allocates are row by row, without gaps.
+fn is_row_by_row(alloc: Op<'_>) -> bool {
+    let ty = alloc.result(0).ty();
+    let (Some(shape), Some(layout)) = (memref_shape(ty), memref_layout(ty)) else {
+        return false;
+    };
+    let mut stride = Some(1);
+    layout.offset == Some(0)
+        && shape
+            .sizes
+            .iter()
+            .zip(&layout.strides)
+            .rev()
+            .all(|(&size, &given)| {
+                let matches = given == stride;
+                stride = stride
+                    .zip(size)
+                    .and_then(|(stride, size)| stride.checked_mul(size));
+                matches
+            })
+}
+
+/// A symbol table that functions are in.
+struct Table {
+    used: UsedSymbols,
+    names: HashSet<String>,
+}
+
+impl Table {
+    fn of(table: Op<'_>) -> Self {
+        let ops = table.regions().flat_map(Region::blocks).flat_map(Block::ops);
+        let names = ops.filter_map(|op| op.str_attr("sym_name"));
+        Self {
+            used: UsedSymbols::of(table),
+            names: names.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Puts a global in the place of each of `allocs`, which are in `function`.
+    fn make_globals<'c>(&mut self, function: Op<'c>, allocs: &[Op<'c>]) {
+        let kernel = function.str_attr("sym_name").unwrap_or("kernel");
+        // As many numbers as there could be names in the way, and one for each allocation.
+        let numbers = 0..=self.names.len() + allocs.len();
+        let mut names = numbers.map(|number| format!("__wg_{kernel}_alloc_{number}"));
+        for &alloc in allocs {
+            let name = names.find(|name| !self.names.contains(name));
+            let name = name.expect("there are more numbers than symbols");
+            make_global(function, alloc, &name);
+            self.names.insert(name);
+        }
+    }
+}
+
+/// Puts a global of the name `name`, made before `function`, in the place of `alloc`.
+fn make_global<'c>(function: Op<'c>, alloc: Op<'c>, name: &str) {
+    let context = alloc.context();
+    let ty = alloc.result(0).ty();
+    let mut global = OpBuilder::new("memref.global", alloc.location())
+        .attr("sym_name", StringAttribute::new(context, name).into())
+        .attr("sym_visibility", StringAttribute::new(context, "private").into())
+        .attr("type", TypeAttribute::new(ty).into())
+        // It holds nothing yet, and it is defined here.
+        .attr("initial_value", Attribute::unit(context));
+    if let Some(alignment) = alloc.int_attr("alignment") {
+        global = global.attr("alignment", int_attr(context, 64, alignment));
+    }
+    global.before(function);
+    let get = OpBuilder::new("memref.get_global", alloc.location())
+        .attr("name", FlatSymbolRefAttribute::new(context, name).into())
+        .results(&[ty])
+        .before(alloc);
+    get.copy_discardable_attrs(alloc);
+    alloc.replace_with(&[get.result(0)]);
+}

@@ -1,0 +1,115 @@
+//! Allocations that are executed again: is anything of the last one left by then?
+//!
+//! Conservative: what is not seen to be over is taken to be in use.
+
+use crate::block_wide::is_barrier;
+use async_dialects::control_flow::may_repeat;
+use async_dialects::ir::{Block, Op, Region, Use, Value};
+use async_dialects::melior::ir::{Type, TypeLike};
+use async_dialects::pass::PassError;
+use async_dialects::types::{bit_width, known_type, vector_shape};
+use std::collections::HashSet;
+
+/// Returns an error if `alloc` may be executed while memory that it has made before is in use.
+pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
+    let Some(block) = alloc.block().filter(|block| may_repeat(*block)) else {
+        return Ok(());
+    };
+    let uses = uses_in(block, alloc)?;
+    for &op in &uses {
+        if is_asynchronous(op) && !is_awaited(block, op) {
+            let message = "is memory of the workgroup that is made anew each time around, and a copy of the last time may \
+                           still be in flight: await its token in the same block, or move the allocation out of the loop";
+            return Err(PassError::new(alloc, message).note(op, "the copy is here"));
+        }
+    }
+    if has_barrier(block, alloc, &uses) {
+        return Ok(());
+    }
+    let message = "is memory of the workgroup that is made anew each time around, and other threads may still use that of \
+                   the last time: put a gpu.barrier after its last use, or move the allocation out of the loop if all \
+                   iterations may share it";
+    Err(PassError::new(alloc, message))
+}
+
+/// The operations that use what `alloc` makes, views of it, and tokens of copies; or an error if there are some outside
+/// of `block`, which `alloc` is in.
+fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError<'c>> {
+    let mut uses = Vec::new();
+    let mut seen = HashSet::from([alloc.result(0)]);
+    let mut work = vec![alloc.result(0)];
+    while let Some(value) = work.pop() {
+        for Use { owner, .. } in value.uses() {
+            let ends = Some(owner) == block.terminator();
+            if ends || standing_in(block, owner).is_none() || owner.is(ADDRESS) {
+                let message = "is memory of the workgroup that is made anew each time around, and that of the last time \
+                               may still be in use: move the allocation out of the loop, one for each buffer that is in \
+                               use at once";
+                return Err(PassError::new(alloc, message).note(owner, "it goes on from here"));
+            }
+            uses.push(owner);
+            let reached = reached_from(owner).into_iter();
+            work.extend(reached.filter(|value| may_carry(value.ty()) && seen.insert(*value)));
+        }
+    }
+    Ok(uses)
+}
+
+/// Makes a number of an address, which nobody can follow.
+const ADDRESS: &str = "memref.extract_aligned_pointer_as_index";
+
+/// The values that `op` may hand its operands on to.
+fn reached_from(op: Op<'_>) -> Vec<Value<'_>> {
+    let around = op.parent().filter(|_| op.is_terminator());
+    let ops = [Some(op), around].into_iter().flatten();
+    ops.flat_map(|op| {
+        let blocks = op.regions().flat_map(Region::blocks);
+        op.results()
+            .chain(blocks.flat_map(Block::args))
+            .collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// Returns true if a value of type `ty` may be a view of a buffer, or stand for a copy: it is no number.
+fn may_carry(ty: Type<'_>) -> bool {
+    !(ty.is_index() || bit_width(ty).is_some() || vector_shape(ty).is_some())
+}
+
+/// The operation of `block` that `op` is, or is in.
+fn standing_in<'c>(block: Block<'c>, op: Op<'c>) -> Option<Op<'c>> {
+    std::iter::successors(Some(op), |op| op.parent()).find(|op| op.block() == Some(block))
+}
+
+/// Returns true if `op` goes on after the program does.
+fn is_asynchronous(op: Op<'_>) -> bool {
+    let name = op.name();
+    name.starts_with("gpux.") || name.starts_with("nvgpu.tma.async") || name == "nvgpu.device_async_copy"
+}
+
+/// Returns true if a token of `op` is awaited in `block` itself, whenever that is run.
+fn is_awaited<'c>(block: Block<'c>, op: Op<'c>) -> bool {
+    let token = known_type(op.context(), "!async.token");
+    let mut work: Vec<Value> = op.results().filter(|value| value.ty() == token).collect();
+    while let Some(value) = work.pop() {
+        for Use { owner, .. } in value.uses() {
+            match owner.name() {
+                "async.await" if owner.block() == Some(block) => return true,
+                "async.join" => work.extend(owner.results()),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// Returns true if `block` has a barrier before the first or after the last of `uses` of what `alloc` makes, so that
+/// one lies between any two rounds.
+fn has_barrier<'c>(block: Block<'c>, alloc: Op<'c>, uses: &[Op<'c>]) -> bool {
+    let users: HashSet<Op> = uses.iter().filter_map(|op| standing_in(block, *op)).collect();
+    let mut before_uses =
+        std::iter::successors(alloc.next(), |op| op.next()).take_while(|op| !users.contains(op));
+    let mut after_uses = std::iter::successors(block.terminator(), |op| op.prev())
+        .take_while(|op| !users.contains(op) && *op != alloc);
+    users.is_empty() || before_uses.any(is_barrier) || after_uses.any(is_barrier)
+}

@@ -1,0 +1,168 @@
+//! Memory is where its type says.
+//!
+//! An address is converted to the memory space that an operation wants, and the hardware doesn't ask where it came from. So
+//! what is known to be elsewhere is refused: workgroup memory from `malloc` or a stack, a copy from a stack, and a cast
+//! from one memory space to another that shares no byte with it.
+
+use crate::allocs_to_globals::is_workgroup_alloc;
+use crate::device::device_code;
+use async_dialects::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
+use async_dialects::gpu::{attributions, inputs, is_workgroup};
+use async_dialects::ir::{Definition, Op, Value};
+use async_dialects::melior::ir::Type;
+use async_dialects::melior::ir::attribute::IntegerAttribute;
+use async_dialects::pass::PassError;
+use async_dialects::types::{memory_space, memref_shape};
+use std::collections::{HashMap, HashSet};
+
+/// A memory space of the hardware.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Space {
+    Global,
+    Workgroup,
+    Private,
+}
+
+impl Space {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global memory",
+            Self::Workgroup => "memory of the workgroup",
+            Self::Private => "memory of one thread",
+        }
+    }
+
+    /// What a type says; `None` if that is any.
+    fn of(ty: Type<'_>) -> Option<Self> {
+        let space = memory_space(ty)?;
+        if is_workgroup(ty) {
+            return Some(Self::Workgroup);
+        }
+        let number = IntegerAttribute::try_from(space).map(|space| space.value());
+        match (number, space) {
+            (Ok(1), _) => Some(Self::Global),
+            (Ok(5), _) => Some(Self::Private),
+            (Err(_), space) => match space.to_string().as_str() {
+                "#gpu.address_space<global>" => Some(Self::Global),
+                "#gpu.address_space<private>" => Some(Self::Private),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Returns an error if something in device code in `root` has an address in another memory space than it says.
+pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
+    for function in device_code(root) {
+        let mut sources = None;
+        for op in function.nested() {
+            if is_workgroup_alloc(op) {
+                let message = "is memory of the workgroup that device code allocates, which upstream's lowering would take \
+                               from malloc or a stack: run --gpux-allocs-to-globals before";
+                return Err(PassError::new(op, message));
+            }
+            if !is_particular(op) {
+                continue;
+            }
+            let sources = sources.get_or_insert_with(|| Sources::of(function));
+            sources.check(op)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if `op` takes an address to be in a memory space of its own.
+fn is_particular(op: Op<'_>) -> bool {
+    let name = op.name();
+    name == "memref.memory_space_cast" || name == "nvgpu.device_async_copy" || name.starts_with("gpux.")
+}
+
+/// Where the values of a function come from.
+struct Sources<'c> {
+    /// What control flow binds to them.
+    bound: HashMap<Value<'c>, Vec<Value<'c>>>,
+    /// Values that were looked at, and in which memory space they may well be.
+    seen: HashSet<(Value<'c>, Space)>,
+}
+
+impl<'c> Sources<'c> {
+    fn of(function: Op<'c>) -> Self {
+        let mut bound: HashMap<Value, Vec<Value>> = HashMap::new();
+        for op in function.nested() {
+            let mut edges = entry_edges(op).unwrap_or_default();
+            if op.is_terminator() {
+                edges.extend(region_exit_edges(op).into_iter().flatten());
+                edges.extend(branch_edges(op).into_iter().flatten());
+            }
+            for (from, to) in edges.into_iter().flat_map(|edge| edge.bindings) {
+                bound.entry(to).or_default().push(from);
+            }
+        }
+        Self {
+            bound,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Returns an error if `op` takes an address for one in another memory space than it is in.
+    fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        for memref in op.operands().filter(|value| memref_shape(value.ty()).is_some()) {
+            let taken_for = match op.name() {
+                "memref.memory_space_cast" => match Space::of(op.result(0).ty()) {
+                    None => continue,
+                    Some(space) => space,
+                },
+                _ => Space::of(memref.ty()).unwrap_or(Space::Global),
+            };
+            let Some((start, space)) = self.elsewhere(memref, taken_for) else {
+                continue;
+            };
+            let (what_for, space) = (taken_for.name(), space.name());
+            let message = format!(
+                "takes an address for one of {what_for}, but it is one of {space}: copy the elements instead"
+            );
+            let fault = PassError::new(op, message);
+            return Err(match start.definition() {
+                Definition::Result(buffer, _) => fault.note(buffer, format!("this is {space}")),
+                Definition::Argument(..) => fault.note(start.location(), format!("this is {space}")),
+            });
+        }
+        Ok(())
+    }
+
+    /// What `memref` may be a view of that is known not to be in the memory space `expected`.
+    fn elsewhere(&mut self, memref: Value<'c>, expected: Space) -> Option<(Value<'c>, Space)> {
+        let mut work = vec![memref];
+        while let Some(value) = work.pop() {
+            if !self.seen.insert((value, expected)) {
+                continue;
+            }
+            if let Some(space) = space_of(value).filter(|space| *space != expected) {
+                return Some((value, space));
+            }
+            work.extend(self.bound.get(&value).into_iter().flatten());
+            if let Definition::Result(op, _) = value.definition() {
+                work.extend(op.view_source());
+                work.extend(selected_values(op).unwrap_or_default());
+            }
+        }
+        None
+    }
+}
+
+/// The memory space that `value` is known to be in, by its type or by where it is made.
+fn space_of(value: Value<'_>) -> Option<Space> {
+    if let Some(space) = Space::of(value.ty()) {
+        return Some(space);
+    }
+    match value.definition() {
+        Definition::Result(op, _) if op.is("memref.alloca") => Some(Space::Private),
+        Definition::Result(..) => None,
+        Definition::Argument(block, index) => {
+            let function = block.parent_op().filter(|op| op.is("gpu.func"))?;
+            let own = inputs(function)? + attributions(function);
+            (function.region(0).first() == Some(block) && index >= own).then_some(Space::Private)
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `--gpux-inline-calls`: calls that the hardware can't have are replaced by what they call.
+//!
+//! **Condition.** Device code in `gpu.module`s.
+//!
+//! **Effect.** No call is left of a function that takes or returns tokens, that is an `async.func`, or that allocates memory
+//! of the workgroup: tokens are counted in one function, and each call has workgroup memory of its own. What those
+//! functions call in their turn is inlined first, so a function that would have such a call goes too. Other calls stay. A
+//! function that was inlined and is not called any more is erased, if it is private or could not be lowered by itself;
+//! so is a private one of this kind that nobody has called.
+//!
+//! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
+
+use crate::allocs_to_globals::is_workgroup_alloc;
+use async_dialects::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
+use async_dialects::ir::{Block, Op, Region};
+use async_dialects::melior::ir::Type;
+use async_dialects::melior::ir::attribute::TypeAttribute;
+use async_dialects::melior::ir::r#type::FunctionType;
+use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::types::known_type;
+use std::collections::HashMap;
+
+/// The pass.
+pub struct InlineCalls;
+
+impl Pass for InlineCalls {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("inline_calls/description.md"),
+        // Not on functions: it looks into those that they call.
+        anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        dependent_dialects: &[Dialect::Async, Dialect::Cf],
+        statistics: &[StatisticInfo {
+            name: "calls",
+            description: "Number of calls inlined",
+        }],
+        ..PassInfo::new(
+            "gpux-inline-calls",
+            "inlines calls of device functions that have tokens or allocate workgroup memory",
+        )
+    };
+
+    fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        // All of them first: what they hold changes.
+        let modules: Vec<Op> = root
+            .nested()
+            .into_iter()
+            .filter(|op| op.is("gpu.module"))
+            .collect();
+        for module in modules {
+            let functions = functions(module);
+            let named = functions
+                .iter()
+                .filter_map(|&op| Some((op.str_attr("sym_name")?, op)));
+            let mut inliner = Inliner {
+                token: known_type(root.context(), "!async.token"),
+                functions: named.collect(),
+                states: HashMap::new(),
+                inlined: 0,
+            };
+            for &function in &functions {
+                inliner.visit(function)?;
+            }
+            cx.count("calls", inliner.inlined);
+            inliner.erase_unused(module, functions);
+        }
+        Ok(())
+    }
+}
+
+/// The functions directly in `module`.
+fn functions(module: Op<'_>) -> Vec<Op<'_>> {
+    let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
+    ops.filter(|op| op.is_function()).collect()
+}
+
+/// How far a function is.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// What it calls is being looked at.
+    Open,
+    /// No call that has to go is left in it.
+    Done {
+        /// True if it stands in the place of calls.
+        inlined: bool,
+        /// True if its calls have to go.
+        must: bool,
+    },
+}
+
+struct Inliner<'c> {
+    token: Type<'c>,
+    /// Those of the module, by name.
+    functions: HashMap<&'c str, Op<'c>>,
+    states: HashMap<Op<'c>, State>,
+    inlined: u64,
+}
+
+impl<'c> Inliner<'c> {
+    /// Inlines what `function` calls and what those call, callees first.
+    fn visit(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
+        if self.states.contains_key(&function) {
+            return Ok(());
+        }
+        // Functions that are being looked at, with the calls in them that are left.
+        let mut open = vec![(function, self.open(function))];
+        while let Some((function, calls)) = open.last_mut() {
+            let Some(&call) = calls.last() else {
+                let done = State::Done {
+                    inlined: false,
+                    must: self.why(*function).is_some(),
+                };
+                self.states.insert(*function, done);
+                open.pop();
+                continue;
+            };
+            let callee = callee_name(call).and_then(|name| self.functions.get(name).copied());
+            let state = callee.and_then(|callee| self.states.get(&callee).copied());
+            if let (Some(callee), None) = (callee, state) {
+                let calls = self.open(callee);
+                open.push((callee, calls));
+                continue;
+            }
+            calls.pop();
+            match (callee, state) {
+                (Some(callee), Some(State::Open)) => self.check_recursive(call, callee)?,
+                (Some(callee), Some(State::Done { must: true, .. })) => self.inline(call, callee)?,
+                (None, _) => self.check_unknown(call)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins with `function`: returns the calls in it, the last one first.
+    fn open(&mut self, function: Op<'c>) -> Vec<Op<'c>> {
+        self.states.insert(function, State::Open);
+        let mut calls: Vec<Op> = function.nested().into_iter().filter(|op| is_call(*op)).collect();
+        calls.reverse();
+        calls
+    }
+
+    fn inline(&mut self, call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
+        let around = call.parent().map_or("", Op::name);
+        let what_to_do = match inline(call, callee) {
+            Ok(()) => {
+                self.inlined += 1;
+                let state = State::Done {
+                    inlined: true,
+                    must: true,
+                };
+                self.states.insert(callee, state);
+                return Ok(());
+            }
+            Err(_) if !has_body(callee) => "its body is not here: define it in this gpu.module".to_owned(),
+            Err(NotInlined::SeveralBlocks) => format!(
+                "its body has several blocks, where a '{around}' has room for one: run --lift-cf-to-scf before"
+            ),
+            Err(NotInlined::NotLegal) => {
+                "it is marked no_inline, or does not return: put its body where it is called".to_owned()
+            }
+        };
+        Err(self.fault(call, callee, &what_to_do))
+    }
+
+    /// Returns an error if `call`, in what `callee` calls, would have to be inlined.
+    fn check_recursive(&self, call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
+        if self.why(callee).is_none() {
+            return Ok(());
+        }
+        Err(self.fault(
+            call,
+            callee,
+            "it calls itself, which would never end: write it as a loop",
+        ))
+    }
+
+    /// Returns an error if `call`, of nobody knows what, has tokens.
+    fn check_unknown(&self, call: Op<'c>) -> Result<(), PassError<'c>> {
+        let mut values = call.operands().chain(call.results());
+        if !values.any(|value| value.ty() == self.token) {
+            return Ok(());
+        }
+        let message = "has tokens, which the hardware has not, and what it calls is not known: call a function of this \
+                       gpu.module by its name";
+        Err(PassError::new(call, message))
+    }
+
+    fn fault(&self, call: Op<'c>, callee: Op<'c>, what_to_do: &str) -> PassError<'c> {
+        let name = callee.str_attr("sym_name").unwrap_or_default();
+        let why = self.why(callee).unwrap_or("has to be inlined");
+        let message = format!("calls @{name}, which {why} and so has to be inlined, but {what_to_do}");
+        PassError::new(call, message).note(callee, "the function is here")
+    }
+
+    /// Why calls of `function` have to go, if they have to.
+    fn why(&self, function: Op<'c>) -> Option<&'static str> {
+        if function.is("async.func") {
+            Some("is asynchronous")
+        } else if self.has_tokens(function) {
+            Some("takes or returns tokens")
+        } else if function.nested().into_iter().any(is_workgroup_alloc) {
+            Some("allocates memory of the workgroup")
+        } else {
+            None
+        }
+    }
+
+    /// Returns true if `function` takes or returns tokens.
+    fn has_tokens(&self, function: Op<'c>) -> bool {
+        let ty = function.attr("function_type");
+        let ty = ty.and_then(|ty| TypeAttribute::try_from(ty).ok());
+        let Some(ty) = ty.and_then(|ty| FunctionType::try_from(ty.value()).ok()) else {
+            return false;
+        };
+        let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
+        let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
+        inputs.chain(results).any(|ty| ty == self.token)
+    }
+
+    /// Erases those of `functions`, of `module`, that nothing needs any more.
+    fn erase_unused(&self, module: Op<'c>, mut functions: Vec<Op<'c>>) {
+        functions.retain(|&function| match self.states.get(&function) {
+            Some(State::Done { inlined, must: true }) => *inlined || is_private_symbol(function),
+            _ => false,
+        });
+        // Each round erases what only the last one has called.
+        loop {
+            let before = functions.len();
+            if before == 0 {
+                return;
+            }
+            let used = UsedSymbols::of(module);
+            functions.retain(|&function| {
+                let stays = used.has(function);
+                if !stays {
+                    function.erase();
+                }
+                stays
+            });
+            if functions.len() == before {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns true if `function` is defined here.
+fn has_body(function: Op<'_>) -> bool {
+    function.regions().next().and_then(Region::first).is_some()
+}

@@ -1,0 +1,150 @@
+// What can't be one buffer for the whole block is refused where it stands.
+//
+// RUN: async-opt %s --split-input-file --gpux-allocs-to-globals --verify-diagnostics
+
+!Global = memref<?xf32>
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @size {
+  gpu.func @unknown_size(%n: index) kernel {
+    // expected-error @+1 {{is memory of the workgroup of a size that is not known before the kernel runs}}
+    %a = memref.alloc(%n) : memref<?xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @layout {
+  gpu.func @columns() kernel {
+    // expected-error @+1 {{with a layout of its own: allocate it row by row, and take a view}}
+    %a = memref.alloc() : memref<4x4xf32, strided<[1, 4]>, 3>
+    gpu.return
+  }
+}
+
+// -----
+
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @called {
+  // expected-note @+1 {{the function is here}}
+  func.func private @make() -> !Buffer {
+    // expected-error @+1 {{in a function that is called, and each call would have its own: run --gpux-inline-calls before}}
+    %a = memref.alloc() : !Buffer
+    return %a : !Buffer
+  }
+  gpu.func @kernel() kernel {
+    %a = func.call @make() : () -> !Buffer
+    %b = func.call @make() : () -> !Buffer
+    gpu.return
+  }
+}
+
+// -----
+
+!Global = memref<?xf32>
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @carried {
+  // The loop fills the next buffer while it reads this one.
+  gpu.func @next_one(%src: !Global, %n: index, %i: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %first = memref.alloc() : !Buffer
+    %last = scf.for %k = %c0 to %n step %c1 iter_args(%this = %first) -> !Buffer {
+      // expected-error @+1 {{that of the last time may still be in use: move the allocation out of the loop, one for each buffer that is in use at once}}
+      %next = memref.alloc() : !Buffer
+      %x = memref.load %this[%i] : !Buffer
+      memref.store %x, %next[%i] : !Buffer
+      gpu.barrier
+      // expected-note @+1 {{it goes on from here}}
+      scf.yield %next : !Buffer
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @carried_view {
+  // A view is as good as the buffer, and a branch as a yield.
+  gpu.func @next_one(%x: f32, %p: i1, %i: index) kernel {
+    cf.br ^body
+  ^body:
+    // expected-error @+1 {{that of the last time may still be in use}}
+    %a = memref.alloc() : !Buffer
+    %v = memref.cast %a : !Buffer to memref<?xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    cf.cond_br %p, ^body, ^end
+  ^end:
+    // expected-note @+1 {{it goes on from here}}
+    memref.store %x, %v[%i] : memref<?xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+!Global = memref<?xf32>
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @in_flight {
+  // The copy may land when the next iteration has begun: its await is not for every iteration.
+  gpu.func @awaited_by_some(%src: !Global, %n: index, %i: index, %p: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %n step %c1 {
+      // expected-error @+1 {{a copy of the last time may still be in flight: await its token in the same block}}
+      %a = memref.alloc() : !Buffer
+      // expected-note @+1 {{the copy is here}}
+      %t = gpux.copy async %src[%i], %a[%i], 4 : !Global to !Buffer
+      scf.if %p {
+        async.await %t
+      }
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Global = memref<?xf32>
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @threads_ahead {
+  // Threads that are ahead would write what others still read.
+  gpu.func @no_barrier_after(%src: !Global, %n: index, %i: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %k = %c0 to %n step %c1 {
+      // expected-error @+1 {{other threads may still use that of the last time: put a gpu.barrier after its last use}}
+      %a = memref.alloc() : !Buffer
+      %t = gpux.copy async %src[%i], %a[%i], 4 : !Global to !Buffer
+      async.await %t
+      gpu.barrier
+      %x = memref.load %a[%k] : !Buffer
+      memref.store %x, %src[%k] : !Global
+      memref.dealloc %a : !Buffer
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The host's part of a function is not the device's.
+func.func @launches(%n: index) {
+  %c1 = arith.constant 1 : index
+  %host = memref.alloc(%n) : memref<?xf32, 3>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    // expected-error @+1 {{is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before}}
+    %a = memref.alloc() : memref<64xf32, 3>
+    gpu.terminator
+  }
+  return
+}

@@ -1,0 +1,98 @@
+// Calls that have to go and can't.
+//
+// RUN: async-opt %s --split-input-file --gpux-inline-calls --verify-diagnostics
+
+gpu.module @recursion {
+  // expected-note @+1 {{the function is here}}
+  func.func private @even(%t: !async.token, %p: i1) {
+    scf.if %p {
+      func.call @odd(%t, %p) : (!async.token, i1) -> ()
+    }
+    return
+  }
+  func.func private @odd(%t: !async.token, %p: i1) {
+    // expected-error @+1 {{calls @even, which takes or returns tokens and so has to be inlined, but it calls itself, which would never end: write it as a loop}}
+    call @even(%t, %p) : (!async.token, i1) -> ()
+    return
+  }
+}
+
+// -----
+
+gpu.module @plain_recursion {
+  // It has no tokens, and the hardware has a stack.
+  func.func private @countdown(%n: i32) {
+    %c0 = arith.constant 0 : i32
+    %p = arith.cmpi ne, %n, %c0 : i32
+    scf.if %p {
+      func.call @countdown(%n) : (i32) -> ()
+    }
+    return
+  }
+  gpu.func @kernel(%n: i32) kernel {
+    func.call @countdown(%n) : (i32) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @elsewhere {
+  // expected-note @+1 {{the function is here}}
+  func.func private @load() -> !async.token
+  gpu.func @kernel() kernel {
+    // expected-error @+1 {{calls @load, which takes or returns tokens and so has to be inlined, but its body is not here: define it in this gpu.module}}
+    %t = func.call @load() : () -> !async.token
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @by_value {
+  gpu.func @kernel(%f: () -> !async.token) kernel {
+    // expected-error @+1 {{has tokens, which the hardware has not, and what it calls is not known: call a function of this gpu.module by its name}}
+    %t = func.call_indirect %f() : () -> !async.token
+    async.await %t
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @marked {
+  // expected-note @+1 {{the function is here}}
+  func.func private @wait(%t: !async.token) attributes {no_inline} {
+    async.await %t
+    return
+  }
+  gpu.func @kernel() kernel {
+    %t = async.ready
+    // expected-error @+1 {{it is marked no_inline, or does not return: put its body where it is called}}
+    func.call @wait(%t) : (!async.token) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @blocks {
+  // expected-note @+1 {{the function is here}}
+  func.func private @wait(%t: !async.token, %p: i1) {
+    cf.cond_br %p, ^wait, ^end
+  ^wait:
+    async.await %t
+    cf.br ^end
+  ^end:
+    return
+  }
+  gpu.func @kernel(%p: i1) kernel {
+    %t = async.ready
+    scf.if %p {
+      // expected-error @+1 {{its body has several blocks, where a 'scf.if' has room for one: run --lift-cf-to-scf before}}
+      func.call @wait(%t, %p) : (!async.token, i1) -> ()
+    }
+    gpu.return
+  }
+}
