@@ -12,10 +12,11 @@
 //! 6. which rings there are in the end (`phases/choose.rs`);
 //! 7. which phases somebody surely waits for (`phases/sure.rs`);
 //! 8. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
-//! 9. where barriers and fences are needed (`phases/guards.rs`, `phases/dirt.rs`).
+//! 9. where barriers and fences are needed (`phases/guards.rs`, `phases/dirt.rs`, `phases/apart.rs`).
 //!
 //! What comes out is held against brute force: `tests/phases`.
 
+mod apart;
 mod bundles;
 mod choose;
 mod counts;
