@@ -147,14 +147,19 @@ pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundl
         age_at: HashMap::new(),
         lost: Vec::new(),
     };
+    ages(tree, homes, bundles, places, &mut rings);
+    rings
+}
+
+/// Finds how old phases get, and how deep rings have to be for that.
+pub(super) fn ages(tree: &Tree, homes: &Homes, bundles: &Bundles, places: &Places, rings: &mut Rings) {
     let ages = Ages {
         tree,
         homes,
         bundles,
         places,
     };
-    ages.fill(&mut rings);
-    rings
+    ages.fill(rings);
 }
 
 struct Ages<'t> {

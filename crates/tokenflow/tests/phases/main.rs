@@ -8,6 +8,8 @@
 //! - a slot is armed only when its last phase is over, and when a barrier lies behind the last wait for it;
 //! - a phase counts the bytes that are loaded in it, and all of them before anybody waits for it;
 //! - numbers in closed form are what counting gives;
+//! - threads that meet at mbarriers don't arrive on a slot whose last phase may be open;
+//! - a load is not issued while only some threads know that the last one of its buffer has landed;
 //! - a load is issued behind a barrier and a fence where threads have accessed its buffer, and a guard is there for a
 //!   reason;
 //! - at the end nothing is in flight, but for rings that are drained;

@@ -46,11 +46,13 @@ pub enum Fault {
     NoWait,
     /// A phase expects 16 bytes more.
     Bytes,
+    /// Threads never wait before they meet at an mbarrier.
+    Ahead,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Shallow,
         Self::Sure,
         Self::NoBarriers,
@@ -58,6 +60,7 @@ impl Fault {
         Self::Numbers,
         Self::NoWait,
         Self::Bytes,
+        Self::Ahead,
     ];
 }
 
@@ -93,8 +96,9 @@ struct Opened {
     /// The instances of loads in it.
     loads: Vec<u64>,
     bytes: u64,
-    /// When it was armed, and last waited for.
+    /// When it was armed, behind how many meetings, and when it was last waited for.
     armed: u64,
+    met: u64,
     waited: Option<u64>,
     /// True if no load of it is yet to come.
     closed: bool,
@@ -123,6 +127,17 @@ struct Runner<'a> {
     written: Vec<u64>,
     unfenced: Vec<bool>,
     fenced: Vec<u64>,
+    /// When a load of each buffer was last awaited where threads may differ.
+    landed: Vec<u64>,
+    /// The buffer of each instance of a load.
+    buffers: Vec<Buffer>,
+    /// In how many regions it is where threads may differ.
+    divergent: u64,
+    /// Tokens that may stand for different loads in different threads.
+    chosen: BTreeSet<Token>,
+    /// How many guards threads have met at, and how many of these meetings are known to be over.
+    met: u64,
+    over: u64,
     steps: u64,
     seen: Seen,
 }
@@ -155,6 +170,12 @@ pub fn run(
         written: vec![0; buffers],
         unfenced: vec![false; buffers],
         fenced: vec![0; buffers],
+        landed: vec![0; buffers],
+        buffers: Vec::new(),
+        divergent: 0,
+        chosen: BTreeSet::new(),
+        met: 0,
+        over: 0,
         steps: 0,
         seen: Seen::default(),
     };
@@ -177,11 +198,15 @@ impl Runner<'_> {
                 Step::Load { load, token } => self.load(*load, *token)?,
                 Step::Await { id, tokens } => self.wait(*id, tokens)?,
                 Step::Join { token, of } => {
+                    self.choose(*token, of.iter().any(|of| self.chosen.contains(of)));
                     let all = of.iter().flat_map(|of| self.tokens[of].clone()).collect();
                     self.tokens.insert(*token, all);
                 }
                 Step::Region(region) => self.region(*region)?,
-                Step::Barrier => self.barrier(),
+                Step::Barrier => {
+                    self.over = self.met;
+                    self.barrier();
+                }
                 Step::Access { buffer, kind } => self.access(*buffer, *kind),
                 Step::Fence | Step::Settle | Step::Store { .. } => unreachable!("not generated"),
             }
@@ -208,6 +233,15 @@ impl Runner<'_> {
         self.barriers.push(self.now);
     }
 
+    /// Where what happens to a buffer is noted.
+    fn place(&self, buffer: Buffer) -> usize {
+        match buffer {
+            Buffer::Known(buffer) => buffer,
+            Buffer::Any => self.tree.buffers,
+        }
+    }
+
+    /// Where what may have happened to a buffer is noted.
     fn places(&self, buffer: Buffer) -> Vec<usize> {
         match buffer {
             Buffer::Known(buffer) => vec![buffer, self.tree.buffers],
@@ -216,10 +250,7 @@ impl Runner<'_> {
     }
 
     fn access(&mut self, buffer: Buffer, kind: AccessKind) {
-        let place = match buffer {
-            Buffer::Known(buffer) => buffer,
-            Buffer::Any => self.tree.buffers,
-        };
+        let place = self.place(buffer);
         if kind == AccessKind::Read {
             self.read[place] = self.now;
         } else {
@@ -228,7 +259,36 @@ impl Runner<'_> {
         }
     }
 
-    fn guard(&mut self, guard: Guard) {
+    fn choose(&mut self, token: Token, chosen: bool) {
+        if chosen {
+            self.chosen.insert(token);
+        } else {
+            self.chosen.remove(&token);
+        }
+    }
+
+    /// Threads arrive at an mbarrier: none may be a whole ring of them ahead of the others.
+    fn meet(&mut self, load: bool, of: usize) -> Result<(), String> {
+        let mut syncs = self.plan.syncs.iter();
+        let sync = syncs.find(|sync| (sync.load, sync.of) == (load, of));
+        let sync = sync.ok_or("a guard is no meeting")?;
+        let before = (self.met + 1).saturating_sub(self.plan.sync_depth());
+        if sync.waits && self.fault != Fault::Ahead {
+            self.over = self.over.max(before);
+        } else if self.over < before {
+            return Err(format!(
+                "threads may arrive at meeting {} while only {} are known to be over",
+                self.met, self.over
+            ));
+        }
+        self.met += 1;
+        Ok(())
+    }
+
+    fn guard(&mut self, guard: Guard, load: bool, of: usize) -> Result<(), String> {
+        if guard.barrier {
+            self.meet(load, of)?;
+        }
         if guard.fence && self.fault != Fault::NoFences {
             for place in 0..self.unfenced.len() {
                 if std::mem::take(&mut self.unfenced[place]) {
@@ -239,6 +299,7 @@ impl Runner<'_> {
         if guard.barrier && self.fault != Fault::NoBarriers {
             self.barrier();
         }
+        Ok(())
     }
 
     fn depth(&self, ring: usize) -> u64 {
@@ -254,7 +315,7 @@ impl Runner<'_> {
         let bundle = &self.plan.bundles[b];
         let ring = bundle.ring;
         let number = self.rings[ring].len() as u64;
-        self.guard(self.plan.guards.phases[b]);
+        self.guard(self.plan.guards.phases[b], false, b)?;
         if let Some(linear) = &bundle.number {
             self.check(linear, number, &format!("bundle {b}"))?;
         }
@@ -286,6 +347,7 @@ impl Runner<'_> {
         self.rings[ring].push(Opened {
             bundle: b,
             armed: self.now,
+            met: self.met,
             ..Opened::default()
         });
         self.seen.phases += 1;
@@ -310,12 +372,17 @@ impl Runner<'_> {
     }
 
     fn load(&mut self, load: usize, token: Token) -> Result<(), String> {
-        self.guard(self.plan.guards.loads[load]);
+        self.guard(self.plan.guards.loads[load], true, load)?;
         let buffer = self.tree.loads[load].buffer;
         for place in self.places(buffer) {
             if self.read[place].max(self.written[place]).max(self.fenced[place]) >= self.last_barrier {
                 return Err(format!(
                     "load {load} is issued while threads may still access its buffer"
+                ));
+            }
+            if self.landed[place] >= self.last_barrier {
+                return Err(format!(
+                    "load {load} is issued while only some threads know that the last one has landed"
                 ));
             }
             if self.unfenced[place] {
@@ -339,6 +406,8 @@ impl Runner<'_> {
         }
         let instance = self.instances;
         self.instances += 1;
+        self.buffers.push(buffer);
+        self.chosen.remove(&token);
         phase.loads.push(instance);
         phase.bytes += self.tree.loads[load].bytes;
         self.tokens.insert(token, BTreeSet::from([instance]));
@@ -350,6 +419,16 @@ impl Runner<'_> {
             .iter()
             .flat_map(|token| self.tokens[token].clone())
             .collect();
+        for token in tokens {
+            if self.divergent == 0 && !self.chosen.contains(token) {
+                continue;
+            }
+            let fresh: Vec<u64> = self.tokens[token].difference(&self.complete).copied().collect();
+            for instance in fresh {
+                let place = self.place(self.buffers[instance as usize]);
+                self.landed[place] = self.now;
+            }
+        }
         let phases = &self.plan.awaits[id];
         for &phase in phases.iter().skip(usize::from(self.fault == Fault::NoWait)) {
             self.now += 1;
@@ -380,6 +459,7 @@ impl Runner<'_> {
                 // Alternatives of several phases each are waited for together.
                 self.seen.in_vain += 1;
             }
+            self.over = self.over.max(opened.met);
             self.complete.extend(&opened.loads);
             self.rings[ring][number as usize].waited = Some(self.now);
             self.seen.waits += 1;
@@ -411,6 +491,8 @@ impl Runner<'_> {
             Trips::Counted => Some(self.rng.below(6)),
             Trips::Free => None,
         };
+        let divergent = self.diverges(region);
+        self.divergent += u64::from(divergent);
         let mut at: Option<usize> = None;
         let mut runs = 0;
         loop {
@@ -426,7 +508,7 @@ impl Runner<'_> {
                 })
                 .collect();
             let edge = possible[self.rng.below(possible.len() as u64) as usize];
-            self.take(region, edge);
+            self.take(region, edge, divergent);
             at = it.edges[edge].to;
             let Some(to) = at else { break };
             self.iterations.insert(region, runs);
@@ -434,12 +516,37 @@ impl Runner<'_> {
             self.block(it.blocks[to])?;
         }
         self.trips.insert(region, runs);
+        self.divergent -= u64::from(divergent);
         Ok(())
     }
 
+    /// Returns true if threads may differ in a region: not where all meet inside.
+    fn diverges(&self, region: usize) -> bool {
+        let it = &self.tree.regions[region];
+        let mut work = it.blocks.clone();
+        while let Some(block) = work.pop() {
+            for step in &self.tree.blocks[block].steps {
+                match step {
+                    Step::Load { .. } | Step::Barrier => return false,
+                    Step::Region(inner) => work.extend(&self.tree.regions[*inner].blocks),
+                    _ => {}
+                }
+            }
+        }
+        it.divergent
+    }
+
     /// Binds what an edge binds, all at once.
-    fn take(&mut self, region: usize, edge: usize) {
-        let bindings = self.tree.regions[region].edges[edge].bindings.iter();
+    fn take(&mut self, region: usize, edge: usize, divergent: bool) {
+        let bindings = &self.tree.regions[region].edges[edge].bindings;
+        let chosen: Vec<bool> = bindings
+            .iter()
+            .map(|(from, _)| divergent || self.chosen.contains(from))
+            .collect();
+        for ((_, to), chosen) in bindings.iter().zip(chosen) {
+            self.choose(*to, chosen);
+        }
+        let bindings = bindings.iter();
         let tokens: Vec<(Token, BTreeSet<u64>)> = bindings
             .map(|(from, to)| (*to, self.tokens[from].clone()))
             .collect();
