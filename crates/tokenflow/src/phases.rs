@@ -7,7 +7,8 @@
 //! 1. in which block the phase of each load is opened (`phases/homes.rs`, `phases/together.rs`);
 //! 2. which loads share a phase (`phases/bundles.rs`);
 //! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
-//! 4. which phases must take turns on a ring, and how deep it is (`phases/rings.rs`);
+//! 4. which phases must take turns on a ring, how deep it is, and in which order they do (`phases/rings.rs`,
+//!    `phases/order.rs`);
 //! 5. which rings are never live together (`phases/live.rs`, `phases/share.rs`);
 //! 6. which rings there are in the end (`phases/choose.rs`);
 //! 7. which phases somebody surely waits for (`phases/sure.rs`);
@@ -32,6 +33,7 @@ mod homes;
 mod implied;
 mod live;
 mod numbers;
+mod order;
 mod plan;
 mod rings;
 mod share;

@@ -307,12 +307,12 @@ impl<'c> Emitter<'_, 'c> {
         let bundle = &self.plan.bundles[b];
         let (of_ring, ring) = (&self.plan.rings[bundle.ring], self.rings[bundle.ring]);
         let number = match (self.counters[bundle.ring], &bundle.number) {
-            (Some(counter), _) => Number::Counted(counter),
+            (Some(counter), _) => Number::Counted(self.shifted(ring, counter, bundle.shift, before)),
             (None, Some(number)) => Number::Known(number.clone()),
             (None, None) => return Err(bug(before, "opens a phase without a number")),
         };
         let slot = self.slot(ring, &number, before);
-        if let Number::Counted(counter) = number {
+        if let Some(counter) = self.counters[bundle.ring] {
             self.counters[bundle.ring] = Some(self.next(ring, counter, before));
         }
         let opened = Opened { slot, number };

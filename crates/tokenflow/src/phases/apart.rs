@@ -75,7 +75,9 @@ impl Flow {
                 }
                 Step::Join { token, of } => {
                     flow.from[token.0 as usize].extend(of);
-                    of.iter().for_each(|of| next[of.0 as usize].push(*token));
+                    for of in of {
+                        next[of.0 as usize].push(*token);
+                    }
                 }
                 _ => {}
             }

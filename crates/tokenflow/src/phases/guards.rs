@@ -202,7 +202,9 @@ impl<'t> Guarding<'t> {
     fn open(&mut self, ring: RingId, bundle: usize, state: &mut State) {
         let Some(phases) = self.phases else { return };
         // Who waits for the phase that had the slot before may be as far behind.
-        let waited = state.rings.get(&ring).copied().unwrap_or(0);
+        let shift = phases.rings.shift[bundle];
+        let waited = state.rings.get(&ring);
+        let waited = waited.map_or(0, |waited| waited.saturating_add_signed(shift));
         let mut guard = Guard {
             fence: false,
             barrier: waited >= phases.rings.depth[ring] && self.needed.is_none(),
@@ -218,7 +220,7 @@ impl<'t> Guarding<'t> {
             *waited
         });
         if let Some(needed) = &mut self.needed {
-            needed[bundle] = waited;
+            needed[bundle] = waited.saturating_add_signed(shift).max(1);
         }
     }
 

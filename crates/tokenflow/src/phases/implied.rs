@@ -77,7 +77,9 @@ impl Implied<'_> {
         self.awaits[id] = left
             .filter(|phase| !self.known.contains(phase) && !implied.contains(phase))
             .collect();
-        all.into_iter().for_each(|phase| self.learn(phase, added));
+        for phase in all {
+            self.learn(phase, added);
+        }
     }
 
     fn learn(&mut self, phase: Phase, added: &mut BTreeSet<Phase>) {
@@ -104,9 +106,9 @@ impl Implied<'_> {
                 self.learn(phase, &mut start);
             }
             let mut end = self.block(block);
-            start.iter().for_each(|phase| {
+            for phase in &start {
                 self.known.remove(phase);
-            });
+            }
             end.append(&mut start);
             ends[b] = Some(end);
         }

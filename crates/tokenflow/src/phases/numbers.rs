@@ -71,6 +71,14 @@ impl Linear {
         })
     }
 
+    /// The sum with what may be less than 0.
+    fn shifted(&self, shift: i64) -> Option<Self> {
+        Some(Self {
+            constant: self.constant.checked_add_signed(shift)?,
+            factors: self.factors.clone(),
+        })
+    }
+
     fn plus_times(&self, factor: u64, unknown: Unknown) -> Option<Self> {
         let mut all = self.clone();
         if factor > 0 {
@@ -164,7 +172,9 @@ fn dear(tree: &Tree, bundles: &Bundles, rings: &Rings, numbers: &Numbers) -> Vec
     // Nothing is carried where nothing can be.
     let closed = |region: RegionId| tree.regions[region].closed;
     for (region, through) in rings.counts.through.iter().enumerate() {
-        through.keys().for_each(|&ring| dear[ring] &= !closed(region));
+        for &ring in through.keys() {
+            dear[ring] &= !closed(region);
+        }
     }
     for (var, bound) in bundles.bound.iter().enumerate() {
         dear[rings.var[var]] &= !bound.iter().any(|&((region, _), _)| closed(region));
@@ -208,7 +218,8 @@ impl Numberer<'_> {
         let mut opened = opened.into_iter().peekable();
         for (i, step) in self.tree.blocks[block].steps.iter().enumerate() {
             while let Some((_, ring, bundle)) = opened.next_if(|(step, ..)| *step == i) {
-                self.out.bundle[bundle].clone_from(&self.now[ring]);
+                let now = self.now[ring].as_ref();
+                self.out.bundle[bundle] = now.and_then(|now| now.shifted(self.rings.shift[bundle]));
                 self.now[ring] = self.now[ring].as_ref().and_then(|now| now.plus(1));
             }
             if let Step::Region(region) = step {

@@ -80,6 +80,8 @@ pub struct Bundle {
     pub ring: RingId,
     /// The number of the phase, if all numbers of the ring are known.
     pub number: Option<Linear>,
+    /// How much greater it is than how often the ring was armed before.
+    pub shift: i64,
 }
 
 /// Tokens that edges bind to one phase or another: always to the same.
@@ -217,6 +219,7 @@ fn bundles_of(
             loads: loads.clone(),
             ring,
             number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
+            shift: rings.shift[b],
         });
     }
     out
@@ -430,6 +433,7 @@ fn meetings(tree: &Tree, places: &Places, rings: &Rings, plan: &Plan) -> Rings {
         depth: vec![depths.max().unwrap_or(1)],
         counts: Counts::new(tree, &opened),
         opened,
+        shift: vec![0; bundles + guards.loads.len()],
         age_at: std::collections::HashMap::new(),
         lost: Vec::new(),
     }

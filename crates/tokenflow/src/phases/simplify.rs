@@ -22,14 +22,16 @@ pub(super) fn simplify(tree: &Tree) -> Tree {
     let same = Same::find(&tree);
     for step in tree.blocks.iter_mut().flat_map(|block| &mut block.steps) {
         if let Step::Await { tokens, .. } | Step::Join { of: tokens, .. } = step {
-            tokens.iter_mut().for_each(|token| *token = same.of(*token));
+            for token in tokens {
+                *token = same.of(*token);
+            }
         }
     }
     for edge in tree.regions.iter_mut().flat_map(|region| &mut region.edges) {
         edge.bindings.retain(|(_, to)| same.of(*to) == *to);
-        edge.bindings
-            .iter_mut()
-            .for_each(|(from, _)| *from = same.of(*from));
+        for (from, _) in &mut edge.bindings {
+            *from = same.of(*from);
+        }
     }
     let live = live(&tree);
     let is_kept = |token: &Token| live[token.0 as usize] && same.of(*token) == *token;

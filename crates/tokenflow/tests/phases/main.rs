@@ -47,6 +47,7 @@ fn planned(seed: u64) -> (Tree, Plan) {
 #[test]
 fn plans_are_sound() {
     let (mut phases, mut waits, mut deep, mut in_vain) = (0, 0, 0, 0);
+    let (mut out_of_turn, mut not_first) = (0, 0);
     for seed in 0..cases(4000) {
         let (tree, plan) = planned(seed);
         let mut depths = Depths::new(&plan);
@@ -64,12 +65,15 @@ fn plans_are_sound() {
                 ),
             }
         }
+        out_of_turn += plan.bundles.iter().filter(|bundle| bundle.shift != 0).count();
+        not_first += plan.syncs.iter().filter(|sync| !sync.waits).count();
         deep += plan.rings.iter().filter(|ring| ring.depth > 1).count();
     }
     // The programs are worth the name.
     assert!(
-        phases > 0 && waits > 0 && deep > 0,
-        "{phases} phases, {waits} waits, {deep} deep rings"
+        phases > 0 && waits > 0 && deep > 0 && out_of_turn > 0 && not_first > 0,
+        "{phases} phases, {waits} waits, {deep} deep rings, {out_of_turn} phases numbered out of turn, {not_first} meetings \
+         without a wait"
     );
     assert!(
         in_vain * 10_000 <= waits,

@@ -1,6 +1,6 @@
 //! Runs a program with its plan, on mbarriers as the definition has them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{AccessKind, Buffer, Guard, Linear, Phase, Plan, Step, Tree, Trips, Unknown};
 
@@ -117,7 +117,8 @@ struct Runner<'a> {
     tokens: HashMap<Token, BTreeSet<u64>>,
     /// Which number of its ring each phase has; `None`: a complete token.
     numbers: HashMap<Phase, Option<u64>>,
-    rings: Vec<Vec<Opened>>,
+    /// The phases of each ring by number, and how many there are.
+    rings: Vec<BTreeMap<u64, Opened>>,
     instances: u64,
     complete: BTreeSet<u64>,
     iterations: HashMap<usize, u64>,
@@ -133,8 +134,8 @@ struct Runner<'a> {
     buffers: Vec<Buffer>,
     /// In how many regions it is where threads may differ.
     divergent: u64,
-    /// Tokens that may stand for different loads in different threads.
-    chosen: BTreeSet<Token>,
+    /// The instances of loads that each token may not stand for in other threads.
+    chosen: HashMap<Token, BTreeSet<u64>>,
     /// How many guards threads have met at, and how many of these meetings are known to be over.
     met: u64,
     over: u64,
@@ -161,7 +162,7 @@ pub fn run(
         barriers: Vec::new(),
         tokens: HashMap::new(),
         numbers: HashMap::new(),
-        rings: plan.rings.iter().map(|_| Vec::new()).collect(),
+        rings: plan.rings.iter().map(|_| BTreeMap::new()).collect(),
         instances: 0,
         complete: BTreeSet::new(),
         iterations: HashMap::new(),
@@ -173,7 +174,7 @@ pub fn run(
         landed: vec![0; buffers],
         buffers: Vec::new(),
         divergent: 0,
-        chosen: BTreeSet::new(),
+        chosen: HashMap::new(),
         met: 0,
         over: 0,
         steps: 0,
@@ -198,7 +199,8 @@ impl Runner<'_> {
                 Step::Load { load, token } => self.load(*load, *token)?,
                 Step::Await { id, tokens } => self.wait(*id, tokens)?,
                 Step::Join { token, of } => {
-                    self.choose(*token, of.iter().any(|of| self.chosen.contains(of)));
+                    let chosen = of.iter().flat_map(|of| self.chosen_of(*of)).collect();
+                    self.chosen.insert(*token, chosen);
                     let all = of.iter().flat_map(|of| self.tokens[of].clone()).collect();
                     self.tokens.insert(*token, all);
                 }
@@ -222,7 +224,7 @@ impl Runner<'_> {
     /// All loads of a phase have been issued that will be.
     fn close(&mut self, b: usize) {
         let phases = &mut self.rings[self.plan.bundles[b].ring];
-        if let Some(opened) = phases.iter_mut().rev().find(|opened| opened.bundle == b) {
+        if let Some(opened) = phases.values_mut().rev().find(|opened| opened.bundle == b) {
             opened.closed = true;
         }
     }
@@ -259,12 +261,8 @@ impl Runner<'_> {
         }
     }
 
-    fn choose(&mut self, token: Token, chosen: bool) {
-        if chosen {
-            self.chosen.insert(token);
-        } else {
-            self.chosen.remove(&token);
-        }
+    fn chosen_of(&self, token: Token) -> BTreeSet<u64> {
+        self.chosen.get(&token).cloned().unwrap_or_default()
     }
 
     /// Threads arrive at an mbarrier: none may be a whole ring of them ahead of the others.
@@ -314,7 +312,13 @@ impl Runner<'_> {
     fn open(&mut self, b: usize) -> Result<(), String> {
         let bundle = &self.plan.bundles[b];
         let ring = bundle.ring;
-        let number = self.rings[ring].len() as u64;
+        let armed = self.rings[ring].len() as u64;
+        let number = armed
+            .checked_add_signed(bundle.shift)
+            .ok_or("a number is less than 0")?;
+        if self.rings[ring].contains_key(&number) {
+            return Err(format!("ring {ring} has two phases of number {number}"));
+        }
         self.guard(self.plan.guards.phases[b], false, b)?;
         if let Some(linear) = &bundle.number {
             self.check(linear, number, &format!("bundle {b}"))?;
@@ -322,7 +326,9 @@ impl Runner<'_> {
         let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
         if let Some(before) = number.checked_sub(self.depth(ring)) {
             let last_barrier = self.last_barrier;
-            let before = &mut self.rings[ring][before as usize];
+            let before = self.rings[ring]
+                .get(&before)
+                .ok_or("a slot is armed before its turn")?;
             if !before.closed {
                 return Err(format!(
                     "ring {ring} is armed while loads of the slot's last phase are yet to come"
@@ -344,12 +350,13 @@ impl Runner<'_> {
         }
         self.now += 1;
         self.numbers.insert(Phase::Bundle(b), Some(number));
-        self.rings[ring].push(Opened {
+        let opened = Opened {
             bundle: b,
             armed: self.now,
             met: self.met,
             ..Opened::default()
-        });
+        };
+        self.rings[ring].insert(number, opened);
         self.seen.phases += 1;
         Ok(())
     }
@@ -400,7 +407,8 @@ impl Runner<'_> {
             .copied()
             .flatten()
             .ok_or("a load has no open phase")?;
-        let phase = &mut self.rings[bundles[b].ring][number as usize];
+        let phase = self.rings[bundles[b].ring].get_mut(&number);
+        let phase = phase.ok_or("a load has no phase of its number")?;
         if phase.bundle != b || phase.waited.is_some() {
             return Err(format!("load {load} joins a phase that is over"));
         }
@@ -420,11 +428,12 @@ impl Runner<'_> {
             .flat_map(|token| self.tokens[token].clone())
             .collect();
         for token in tokens {
-            if self.divergent == 0 && !self.chosen.contains(token) {
-                continue;
-            }
-            let fresh: Vec<u64> = self.tokens[token].difference(&self.complete).copied().collect();
-            for instance in fresh {
+            let some = if self.divergent > 0 {
+                self.tokens[token].clone()
+            } else {
+                self.chosen_of(*token)
+            };
+            for instance in some.difference(&self.complete).copied().collect::<Vec<u64>>() {
                 let place = self.place(self.buffers[instance as usize]);
                 self.landed[place] = self.now;
             }
@@ -447,13 +456,14 @@ impl Runner<'_> {
                 self.check(linear, number, &format!("{phase:?}"))?;
             }
             let armed = self.rings[ring].len() as u64;
-            if number >= armed || armed - number > self.depth(ring) {
+            let in_turn = armed.saturating_sub(number) <= self.depth(ring);
+            if !in_turn || !self.rings[ring].contains_key(&number) {
                 return Err(format!(
                     "await {id} waits for phase {number} of ring {ring}, which has armed {armed}"
                 ));
             }
             self.over(ring, number)?;
-            let opened = &self.rings[ring][number as usize];
+            let opened = self.rings[ring].get_mut(&number).expect("just looked up");
             let own = opened.loads.iter().any(|load| wanted.contains(load));
             if !own && !opened.loads.is_empty() && !self.plan.bundles[opened.bundle].loads.is_empty() {
                 // Alternatives of several phases each are waited for together.
@@ -461,7 +471,7 @@ impl Runner<'_> {
             }
             self.over = self.over.max(opened.met);
             self.complete.extend(&opened.loads);
-            self.rings[ring][number as usize].waited = Some(self.now);
+            opened.waited = Some(self.now);
             self.seen.waits += 1;
         }
         match wanted.iter().find(|instance| !self.complete.contains(instance)) {
@@ -472,7 +482,7 @@ impl Runner<'_> {
 
     /// Checks that a phase is over once its loads have landed.
     fn over(&self, ring: usize, number: u64) -> Result<(), String> {
-        let opened = &self.rings[ring][number as usize];
+        let opened = &self.rings[ring][&number];
         let expected = self.plan.bundles[opened.bundle].bytes;
         let expected = expected.map(|bytes| bytes + 16 * u64::from(self.fault == Fault::Bytes));
         match expected {
@@ -536,16 +546,45 @@ impl Runner<'_> {
         it.divergent
     }
 
+    /// What a token may be bound to by the edges of a region, of what they don't bind themselves.
+    fn sources(&self, region: usize, token: Token) -> BTreeSet<Token> {
+        let edges = &self.tree.regions[region].edges;
+        let (mut sources, mut seen, mut work) = (BTreeSet::new(), BTreeSet::new(), vec![token]);
+        while let Some(token) = work.pop() {
+            if !seen.insert(token) {
+                continue;
+            }
+            let bindings = edges.iter().flat_map(|edge| &edge.bindings);
+            let from: Vec<Token> = bindings
+                .filter(|(_, to)| *to == token)
+                .map(|(from, _)| *from)
+                .collect();
+            if from.is_empty() {
+                sources.insert(token);
+            }
+            work.extend(from);
+        }
+        sources
+    }
+
     /// Binds what an edge binds, all at once.
     fn take(&mut self, region: usize, edge: usize, divergent: bool) {
         let bindings = &self.tree.regions[region].edges[edge].bindings;
-        let chosen: Vec<bool> = bindings
+        let chosen: Vec<(Token, BTreeSet<u64>)> = bindings
             .iter()
-            .map(|(from, _)| divergent || self.chosen.contains(from))
+            .map(|&(from, to)| {
+                let all = divergent && self.sources(region, to).len() > 1;
+                (
+                    to,
+                    if all {
+                        self.tokens[&from].clone()
+                    } else {
+                        self.chosen_of(from)
+                    },
+                )
+            })
             .collect();
-        for ((_, to), chosen) in bindings.iter().zip(chosen) {
-            self.choose(*to, chosen);
-        }
+        self.chosen.extend(chosen);
         let bindings = bindings.iter();
         let tokens: Vec<(Token, BTreeSet<u64>)> = bindings
             .map(|(from, to)| (*to, self.tokens[from].clone()))
@@ -569,9 +608,9 @@ impl Runner<'_> {
         let mut changes: Vec<(u64, i64)> = Vec::new();
         for (ring, phases) in self.rings.iter().enumerate() {
             let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
-            for (number, opened) in phases.iter().enumerate() {
-                self.over(ring, number as u64)?;
-                let drained = !sure && number as u64 + self.depth(ring) >= phases.len() as u64;
+            for (&number, opened) in phases {
+                self.over(ring, number)?;
+                let drained = !sure && number + self.depth(ring) >= phases.len() as u64;
                 let armed_again = !sure && !drained;
                 if opened.waited.is_none() && !drained && !armed_again {
                     return Err(format!("phase {number} of ring {ring} is in flight at the end"));
@@ -580,16 +619,11 @@ impl Runner<'_> {
                 let free = opened
                     .waited
                     .and_then(|waited| self.barriers.iter().find(|&&barrier| barrier > waited));
-                let live = phases[number..]
-                    .iter()
-                    .take_while(|later| free.is_none_or(|&free| later.armed < free));
+                let later = phases.range(number..).map(|(_, later)| later);
+                let live = later.filter(|later| free.is_none_or(|&free| later.armed < free));
                 depths.most[ring] = depths.most[ring].max(live.count() as u64);
                 changes.push((opened.armed, 1));
-                let armed = || {
-                    phases
-                        .get(number + self.depth(ring) as usize)
-                        .map(|later| later.armed)
-                };
+                let armed = || phases.get(&(number + self.depth(ring))).map(|later| later.armed);
                 changes.extend(free.copied().or_else(armed).map(|free| (free, -1)));
             }
         }
