@@ -4,6 +4,7 @@
 // 64-bit multiplications: there the program counts.
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-mbarriers=explain 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: async-opt %s --gpux-tokens-to-mbarriers -o %t
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=7 --print | FileCheck %s --check-prefix=TWO
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=0 | FileCheck %s --check-prefix=NONE
@@ -11,6 +12,9 @@
 // RUN: async-sim %t --kernel=bounds --arg 0=32x64:random --arg 1=32x64:random --arg 2=3 --arg 3=20 --arg 4=4 | FileCheck %s --check-prefix=BOUNDS
 // RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --schedule=random --runs=3 | FileCheck %s --check-prefix=EPILOGUE
 // RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=0 | FileCheck %s --check-prefix=EPILOGUE
+
+// EXPLAIN: ring 0: 2 mbarriers{{.*}}; the numbers of its phases are known{{$}}
+// EXPLAIN: ring 0: 3 mbarriers{{.*}}; the numbers of its phases are known, and counted since that costs less than a division
 
 !global = memref<?x64xf32>
 !line = memref<64xf32, strided<[1], offset: ?>>
