@@ -7,9 +7,10 @@
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
+use crate::analysis::threads::{runs_for_some_threads, steering, thread_dependent};
 use crate::analysis::tree;
-use async_dialects::control_flow::{entry_edges, erase_results, region_exit_edges};
-use async_dialects::ir::{Block, Definition, Op, OpBuilder, Region, Value};
+use async_dialects::control_flow::erase_results;
+use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Location;
 use async_dialects::melior::ir::r#type::IntegerType;
@@ -21,11 +22,6 @@ use tokenflow::phases::{self, Guard};
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
     OpBuilder::new("gpu.barrier", location)
-}
-
-/// Returns true if `op` is a barrier of the block that orders accesses of all its memory.
-pub(crate) fn is_barrier(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpu.barrier" | "nvvm.barrier0") && !op.has_attr("address_spaces")
 }
 
 /// Issues operations of one function, in program order.
@@ -154,7 +150,7 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         );
         PassError::new(op, message).note(outer, "threads differ here")
     };
-    if differs_inside(outer) {
+    if runs_for_some_threads(outer) {
         return Err(fault("is executed by some threads only".to_owned()));
     }
     if outer.is("gpu.launch") {
@@ -168,154 +164,4 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         }
     }
     Ok(())
-}
-
-/// The values that decide whether and how often the regions of `op` are run.
-fn steering(op: Op<'_>) -> Vec<Value<'_>> {
-    match op.name() {
-        "scf.if" | "scf.index_switch" => vec![op.operand(0)],
-        // What they carry around does not steer them.
-        "scf.for" => op.operands().take(3).collect(),
-        "scf.execute_region" | "memref.alloca_scope" | "async.region" => Vec::new(),
-        "scf.while" => {
-            let before = op.region(0).blocks().into_iter();
-            let conditions = before.filter_map(Block::terminator);
-            conditions
-                .filter(|condition| condition.is("scf.condition"))
-                .map(|condition| condition.operand(0))
-                .collect()
-        }
-        "affine.for" => {
-            let bounds = op.num_operands() - op.num_results();
-            op.operands().take(bounds).collect()
-        }
-        // All of them, as far as is known.
-        _ => op.operands().collect(),
-    }
-}
-
-/// Returns an operation that `value` depends on and that has other results in other threads of a block. What is read
-/// from memory depends on the address alone: a race is not what makes threads differ, and what a thread has put into
-/// memory of its own is not known.
-fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
-    let mut seen = HashSet::new();
-    let mut work = vec![value];
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        let op = match value.definition() {
-            Definition::Result(op, _) => op,
-            Definition::Argument(block, _) => match block.parent_op() {
-                Some(around) if !around.is_function() => {
-                    work.extend(bound_to(around, value));
-                    work.extend(steering(around));
-                    continue;
-                }
-                _ => continue,
-            },
-        };
-        if differs(op) {
-            return Some(op);
-        }
-        // The same in all threads, whatever they bring.
-        if op.is("gpu.all_reduce") {
-            continue;
-        }
-        if op.num_regions() > 0 {
-            work.extend(bound_to(op, value));
-            work.extend(steering(op));
-        } else if op.is_pure() || matches!(op.name(), "memref.load" | "vector.load" | "vector.transfer_read")
-        {
-            work.extend(op.operands());
-        }
-    }
-    None
-}
-
-/// Values that are looked at to prove that threads agree on one.
-const PROOF_LIMIT: usize = 64;
-
-/// Returns true if it is proven that all threads of a block run the regions of `op` alike. Conservative: what is read
-/// from memory, returned by a call or handed to a function that is no kernel may differ.
-pub(crate) fn runs_alike(op: Op<'_>) -> bool {
-    if differs_inside(op) {
-        return false;
-    }
-    let mut seen = HashSet::new();
-    let mut work = steering(op);
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > PROOF_LIMIT {
-            return false;
-        }
-        match value.definition() {
-            Definition::Argument(block, _) => match block.parent_op() {
-                Some(around) if !around.is_function() => {
-                    work.extend(bound_to(around, value));
-                    work.extend(steering(around));
-                }
-                Some(function) if function.has_attr("gpu.kernel") => {}
-                _ => return false,
-            },
-            Definition::Result(op, _) if differs(op) => return false,
-            Definition::Result(op, _) if op.num_regions() > 0 => {
-                work.extend(bound_to(op, value));
-                work.extend(steering(op));
-            }
-            Definition::Result(op, _) if op.is_pure() => {
-                let known = op.num_operands() > 0 || value.as_constant_int().is_some() || same_in_block(op);
-                if !known {
-                    return false;
-                }
-                work.extend(op.operands());
-            }
-            Definition::Result(..) => return false,
-        }
-    }
-    true
-}
-
-/// Returns true if `op` tells something that all threads of a block have in common.
-fn same_in_block(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpu.block_id" | "gpu.block_dim" | "gpu.grid_dim")
-}
-
-/// Returns true if `op` runs its regions for some threads only.
-pub(crate) fn differs_inside(op: Op<'_>) -> bool {
-    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
-}
-
-/// Returns true if the results of `op` differ between threads by themselves.
-fn differs(op: Op<'_>) -> bool {
-    match op.name() {
-        "gpu.thread_id"
-        | "gpu.global_id"
-        | "gpu.lane_id"
-        | "gpu.subgroup_id"
-        | "gpu.shuffle"
-        | "gpux.elect"
-        | "nvvm.elect.sync"
-        | "memref.atomic_rmw"
-        | "nvvm.read.ptx.sreg.laneid"
-        | "nvvm.read.ptx.sreg.warpid" => true,
-        name => name.starts_with("nvvm.read.ptx.sreg.tid."),
-    }
-}
-
-/// The values that edges of `op` bind to `value`, an argument of its blocks or a result.
-fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
-    let ends = op
-        .regions()
-        .flat_map(Region::blocks)
-        .filter_map(Block::terminator);
-    let mut edges = entry_edges(op).unwrap_or_default();
-    edges.extend(ends.filter_map(region_exit_edges).flatten());
-    let bindings = edges.into_iter().flat_map(|edge| edge.bindings);
-    bindings
-        .filter(|(_, to)| *to == value)
-        .map(|(from, _)| from)
-        .collect()
 }

@@ -137,7 +137,8 @@ impl Pass for TokensToMbarriers {
 /// Reads `function` and plans its phases; loads that no ring can follow are awaited where they are issued.
 fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, Plan), PassError<'c>> {
     loop {
-        let read = tree::read(function)?;
+        let mut read = tree::read(function)?;
+        thread::mark_closed(&mut read);
         if normalize::await_escapes(&read) {
             continue;
         }

@@ -315,11 +315,7 @@ impl Change {
 }
 
 /// What is no fault in these programs, and why.
-const HARMLESS: [(&[&str], &str); 4] = [
-    (
-        &["war=mbarrier", "wait dropped", "= nvgpu.mbarrier.arrive"],
-        "the thread has waited for a load that was issued behind the last round of arrivals there",
-    ),
+const HARMLESS: [(&[&str], &str); 3] = [
     (
         &[
             "mixed_pointwise",

@@ -1,7 +1,10 @@
 // Tokens that rotate through a loop are phases of one ring: phase n is on slot n mod depth, with the parity of n / depth. The
-// iteration says which one it is, so nothing is carried around the loop any more.
+// iteration says which one it is. Where the depth is a power of two, slot and parity are two shifts and a mask of it, and
+// nothing is carried around the loop any more. By another depth, or from an induction variable with any step, it would take
+// 64-bit multiplications: there the program counts.
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-mbarriers=explain 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: async-opt %s --gpux-tokens-to-mbarriers -o %t
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=7 --print | FileCheck %s --check-prefix=TWO
 // RUN: async-sim %t --kernel=two --arg 0=8x64:ramp --arg 1=8x64:zero --arg 2=0 | FileCheck %s --check-prefix=NONE
@@ -9,6 +12,9 @@
 // RUN: async-sim %t --kernel=bounds --arg 0=32x64:random --arg 1=32x64:random --arg 2=3 --arg 3=20 --arg 4=4 | FileCheck %s --check-prefix=BOUNDS
 // RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=5 --schedule=random --runs=3 | FileCheck %s --check-prefix=EPILOGUE
 // RUN: async-sim %t --kernel=epilogue --arg 0=16x64:random --arg 1=16x64:random --arg 2=0 | FileCheck %s --check-prefix=EPILOGUE
+
+// EXPLAIN: ring 0: 2 mbarriers{{.*}}; the numbers of its phases are known{{$}}
+// EXPLAIN: ring 0: 3 mbarriers{{.*}}; the numbers of its phases are known, and counted since that costs less than a division
 
 !global = memref<?x64xf32>
 !line = memref<64xf32, strided<[1], offset: ?>>
@@ -86,22 +92,26 @@ gpu.module @kernels {
   // Two loads ahead of the one that is awaited: phases i, i + 1 and i + 2 are live at once.
   //
   // CHECK-LABEL: gpu.func @three
-  // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
-  // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
   // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
   // CHECK-COUNT-3: nvgpu.mbarrier.init %[[RING]]
   // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%c0] :
   // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%c1] :
-  // CHECK: scf.for %[[I:.*]] = %c0 to
-  // CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %[[C2]]
-  // CHECK: %[[FREE:.*]] = arith.remui %[[AHEAD]], %[[C3]]
+  //
+  // Counted modulo six: from three on, the second round. The next phase is 2, those that are awaited are 0 and 1.
+  //
+  // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} iter_args(%[[NEXT:.*]] = %c2_i32, %[[OLDEST:.*]] = %c0_i32, %[[OTHER:.*]] = %c1_i32)
+  // CHECK: %[[AGAIN:.*]] = arith.cmpi sge, %[[NEXT]], %c3_i32 : i32
+  // CHECK-NEXT: %[[LESS:.*]] = arith.subi %[[NEXT]], %c3_i32 : i32
+  // CHECK-NEXT: %[[FREE32:.*]] = arith.select %[[AGAIN]], %[[LESS]], %[[NEXT]] : i32
+  // CHECK-NEXT: %[[FREE:.*]] = arith.index_cast %[[FREE32]] : i32 to index
+  // CHECK-NEXT: %[[MORE:.*]] = arith.addi %[[NEXT]], %c1_i32 : i32
+  // CHECK-NEXT: %[[WRAPS:.*]] = arith.cmpi eq, %[[MORE]], %c6_i32 : i32
+  // CHECK-NEXT: %[[AFTER:.*]] = arith.select %[[WRAPS]], %c0_i32, %[[MORE]] : i32
   // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[RING]][%[[FREE]]] :
-  // CHECK: %[[FULL:.*]] = arith.remui %[[I]], %[[C3]]
-  // CHECK: %[[ROUND:.*]] = arith.divui %[[I]], %[[C3]]
-  // CHECK: %[[ODD:.*]] = arith.remui %[[ROUND]], %[[C2]]
-  // CHECK: %[[PARITY:.*]] = arith.cmpi ne, %[[ODD]], %c0
-  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%[[FULL]]], %[[PARITY]]
+  // CHECK: %[[PARITY:.*]] = arith.cmpi sge, %[[OLDEST]], %c3_i32 : i32
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]][%{{.*}}], %[[PARITY]]
   // CHECK-NOT: try_wait
+  // CHECK: scf.yield %[[AFTER]], %[[OTHER]], %[[NEXT]] : i32, i32, i32
   // CHECK: }
   // CHECK-COUNT-2: nvgpu.mbarrier.try_wait.parity %[[RING]]
   // CHECK-NOT: try_wait
@@ -137,16 +147,17 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The iteration is what counts, not the induction variable: (i - first) / step.
+  // The iteration is what counts, not the induction variable, and (i - first) / step is a division: so it is counted.
   //
   // CHECK-LABEL: gpu.func @bounds
   // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index)
   // CHECK: num_barriers = 2
-  // CHECK: scf.for %[[I:[a-z0-9]+]] = %[[FIRST]] to %[[END]] step %[[STEP]] iter_args
-  // CHECK: %[[DISTANCE:.*]] = arith.subi %[[I]], %[[FIRST]] : index
-  // CHECK: %[[K:.*]] = arith.divui %[[DISTANCE]], %[[STEP]] : index
-  // CHECK: %[[FULL:.*]] = arith.remui %[[K]], %c2 : index
-  // CHECK: nvgpu.mbarrier.try_wait.parity %{{.*}}[%[[FULL]]],
+  // CHECK-NOT: arith.divui
+  // CHECK: scf.for %{{[a-z0-9]+}} = %[[FIRST]] to %[[END]] step %[[STEP]] iter_args({{.*}}, %{{.*}} = %c1_i32, %[[OLDEST:.*]] = %c0_i32)
+  // CHECK-NOT: arith.divui
+  // CHECK: %[[PARITY:.*]] = arith.cmpi sge, %[[OLDEST]], %c2_i32 : i32
+  // CHECK: nvgpu.mbarrier.try_wait.parity %{{.*}}[%{{.*}}], %[[PARITY]]
+  // CHECK-NOT: arith.divui
   //
   // From 3 to 20 in steps of 4: 3, 7, 11, 15, 19.
   // BOUNDS: bounds: clean

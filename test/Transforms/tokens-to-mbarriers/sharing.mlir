@@ -80,7 +80,7 @@ gpu.module @kernels {
   //
   // CHECK-LABEL: gpu.func @one_slot_more
   // CHECK: nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
-  // CHECK: gpu.barrier
+  // CHECK-NOT: gpu.barrier
   // CHECK: scf.for
   // CHECK-NOT: gpu.barrier
   // CHECK: gpux.bulk_load

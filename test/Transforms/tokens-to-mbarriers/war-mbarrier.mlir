@@ -5,6 +5,7 @@
 // RUN: async-opt %s --gpux-tokens-to-mbarriers=war=mbarrier -o %t
 // RUN: async-sim %t --kernel=ring --arg 0=16x64:random --arg 1=16x64:zero --arg 2=7 | FileCheck %s --check-prefix=RING
 // RUN: async-sim %t --kernel=ring --arg 0=16x64:random --arg 1=16x64:zero --arg 2=0 | FileCheck %s --check-prefix=RING
+// RUN: async-sim %t --kernel=far_ahead --arg 1=5 | FileCheck %s --check-prefix=AHEAD
 // RUN: async-sim %t --kernel=any_block_size --block=32,2 | FileCheck %s --check-prefix=SIZE
 // RUN: async-sim %t --kernel=written | FileCheck %s --check-prefix=WRITTEN
 
@@ -16,7 +17,8 @@
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
-  // 64 threads arrive. There is no barrier of the block in the loop.
+  // 64 threads arrive. There is no barrier of the block in the loop. Nor does a thread wait before it arrives: it has waited
+  // for the load before last, which was issued when all had arrived two iterations ago.
   //
   // CHECK-LABEL: gpu.func @ring
   // CHECK: %[[LEADER:.*]] = gpux.elect
@@ -28,6 +30,7 @@ gpu.module @kernels {
   // CHECK-NEXT: gpu.barrier
   // CHECK: scf.for
   // CHECK-NOT: gpu.barrier
+  // CHECK-NOT: try_wait
   // CHECK: %{{.*}} = nvgpu.mbarrier.arrive %[[EMPTY]]
   // CHECK: scf.if %[[LEADER]] {
   // CHECK-NEXT: nvgpu.mbarrier.try_wait.parity %[[EMPTY]]
@@ -62,6 +65,34 @@ gpu.module @kernels {
       scf.yield %u : !async.token
     }
     async.await %last
+    gpu.return
+  }
+
+  // Nobody but one thread waits for a load before the next one: the others have to wait before they arrive, or they would be
+  // ahead by more than there are mbarriers.
+  //
+  // CHECK-LABEL: gpu.func @far_ahead
+  // CHECK: %[[FULL:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>>
+  // CHECK: %[[EMPTY:.*]] = nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>>
+  // CHECK: scf.for
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[EMPTY]]
+  // CHECK-NEXT: %{{.*}} = nvgpu.mbarrier.arrive %[[EMPTY]]
+  // CHECK: scf.if
+  // CHECK-NEXT: nvgpu.mbarrier.try_wait.parity %[[EMPTY]]
+  // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[FULL]]
+  //
+  // AHEAD: far_ahead: clean
+  gpu.func @far_ahead(%x: !line, %n: index) workgroup(%a: !row) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %tid = gpu.thread_id x
+    %one = arith.cmpi eq, %tid, %c1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %t = gpux.bulk_load async %x, %a : !line to !row
+      scf.if %one {
+        async.await %t
+      }
+    }
     gpu.return
   }
 

@@ -4,6 +4,7 @@
 //! memory is which buffers of the workgroup threads access, and between which barriers.
 
 use super::memory::Buffers;
+use super::threads::may_differ;
 use async_dialects::control_flow::{
     Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges, region_exit_edges, selected_values,
 };
@@ -257,6 +258,7 @@ impl<'c> Reader<'c> {
             parent: b,
             edges: edges.collect(),
             results: vec![result],
+            divergent: may_differ(op),
             ..Region::default()
         };
         self.new_region(b, op, region);
@@ -290,6 +292,8 @@ impl<'c> Reader<'c> {
             Region {
                 parent: b,
                 trips: trips(op),
+                divergent: may_differ(op),
+                divides: divides(op),
                 ..Region::default()
             },
         );
@@ -310,8 +314,12 @@ impl<'c> Reader<'c> {
             .map(|&block| self.new_block(block, Some(id)))
             .collect();
         self.out.tree.regions[id].blocks.clone_from(&ids);
+        // A loop that surely runs is not passed by.
+        let runs = matches!(self.out.tree.regions[id].trips, Trips::Constant(trips) if trips > 0);
         for edge in entries.iter().filter(|edge| edge.possible) {
-            self.edge(id, None, edge, &places);
+            if !runs || edge.to != EdgeTarget::Behind {
+                self.edge(id, None, edge, &places);
+            }
         }
         for (place, &inner) in ids.iter().enumerate() {
             self.block(inner)?;
@@ -395,7 +403,7 @@ impl<'c> Reader<'c> {
 }
 
 /// Returns true if nothing happens in a block of threads before `function` is entered.
-fn is_kernel(function: Op<'_>) -> bool {
+pub(super) fn is_kernel(function: Op<'_>) -> bool {
     ["kernel", "gpu.kernel", "nvvm.kernel"]
         .iter()
         .any(|name| function.has_attr(name))
@@ -412,6 +420,12 @@ fn trips(op: Op<'_>) -> Trips {
         None if op.is("scf.for") => Trips::Counted,
         _ => Trips::Free,
     }
+}
+
+/// Returns true if it takes a division to know which iteration of a loop runs.
+fn divides(op: Op<'_>) -> bool {
+    let is_power_of_two = |step: i64| u64::try_from(step).is_ok_and(u64::is_power_of_two);
+    op.is("scf.for") && !op.operand(2).as_constant_int().is_some_and(is_power_of_two)
 }
 
 /// Returns true if a fence between proxies is about the workgroup's memory.

@@ -1,7 +1,7 @@
 //! Writes a plan into the IR.
 //!
-//! The number of a phase of its ring says all ([`super::mbarriers`]). Of rings whose numbers are known, it is computed from
-//! induction variables where it is needed. Of the others, the running program counts; [`super::thread`] carries the
+//! The number of a phase of its ring says all ([`super::mbarriers`]). Where that costs little, it is computed from induction
+//! variables where it is needed. Of the other rings, the running program counts; [`super::thread`] carries the
 //! counter and the tokens' numbers through control flow. A token that is complete has number -1 there.
 
 use super::War;
@@ -294,7 +294,9 @@ impl<'c> Emitter<'_, 'c> {
         }
         let slot = self.slot(reached, &number, before);
         // Who is ahead of the others must not arrive for them: not on a slot where some have yet to.
-        self.wait_for_last(reached, slot, &number, before);
+        if sync.is_none_or(|sync| sync.waits) {
+            self.wait_for_last(reached, slot, &number, before);
+        }
         let token = self.types.parse("!nvgpu.mbarrier.token");
         write("nvgpu.mbarrier.arrive", &[reached.group, slot], &[token], before);
         Ok(Some(Opened { slot, number }))
@@ -304,13 +306,13 @@ impl<'c> Emitter<'_, 'c> {
     fn open(&mut self, b: usize, before: Op<'c>) -> Result<(), PassError<'c>> {
         let bundle = &self.plan.bundles[b];
         let (of_ring, ring) = (&self.plan.rings[bundle.ring], self.rings[bundle.ring]);
-        let number = match (&bundle.number, self.counters[bundle.ring]) {
-            (Some(number), _) => Number::Known(number.clone()),
-            (None, Some(counter)) => Number::Counted(counter),
+        let number = match (self.counters[bundle.ring], &bundle.number) {
+            (Some(counter), _) => Number::Counted(self.shifted(ring, counter, bundle.shift, before)),
+            (None, Some(number)) => Number::Known(number.clone()),
             (None, None) => return Err(bug(before, "opens a phase without a number")),
         };
         let slot = self.slot(ring, &number, before);
-        if let Number::Counted(counter) = number {
+        if let Some(counter) = self.counters[bundle.ring] {
             self.counters[bundle.ring] = Some(self.next(ring, counter, before));
         }
         let opened = Opened { slot, number };
@@ -403,10 +405,11 @@ impl<'c> Emitter<'_, 'c> {
             }
             Phase::Var(v) => {
                 let var = &self.plan.vars[v];
-                let known = var.number.clone().map(Number::Known);
+                let carried = self.plan.rings[var.ring].carried;
+                let known = var.number.clone().filter(|_| !carried);
                 (
                     var.ring,
-                    known,
+                    known.map(Number::Known),
                     self.values[v].map(Number::Counted),
                     var.may_be_ready,
                 )

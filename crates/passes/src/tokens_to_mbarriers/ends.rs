@@ -5,11 +5,11 @@ use super::emit::{Emitter, value, write};
 use super::mbarriers::{Mbarriers, Number};
 use async_dialects::gpu::block_threads;
 use async_dialects::ir::{Op, OpBuilder, Value};
-use tokenflow::phases::RingId;
+use tokenflow::phases::{RingId, meet_first};
 
 impl<'c> Emitter<'_, 'c> {
     /// Makes and initialises the rings before `before`: by one thread, with a fence, so that all threads and the
-    /// asynchronous proxy find them initialised behind the barrier.
+    /// asynchronous proxy find them initialised behind a barrier: the one here, unless one comes soon enough anyway.
     pub(super) fn initialise(&mut self, before: Op<'c>) {
         let one = self.index(1);
         for ring in &self.plan.rings {
@@ -32,7 +32,9 @@ impl<'c> Emitter<'_, 'c> {
             }
         }
         write("nvvm.fence.mbarrier.init", &[], &[], before);
-        write("gpu.barrier", &[], &[], before);
+        if meet_first(&self.read.tree, self.plan, self.war == War::Barrier) {
+            write("gpu.barrier", &[], &[], before);
+        }
     }
 
     fn initialise_ring(&mut self, ring: Mbarriers<'c>, arrivals: Value<'c>, before: Op<'c>) {

@@ -14,7 +14,9 @@ pub(super) fn explain(read: &Read, plan: &Plan, war: War) {
         let Some(first) = bundles().flat_map(|bundle| &bundle.loads).min() else {
             continue;
         };
-        let mut remark = Diagnostic::remark(read.loads[*first].location(), ring_text(r, ring));
+        let known = bundles().all(|bundle| bundle.number.is_some());
+        let text = ring_text(r, ring, known);
+        let mut remark = Diagnostic::remark(read.loads[*first].location(), text);
         for bundle in bundles() {
             remark = remark.note(
                 read.loads[bundle.loads[0]].location(),
@@ -68,16 +70,18 @@ fn bundles_of(plan: &Plan, phases: &[Phase]) -> BTreeSet<usize> {
     bundles
 }
 
-fn ring_text(r: usize, ring: &Ring) -> String {
+fn ring_text(r: usize, ring: &Ring, known: bool) -> String {
     let mut mbarriers = mbarriers(ring.depth);
     if ring.depth > 1 {
         mbarriers +=
             ", since so many phases may be live together, each up to a block barrier behind its last wait";
     }
-    let counted = if ring.carried {
-        "its phases are counted while the program runs"
-    } else {
-        "the numbers of its phases are known"
+    let counted = match (ring.carried, known) {
+        (true, false) => "its phases are counted while the program runs",
+        (true, true) => {
+            "the numbers of its phases are known, and counted since that costs less than a division"
+        }
+        (false, _) => "the numbers of its phases are known",
     };
     let sure = if ring.sure {
         ""

@@ -103,6 +103,29 @@ impl<'c> Emitter<'_, 'c> {
         value("arith.select", &[around, zero, next], self.types.i32, before)
     }
 
+    /// The count that is `shift` after `number`, or before it.
+    pub(super) fn shifted(
+        &mut self,
+        ring: Mbarriers<'c>,
+        number: Value<'c>,
+        shift: i64,
+        before: Op<'c>,
+    ) -> Value<'c> {
+        if shift == 0 {
+            return number;
+        }
+        let modulus = 2 * i64::try_from(ring.depth).unwrap_or(i64::MAX / 2);
+        let i32 = self.types.i32;
+        let (shift, modulus) = (
+            self.constant(shift.rem_euclid(modulus), false),
+            self.constant(modulus, false),
+        );
+        let sum = value("arith.addi", &[number, shift], i32, before);
+        let around = self.compare(SGE, sum, modulus, before);
+        let less = value("arith.subi", &[sum, modulus], i32, before);
+        value("arith.select", &[around, less, sum], i32, before)
+    }
+
     pub(super) fn wait(&mut self, ring: Mbarriers<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
         let ticks = self.constant(TICKS, true);
         let operands = [ring.group, parity, ticks, slot];

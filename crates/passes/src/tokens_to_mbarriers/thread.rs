@@ -6,6 +6,7 @@
 
 use super::emit::{Emitter, bug, value};
 use super::mbarriers::Number;
+use crate::analysis::tree::Read;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::pass::PassError;
@@ -42,6 +43,13 @@ fn kind(op: Op<'_>) -> Option<Kind> {
             Some(Kind::Branch)
         }
         _ => None,
+    }
+}
+
+/// Marks the operations through which nothing can be carried.
+pub(super) fn mark_closed(read: &mut Read) {
+    for (region, &op) in read.tree.regions.iter_mut().zip(&read.regions) {
+        region.closed = !region.blocks.is_empty() && kind(op).is_none();
     }
 }
 

@@ -9,6 +9,7 @@ use super::bundles::Bundles;
 use super::guards::{self, Phases};
 use super::homes::Homes;
 use super::live;
+use super::order;
 use super::rings::{self, MAX_DEPTH, Places, RingId, Rings};
 use super::share;
 use super::sure;
@@ -56,10 +57,27 @@ impl Chooser<'_> {
         Ok(choice)
     }
 
-    /// The rings of phases of which those that are `joined` are on one.
+    /// The rings of phases of which those that are `joined` are on one, with numbers in the order that is best.
     fn rings(&self, joined: &Union) -> Result<Choice, Vec<LoadId>> {
+        let choice = self.numbered(joined, vec![0; self.bundles.loads.len()])?;
+        let shift = order::shifts(self.tree, self.homes, self.places, self.bundles, &choice.rings);
+        if shift.iter().all(|shift| *shift == 0) {
+            return Ok(choice);
+        }
+        let (mbarriers, barriers) = self.cost(&choice);
+        match self
+            .numbered(joined, shift)
+            .map(|other| (self.cost(&other), other))
+        {
+            Ok((cost, other)) if cost.0 < mbarriers && cost.1 <= barriers => Ok(other),
+            _ => Ok(choice),
+        }
+    }
+
+    /// The same, with these shifts of numbers.
+    fn numbered(&self, joined: &Union, shift: Vec<i64>) -> Result<Choice, Vec<LoadId>> {
         let (tree, homes, places, bundles) = (self.tree, self.homes, self.places, self.bundles);
-        let mut rings = rings::rings(tree, homes, places, bundles, joined);
+        let mut rings = rings::rings(tree, homes, places, bundles, joined, shift);
         if !rings.lost.is_empty() {
             return Err(rings.lost);
         }

@@ -90,8 +90,13 @@ impl Sum {
         }
     }
 
+    /// Moves what is counted from here on by `shift`.
+    pub fn shift(&mut self, shift: i64) {
+        self.most = self.most.saturating_add_signed(shift);
+    }
+
     /// The arms since an earlier place of the block.
-    fn since(self, earlier: Self) -> u64 {
+    pub fn since(self, earlier: Self) -> u64 {
         if self.many > earlier.many {
             MANY
         } else {

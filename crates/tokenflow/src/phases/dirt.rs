@@ -17,6 +17,8 @@ pub(super) const UNFENCED: u64 = 4;
 pub(super) const FENCED: u64 = 8;
 /// Copies of the threads may write it until they are waited for.
 pub(super) const COPIED: u64 = 16;
+/// Loaded since the last barrier or before, which some threads may not know yet.
+pub(super) const LANDED: u64 = 32;
 
 /// What is dirty; there is no entry for what is not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -61,7 +63,7 @@ impl State {
 
     pub fn barrier(&mut self) {
         self.buffers.retain(|_, dirt| {
-            *dirt &= !(READ | WRITTEN | FENCED);
+            *dirt &= !(READ | WRITTEN | FENCED | LANDED);
             *dirt != 0
         });
         self.rings.clear();

@@ -3,7 +3,8 @@
 //! A load overwrites what threads may still read, and a store reads what they have just written. So before one is issued
 //!
 //! - all threads must have come so far: a **barrier** is needed if since the last one some thread may have accessed the
-//!   buffer (for a store: written it), or may still wait for the phase whose slot is armed anew;
+//!   buffer (for a store: written it), may still wait for the phase whose slot is armed anew, or alone has waited for a load
+//!   of the buffer ([`super::apart`]);
 //! - and what they wrote must have been handed to the asynchronous proxy: a **fence** by each thread that wrote, before
 //!   that barrier. PTX ISA, Async proxy: "Accessing the same memory location across multiple proxies needs a cross-proxy
 //!   fence. For the async proxy, fence.proxy.async should be used to synchronize memory between generic proxy and the
@@ -15,8 +16,9 @@
 //! A forward analysis: what is dirty since when, buffer by buffer, at least on one way. Loops are run until nothing
 //! changes; those nested more deeply than [`DEPTH`] start out with all that they touch.
 
+use super::apart::apart;
 use super::bundles::{Bundles, Phase};
-use super::dirt::{COPIED, FENCED, NO_DEPTH, READ, State, UNFENCED, WRITTEN};
+use super::dirt::{COPIED, FENCED, LANDED, NO_DEPTH, READ, State, UNFENCED, WRITTEN};
 use super::rings::{RingId, Rings};
 use super::tree::{AccessKind, BlockId, Buffer, RegionId, Step, Tree};
 use crate::program::deep;
@@ -83,6 +85,8 @@ struct Guarding<'t> {
     tree: &'t Tree,
     phases: Option<Phases<'t>>,
     fence_reads: bool,
+    /// What the loads write that only some threads know of behind an await.
+    apart: Vec<Vec<Buffer>>,
     /// The loops around.
     loops: usize,
     /// All that a region may leave dirty.
@@ -103,6 +107,7 @@ impl<'t> Guarding<'t> {
             tree,
             phases,
             fence_reads,
+            apart: apart(tree),
             loops: 0,
             touched: vec![None; tree.regions.len()],
             last_arms: phases.map_or_else(HashMap::new, |phases| last_arms(tree, phases.rings)),
@@ -152,11 +157,11 @@ impl<'t> Guarding<'t> {
             // Loads in token form are guarded when they are planned, and not before.
             Step::Load { .. } if self.phases.is_none() => {}
             Step::Load { load, .. } => {
-                let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN, state);
+                let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN | LANDED, state);
                 self.out.loads[*load] = pass(needs, state);
             }
             Step::Store { store, buffer } => {
-                let needs = Self::needs(*buffer, WRITTEN, state);
+                let needs = Self::needs(*buffer, WRITTEN | LANDED, state);
                 self.out.stores[*store] = pass(needs, state);
             }
             Step::Region(region) => *state = deep(|| self.region(*region, std::mem::take(state))),
@@ -175,6 +180,14 @@ impl<'t> Guarding<'t> {
     }
 
     fn wait(&self, id: usize, state: &mut State) {
+        // What was awaited before on every way is known.
+        if self
+            .phases
+            .is_none_or(|phases| !phases.bundles.awaits[id].is_empty())
+        {
+            let buffers = self.apart[id].iter();
+            buffers.for_each(|&buffer| state.touch(buffer, LANDED));
+        }
         let Some(phases) = self.phases else { return };
         for &phase in &phases.bundles.awaits[id] {
             let ring = phases.rings.of(phase);
@@ -189,13 +202,15 @@ impl<'t> Guarding<'t> {
     fn open(&mut self, ring: RingId, bundle: usize, state: &mut State) {
         let Some(phases) = self.phases else { return };
         // Who waits for the phase that had the slot before may be as far behind.
-        let waited = state.rings.get(&ring).copied().unwrap_or(0);
+        let shift = phases.rings.shift[bundle];
+        let waited = state.rings.get(&ring);
+        let waited = waited.map_or(0, |waited| waited.saturating_add_signed(shift));
         let mut guard = Guard {
             fence: false,
             barrier: waited >= phases.rings.depth[ring] && self.needed.is_none(),
         };
         for &load in &phases.bundles.loads[bundle] {
-            let needs = Self::needs(self.tree.loads[load].buffer, READ | WRITTEN, state);
+            let needs = Self::needs(self.tree.loads[load].buffer, READ | WRITTEN | LANDED, state);
             guard.fence |= needs.fence;
             guard.barrier |= needs.barrier;
         }
@@ -205,7 +220,7 @@ impl<'t> Guarding<'t> {
             *waited
         });
         if let Some(needed) = &mut self.needed {
-            needed[bundle] = waited;
+            needed[bundle] = waited.saturating_add_signed(shift).max(1);
         }
     }
 
@@ -268,6 +283,9 @@ impl<'t> Guarding<'t> {
                         state.touch(*buffer, READ | WRITTEN | UNFENCED | COPIED);
                     }
                     Step::Await { id, .. } => {
+                        self.apart[*id]
+                            .iter()
+                            .for_each(|&buffer| state.touch(buffer, LANDED));
                         if let Some(phases) = self.phases {
                             let rings = phases.bundles.awaits[*id]
                                 .iter()

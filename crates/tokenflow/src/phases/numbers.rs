@@ -7,7 +7,10 @@
 //! - what a loop hands around advances by that in each iteration: its value is guessed from the first iteration and
 //!   checked against what the loop hands on.
 //!
-//! All numbers of a ring are known, or the ring is **carried**: the running program counts.
+//! All numbers of a ring are known, or the ring is **carried**: the running program counts. It also does where a number in
+//! closed form is dear: slot and parity are its remainder and quotient by the depth, in 64 bits as indices are. By a power of
+//! two that is a shift or a mask. By anything else it is a multiplication, and another one for a factor, in each iteration:
+//! to count up, compare and select, in 32 bits, costs less.
 
 use super::bundles::{Bundles, EdgeId, Phase};
 use super::counts::MANY;
@@ -23,6 +26,15 @@ pub enum Unknown {
     Iteration(RegionId),
     /// How often a loop runs.
     Trips(RegionId),
+}
+
+impl Unknown {
+    /// The loop.
+    fn region(self) -> RegionId {
+        match self {
+            Self::Iteration(region) | Self::Trips(region) => region,
+        }
+    }
 }
 
 /// A linear expression.
@@ -42,10 +54,27 @@ impl Linear {
         self.factors.len() <= TERMS
     }
 
+    /// Returns true if slot and parity of a ring take more than shifts and masks.
+    fn is_dear(&self, tree: &Tree, depth: u64) -> bool {
+        let mut factors = self.factors.iter();
+        let is_dear = |(unknown, factor): (&Unknown, &u64)| {
+            !factor.is_power_of_two() || tree.regions[unknown.region()].divides
+        };
+        !self.factors.is_empty() && (!depth.is_power_of_two() || factors.any(is_dear))
+    }
+
     /// The sum, if numbers so large are computed with at all.
     fn plus(&self, constant: u64) -> Option<Self> {
         Some(Self {
             constant: sum(self.constant, constant)?,
+            factors: self.factors.clone(),
+        })
+    }
+
+    /// The sum with what may be less than 0.
+    fn shifted(&self, shift: i64) -> Option<Self> {
+        Some(Self {
+            constant: self.constant.checked_add_signed(shift)?,
             factors: self.factors.clone(),
         })
     }
@@ -81,8 +110,10 @@ pub(super) struct Numbers {
     pub var: Vec<Option<Linear>>,
     /// Of each ring, how often it has been armed when everything ends.
     pub end: Vec<Option<Linear>>,
-    /// True for rings that are carried.
+    /// True for rings that are carried since not all of their numbers are known.
     pub carried: Vec<bool>,
+    /// True for rings that had better be carried.
+    pub dear: Vec<bool>,
 }
 
 /// Numbers all phases; `sure` are the rings whose phases are surely waited for.
@@ -106,6 +137,7 @@ pub(super) fn numbers(
             var: vec![None; bundles.vars.len()],
             end: Vec::new(),
             carried: vec![false; rings.depth.len()],
+            dear: Vec::new(),
         },
     };
     for (var, bound) in bundles.bound.iter().enumerate() {
@@ -125,7 +157,29 @@ pub(super) fn numbers(
     for (var, number) in work.out.var.iter().enumerate() {
         work.out.carried[rings.var[var]] |= number.is_none();
     }
+    work.out.dear = dear(tree, bundles, rings, &work.out);
     work.out
+}
+
+/// For each ring, whether it had better be carried although all its numbers are known.
+fn dear(tree: &Tree, bundles: &Bundles, rings: &Rings, numbers: &Numbers) -> Vec<bool> {
+    let mut dear = vec![false; rings.depth.len()];
+    let of_bundles = rings.bundle.iter().zip(&numbers.bundle);
+    for (&ring, number) in of_bundles.chain(rings.var.iter().zip(&numbers.var)) {
+        let number = number.as_ref();
+        dear[ring] |= number.is_some_and(|number| number.is_dear(tree, rings.depth[ring]));
+    }
+    // Nothing is carried where nothing can be.
+    let closed = |region: RegionId| tree.regions[region].closed;
+    for (region, through) in rings.counts.through.iter().enumerate() {
+        for &ring in through.keys() {
+            dear[ring] &= !closed(region);
+        }
+    }
+    for (var, bound) in bundles.bound.iter().enumerate() {
+        dear[rings.var[var]] &= !bound.iter().any(|&((region, _), _)| closed(region));
+    }
+    dear
 }
 
 struct Numberer<'t> {
@@ -164,7 +218,8 @@ impl Numberer<'_> {
         let mut opened = opened.into_iter().peekable();
         for (i, step) in self.tree.blocks[block].steps.iter().enumerate() {
             while let Some((_, ring, bundle)) = opened.next_if(|(step, ..)| *step == i) {
-                self.out.bundle[bundle].clone_from(&self.now[ring]);
+                let now = self.now[ring].as_ref();
+                self.out.bundle[bundle] = now.and_then(|now| now.shifted(self.rings.shift[bundle]));
                 self.now[ring] = self.now[ring].as_ref().and_then(|now| now.plus(1));
             }
             if let Step::Region(region) = step {

@@ -1,15 +1,18 @@
 //! The plan: all phases put together.
 
+use super::ahead::ahead;
 use super::bundles::{self, Bundles, Phase};
 use super::choose::{Choice, Chooser};
-use super::counts::Counts;
+use super::counts::{Counts, Place};
 use super::guards::{self, Guards, Phases};
 use super::homes;
+use super::implied::without_implied;
 use super::numbers::{self, Linear};
-use super::rings::{Opened, Places, RingId, Rings};
-use super::tree::{BlockId, LoadId, RegionId, Step, Tree};
-use crate::program::{Token, deep};
-use std::collections::{BTreeSet, HashSet};
+use super::rings::{self, Opened, Places, RingId, Rings};
+use super::simplify::simplify;
+use super::tree::{BlockId, LoadId, RegionId, Tree};
+use crate::program::Token;
+use std::collections::BTreeSet;
 
 /// How loads complete on mbarriers.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +36,7 @@ pub struct Plan {
     pub guards: Guards,
     /// The barriers of [`Plan::guards`], in order, with numbers as if they were the arms of a ring of their own.
     pub syncs: Vec<Sync>,
-    /// True if the barriers have no numbers in closed form.
+    /// True if the running program counts the barriers.
     pub syncs_carried: bool,
     /// The rings that are armed in each region.
     pub armed: Vec<BTreeSet<RingId>>,
@@ -75,8 +78,10 @@ pub struct Bundle {
     pub bytes: Option<u64>,
     /// The ring.
     pub ring: RingId,
-    /// The number of the phase, if the ring has numbers.
+    /// The number of the phase, if all numbers of the ring are known.
     pub number: Option<Linear>,
+    /// How much greater it is than how often the ring was armed before.
+    pub shift: i64,
 }
 
 /// Tokens that edges bind to one phase or another: always to the same.
@@ -86,7 +91,7 @@ pub struct Var {
     pub tokens: Vec<Token>,
     /// The ring.
     pub ring: RingId,
-    /// The number of the phase where the tokens are defined, if the ring has numbers.
+    /// The number of the phase where the tokens are defined, if all numbers of the ring are known.
     pub number: Option<Linear>,
     /// True if it may be bound to a token that is complete.
     pub may_be_ready: bool,
@@ -110,7 +115,7 @@ pub struct Handed {
 pub struct Ring {
     /// How many.
     pub depth: u64,
-    /// True if the running program counts its arms: not all numbers are known.
+    /// True if the running program counts its arms: not all numbers are known, or what is computed of them is dear.
     pub carried: bool,
     /// True if each phase is surely waited for; else the slot's last one has to be, before it is armed anew and where
     /// everything ends.
@@ -128,18 +133,21 @@ pub struct Sync {
     pub of: usize,
     /// How many barriers of guards come before it, if that is known.
     pub number: Option<Linear>,
+    /// True if, where threads meet at mbarriers, one may be so far ahead that it has to wait for the slot's last phase.
+    pub waits: bool,
 }
 
 /// Plans the phases of all loads of a function.
 #[must_use]
 pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
+    let tree = &simplify(tree);
     let places = Places::new(tree);
     let homes = homes::homes(tree);
     let mut bundles = bundles::bundles(tree, &homes);
     if !bundles.lost.is_empty() {
         return lost(bundles.lost);
     }
-    bundles.awaits = without_implied(tree, &bundles);
+    bundles.awaits = without_implied(tree, &homes, &bundles);
     let chooser = Chooser {
         tree,
         homes: &homes,
@@ -165,7 +173,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         rings: (0..rings.depth.len())
             .map(|ring| Ring {
                 depth: rings.depth[ring],
-                carried: numbers.carried[ring],
+                carried: numbers.carried[ring] || numbers.dear[ring],
                 sure: sure[ring],
                 end: numbers.end[ring].clone().filter(|_| !numbers.carried[ring]),
             })
@@ -186,8 +194,8 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         guard.barrier |= !plan.rings[bundle.ring].sure && !plan.is_first(bundle);
     }
     plan.vars = vars(&bundles, &rings, &numbers);
-    number_syncs(tree, &homes, &places, &rings, &guards, &mut plan);
     plan.guards = guards;
+    plan_syncs(tree, &homes, &places, &bundles, &rings, &mut plan);
     plan
 }
 
@@ -211,6 +219,7 @@ fn bundles_of(
             loads: loads.clone(),
             ring,
             number: numbers.bundle[b].clone().filter(|_| !numbers.carried[ring]),
+            shift: rings.shift[b],
         });
     }
     out
@@ -355,47 +364,52 @@ fn bytes(tree: &Tree, home: BlockId, loads: &[LoadId], places: &Places) -> Optio
     (sum <= bundles::MAX_PHASE_BYTES).then_some(sum)
 }
 
-/// The phases of each await, without those that were awaited before on every way.
-fn without_implied(tree: &Tree, bundles: &Bundles) -> Vec<Vec<Phase>> {
-    let mut out = bundles.awaits.clone();
-    implied_in(tree, 0, &mut HashSet::new(), &mut out);
-    out
-}
-
-fn implied_in(tree: &Tree, block: BlockId, known: &mut HashSet<Phase>, awaits: &mut [Vec<Phase>]) {
-    let mut added = Vec::new();
-    for step in &tree.blocks[block].steps {
-        match step {
-            Step::Await { id, .. } => {
-                awaits[*id].retain(|phase| {
-                    known.insert(*phase) && {
-                        added.push(*phase);
-                        true
-                    }
-                });
-            }
-            Step::Region(region) => deep(|| {
-                for &inner in &tree.regions[*region].blocks {
-                    implied_in(tree, inner, known, awaits);
-                }
-            }),
-            _ => {}
-        }
-    }
-    for phase in added {
-        known.remove(&phase);
-    }
-}
-
-/// Numbers the barriers of guards.
-fn number_syncs(
+/// Numbers the barriers of guards, and finds where threads may be too far ahead.
+fn plan_syncs(
     tree: &Tree,
     homes: &homes::Homes,
     places: &Places,
+    bundles: &Bundles,
     rings: &Rings,
-    guards: &Guards,
     plan: &mut Plan,
 ) {
+    let mut meetings = meetings(tree, places, rings, plan);
+    plan.synced = meetings
+        .counts
+        .through
+        .iter()
+        .map(|rings| !rings.is_empty())
+        .collect();
+    let all: Vec<usize> = meetings.opened.values().flatten().map(|&(.., of)| of).collect();
+    let numbers = numbers::numbers(tree, homes, &Bundles::default(), &meetings, &[true], plan.scope);
+    plan.syncs_carried = numbers.dear[0] || all.iter().any(|&of| numbers.bundle[of].is_none());
+    let of_phases = plan.bundles.len();
+    // Where a phase has no meeting of its own, those before it are known to be over.
+    for (b, bundle) in plan.bundles.iter().enumerate() {
+        let before = meetings.counts.up_to(bundle.home, 0, Place::before(bundle.first));
+        meetings.counts.opened.entry(b).or_insert(before);
+    }
+    meetings.var = vec![0; bundles.vars.len()];
+    rings::ages(tree, homes, bundles, places, &mut meetings);
+    plan.syncs = all
+        .into_iter()
+        .map(|of| Sync {
+            load: of >= of_phases,
+            of: of.checked_sub(of_phases).unwrap_or(of),
+            number: numbers.bundle[of].clone().filter(|_| !plan.syncs_carried),
+            waits: true,
+        })
+        .collect();
+    plan.syncs.sort_by_key(|sync| (sync.load, sync.of));
+    let ahead = ahead(tree, bundles, &meetings, plan);
+    for sync in &mut plan.syncs {
+        sync.waits = ahead.contains(&(sync.of + if sync.load { of_phases } else { 0 }));
+    }
+}
+
+/// The barriers of guards, as if they were the arms of one ring: those of phases by bundle, and behind them those of loads.
+fn meetings(tree: &Tree, places: &Places, rings: &Rings, plan: &Plan) -> Rings {
+    let guards = &plan.guards;
     let mut opened = Opened::new();
     let opens = rings
         .opened
@@ -412,27 +426,15 @@ fn number_syncs(
     for opened in opened.values_mut() {
         opened.sort_unstable_by_key(|&(step, _, of)| (step, of));
     }
-    let counts = Counts::new(tree, &opened);
-    plan.synced = counts.through.iter().map(|rings| !rings.is_empty()).collect();
-    let all: Vec<usize> = opened.values().flatten().map(|&(.., of)| of).collect();
-    let of_syncs = Rings {
+    let depths = plan.rings.iter().map(|ring| ring.depth);
+    Rings {
         bundle: vec![0; bundles + guards.loads.len()],
         var: Vec::new(),
-        depth: vec![1],
+        depth: vec![depths.max().unwrap_or(1)],
+        counts: Counts::new(tree, &opened),
         opened,
-        counts,
+        shift: vec![0; bundles + guards.loads.len()],
         age_at: std::collections::HashMap::new(),
         lost: Vec::new(),
-    };
-    let numbers = numbers::numbers(tree, homes, &Bundles::default(), &of_syncs, &[true], plan.scope);
-    plan.syncs_carried = all.iter().any(|&of| numbers.bundle[of].is_none());
-    plan.syncs = all
-        .into_iter()
-        .map(|of| Sync {
-            load: of >= bundles,
-            of: of.checked_sub(bundles).unwrap_or(of),
-            number: numbers.bundle[of].clone().filter(|_| !plan.syncs_carried),
-        })
-        .collect();
-    plan.syncs.sort_by_key(|sync| (sync.load, sync.of));
+    }
 }

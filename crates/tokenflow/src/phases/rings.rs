@@ -40,6 +40,8 @@ pub(super) struct Rings {
     pub opened: Opened,
     /// How often each ring is armed where.
     pub counts: Counts,
+    /// How much greater the number of each bundle is than how often its ring was armed before.
+    pub shift: Vec<i64>,
     /// The most arms since a phase, by ring, where an await is for it: by await and place in its list.
     pub age_at: HashMap<(usize, Phase), u64>,
     /// Loads of rings that would have to be endless.
@@ -109,8 +111,16 @@ impl Places {
     }
 }
 
-/// Puts phases on rings; `joined` are those that share a ring because they are never live together.
-pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundles, joined: &Union) -> Rings {
+/// Puts phases on rings; `joined` are those that share a ring because they are never live together, and `shift` says what to add
+/// to the number of each bundle.
+pub(super) fn rings(
+    tree: &Tree,
+    homes: &Homes,
+    places: &Places,
+    bundles: &Bundles,
+    joined: &Union,
+    shift: Vec<i64>,
+) -> Rings {
     let n = bundles.loads.len();
     let mut union = joined.clone();
     for (var, bound) in bundles.bound.iter().enumerate() {
@@ -137,24 +147,33 @@ pub(super) fn rings(tree: &Tree, homes: &Homes, places: &Places, bundles: &Bundl
     for opened in opened.values_mut() {
         opened.sort_unstable_by_key(|&(step, _, bundle)| (step, bundle));
     }
-    let counts = Counts::new(tree, &opened);
+    let mut counts = Counts::new(tree, &opened);
+    for (bundle, opened) in &mut counts.opened {
+        opened.shift(shift[*bundle]);
+    }
     let mut rings = Rings {
         depth: vec![1; numbers.len()],
         bundle,
         var,
         opened,
         counts,
+        shift,
         age_at: HashMap::new(),
         lost: Vec::new(),
     };
+    ages(tree, homes, bundles, places, &mut rings);
+    rings
+}
+
+/// Finds how old phases get, and how deep rings have to be for that.
+pub(super) fn ages(tree: &Tree, homes: &Homes, bundles: &Bundles, places: &Places, rings: &mut Rings) {
     let ages = Ages {
         tree,
         homes,
         bundles,
         places,
     };
-    ages.fill(&mut rings);
-    rings
+    ages.fill(rings);
 }
 
 struct Ages<'t> {
@@ -200,14 +219,33 @@ impl Ages<'_> {
 
     /// A phase must have all its loads before its slot is armed again, whoever waits for it.
     fn count_open(&self, rings: &mut Rings) {
+        // Whether phases of a ring are numbered in turn.
+        let mut turns = vec![true; rings.depth.len()];
+        for (bundle, &shift) in rings.shift.iter().enumerate().take(self.bundles.loads.len()) {
+            turns[rings.bundle[bundle]] &= shift == 0;
+        }
         for (bundle, loads) in self.bundles.loads.iter().enumerate() {
             let (home, _, last) = self.places.span(self.tree, self.homes, loads);
             let (ring, phase) = (rings.bundle[bundle], Phase::Bundle(bundle));
             // The arrival on it is behind the step, with all that is armed in there.
             let to = (home, Place::before(last + 1));
             let arms = rings.counts.between(self.tree, ring, self.def(rings, phase), to);
+            let arms = if turns[ring] {
+                arms
+            } else {
+                arms.max(self.ahead(rings, phase, (home, last)))
+            };
             rings.depth[ring] = rings.depth[ring].max(add(arms, 1));
         }
+    }
+
+    /// How far ahead of a phase the numbers are of those that are opened up to a step of its home.
+    fn ahead(&self, rings: &Rings, phase: Phase, (home, last): (BlockId, usize)) -> u64 {
+        let (_, own) = self.def(rings, phase);
+        let opened = rings.opened.get(&home).into_iter().flatten();
+        let others = opened.filter(|&&(step, ring, _)| step <= last && ring == rings.of(phase));
+        let ahead = others.map(|(.., other)| rings.counts.opened[other].since(own));
+        ahead.max().unwrap_or(0)
     }
 
     /// Where a phase is defined: the block, and the arms of its ring up to there.

@@ -136,6 +136,13 @@ pub struct Region {
     pub results: Vec<Token>,
     /// How often its blocks run.
     pub trips: Trips,
+    /// True if threads may differ in the way they take through it. With something inside for which all threads meet, they
+    /// don't.
+    pub divergent: bool,
+    /// True if it takes a division to know which iteration of it runs, or how often it does.
+    pub divides: bool,
+    /// True if nothing can be carried through it but what it carries by itself.
+    pub closed: bool,
 }
 
 /// How often the blocks of a region run.

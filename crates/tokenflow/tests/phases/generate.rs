@@ -22,6 +22,9 @@ pub fn generate(rng: &mut Rng) -> Tree {
     if !scope.is_empty() && new.rng.chance(4, 5) {
         new.await_tokens(body, scope);
     }
+    for region in &mut new.tree.regions {
+        region.divergent = new.rng.chance(1, 4);
+    }
     new.tree
 }
 

@@ -8,6 +8,8 @@
 //! - a slot is armed only when its last phase is over, and when a barrier lies behind the last wait for it;
 //! - a phase counts the bytes that are loaded in it, and all of them before anybody waits for it;
 //! - numbers in closed form are what counting gives;
+//! - threads that meet at mbarriers don't arrive on a slot whose last phase may be open;
+//! - a load is not issued while only some threads know that the last one of its buffer has landed;
 //! - a load is issued behind a barrier and a fence where threads have accessed its buffer, and a guard is there for a
 //!   reason;
 //! - at the end nothing is in flight, but for rings that are drained;
@@ -45,6 +47,7 @@ fn planned(seed: u64) -> (Tree, Plan) {
 #[test]
 fn plans_are_sound() {
     let (mut phases, mut waits, mut deep, mut in_vain) = (0, 0, 0, 0);
+    let (mut out_of_turn, mut not_first) = (0, 0);
     for seed in 0..cases(4000) {
         let (tree, plan) = planned(seed);
         let mut depths = Depths::new(&plan);
@@ -62,12 +65,15 @@ fn plans_are_sound() {
                 ),
             }
         }
+        out_of_turn += plan.bundles.iter().filter(|bundle| bundle.shift != 0).count();
+        not_first += plan.syncs.iter().filter(|sync| !sync.waits).count();
         deep += plan.rings.iter().filter(|ring| ring.depth > 1).count();
     }
     // The programs are worth the name.
     assert!(
-        phases > 0 && waits > 0 && deep > 0,
-        "{phases} phases, {waits} waits, {deep} deep rings"
+        phases > 0 && waits > 0 && deep > 0 && out_of_turn > 0 && not_first > 0,
+        "{phases} phases, {waits} waits, {deep} deep rings, {out_of_turn} phases numbered out of turn, {not_first} meetings \
+         without a wait"
     );
     assert!(
         in_vain * 10_000 <= waits,

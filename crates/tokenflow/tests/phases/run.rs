@@ -1,6 +1,6 @@
 //! Runs a program with its plan, on mbarriers as the definition has them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{AccessKind, Buffer, Guard, Linear, Phase, Plan, Step, Tree, Trips, Unknown};
 
@@ -46,11 +46,13 @@ pub enum Fault {
     NoWait,
     /// A phase expects 16 bytes more.
     Bytes,
+    /// Threads never wait before they meet at an mbarrier.
+    Ahead,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Shallow,
         Self::Sure,
         Self::NoBarriers,
@@ -58,6 +60,7 @@ impl Fault {
         Self::Numbers,
         Self::NoWait,
         Self::Bytes,
+        Self::Ahead,
     ];
 }
 
@@ -93,8 +96,9 @@ struct Opened {
     /// The instances of loads in it.
     loads: Vec<u64>,
     bytes: u64,
-    /// When it was armed, and last waited for.
+    /// When it was armed, behind how many meetings, and when it was last waited for.
     armed: u64,
+    met: u64,
     waited: Option<u64>,
     /// True if no load of it is yet to come.
     closed: bool,
@@ -113,7 +117,8 @@ struct Runner<'a> {
     tokens: HashMap<Token, BTreeSet<u64>>,
     /// Which number of its ring each phase has; `None`: a complete token.
     numbers: HashMap<Phase, Option<u64>>,
-    rings: Vec<Vec<Opened>>,
+    /// The phases of each ring by number, and how many there are.
+    rings: Vec<BTreeMap<u64, Opened>>,
     instances: u64,
     complete: BTreeSet<u64>,
     iterations: HashMap<usize, u64>,
@@ -123,6 +128,17 @@ struct Runner<'a> {
     written: Vec<u64>,
     unfenced: Vec<bool>,
     fenced: Vec<u64>,
+    /// When a load of each buffer was last awaited where threads may differ.
+    landed: Vec<u64>,
+    /// The buffer of each instance of a load.
+    buffers: Vec<Buffer>,
+    /// In how many regions it is where threads may differ.
+    divergent: u64,
+    /// The instances of loads that each token may not stand for in other threads.
+    chosen: HashMap<Token, BTreeSet<u64>>,
+    /// How many guards threads have met at, and how many of these meetings are known to be over.
+    met: u64,
+    over: u64,
     steps: u64,
     seen: Seen,
 }
@@ -146,7 +162,7 @@ pub fn run(
         barriers: Vec::new(),
         tokens: HashMap::new(),
         numbers: HashMap::new(),
-        rings: plan.rings.iter().map(|_| Vec::new()).collect(),
+        rings: plan.rings.iter().map(|_| BTreeMap::new()).collect(),
         instances: 0,
         complete: BTreeSet::new(),
         iterations: HashMap::new(),
@@ -155,6 +171,12 @@ pub fn run(
         written: vec![0; buffers],
         unfenced: vec![false; buffers],
         fenced: vec![0; buffers],
+        landed: vec![0; buffers],
+        buffers: Vec::new(),
+        divergent: 0,
+        chosen: HashMap::new(),
+        met: 0,
+        over: 0,
         steps: 0,
         seen: Seen::default(),
     };
@@ -177,11 +199,16 @@ impl Runner<'_> {
                 Step::Load { load, token } => self.load(*load, *token)?,
                 Step::Await { id, tokens } => self.wait(*id, tokens)?,
                 Step::Join { token, of } => {
+                    let chosen = of.iter().flat_map(|of| self.chosen_of(*of)).collect();
+                    self.chosen.insert(*token, chosen);
                     let all = of.iter().flat_map(|of| self.tokens[of].clone()).collect();
                     self.tokens.insert(*token, all);
                 }
                 Step::Region(region) => self.region(*region)?,
-                Step::Barrier => self.barrier(),
+                Step::Barrier => {
+                    self.over = self.met;
+                    self.barrier();
+                }
                 Step::Access { buffer, kind } => self.access(*buffer, *kind),
                 Step::Fence | Step::Settle | Step::Store { .. } => unreachable!("not generated"),
             }
@@ -197,7 +224,7 @@ impl Runner<'_> {
     /// All loads of a phase have been issued that will be.
     fn close(&mut self, b: usize) {
         let phases = &mut self.rings[self.plan.bundles[b].ring];
-        if let Some(opened) = phases.iter_mut().rev().find(|opened| opened.bundle == b) {
+        if let Some(opened) = phases.values_mut().rev().find(|opened| opened.bundle == b) {
             opened.closed = true;
         }
     }
@@ -208,6 +235,15 @@ impl Runner<'_> {
         self.barriers.push(self.now);
     }
 
+    /// Where what happens to a buffer is noted.
+    fn place(&self, buffer: Buffer) -> usize {
+        match buffer {
+            Buffer::Known(buffer) => buffer,
+            Buffer::Any => self.tree.buffers,
+        }
+    }
+
+    /// Where what may have happened to a buffer is noted.
     fn places(&self, buffer: Buffer) -> Vec<usize> {
         match buffer {
             Buffer::Known(buffer) => vec![buffer, self.tree.buffers],
@@ -216,10 +252,7 @@ impl Runner<'_> {
     }
 
     fn access(&mut self, buffer: Buffer, kind: AccessKind) {
-        let place = match buffer {
-            Buffer::Known(buffer) => buffer,
-            Buffer::Any => self.tree.buffers,
-        };
+        let place = self.place(buffer);
         if kind == AccessKind::Read {
             self.read[place] = self.now;
         } else {
@@ -228,7 +261,32 @@ impl Runner<'_> {
         }
     }
 
-    fn guard(&mut self, guard: Guard) {
+    fn chosen_of(&self, token: Token) -> BTreeSet<u64> {
+        self.chosen.get(&token).cloned().unwrap_or_default()
+    }
+
+    /// Threads arrive at an mbarrier: none may be a whole ring of them ahead of the others.
+    fn meet(&mut self, load: bool, of: usize) -> Result<(), String> {
+        let mut syncs = self.plan.syncs.iter();
+        let sync = syncs.find(|sync| (sync.load, sync.of) == (load, of));
+        let sync = sync.ok_or("a guard is no meeting")?;
+        let before = (self.met + 1).saturating_sub(self.plan.sync_depth());
+        if sync.waits && self.fault != Fault::Ahead {
+            self.over = self.over.max(before);
+        } else if self.over < before {
+            return Err(format!(
+                "threads may arrive at meeting {} while only {} are known to be over",
+                self.met, self.over
+            ));
+        }
+        self.met += 1;
+        Ok(())
+    }
+
+    fn guard(&mut self, guard: Guard, load: bool, of: usize) -> Result<(), String> {
+        if guard.barrier {
+            self.meet(load, of)?;
+        }
         if guard.fence && self.fault != Fault::NoFences {
             for place in 0..self.unfenced.len() {
                 if std::mem::take(&mut self.unfenced[place]) {
@@ -239,6 +297,7 @@ impl Runner<'_> {
         if guard.barrier && self.fault != Fault::NoBarriers {
             self.barrier();
         }
+        Ok(())
     }
 
     fn depth(&self, ring: usize) -> u64 {
@@ -253,15 +312,23 @@ impl Runner<'_> {
     fn open(&mut self, b: usize) -> Result<(), String> {
         let bundle = &self.plan.bundles[b];
         let ring = bundle.ring;
-        let number = self.rings[ring].len() as u64;
-        self.guard(self.plan.guards.phases[b]);
+        let armed = self.rings[ring].len() as u64;
+        let number = armed
+            .checked_add_signed(bundle.shift)
+            .ok_or("a number is less than 0")?;
+        if self.rings[ring].contains_key(&number) {
+            return Err(format!("ring {ring} has two phases of number {number}"));
+        }
+        self.guard(self.plan.guards.phases[b], false, b)?;
         if let Some(linear) = &bundle.number {
             self.check(linear, number, &format!("bundle {b}"))?;
         }
         let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
         if let Some(before) = number.checked_sub(self.depth(ring)) {
             let last_barrier = self.last_barrier;
-            let before = &mut self.rings[ring][before as usize];
+            let before = self.rings[ring]
+                .get(&before)
+                .ok_or("a slot is armed before its turn")?;
             if !before.closed {
                 return Err(format!(
                     "ring {ring} is armed while loads of the slot's last phase are yet to come"
@@ -283,11 +350,13 @@ impl Runner<'_> {
         }
         self.now += 1;
         self.numbers.insert(Phase::Bundle(b), Some(number));
-        self.rings[ring].push(Opened {
+        let opened = Opened {
             bundle: b,
             armed: self.now,
+            met: self.met,
             ..Opened::default()
-        });
+        };
+        self.rings[ring].insert(number, opened);
         self.seen.phases += 1;
         Ok(())
     }
@@ -310,12 +379,17 @@ impl Runner<'_> {
     }
 
     fn load(&mut self, load: usize, token: Token) -> Result<(), String> {
-        self.guard(self.plan.guards.loads[load]);
+        self.guard(self.plan.guards.loads[load], true, load)?;
         let buffer = self.tree.loads[load].buffer;
         for place in self.places(buffer) {
             if self.read[place].max(self.written[place]).max(self.fenced[place]) >= self.last_barrier {
                 return Err(format!(
                     "load {load} is issued while threads may still access its buffer"
+                ));
+            }
+            if self.landed[place] >= self.last_barrier {
+                return Err(format!(
+                    "load {load} is issued while only some threads know that the last one has landed"
                 ));
             }
             if self.unfenced[place] {
@@ -333,12 +407,15 @@ impl Runner<'_> {
             .copied()
             .flatten()
             .ok_or("a load has no open phase")?;
-        let phase = &mut self.rings[bundles[b].ring][number as usize];
+        let phase = self.rings[bundles[b].ring].get_mut(&number);
+        let phase = phase.ok_or("a load has no phase of its number")?;
         if phase.bundle != b || phase.waited.is_some() {
             return Err(format!("load {load} joins a phase that is over"));
         }
         let instance = self.instances;
         self.instances += 1;
+        self.buffers.push(buffer);
+        self.chosen.remove(&token);
         phase.loads.push(instance);
         phase.bytes += self.tree.loads[load].bytes;
         self.tokens.insert(token, BTreeSet::from([instance]));
@@ -350,6 +427,17 @@ impl Runner<'_> {
             .iter()
             .flat_map(|token| self.tokens[token].clone())
             .collect();
+        for token in tokens {
+            let some = if self.divergent > 0 {
+                self.tokens[token].clone()
+            } else {
+                self.chosen_of(*token)
+            };
+            for instance in some.difference(&self.complete).copied().collect::<Vec<u64>>() {
+                let place = self.place(self.buffers[instance as usize]);
+                self.landed[place] = self.now;
+            }
+        }
         let phases = &self.plan.awaits[id];
         for &phase in phases.iter().skip(usize::from(self.fault == Fault::NoWait)) {
             self.now += 1;
@@ -368,20 +456,22 @@ impl Runner<'_> {
                 self.check(linear, number, &format!("{phase:?}"))?;
             }
             let armed = self.rings[ring].len() as u64;
-            if number >= armed || armed - number > self.depth(ring) {
+            let in_turn = armed.saturating_sub(number) <= self.depth(ring);
+            if !in_turn || !self.rings[ring].contains_key(&number) {
                 return Err(format!(
                     "await {id} waits for phase {number} of ring {ring}, which has armed {armed}"
                 ));
             }
             self.over(ring, number)?;
-            let opened = &self.rings[ring][number as usize];
+            let opened = self.rings[ring].get_mut(&number).expect("just looked up");
             let own = opened.loads.iter().any(|load| wanted.contains(load));
             if !own && !opened.loads.is_empty() && !self.plan.bundles[opened.bundle].loads.is_empty() {
                 // Alternatives of several phases each are waited for together.
                 self.seen.in_vain += 1;
             }
+            self.over = self.over.max(opened.met);
             self.complete.extend(&opened.loads);
-            self.rings[ring][number as usize].waited = Some(self.now);
+            opened.waited = Some(self.now);
             self.seen.waits += 1;
         }
         match wanted.iter().find(|instance| !self.complete.contains(instance)) {
@@ -392,7 +482,7 @@ impl Runner<'_> {
 
     /// Checks that a phase is over once its loads have landed.
     fn over(&self, ring: usize, number: u64) -> Result<(), String> {
-        let opened = &self.rings[ring][number as usize];
+        let opened = &self.rings[ring][&number];
         let expected = self.plan.bundles[opened.bundle].bytes;
         let expected = expected.map(|bytes| bytes + 16 * u64::from(self.fault == Fault::Bytes));
         match expected {
@@ -411,6 +501,8 @@ impl Runner<'_> {
             Trips::Counted => Some(self.rng.below(6)),
             Trips::Free => None,
         };
+        let divergent = self.diverges(region);
+        self.divergent += u64::from(divergent);
         let mut at: Option<usize> = None;
         let mut runs = 0;
         loop {
@@ -426,7 +518,7 @@ impl Runner<'_> {
                 })
                 .collect();
             let edge = possible[self.rng.below(possible.len() as u64) as usize];
-            self.take(region, edge);
+            self.take(region, edge, divergent);
             at = it.edges[edge].to;
             let Some(to) = at else { break };
             self.iterations.insert(region, runs);
@@ -434,12 +526,66 @@ impl Runner<'_> {
             self.block(it.blocks[to])?;
         }
         self.trips.insert(region, runs);
+        self.divergent -= u64::from(divergent);
         Ok(())
     }
 
+    /// Returns true if threads may differ in a region: not where all meet inside.
+    fn diverges(&self, region: usize) -> bool {
+        let it = &self.tree.regions[region];
+        let mut work = it.blocks.clone();
+        while let Some(block) = work.pop() {
+            for step in &self.tree.blocks[block].steps {
+                match step {
+                    Step::Load { .. } | Step::Barrier => return false,
+                    Step::Region(inner) => work.extend(&self.tree.regions[*inner].blocks),
+                    _ => {}
+                }
+            }
+        }
+        it.divergent
+    }
+
+    /// What a token may be bound to by the edges of a region, of what they don't bind themselves.
+    fn sources(&self, region: usize, token: Token) -> BTreeSet<Token> {
+        let edges = &self.tree.regions[region].edges;
+        let (mut sources, mut seen, mut work) = (BTreeSet::new(), BTreeSet::new(), vec![token]);
+        while let Some(token) = work.pop() {
+            if !seen.insert(token) {
+                continue;
+            }
+            let bindings = edges.iter().flat_map(|edge| &edge.bindings);
+            let from: Vec<Token> = bindings
+                .filter(|(_, to)| *to == token)
+                .map(|(from, _)| *from)
+                .collect();
+            if from.is_empty() {
+                sources.insert(token);
+            }
+            work.extend(from);
+        }
+        sources
+    }
+
     /// Binds what an edge binds, all at once.
-    fn take(&mut self, region: usize, edge: usize) {
-        let bindings = self.tree.regions[region].edges[edge].bindings.iter();
+    fn take(&mut self, region: usize, edge: usize, divergent: bool) {
+        let bindings = &self.tree.regions[region].edges[edge].bindings;
+        let chosen: Vec<(Token, BTreeSet<u64>)> = bindings
+            .iter()
+            .map(|&(from, to)| {
+                let all = divergent && self.sources(region, to).len() > 1;
+                (
+                    to,
+                    if all {
+                        self.tokens[&from].clone()
+                    } else {
+                        self.chosen_of(from)
+                    },
+                )
+            })
+            .collect();
+        self.chosen.extend(chosen);
+        let bindings = bindings.iter();
         let tokens: Vec<(Token, BTreeSet<u64>)> = bindings
             .map(|(from, to)| (*to, self.tokens[from].clone()))
             .collect();
@@ -462,9 +608,9 @@ impl Runner<'_> {
         let mut changes: Vec<(u64, i64)> = Vec::new();
         for (ring, phases) in self.rings.iter().enumerate() {
             let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
-            for (number, opened) in phases.iter().enumerate() {
-                self.over(ring, number as u64)?;
-                let drained = !sure && number as u64 + self.depth(ring) >= phases.len() as u64;
+            for (&number, opened) in phases {
+                self.over(ring, number)?;
+                let drained = !sure && number + self.depth(ring) >= phases.len() as u64;
                 let armed_again = !sure && !drained;
                 if opened.waited.is_none() && !drained && !armed_again {
                     return Err(format!("phase {number} of ring {ring} is in flight at the end"));
@@ -473,16 +619,11 @@ impl Runner<'_> {
                 let free = opened
                     .waited
                     .and_then(|waited| self.barriers.iter().find(|&&barrier| barrier > waited));
-                let live = phases[number..]
-                    .iter()
-                    .take_while(|later| free.is_none_or(|&free| later.armed < free));
+                let later = phases.range(number..).map(|(_, later)| later);
+                let live = later.filter(|later| free.is_none_or(|&free| later.armed < free));
                 depths.most[ring] = depths.most[ring].max(live.count() as u64);
                 changes.push((opened.armed, 1));
-                let armed = || {
-                    phases
-                        .get(number + self.depth(ring) as usize)
-                        .map(|later| later.armed)
-                };
+                let armed = || phases.get(&(number + self.depth(ring))).map(|later| later.armed);
                 changes.extend(free.copied().or_else(armed).map(|free| (free, -1)));
             }
         }

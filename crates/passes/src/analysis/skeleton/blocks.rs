@@ -1,8 +1,8 @@
 //! Blocks, terminators and edges: which tokens are bound to which on the way.
 
 use super::{Kind, Reader, Scope, SlotPlace};
+use crate::analysis::threads::may_differ;
 use crate::analysis::vocabulary::Vocabulary;
-use crate::block_wide::runs_alike;
 use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, branch_edges, region_exit_edges};
 use async_dialects::ir::{self, Op, Value};
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         self.out.graphs.push((scope.op, region_of));
         let mut graph = Graph { blocks };
-        let alike = !V::INSERTS_COMMITS || scope.kind == Kind::Function || runs_alike(scope.op);
+        let alike = !V::INSERTS_COMMITS || scope.kind == Kind::Function || !may_differ(scope.op);
         for block in &mut graph.blocks {
             block.divergent = !alike;
         }

@@ -1,6 +1,7 @@
 //! Operations: what they mean to counting, and loops of constant trip count.
 
 use super::{Kind, Reader, Scope, SlotPlace};
+use crate::analysis::threads::runs_for_some_threads;
 use crate::analysis::vocabulary::{HardwareQueue, Meaning, Vocabulary};
 use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges};
 use async_dialects::ir::{Op, Value};
@@ -229,12 +230,6 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             after,
         }));
     }
-}
-
-/// Returns true if a thread may run the regions of `op` any number of times, or not at all, although the interface says
-/// that control always passes through them: it speaks of all threads together.
-fn runs_for_some_threads(op: Op<'_>) -> bool {
-    crate::block_wide::differs_inside(op)
 }
 
 /// Returns true if iterations can be taken off the front of `op`, a loop of constant trip count: what its induction

@@ -1,0 +1,161 @@
+//! In what the threads of a block may differ.
+
+use super::tree::is_kernel;
+use async_dialects::control_flow::{entry_edges, region_exit_edges};
+use async_dialects::gpu::{attributions, inputs};
+use async_dialects::ir::{Block, Definition, Op, Region, Value};
+use async_dialects::melior::ir::Type;
+use std::collections::HashSet;
+
+/// The values that decide whether and how often the regions of `op` are run.
+pub fn steering(op: Op<'_>) -> Vec<Value<'_>> {
+    match op.name() {
+        "scf.if" | "scf.index_switch" => vec![op.operand(0)],
+        // What they carry around does not steer them.
+        "scf.for" => op.operands().take(3).collect(),
+        "scf.execute_region" | "memref.alloca_scope" | "async.region" => Vec::new(),
+        "scf.while" => {
+            let before = op.region(0).blocks().into_iter();
+            let conditions = before.filter_map(Block::terminator);
+            conditions
+                .filter(|condition| condition.is("scf.condition"))
+                .map(|condition| condition.operand(0))
+                .collect()
+        }
+        "affine.for" => {
+            let bounds = op.num_operands() - op.num_results();
+            op.operands().take(bounds).collect()
+        }
+        // All of them, as far as is known; tokens say when and not where to.
+        _ => {
+            let token = Type::parse(op.context(), "!async.token");
+            op.operands().filter(|value| Some(value.ty()) != token).collect()
+        }
+    }
+}
+
+/// Returns an operation that `value` depends on and that has other results in other threads of a block. What is read
+/// from memory depends on the address alone: a race is not what makes threads differ, and what a thread has put into
+/// memory of its own is not known.
+pub fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
+    search(value, usize::MAX, |source| match source {
+        Source::Computed(op) if differs(op) => Some(op),
+        _ => None,
+    })
+}
+
+/// Returns true if `op` runs its regions for some threads only, although the interface of its control flow says that
+/// control always passes through them: it speaks of all threads together.
+pub fn runs_for_some_threads(op: Op<'_>) -> bool {
+    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
+}
+
+/// Values that are looked at to prove that threads agree, so that long chains of computations stay linear.
+const PROOF_LIMIT: usize = 256;
+
+/// Returns true unless all threads of a block are known to take the same way through `op`.
+pub fn may_differ(op: Op<'_>) -> bool {
+    runs_for_some_threads(op)
+        || steering(op).into_iter().any(|value| {
+            let found = search(value, PROOF_LIMIT, |source| match source {
+                Source::Computed(op) => differs(op).then_some(()),
+                Source::Unknown => Some(()),
+                Source::Given(function, index) => (!is_shared(function, index)).then_some(()),
+            });
+            found.is_some()
+        })
+}
+
+/// Returns true if an argument of `function` is the same for all threads of a block: callers may hand over anything, and
+/// a kernel may have memory of each thread's own.
+fn is_shared(function: Op<'_>, index: usize) -> bool {
+    let shared = inputs(function).map(|inputs| inputs + attributions(function));
+    is_kernel(function) && shared.is_some_and(|shared| index < shared)
+}
+
+/// What a value depends on.
+#[derive(Clone, Copy)]
+enum Source<'c> {
+    /// What an operation computes.
+    Computed(Op<'c>),
+    /// The argument of a function.
+    Given(Op<'c>, usize),
+    /// What is not known.
+    Unknown,
+}
+
+/// Looks at what `value` depends on until `found` returns something; what comes after `limit` values is not known.
+fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> Option<T>) -> Option<T> {
+    let mut seen = HashSet::new();
+    let mut work = vec![value];
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > limit {
+            return found(Source::Unknown);
+        }
+        let source = match value.definition() {
+            Definition::Result(op, _) => Source::Computed(op),
+            Definition::Argument(block, index) => match block.parent_op() {
+                Some(function) if function.is_function() => Source::Given(function, index),
+                Some(around) => {
+                    work.extend(bound_to(around, value));
+                    work.extend(steering(around));
+                    continue;
+                }
+                None => Source::Unknown,
+            },
+        };
+        if let Some(found) = found(source) {
+            return Some(found);
+        }
+        let Source::Computed(op) = source else { continue };
+        // The same in all threads, whatever they bring.
+        if op.is("gpu.all_reduce") {
+            continue;
+        }
+        if op.num_regions() > 0 {
+            work.extend(bound_to(op, value));
+            work.extend(steering(op));
+        } else if op.is_pure() || matches!(op.name(), "memref.load" | "vector.load" | "vector.transfer_read")
+        {
+            work.extend(op.operands());
+        } else if let Some(found) = found(Source::Unknown) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Returns true if the results of `op` differ between threads by themselves.
+fn differs(op: Op<'_>) -> bool {
+    match op.name() {
+        "gpu.thread_id"
+        | "gpu.global_id"
+        | "gpu.lane_id"
+        | "gpu.subgroup_id"
+        | "gpu.shuffle"
+        | "gpux.elect"
+        | "nvvm.elect.sync"
+        | "memref.atomic_rmw"
+        | "nvvm.read.ptx.sreg.laneid"
+        | "nvvm.read.ptx.sreg.warpid" => true,
+        name => name.starts_with("nvvm.read.ptx.sreg.tid."),
+    }
+}
+
+/// The values that edges of `op` bind to `value`, an argument of its blocks or a result.
+fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
+    let ends = op
+        .regions()
+        .flat_map(Region::blocks)
+        .filter_map(Block::terminator);
+    let mut edges = entry_edges(op).unwrap_or_default();
+    edges.extend(ends.filter_map(region_exit_edges).flatten());
+    let bindings = edges.into_iter().flat_map(|edge| edge.bindings);
+    bindings
+        .filter(|(_, to)| *to == value)
+        .map(|(from, _)| from)
+        .collect()
+}
