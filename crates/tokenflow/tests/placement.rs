@@ -11,7 +11,7 @@ use oracle::explore::wasteful;
 use oracle::generate::{Style, any_program, config};
 use oracle::improve::branches;
 use oracle::lower::lower;
-use oracle::placements::{dominating, dominating_by_one, has_reads, is_placement, points};
+use oracle::placements::{dominating, dominating_by_one, is_placement, points};
 use oracle::unsound;
 use proptest::prelude::*;
 use tokenflow::{Item, Options, Program, Queue, Token};
@@ -32,20 +32,14 @@ fn options() -> impl Strategy<Value = Options> {
 /// Returns the queues that have operations and few enough points.
 fn small_queues(program: &Program) -> Vec<Queue> {
     let mut issued = vec![false; usize::from(program.queues)];
-    let mut waits = false;
-    program.body.visit(&mut |item| match item {
-        Item::Issue { queue, .. } => issued[usize::from(queue.0)] = true,
-        Item::Wait { .. } => waits = true,
-        _ => {}
+    program.body.visit(&mut |item| {
+        if let Item::Issue { queue, .. } = item {
+            issued[usize::from(queue.0)] = true;
+        }
     });
-    (0..program.queues)
-        .map(Queue)
-        .filter(|&queue| {
-            // A wait of the program itself stops one completion and not the other.
-            issued[usize::from(queue.0)]
-                && points(program, queue).len() <= MOST
-                && !(waits && has_reads(program, queue))
-        })
+    let queues = (0..program.queues).map(Queue);
+    queues
+        .filter(|&queue| issued[usize::from(queue.0)] && points(program, queue).len() <= MOST)
         .collect()
 }
 
@@ -76,10 +70,9 @@ fn nothing_dominates(program: &Program, options: &Options) -> Result<(), TestCas
 /// No single commit added, removed or moved dominates what is chosen for larger programs.
 fn no_single_change_dominates(program: &Program, options: &Options) -> Result<(), TestCaseError> {
     let lowered = lower(program, options);
-    let reads = |queue| has_reads(program, queue);
     for queue in (0..program.queues).map(Queue) {
         let size = points(program, queue).len();
-        if size <= MOST || size > 30 || lowered.spent || reads(queue) {
+        if size <= MOST || size > 30 || lowered.spent {
             continue;
         }
         let better = dominating_by_one(program, &lowered, queue, options);

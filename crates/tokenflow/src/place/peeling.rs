@@ -227,9 +227,44 @@ impl Stage {
         }
         let next = self.peeled(&peels, options);
         let whole = Whole::new(&next.program, options);
-        judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped())
-            .better()
-            .then_some((peels, next))
+        let better = judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
+        drop(whole);
+        better.then(|| self.with_more(peels, next, options))
+    }
+
+    /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, what `peels`
+    /// come to: loops were looked at one by one, and together they may differ more.
+    fn with_more(&self, peels: Vec<Peel>, next: Stage, options: &Options) -> (Vec<Peel>, Stage) {
+        let trips: BTreeMap<LoopId, u64> = loops(&self.program).into_iter().collect();
+        let most = |peel: &Peel| Peel {
+            iterations: options.unroll_limit.min(trips[&peel.id]),
+            ..*peel
+        };
+        let all: Vec<Peel> = peels.iter().map(most).collect();
+        if all == peels {
+            return (peels, next);
+        }
+        // The program of `all`, got to by way of `next`.
+        let missing: BTreeMap<LoopId, u64> = peels
+            .iter()
+            .zip(&all)
+            .map(|(peel, all)| (peel.id, all.iterations - peel.iterations))
+            .collect();
+        let copies = copy_peeled(&self.program, &peels).loops;
+        let rest = copies.iter().zip((0..).map(LoopId)).filter_map(|(of, id)| {
+            let iterations = *missing.get(of)?;
+            (iterations > 0).then_some(Peel { id, iterations })
+        });
+        let more = next.peeled(&rest.collect::<Vec<_>>(), options);
+        let whole = Whole::new(&more.program, options);
+        let better = judge(&whole, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
+        drop(whole);
+        if better {
+            let stage = self.peeled(&all, options);
+            (all, stage)
+        } else {
+            (peels, next)
+        }
     }
 
     /// The next two rounds, where the first alone makes nothing better: loops around others, whose inner loops then
@@ -247,23 +282,21 @@ impl Stage {
         if around.is_empty() {
             return None;
         }
-        [1, options.unroll_limit].into_iter().find_map(|iterations| {
-            let peels: Vec<Peel> = around
-                .iter()
-                .map(|&(id, trip)| Peel {
-                    id,
-                    iterations: iterations.min(trip),
-                })
-                .collect();
-            let first = self.peeled(&peels, options);
-            let whole = Whole::new(&first.program, options);
-            if !judge(&whole, &first.carry(&self.ungrouped()), &first.ungrouped()).no_more {
-                return None;
-            }
-            drop(whole);
-            let second = first.next(options)?;
-            Some([(peels, first), second])
-        })
+        let peels: Vec<Peel> = around
+            .iter()
+            .map(|&(id, trip)| Peel {
+                id,
+                iterations: options.unroll_limit.min(trip),
+            })
+            .collect();
+        let first = self.peeled(&peels, options);
+        let second = first.next(options)?;
+        // The first round alone may even make something worse.
+        let whole = Whole::new(&second.1.program, options);
+        let before = second.1.carry(&first.carry(&self.ungrouped()));
+        let better = judge(&whole, &before, &second.1.ungrouped()).better();
+        drop(whole);
+        better.then_some([(peels, first), second])
     }
 
     /// Takes those loops out of `peels` that, with groups, need not be peeled; `all` is what becomes of
@@ -295,6 +328,17 @@ impl Stage {
         }
         best
     }
+}
+
+/// Returns the loops of constant trip count, with their trip counts.
+fn loops(program: &Program) -> Vec<(LoopId, u64)> {
+    let mut loops = Vec::new();
+    program.body.visit(&mut |item| {
+        if let Item::Repeat(repeat) = item {
+            loops.push((repeat.id, repeat.trip));
+        }
+    });
+    loops
 }
 
 /// Adds the loops that have others inside which may be peeled; returns true if there are such loops in `graph`.

@@ -4,7 +4,7 @@
 use super::Whole;
 use crate::compare::{self, Translation};
 use crate::index::{defs, uses};
-use crate::program::Block;
+use crate::program::{Block, Item};
 use crate::solve::counts;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,9 @@ pub(super) fn segments(whole: &Whole) -> Vec<Range<usize>> {
     for i in (0..block.items.len()).rev() {
         start = start.min(needs[i]);
         // What is in flight, though nothing awaits it, may share a group with what comes next.
-        let cut = i == 0 || quiet.get(i - 1).is_some_and(|&quiet| quiet);
+        // A point belongs to what comes before it.
+        let point = matches!(block.items[i], Item::Point(_));
+        let cut = i == 0 || !point && quiet.get(i - 1).is_some_and(|&quiet| quiet);
         if start == i && cut {
             segments.push(i..end);
             (end, start) = (i, usize::MAX);

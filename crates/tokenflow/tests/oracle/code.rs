@@ -13,7 +13,12 @@ pub enum Step {
     /// The place of a slot.
     Slot(Slot),
     /// A wait of the program itself.
-    Wait { queue: Queue, n: u32 },
+    Wait {
+        queue: Queue,
+        n: u32,
+        /// False if it comes with an await, see [`super::reads::split`].
+        own: bool,
+    },
     /// An await.
     Await { site: Await, tokens: Vec<Token> },
     /// Each token on the left becomes the join of those on its right, all at once.
@@ -201,7 +206,11 @@ impl Flat {
                 queue: *queue,
                 token: *token,
             }),
-            Item::Wait { queue, n, .. } => self.steps.push(Step::Wait { queue: *queue, n: *n }),
+            Item::Wait { queue, n, read } => self.steps.push(Step::Wait {
+                queue: *queue,
+                n: *n,
+                own: !read,
+            }),
             Item::Await { site, tokens, .. } => self.steps.push(Step::Await {
                 site: *site,
                 tokens: tokens.clone(),

@@ -1,5 +1,5 @@
-//! Compares what two lowerings of a program force: for every execution, every await in it and every
-//! copy, whether the copy is complete once the await has passed. The two run side by side, on the same
+//! Compares what two lowerings of a program force: for every execution, every await and every wait of the program
+//! itself in it, and every copy, whether the copy is complete once the await or wait has passed. The two run side by side, on the same
 //! choices, and follow the same copy. They may also be lowerings of a program and of the same program
 //! with iterations peeled off: what is issued, awaited and chosen is the same then.
 
@@ -45,7 +45,7 @@ pub fn compare(left: Side, right: Side) -> Result<Difference, String> {
             queue,
             emitted,
             waits: true,
-            stops_at_waits: false,
+            stops_at_waits: true,
             oldest: oldest(code, emitted),
         };
         let pair = [machine(&codes[0], l), machine(&codes[1], r)];
@@ -80,9 +80,8 @@ impl Forces {
     }
 }
 
-/// Compares what the left side forces on a queue with the right one; `at_waits` says whether also at the waits of the
-/// program itself, which must be the same on both sides then.
-pub fn dominates(left: Side, right: Side, queue: Queue, at_waits: bool) -> Forces {
+/// Compares what the left side forces on a queue with the right one.
+pub fn dominates(left: Side, right: Side, queue: Queue) -> Forces {
     let codes = [Code::new(left.program), Code::new(right.program)];
     let machine = |code, side: Side<'_>| {
         let emitted = &side.emitted[queue.0 as usize];
@@ -94,7 +93,7 @@ pub fn dominates(left: Side, right: Side, queue: Queue, at_waits: bool) -> Force
         queue,
         emitted,
         waits: true,
-        stops_at_waits: at_waits,
+        stops_at_waits: true,
         oldest: oldest(code, emitted),
     });
     let start = pair.each_ref().map(Machine::start);

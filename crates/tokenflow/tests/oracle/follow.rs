@@ -99,12 +99,12 @@ impl Machine<'_> {
                     }
                     state.at += 1;
                 }
-                Step::Wait { queue, n } => {
+                Step::Wait { queue, n, own } => {
                     if *queue == self.queue {
                         self.wait(state, *n);
                     }
                     state.at += 1;
-                    if *queue == self.queue && self.stops_at_waits {
+                    if *own && *queue == self.queue && self.stops_at_waits {
                         return Event::Waited;
                     }
                 }

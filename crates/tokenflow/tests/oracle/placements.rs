@@ -8,14 +8,21 @@
 
 use super::code::{Code, Step};
 use super::compare::{Side, dominates};
+use super::explore::distances;
+use super::follow::Age;
 use super::improve::{branches, pad};
 use super::lower::{Lowered, lower_given};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use tokenflow::{Commits, Item, Options, Program, Queue, Slot};
+use tokenflow::{Commits, Graph, Item, Options, Program, Queue, Slot};
 
-/// The points of a queue, each with its first slot.
+/// The points of a queue, each with its first slot: next to operations, commits, waits and awaits of the queue, and at
+/// the edges of regions that hold them.
 pub fn points(program: &Program, queue: Queue) -> Vec<Slot> {
     let code = Code::new(program);
+    let each = program.one_group_each(queue);
+    let awaited = distances(&code, queue, &each, program.awaits);
+    let mut outside = BTreeSet::new();
+    add_idle(&program.body, queue, &awaited, &mut outside);
     let mut targets = BTreeSet::new();
     for (at, step) in code.steps.iter().enumerate() {
         if !matches!(step, Step::Issue { .. } | Step::Commit { .. } | Step::Slot(_)) {
@@ -29,6 +36,7 @@ pub fn points(program: &Program, queue: Queue) -> Vec<Slot> {
         known &= !targets.contains(&at);
         match step {
             Step::Slot(_) if known => {}
+            Step::Slot(slot) if outside.contains(slot) => {}
             Step::Slot(slot) => {
                 points.push(*slot);
                 known = true;
@@ -41,6 +49,39 @@ pub fn points(program: &Program, queue: Queue) -> Vec<Slot> {
         }
     }
     points
+}
+
+/// Adds the slots in regions that hold nothing of the queue; returns true if `graph` is such.
+fn add_idle(graph: &Graph, queue: Queue, awaited: &[Option<Age>], outside: &mut BTreeSet<Slot>) -> bool {
+    let mut idle = true;
+    for item in graph.blocks.iter().flat_map(|block| &block.items) {
+        idle &= match item {
+            Item::Issue { queue: q, .. } | Item::Commit { queue: q, .. } | Item::Wait { queue: q, .. } => {
+                *q != queue
+            }
+            Item::Await { site, .. } => awaited[site.0 as usize].is_none(),
+            _ => true,
+        };
+        let Some(inner) = item.graph() else { continue };
+        let idle_inside = add_idle(inner, queue, awaited, outside);
+        idle &= idle_inside;
+        if idle_inside {
+            add_slots(inner, outside);
+        }
+    }
+    idle
+}
+
+fn add_slots(graph: &Graph, slots: &mut BTreeSet<Slot>) {
+    for block in &graph.blocks {
+        slots.extend(block.start);
+        for item in &block.items {
+            slots.extend(item.after());
+            if let Some(inner) = item.graph() {
+                add_slots(inner, slots);
+            }
+        }
+    }
 }
 
 /// What may be in the open group: anything at all, and so many operations that have a slot, 2 standing for more.
@@ -258,12 +299,10 @@ pub fn is_better(left: &Lowered, right: &Lowered, queue: Queue) -> bool {
         program: &lowered.program,
         emitted: &lowered.emitted,
     });
-    // Waits that come with an await are waits of the program for its reads.
-    let at_waits = left.reads.iter().all(Option::is_none);
     match left.reads[queue.0 as usize] {
-        None => dominates(sides[0], sides[1], queue, at_waits).better(),
+        None => dominates(sides[0], sides[1], queue).better(),
         Some(reads) => {
-            let both = [queue, reads].map(|queue| dominates(sides[0], sides[1], queue, at_waits));
+            let both = [queue, reads].map(|queue| dominates(sides[0], sides[1], queue));
             both.iter().all(|one| !one.more) && both.iter().any(|one| one.less)
         }
     }

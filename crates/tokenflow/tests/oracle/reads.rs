@@ -3,6 +3,7 @@
 //! A queue whose operations have a token for their reads becomes two queues with the same commits: one that
 //! completes what its name says, and one for the reads, on which every wait of the first counts as well. Nothing
 //! else in the oracle but `execute` knows of reads; `the_oracle_agrees_with_itself` holds the two against each other.
+//! There, a wait for reads alone is one that comes with an await.
 
 use super::execute::Emitted;
 use tokenflow::{Block, Graph, Item, Program, Queue, Site};
@@ -111,11 +112,7 @@ impl Splitter<'_> {
             Item::Await { site, .. } => {
                 for (emitted, reads) in self.emitted.iter().zip(&self.reads) {
                     if let (Some(n), Some(queue)) = (emitted.waits[site.0 as usize], *reads) {
-                        before.push(Item::Wait {
-                            queue,
-                            n,
-                            read: false,
-                        });
+                        before.push(Item::Wait { queue, n, read: true });
                     }
                 }
             }
