@@ -56,10 +56,10 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A copy whose token is not yielded does not delay the region's.
+  // A copy whose token is not yielded does not delay the region's: nothing awaits it, so it needs no commit.
   // CHECK-LABEL: gpu.func @not_yielded
-  // CHECK-NOT: gpux.wait_group
-  // CHECK: gpu.return
+  // CHECK-NEXT: gpux.copy
+  // CHECK-NEXT: gpu.return
   gpu.func @not_yielded(%src: !src, %dst: !dst, %i: index) kernel {
     %t = async.region {
       %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -77,6 +77,7 @@ gpu.module @kernels {
   // CHECK-NEXT: gpux.commit_group <cp_async>
   // CHECK-NEXT: gpux.wait_group <cp_async>, 1
   // CHECK-NEXT: memref.load %{{.+}}[%[[X]]]
+  // CHECK-NEXT: gpux.wait_group <cp_async>, 0
   // CHECK-NEXT: gpu.return
   gpu.func @nested(%src: !src, %dst: !dst, %i: index) kernel {
     %t, %x = async.region -> (index) {
@@ -90,6 +91,7 @@ gpu.module @kernels {
     %b = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
     async.await %t
     %v = memref.load %dst[%x] : !dst
+    async.await %b
     gpu.return
   }
 

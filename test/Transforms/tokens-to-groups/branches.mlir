@@ -1,6 +1,6 @@
 // The count at a place is the least over all paths that lead to it.
 //
-// RUN: async-opt %s --gpux-tokens-to-groups='balance=false form-groups=false' | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-groups='balance=false form-groups=false' | FileCheck %s --check-prefixes=CHECK,EACH
 // RUN: async-opt %s --gpux-tokens-to-groups='balance=false' | FileCheck %s
 
 !src = memref<64xf32>
@@ -22,17 +22,18 @@ func.func @wait_in_one_branch(%src: !src, %dst: !dst, %i: index, %c: i1) {
   return
 }
 
+// Both arms copy, so that one commit after them is never empty.
 // CHECK-LABEL: func.func @token_is_a_result
 // CHECK: scf.if %{{[a-z0-9]+}} {
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: } else {
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @token_is_a_result(%src: !src, %dst: !dst, %i: index, %c: i1) {
   %t = scf.if %c -> !async.token {
@@ -44,6 +45,7 @@ func.func @token_is_a_result(%src: !src, %dst: !dst, %i: index, %c: i1) {
   }
   %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   async.await %t
+  async.await %u
   return
 }
 
@@ -78,10 +80,11 @@ func.func @uneven_copies(%src: !src, %dst: !dst, %i: index, %c: i1) {
   return
 }
 
+// %u is awaited nowhere: without a commit it is in no group that the wait could force.
 // CHECK-LABEL: func.func @copy_without_else
 // CHECK: scf.if
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
+// EACH-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: }
 // CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
@@ -94,24 +97,28 @@ func.func @copy_without_else(%src: !src, %dst: !dst, %i: index, %c: i1) {
   return
 }
 
-// Behind the inner branch a copy has happened in any case; behind the outer one perhaps none.
+// After the inner branch a copy has happened in any case; after the outer one perhaps none.
 // CHECK-LABEL: func.func @nested
 // CHECK: scf.if
 // CHECK: scf.if
 // CHECK: } else {
 // CHECK: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: }
 // CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @nested(%src: !src, %dst: !dst, %i: index, %c: i1, %d: i1) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.if %c {
-    scf.if %d {
-      %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+    %u = scf.if %d -> !async.token {
+      %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+      scf.yield %a : !async.token
     } else {
-      %v = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+      %b = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+      scf.yield %b : !async.token
     }
     async.await %t
+    async.await %u
   }
   async.await %t
   return
@@ -127,6 +134,7 @@ func.func @nested(%src: !src, %dst: !dst, %i: index, %c: i1, %d: i1) {
 // CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @copy_or_ready(%src: !src, %dst: !dst, %i: index, %c: i1) {
   %t = scf.if %c -> !async.token {
@@ -138,6 +146,7 @@ func.func @copy_or_ready(%src: !src, %dst: !dst, %i: index, %c: i1) {
   }
   %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   async.await %t
+  async.await %u
   return
 }
 

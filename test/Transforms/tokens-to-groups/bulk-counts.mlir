@@ -92,8 +92,8 @@ func.func @rotation(%a: !shared, %dst: !global, %n: index) {
   return
 }
 
-// A wait for reads alone says nothing of writes, whoever typed it. The thread that waited knows that its sources are
-// read; the barrier is how the others do.
+// A wait for reads alone says nothing of writes, whoever typed it. The store is in the group that the given commit closes,
+// so the given wait is for it. The thread that waited knows that its sources are read; the barrier is how the others do.
 // CHECK-LABEL: func.func @given_read_wait
 // CHECK: gpux.wait_group <bulk>, 0 read
 // CHECK-NEXT: gpu.barrier
@@ -102,6 +102,7 @@ func.func @rotation(%a: !shared, %dst: !global, %n: index) {
 // CHECK-NEXT: return
 func.func @given_read_wait(%a: !shared, %dst: !global) {
   %r0, %d0 = gpux.bulk_store async %a, %dst : !shared to !global
+  gpux.commit_group <bulk>
   gpux.wait_group <bulk>, 0 read
   async.await %r0
   async.await %d0
@@ -114,6 +115,7 @@ func.func @given_read_wait(%a: !shared, %dst: !global) {
 // CHECK-NEXT: return
 func.func @upstreams_wait(%a: !shared, %dst: !global) {
   %r0, %d0 = gpux.bulk_store async %a, %dst : !shared to !global
+  nvvm.cp.async.bulk.commit.group
   nvvm.cp.async.bulk.wait_group 0 {read}
   async.await %r0
   return

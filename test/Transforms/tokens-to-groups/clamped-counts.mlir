@@ -21,15 +21,21 @@ func.func @at_the_limit(%src: !src, %dst: !dst, %i: index) {
   return
 }
 
+// Of 65 copies the last one may stay open at the wait.
 // CHECK-LABEL: func.func @beyond
-// CHECK: gpux.wait_group <cp_async>, 63
+// CHECK: scf.for
+// CHECK-NEXT: gpux.commit_group
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.wait_group <cp_async>, 63
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: return
 func.func @beyond(%src: !src, %dst: !dst, %i: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c64 = arith.constant 64 : index
+  %c65 = arith.constant 65 : index
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
-  scf.for %k = %c0 to %c64 step %c1 {
+  scf.for %k = %c0 to %c65 step %c1 {
     %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   }
   // expected-remark @+1 {{more than 63 groups may stay in flight here; the hardware counts no further than 63}}
@@ -57,6 +63,7 @@ func.func @far_beyond(%src: !src, %dst: !dst, %i: index) {
 // What is emitted counts, not what was meant: the wait for %t leaves no more than 63 groups in flight, so %u is complete.
 // CHECK-LABEL: func.func @implied
 // CHECK: gpux.wait_group <cp_async>, 63
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: return
 func.func @implied(%src: !src, %dst: !dst, %i: index) {
   %c0 = arith.constant 0 : index

@@ -1,7 +1,9 @@
-// A loop of constant trip count adds exactly its groups; one that may be skipped adds none.
+// A loop of constant trip count adds exactly its groups; one that may be skipped adds none, unless `balance` has an
+// empty group for that case.
 //
-// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false' | FileCheck %s
-// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=0' | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefixes=CHECK,BALANCED
+// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=0' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,PLAIN
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>
@@ -56,8 +58,15 @@ func.func @nested(%src: !src, %dst: !dst, %i: index) {
   return
 }
 
+// An empty group before the first copy: also without any copy there is a group after that of %t.
 // CHECK-LABEL: func.func @perhaps_none
-// CHECK: gpux.wait_group <cp_async>, 0
+// BALANCED: scf.for
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.copy
+// BALANCED-NEXT: }
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 1
+// PLAIN: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @perhaps_none(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -68,12 +77,11 @@ func.func @perhaps_none(%src: !src, %dst: !dst, %i: index, %n: index) {
   return
 }
 
-// What is never run neither counts nor waits.
+// What is never run neither commits nor waits.
 // CHECK-LABEL: func.func @zero_trips
 // CHECK: scf.for
 // CHECK-NEXT: gpux.copy
-// CHECK-NOT: gpux.wait_group
-// CHECK: }
+// CHECK-NEXT: }
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
 // CHECK-NEXT: return
 func.func @zero_trips(%src: !src, %dst: !dst, %i: index) {
@@ -207,8 +215,13 @@ func.func @unsigned(%src: !src, %dst: !dst, %i: index) {
 //
 // CHECK-LABEL: func.func @from_anywhere
 // CHECK: scf.for
-// CHECK: gpux.wait_group <cp_async>, 1
-// CHECK: }
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 2
+// PLAIN-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.copy
+// PLAIN-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: }
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: return
 func.func @from_anywhere(%src: !src, %dst: !dst, %i: index) {
   %c1 = arith.constant 1 : index

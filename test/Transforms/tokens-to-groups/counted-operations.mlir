@@ -36,23 +36,27 @@ func.func @other_queues(%src: !src, %dst: !dst, %i: index) {
   return
 }
 
+// The given wait completes %t, and not %u, which is committed after it.
 // CHECK-LABEL: func.func @waits_complete_tokens
-// CHECK: gpux.wait_group <cp_async>, 1
+// CHECK: gpux.wait_group <cp_async>, 0
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @waits_complete_tokens(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
-  gpux.wait_group <cp_async>, 1
+  gpux.wait_group <cp_async>, 0
   async.await %t
   async.await %u
   return
 }
 
+// The given commit closes the group of %u, and the given wait completes it.
 // CHECK-LABEL: func.func @nvvm
 // CHECK: nvvm.cp.async.commit.group
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
-// CHECK: nvvm.cp.async.wait.group 0
+// CHECK: nvvm.cp.async.commit.group
+// CHECK-NEXT: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: return
 func.func @nvvm(%src: !src, %dst: !dst, %i: index, %p: !llvm.ptr<3>, %q: !llvm.ptr<1>) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -60,6 +64,7 @@ func.func @nvvm(%src: !src, %dst: !dst, %i: index, %p: !llvm.ptr<3>, %q: !llvm.p
   nvvm.cp.async.commit.group
   async.await %t
   %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  nvvm.cp.async.commit.group
   nvvm.cp.async.wait.group 0
   async.await %u
   return
@@ -101,22 +106,21 @@ func.func @nvvm_wgmma() {
   return
 }
 
-// Upstream's tokens stay what they are, and its waits count.
+// Upstream's tokens stay what they are, and its groups and waits count: %u is in the same group as upstream's copy.
 // CHECK-LABEL: func.func @nvgpu
 // CHECK: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.copy
 // CHECK-NEXT: %[[C:[0-9]+]] = nvgpu.device_async_copy
 // CHECK-NEXT: %[[G:[0-9]+]] = nvgpu.device_async_create_group %[[C]]
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
-// CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: nvgpu.device_async_wait %[[G]] {numGroups = 0 : i32}
 // CHECK-NEXT: return
 func.func @nvgpu(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   %c = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
   %g = nvgpu.device_async_create_group %c
   async.await %t
-  %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   nvgpu.device_async_wait %g {numGroups = 0 : i32}
   async.await %u
   return

@@ -8,12 +8,16 @@
 
 func.func private @callee(!t)
 
+// %b need not be complete there: its group is committed after the wait.
 // CHECK-LABEL: func.func @call
 // CHECK: gpux.copy
-// CHECK: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.wait_group <cp_async>, 0
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: %[[R:.+]] = async.ready
 // CHECK-NEXT: call @callee(%[[R]])
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @call(%src: !src, %dst: !dst, %i: index) {
   %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -62,7 +66,9 @@ func.func @unknown_operation(%src: !src, %dst: !dst, %i: index) {
 // CHECK-NEXT: %[[R:.+]] = async.ready
 // CHECK-NEXT: "test.op"(%[[R]])
 // CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @on_one_path(%src: !src, %dst: !dst, %i: index, %c: i1) {
   %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -72,6 +78,7 @@ func.func @on_one_path(%src: !src, %dst: !dst, %i: index, %c: i1) {
     "test.op"(%a) : (!t) -> ()
   }
   async.await %a
+  async.await %b
   return
 }
 

@@ -1,22 +1,28 @@
 // Loops in loops.
 //
-// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=0' | FileCheck %s
-// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false' | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=0' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefixes=CHECK,BALANCED
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>
 
-// When the inner loop is first reached, the outer one has copied at least once.
+// When the inner loop is first reached, the outer one has copied at least once. An empty group before that copy makes
+// it two groups.
 // CHECK-LABEL: func.func @token_from_before_awaited_inside
 // CHECK: scf.for
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
+// PLAIN-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: scf.for
-// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// PLAIN-NEXT: gpux.wait_group <cp_async>, 1
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 2
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
+// PLAIN-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: }
 // CHECK-NEXT: }
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: return
 func.func @token_from_before_awaited_inside(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -58,17 +64,22 @@ func.func @carried_through_both(%src: !src, %dst: !dst, %i: index, %n: index) {
   return
 }
 
-// The inner loop may be skipped, and then the outer iteration's own copy is the only one behind %x.
+// The inner loop may be skipped, and then the outer iteration's own copy is the only one after %x. The commit of
+// the last inner copy, at the start of the next outer iteration, is empty then, and counts.
 // CHECK-LABEL: func.func @inner_loop_may_be_skipped
 // CHECK: scf.for
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: scf.for
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
+// PLAIN-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: }
-// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// PLAIN-NEXT: gpux.wait_group <cp_async>, 1
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 2
 // CHECK-NEXT: }
+// BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: return
 func.func @inner_loop_may_be_skipped(%src: !src, %dst: !dst, %i: index, %n: index) {
   %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst

@@ -1,6 +1,7 @@
-// A copy that nobody awaits has no wait. Its group counts all the same.
+// A copy that nobody awaits has no wait and needs no commit: it stays open, where no wait can force it, or joins the group
+// of a later copy. With `form-groups=false` it has a group of its own, which counts.
 //
-// RUN: async-opt %s --gpux-tokens-to-groups | FileCheck %s
+// RUN: async-opt %s --gpux-tokens-to-groups | FileCheck %s --check-prefixes=CHECK,OPEN
 // RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefixes=CHECK,EACH
 
 !src = memref<64xf32>
@@ -10,8 +11,9 @@
 // CHECK-NEXT: gpux.copy %
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy %
-// CHECK-NEXT: gpux.commit_group <cp_async>
-// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// EACH-NEXT: gpux.commit_group <cp_async>
+// EACH-NEXT: gpux.wait_group <cp_async>, 1
+// OPEN-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @younger(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -37,18 +39,25 @@ func.func @older(%src: !src, %dst: !dst, %i: index) {
 
 // CHECK-LABEL: func.func @alone
 // CHECK-NEXT: gpux.copy %
-// CHECK-NOT: gpux.wait_group
-// CHECK: return
+// EACH-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: return
 func.func @alone(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   return
 }
 
-// An unawaited copy a loop iteration, between a copy and its await in the next iteration.
+// An unawaited copy a loop iteration, between a copy and its await in the next iteration. It is open at the await, and
+// joins the group of the next copy.
 // CHECK-LABEL: func.func @in_a_loop
 // CHECK: scf.for
-// CHECK: gpux.wait_group <cp_async>, 1
-// CHECK: return
+// OPEN-NEXT: gpux.wait_group <cp_async>, 0
+// EACH-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.copy %
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.copy %
+// EACH-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: }
+// CHECK-NEXT: return
 func.func @in_a_loop(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = async.ready
   scf.for %k = %i to %n step %i iter_args(%x = %t) -> (!async.token) {

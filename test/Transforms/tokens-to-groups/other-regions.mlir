@@ -56,37 +56,38 @@ func.func @affine_if(%src: !src, %dst: !dst, %i: index, %n: index) {
   return
 }
 
-// The token of an affine.if whose else has to be made for an empty group that is awaited in the other arm.
+// The arm has two groups. One empty group in an else, which has to be made for it, and a commit after the branch are as
+// many.
 // CHECK-LABEL: func.func @affine_if_gets_an_else
 // CHECK: affine.if
-// CHECK: scf.if
-// CHECK-NEXT: gpux.wait_group <cp_async>, 0
-// CHECK-NEXT: }
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.copy
+// PLAIN-NEXT: gpux.commit_group <cp_async>
 // BALANCED-NEXT: } else {
 // BALANCED-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: }
-// BALANCED-NEXT: gpux.wait_group <cp_async>, 1
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 2
 // PLAIN-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
-func.func @affine_if_gets_an_else(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
+func.func @affine_if_gets_an_else(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   affine.if affine_set<(d0) : (d0 - 5 >= 0)>(%n) {
     %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
-    scf.if %c {
-      async.await %u
-    }
+    %v = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   }
   async.await %t
   return
 }
 
-// Two, one and no groups behind %t. With empty groups there are always two.
+// Two, one and no groups after %t. With empty groups there are always two, and one after %v.
 // CHECK-LABEL: func.func @index_switch
 // CHECK: scf.index_switch
 // CHECK-NOT: async.token
 // CHECK: case 2 {
 // BALANCED: gpux.wait_group <cp_async>, 2
-// BALANCED-NEXT: gpux.wait_group <cp_async>, 0
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 1
 // PLAIN: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @index_switch(%src: !src, %dst: !dst, %i: index) {
@@ -116,7 +117,7 @@ func.func @index_switch(%src: !src, %dst: !dst, %i: index) {
 // CHECK: scf.yield{{$}}
 // CHECK: scf.yield{{$}}
 // CHECK-NEXT: }
-// BALANCED-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
@@ -156,10 +157,14 @@ func.func @alloca_scope(%src: !src, %dst: !dst, %i: index) {
 // The iterations of a parallel loop run one after another as far as one thread's queue is concerned; there may be none.
 // CHECK-LABEL: func.func @parallel
 // CHECK: scf.parallel
-// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 1
+// PLAIN-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: gpux.copy
-// CHECK-NEXT: gpux.commit_group <cp_async>
-// CHECK: gpux.wait_group <cp_async>, 0
+// PLAIN-NEXT: gpux.commit_group <cp_async>
+// BALANCED: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 1
+// PLAIN: gpux.wait_group <cp_async>, 0
 func.func @parallel(%src: !src, %dst: !dst, %i: index, %n: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   scf.parallel (%k) = (%i) to (%n) step (%i) {

@@ -60,6 +60,7 @@ func.func @copies_between(%src: !src, %dst: !dst, %i: index) {
 // CHECK-NEXT: gpux.copy %
 // CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
 // CHECK-NEXT: return
 func.func @join(%src: !src, %dst: !dst, %i: index) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
@@ -68,6 +69,7 @@ func.func @join(%src: !src, %dst: !dst, %i: index) {
   %j = async.join %t, %u
   %v = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   async.await %j
+  async.await %v
   return
 }
 

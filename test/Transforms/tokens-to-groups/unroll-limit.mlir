@@ -1,9 +1,13 @@
 // A loop body has one number for each await, however different its iterations are: iterations of a constant-trip loop whose
-// exact counts differ are taken out of it, up to a limit.
+// exact counts differ are taken out of it, up to a limit. Where `balance` makes the iterations agree, none is.
 //
-// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefixes=CHECK,BY8
-// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false unroll-limit=2' | FileCheck %s --check-prefixes=CHECK,BY2
-// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false unroll-limit=0' | FileCheck %s --check-prefixes=CHECK,BY0
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false balance=false' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,BY8
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=2' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,BY2
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false balance=false unroll-limit=0' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,BY0
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefix=BALANCED
 
 // RUN: not async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='unroll-limit=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // NEGATIVE: error: unroll-limit is -1: it must be at least 0, which is never to unroll
@@ -41,6 +45,14 @@
 // BY0-NEXT: memref.store
 // BY0-NEXT: }
 // BY0-NEXT: return
+// A commit an iteration: that of the last copy in the first one, then empty. Always three groups are younger.
+// BALANCED-LABEL: func.func @epilogue
+// BALANCED: scf.for
+// BALANCED-NEXT: gpux.commit_group <cp_async>
+// BALANCED-NEXT: gpux.wait_group <cp_async>, 3
+// BALANCED-NEXT: memref.store
+// BALANCED-NEXT: }
+// BALANCED-NEXT: return
 func.func @epilogue(%src: !src, %dst: !dst, %i: index, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -78,6 +90,9 @@ func.func @epilogue(%src: !src, %dst: !dst, %i: index, %v: f32) {
 // CHECK-NEXT: gpux.commit_group
 // CHECK-NEXT: }
 // CHECK-NEXT: return
+// An empty group an iteration would make the first wait 2, and force %b: the first iteration is still taken out.
+// BALANCED-LABEL: func.func @first_iteration
+// BALANCED: gpux.wait_group <cp_async>, 3
 func.func @first_iteration(%src: !src, %dst: !dst, %i: index) {
   %lower = arith.constant 10 : i32
   %upper = arith.constant 210 : i32

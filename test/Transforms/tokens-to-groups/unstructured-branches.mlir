@@ -30,18 +30,16 @@ func.func @loop(%src: !src, %dst: !dst, %i: index, %c: i1) {
   return
 }
 
-// A token is used where its block dominates, without an argument. Equal arms share the commit behind them.
+// A token is used where its block dominates, without an argument. Equal arms share the commit after them.
 // CHECK-LABEL: func.func @dominating_token
 // CHECK: ^bb1:
 // CHECK-NEXT: gpux.copy
-// PLAIN-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: cf.br ^bb3
 // CHECK: ^bb2:
 // CHECK-NEXT: gpux.copy
-// PLAIN-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: cf.br ^bb3
 // CHECK: ^bb3:
-// BALANCED-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.commit_group <cp_async>
 // CHECK-NEXT: gpux.wait_group <cp_async>, 1
 // CHECK-NEXT: return
 func.func @dominating_token(%src: !src, %dst: !dst, %i: index, %c: i1) {
