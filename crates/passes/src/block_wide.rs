@@ -24,6 +24,11 @@ pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
     OpBuilder::new("gpu.barrier", location)
 }
 
+/// Returns true if `op` is a barrier of the block that orders accesses of all its memory.
+pub(crate) fn is_barrier(op: Op<'_>) -> bool {
+    matches!(op.name(), "gpu.barrier" | "nvvm.barrier0") && !op.has_attr("address_spaces")
+}
+
 /// Issues operations of one function, in program order.
 pub(crate) struct Issuer<'c> {
     context: &'c Context,

@@ -290,8 +290,8 @@ impl<'a> Run<'a> {
             match item {
                 Item::Issue {
                     site, queue, slot, ..
-                } if *queue == self.queue => {
-                    if births {
+                } => {
+                    if births && *queue == self.queue {
                         pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
                         pairs.dedup_by_key(|(pair, _)| *pair);
                     }
@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
                     }
                     self.commits_at(item.after(), pairs);
                 }
-                Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
+                Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
             }
             if info.id == self.outermost {
                 self.quiet.push(pairs.is_empty());

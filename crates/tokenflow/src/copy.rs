@@ -2,7 +2,7 @@
 //! iterations of a loop peeled off.
 
 use crate::program::{
-    Await, Block, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token, deep,
+    Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token, deep,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,6 +22,25 @@ pub(crate) struct Copy {
     pub awaits: Vec<Await>,
     pub slots: Vec<Slot>,
     pub loops: Vec<LoopId>,
+    /// Slots that stand for another original besides: where the body of a loop or the loop itself had one, and an
+    /// iteration taken out of it has none.
+    pub besides: Vec<(Slot, Slot)>,
+}
+
+impl Copy {
+    /// Returns the commits of the original for the copy.
+    pub fn commits(&self, original: &Commits) -> Commits {
+        let mut commits: Commits = self.slots.iter().map(|slot| original[slot.0 as usize]).collect();
+        for (slot, of) in &self.besides {
+            commits[slot.0 as usize] += original[of.0 as usize];
+        }
+        commits
+    }
+
+    /// Returns what is known of each await of the original for those of the copy.
+    pub fn pick<T: std::marker::Copy>(&self, original: &[T]) -> Vec<T> {
+        self.awaits.iter().map(|w| original[w.0 as usize]).collect()
+    }
 }
 
 /// Returns the program with the first iterations of some loops peeled off; those inside of others in
@@ -65,6 +84,8 @@ struct Copier {
     out: Copy,
     peels: HashMap<LoopId, u64>,
     tokens: HashMap<Token, Token>,
+    /// The slot of the place at hand, if it has one.
+    here: Option<Slot>,
 }
 
 impl Copier {
@@ -75,7 +96,9 @@ impl Copier {
                 awaits: Vec::new(),
                 slots: Vec::new(),
                 loops: Vec::new(),
+                besides: Vec::new(),
             },
+            here: None,
             peels: peels.iter().map(|peel| (peel.id, peel.iterations)).collect(),
             tokens: HashMap::new(),
         }
@@ -109,10 +132,16 @@ impl Copier {
     }
 
     fn slot(&mut self, slot: Option<Slot>) -> Option<Slot> {
-        slot.map(|slot| {
+        self.here = slot.map(|slot| {
             self.out.slots.push(slot);
             self.out.program.slot()
-        })
+        });
+        self.here
+    }
+
+    /// Notes that a slot of the original is where the copy has none of its own.
+    fn besides(&mut self, slot: Option<Slot>) {
+        self.out.besides.extend(self.here.zip(slot));
     }
 
     fn graph(&mut self, graph: &Graph) -> Graph {
@@ -155,6 +184,9 @@ impl Copier {
 
     fn items(&mut self, items: &[Item], out: &mut Vec<Item>) {
         for item in items {
+            if matches!(item, Item::Commit { .. } | Item::Wait { .. } | Item::Await { .. }) {
+                self.here = None;
+            }
             let new = match item {
                 Item::Issue {
                     queue,
@@ -195,8 +227,10 @@ impl Copier {
                     token: self.known_def(*token),
                 },
                 Item::Point(slot) => {
-                    self.out.slots.push(*slot);
-                    Item::Point(self.out.program.slot())
+                    let Some(slot) = self.slot(Some(*slot)) else {
+                        continue;
+                    };
+                    Item::Point(slot)
                 }
                 Item::Nested(nested) => Item::Nested(Nested {
                     inits: self.uses(&nested.inits),
@@ -226,6 +260,7 @@ impl Copier {
                 let token = self.known_def(result);
                 out.push(Item::Join { token, of: vec![of] });
             }
+            self.besides(repeat.after);
             return;
         }
         self.out.loops.push(repeat.id);
@@ -250,6 +285,7 @@ impl Copier {
                 let defs: Vec<Token> = crate::index::defs(item).collect();
                 self.defs(&defs);
             }
+            self.besides(block.start);
             self.tokens
                 .extend(block.params.iter().copied().zip(inits.iter().copied()));
             self.items(&block.items, out);
@@ -263,6 +299,7 @@ impl Copier {
             results: results.clone(),
             after: None,
         }));
+        self.here = None;
         results
     }
 }

@@ -297,9 +297,7 @@ impl<'p> Evaluator<'p> {
                         self.define(*token, age);
                     }
                 }
-                if here {
-                    self.commits_at(*slot);
-                }
+                self.commits_at(*slot);
                 return true;
             }
             Item::Commit { queue, token } => {

@@ -347,10 +347,8 @@ impl Machine<'_> {
                 }
                 let defined: Vec<Token> = token.iter().chain(other).copied().collect();
                 states.extend(state.bind(&[], &defined));
-                if here {
-                    for state in &mut states {
-                        self.commit(state, *slot);
-                    }
+                for state in &mut states {
+                    self.commit(state, *slot);
                 }
             }
             Item::Commit { queue, token } => {

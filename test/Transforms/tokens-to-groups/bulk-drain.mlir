@@ -57,12 +57,14 @@ func.func @two_returns(%a: !shared, %dst: !global, %c: i1) {
   return
 }
 
-// A wait for the writes of all, which came with the input, does it too.
+// A wait for the writes of all, which came with the input, does it too, for what the input has committed.
 // CHECK-LABEL: func.func @given
-// CHECK: gpux.wait_group <bulk>, 0{{$}}
+// CHECK: gpux.commit_group <bulk>
+// CHECK-NEXT: gpux.wait_group <bulk>, 0{{$}}
 // CHECK-NEXT: return
 func.func @given(%a: !shared, %dst: !global) {
   %r0, %d0 = gpux.bulk_store async %a, %dst : !shared to !global
+  gpux.commit_group <bulk>
   gpux.wait_group <bulk>, 0
   return
 }

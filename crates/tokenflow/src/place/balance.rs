@@ -314,7 +314,7 @@ fn columns(arms: &[Vec<Column>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<C
                     Column::Movable(slot) => Some(slot),
                     Column::Fixed(_) => None,
                 },
-                None => start.filter(|_| pad > 0),
+                None => start.filter(|_| i - arm.len() < pad as usize),
             })
             .collect();
         match column {

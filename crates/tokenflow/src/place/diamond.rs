@@ -232,9 +232,7 @@ impl Committed {
         let mut inner = info.blocks[b].inner.iter();
         for item in &block.items {
             match item {
-                Item::Issue { queue, slot: s, .. } if *queue == self.queue => {
-                    slot(*s, &mut columns);
-                }
+                Item::Issue { slot: s, .. } => slot(*s, &mut columns),
                 Item::Point(s) => slot(Some(*s), &mut columns),
                 Item::Commit { queue, .. } if *queue == self.queue => {
                     columns.push(Column::Fixed(1));

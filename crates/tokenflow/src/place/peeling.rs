@@ -12,7 +12,7 @@ use super::{Counts, Options, Part, Placed, Whole};
 use crate::compare::compare;
 use crate::copy::{Copy, Peel, copy_peeled};
 use crate::index::Index;
-use crate::program::{Await, Commits, Graph, Item, LoopId, Program, Repeat, Slot, deep};
+use crate::program::{Await, Commits, Graph, Item, LoopId, Program, Repeat, deep};
 use crate::solve::{QueueSolution, solve_indexed};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
         placed = stage.placed;
         rounds.push(Round {
             peels,
-            loops_left: stage.program.loops,
+            loops_left: stage.copy.program.loops,
         });
     }
     (rounds, placed)
@@ -64,7 +64,7 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
 /// no more than the peeled one with one group per operation.
 fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
     let Some((_, last)) = stages.last() else { return };
-    let whole = Whole::new(&last.program, options);
+    let whole = Whole::new(&last.copy.program, options);
     let ungrouped = last.ungrouped();
     // The groups of every stage, in the last one's program.
     let mut carried = vec![last.best()];
@@ -145,37 +145,27 @@ fn judge(whole: &Whole, old: &[QueueSolution], new: &[QueueSolution]) -> Verdict
 
 /// A program with some loops peeled, and its translation.
 struct Stage {
-    program: Program,
-    /// What the awaits and slots were in the program before.
-    awaits: Vec<Await>,
-    slots: Vec<Slot>,
+    copy: Copy,
     placed: Vec<Placed>,
 }
 
 impl Stage {
     fn unpeeled(program: &Program, placed: Vec<Placed>) -> Self {
         Self {
-            program: program.clone(),
-            awaits: Vec::new(),
-            slots: Vec::new(),
+            copy: copy_peeled(program, &[]),
             placed,
         }
     }
 
     /// Peels loops and places anew.
     fn peeled(&self, peels: &[Peel], options: &Options) -> Self {
-        let copy = copy_peeled(&self.program, peels);
+        let copy = copy_peeled(&self.copy.program, peels);
         let options = Options {
             unroll_limit: 0,
             ..*options
         };
         let (_, placed) = Whole::new(&copy.program, &options).place(&options);
-        Self {
-            program: copy.program,
-            awaits: copy.awaits,
-            slots: copy.slots,
-            placed,
-        }
+        Self { copy, placed }
     }
 
     fn best(&self) -> Vec<QueueSolution> {
@@ -194,9 +184,9 @@ impl Stage {
         solutions
             .iter()
             .map(|solution| QueueSolution {
-                commits: pick(&self.slots, &solution.commits),
-                waits: self.awaits.iter().map(|w| solution.waits[w.0 as usize]).collect(),
-                reads: self.awaits.iter().map(|w| solution.reads[w.0 as usize]).collect(),
+                commits: self.copy.commits(&solution.commits),
+                waits: self.copy.pick(&solution.waits),
+                reads: self.copy.pick(&solution.reads),
                 open: Vec::new(),
             })
             .collect()
@@ -206,11 +196,11 @@ impl Stage {
     fn next(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
         let mut most = BTreeMap::new();
         for (queue, placed) in (0..).map(crate::program::Queue).zip(&self.placed) {
-            let candidates = candidates(&self.program, &placed.ungrouped);
+            let candidates = candidates(&self.copy.program, &placed.ungrouped);
             if candidates.is_empty() {
                 continue;
             }
-            let part = Part::new(&self.program, queue, options);
+            let part = Part::new(&self.copy.program, queue, options);
             for (id, trip) in candidates.into_iter().take(part.trials) {
                 let iterations = part.iterations(&placed.ungrouped, id, trip, options.unroll_limit);
                 let known: &mut u64 = most.entry(id).or_default();
@@ -226,7 +216,7 @@ impl Stage {
             return None;
         }
         let next = self.peeled(&peels, options);
-        let whole = Whole::new(&next.program, options);
+        let whole = Whole::new(&next.copy.program, options);
         let better = judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
         drop(whole);
         better.then(|| self.with_more(peels, next, options))
@@ -235,7 +225,7 @@ impl Stage {
     /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, what `peels`
     /// come to: loops were looked at one by one, and together they may differ more.
     fn with_more(&self, peels: Vec<Peel>, next: Stage, options: &Options) -> (Vec<Peel>, Stage) {
-        let trips: BTreeMap<LoopId, u64> = loops(&self.program).into_iter().collect();
+        let trips: BTreeMap<LoopId, u64> = loops(&self.copy.program).into_iter().collect();
         let most = |peel: &Peel| Peel {
             iterations: options.unroll_limit.min(trips[&peel.id]),
             ..*peel
@@ -250,13 +240,13 @@ impl Stage {
             .zip(&all)
             .map(|(peel, all)| (peel.id, all.iterations - peel.iterations))
             .collect();
-        let copies = copy_peeled(&self.program, &peels).loops;
+        let copies = copy_peeled(&self.copy.program, &peels).loops;
         let rest = copies.iter().zip((0..).map(LoopId)).filter_map(|(of, id)| {
             let iterations = *missing.get(of)?;
             (iterations > 0).then_some(Peel { id, iterations })
         });
         let more = next.peeled(&rest.collect::<Vec<_>>(), options);
-        let whole = Whole::new(&more.program, options);
+        let whole = Whole::new(&more.copy.program, options);
         let better = judge(&whole, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
         drop(whole);
         if better {
@@ -272,12 +262,12 @@ impl Stage {
     fn next_but_one(&self, options: &Options) -> Option<[(Vec<Peel>, Stage); 2]> {
         let mut around = BTreeSet::new();
         for placed in &self.placed {
-            for (id, trip) in candidates(&self.program, &placed.ungrouped) {
+            for (id, trip) in candidates(&self.copy.program, &placed.ungrouped) {
                 around.insert((id, trip));
             }
         }
         let mut holding = BTreeSet::new();
-        add_loops_around(&self.program.body, &mut holding);
+        add_loops_around(&self.copy.program.body, &mut holding);
         around.retain(|(id, _)| holding.contains(id));
         if around.is_empty() {
             return None;
@@ -292,7 +282,7 @@ impl Stage {
         let first = self.peeled(&peels, options);
         let second = first.next(options)?;
         // The first round alone may even make something worse.
-        let whole = Whole::new(&second.1.program, options);
+        let whole = Whole::new(&second.1.copy.program, options);
         let before = second.1.carry(&first.carry(&self.ungrouped()));
         let better = judge(&whole, &before, &second.1.ungrouped()).better();
         drop(whole);
@@ -303,7 +293,7 @@ impl Stage {
     /// peeling all of them.
     fn without_idle(&self, peels: &mut Vec<Peel>, all: Stage, options: &Options) -> Stage {
         let mut best = all;
-        let mut trials = Part::new(&best.program, crate::program::Queue(0), options).trials;
+        let mut trials = Part::new(&best.copy.program, crate::program::Queue(0), options).trials;
         let mut i = 0;
         while peels.len() > 1 && i < peels.len() && trials > 0 {
             trials -= 1;
@@ -311,14 +301,14 @@ impl Stage {
             let idle = fewer.remove(i);
             let without = self.peeled(&fewer, options);
             // The program of `best` again, got to by way of `without`.
-            let loops = copy_peeled(&self.program, &fewer).loops;
+            let loops = copy_peeled(&self.copy.program, &fewer).loops;
             let copies = loops.iter().zip((0..).map(LoopId));
             let rest: Vec<Peel> = copies
                 .filter(|(of, _)| **of == idle.id)
                 .map(|(_, id)| Peel { id, ..idle })
                 .collect();
             let again = without.peeled(&rest, options);
-            let whole = Whole::new(&again.program, options);
+            let whole = Whole::new(&again.copy.program, options);
             if judge(&whole, &best.best(), &again.carry(&without.best())).no_more {
                 best = without;
                 *peels = fewer;
@@ -419,13 +409,15 @@ struct Peeled<'a, 'p> {
     old: Counts,
     /// The exact ones.
     new: Counts,
+    /// True if all that is awaited is committed.
+    sound: bool,
 }
 
 impl<'a, 'p> Peeled<'a, 'p> {
     fn new(part: &'a Part<'p>, solution: &QueueSolution, peel: Peel) -> Self {
         let copy = copy_peeled(part.program, &[peel]);
         let index = Index::new(&copy.program);
-        let commits = pick(&copy.slots, &solution.commits);
+        let commits = copy.commits(&solution.commits);
         let new = solve_indexed(
             &copy.program,
             &index,
@@ -438,6 +430,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
             peel,
             old: Counts::new(solution).pick(&copy.awaits),
             new: Counts::new(&new),
+            sound: new.open.is_empty(),
             copy,
             index,
             commits,
@@ -447,7 +440,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
     /// Returns true if some await forces less than in the unpeeled program, and none more.
     fn helps(&self) -> bool {
         let comparison = self.compare(&self.old, &self.new);
-        comparison.less && comparison.forces_no_more()
+        self.sound && comparison.less && comparison.forces_no_more()
     }
 
     /// Returns true if `fewer` forces nothing more.
@@ -480,8 +473,4 @@ impl<'a, 'p> Peeled<'a, 'p> {
         let (a, b) = (a.with(&self.commits, reads), b.with(&self.commits, reads));
         compare(&self.copy.program, &self.index, self.part.queue, a, b)
     }
-}
-
-fn pick(slots: &[Slot], commits: &Commits) -> Commits {
-    slots.iter().map(|slot| commits[slot.0 as usize]).collect()
 }
