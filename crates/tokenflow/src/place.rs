@@ -326,7 +326,7 @@ impl<'p> Part<'p> {
             balance: false,
             ..*options
         };
-        let mut best = go_on(self.start(base, &points), &[], &plain);
+        let mut best = go_on(points.start(base), &[], &plain);
         let balanced = options.balance.then(|| self.balance(base));
         if let Some(balanced) = &balanced {
             let balance = Options {
@@ -362,14 +362,6 @@ impl<'p> Part<'p> {
         placed
     }
 
-    /// Returns `base` with each commit where its point begins.
-    fn start(&self, base: &QueueSolution, points: &Points) -> QueueSolution {
-        QueueSolution {
-            commits: points.canonical(&base.commits),
-            ..base.clone()
-        }
-    }
-
     /// Returns the best of `start` and those of `others` that force no more.
     fn better_of(
         &self,
@@ -380,7 +372,7 @@ impl<'p> Part<'p> {
     ) -> QueueSolution {
         let mut best = start;
         for other in others {
-            let other = self.start(other, points);
+            let other = points.start(other);
             let padding = self.padding(&other.commits);
             if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
                 continue;

@@ -50,6 +50,14 @@ impl Points {
         moved
     }
 
+    /// Returns `solution` with each commit where its point begins.
+    pub fn start(&self, solution: &QueueSolution) -> QueueSolution {
+        QueueSolution {
+            commits: self.canonical(&solution.commits),
+            ..solution.clone()
+        }
+    }
+
     /// Returns what a placement is worth among those that force the same; the least is best.
     pub fn rank(&self, commits: &Commits) -> Rank {
         let (mut divergent, mut late, mut executed, mut places) = (0, 0, 0_u64, Vec::new());

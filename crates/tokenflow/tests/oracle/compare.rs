@@ -89,7 +89,7 @@ pub fn dominates(left: Side, right: Side, queue: Queue) -> Forces {
     };
     let sides = [machine(&codes[0], left), machine(&codes[1], right)];
     let pair = sides.each_ref().map(|(code, emitted)| Machine {
-        code: *code,
+        code,
         queue,
         emitted,
         waits: true,

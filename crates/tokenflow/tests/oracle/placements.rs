@@ -274,8 +274,12 @@ pub fn dominating_by_one(
             if from.is_some_and(|&from| best[from] == 0) || to.is_some_and(|&to| best[to] > 0) {
                 continue;
             }
-            from.into_iter().for_each(|&from| commits[from] -= 1);
-            to.into_iter().for_each(|&to| commits[to] += 1);
+            if let Some(&from) = from {
+                commits[from] -= 1;
+            }
+            if let Some(&to) = to {
+                commits[to] += 1;
+            }
             let padding: Commits = padding.iter().zip(&commits).map(|(&a, &b)| a.min(b)).collect();
             if !is_legal(program, queue, &commits, &padding, options) {
                 continue;
