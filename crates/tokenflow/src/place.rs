@@ -4,7 +4,8 @@
 //! and keeps a change only if the comparison of [`crate::compare`] allows it: nothing may be forced
 //! earlier by any await on any execution. Proposals are made for all candidates at once and thinned
 //! out by what the comparison finds, so that the usual program costs a handful of solutions; single
-//! candidates are tried one by one within a budget.
+//! candidates are tried one by one within a budget. What they give is where [`mod@search`] begins, which
+//! looks at all legal places, whoever proposed them.
 //!
 //! The body is cut into [`mod@segments`] first, so that the number of trials depends on a segment's size
 //! and not on the program's.
