@@ -14,6 +14,7 @@ mod balance;
 mod diamond;
 mod flows;
 mod groups;
+mod joined;
 mod occupancy;
 mod peeling;
 mod points;
@@ -24,6 +25,8 @@ mod why;
 
 pub use why::{Elsewhere, elsewhere, groups};
 
+use self::balance::Balanced;
+use self::joined::Joined;
 use self::peeling::Round;
 use self::points::Points;
 use self::segments::segments;
@@ -31,7 +34,7 @@ use crate::compare::{Comparison, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
 use crate::eval::N;
 use crate::index::Index;
-use crate::program::{Await, Commits, Item, LoopId, Program, Queue, Slot};
+use crate::program::{Await, Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
 use std::collections::HashMap;
 
@@ -169,88 +172,6 @@ impl<'p> Whole<'p> {
     }
 }
 
-/// The segments of a program put together. Everything is numbered in program order, so the numbers of a
-/// segment go on from those of the segments before it.
-struct Joined<'a, 'p> {
-    whole: &'a Whole<'p>,
-    rounds: Vec<Round>,
-    placed: Vec<Placed>,
-    /// How many slots, awaits and loops of the program are done with.
-    slots: usize,
-    awaits: usize,
-    loops: u32,
-}
-
-impl<'a, 'p> Joined<'a, 'p> {
-    fn new(whole: &'a Whole<'p>) -> Self {
-        let mut new = Self {
-            whole,
-            rounds: Vec::new(),
-            placed: vec![Placed::default(); whole.bases.len()],
-            slots: 0,
-            awaits: 0,
-            loops: 0,
-        };
-        // The start of the body is in no segment.
-        new.untouched(whole.program.body.blocks[0].start.map_or(0, |_| 1), 0);
-        new
-    }
-
-    /// Takes over so many slots and awaits as they were.
-    fn untouched(&mut self, slots: usize, awaits: usize) {
-        for (placed, base) in self.placed.iter_mut().zip(&self.whole.bases) {
-            placed.append(&Placed::new(&QueueSolution {
-                commits: base.commits[self.slots..][..slots].to_vec(),
-                waits: base.waits[self.awaits..][..awaits].to_vec(),
-                reads: base.reads[self.awaits..][..awaits].to_vec(),
-                open: Vec::new(),
-            }));
-        }
-        self.slots += slots;
-        self.awaits += awaits;
-    }
-
-    fn add(&mut self, segment: &Program, rounds: &[Round], placed: &[Placed]) {
-        // What the segments so far leave of their loops in each round, or had from the start.
-        while self.rounds.len() < rounds.len() {
-            let loops_left = self.rounds.last().map_or(self.loops, |round| round.loops_left);
-            self.rounds.push(Round {
-                peels: Vec::new(),
-                loops_left,
-            });
-        }
-        let mut before = self.loops;
-        let mut left = segment.loops;
-        let mut rounds = rounds.iter();
-        for all in &mut self.rounds {
-            let shift = std::mem::replace(&mut before, all.loops_left);
-            if let Some(round) = rounds.next() {
-                all.peels.extend(round.peels.iter().map(|peel| Peel {
-                    id: LoopId(shift + peel.id.0),
-                    ..*peel
-                }));
-                left = round.loops_left;
-            }
-            all.loops_left += left;
-        }
-        for (all, placed) in self.placed.iter_mut().zip(placed) {
-            all.append(placed);
-        }
-        self.slots += segment.slots as usize;
-        self.awaits += segment.awaits as usize;
-        self.loops += segment.loops;
-    }
-
-    fn finish(mut self) -> (Vec<Round>, Vec<Placed>) {
-        let program = self.whole.program;
-        self.untouched(
-            program.slots as usize - self.slots,
-            program.awaits as usize - self.awaits,
-        );
-        (self.rounds, self.placed)
-    }
-}
-
 /// A program under one queue's view.
 struct Part<'p> {
     program: &'p Program,
@@ -338,29 +259,28 @@ impl<'p> Part<'p> {
         }
         let ungrouped = best.clone();
         if options.form_groups {
-            let mut seeds = Vec::new();
-            seeds.push(match &balanced {
-                Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
-                None => self.form_groups(base, &[]),
-            });
+            let mut seeds = vec![self.grouped(base, balanced.as_ref())];
             let staged = self.stage(base, options);
             if staged.commits != base.commits {
-                seeds.push(if options.balance {
-                    let balanced = self.balance(&staged);
-                    self.form_groups_balanced(&staged, &balanced.solution, &balanced.columns)
-                } else {
-                    self.form_groups(&staged, &[])
-                });
+                let balanced = options.balance.then(|| self.balance(&staged));
+                seeds.push(self.grouped(&staged, balanced.as_ref()));
             }
             best = go_on(best, &seeds, options);
         }
+        if options.balance {
+            placed.uneven = self.uneven(&best);
+        }
         placed.ungrouped = ungrouped;
         placed.best = best;
-        if let Some(balanced) = balanced {
-            // Where nothing waits behind, nothing suffers.
-            placed.uneven = balanced.uneven;
-        }
         placed
+    }
+
+    /// Groups operations of `base`, or of what balance made of it.
+    fn grouped(&self, base: &QueueSolution, balanced: Option<&Balanced>) -> QueueSolution {
+        match balanced {
+            Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
+            None => self.form_groups(base, &[]),
+        }
     }
 
     /// Returns the best of `start` and those of `others` that force no more.

@@ -193,7 +193,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(1500))]
 
     #[test]
     fn every_option_is_exact_for_both_completions(
@@ -235,7 +235,7 @@ proptest! {
 
 // Choosing commits takes longer than counting.
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(1500))]
 
     #[test]
     fn every_option_is_exact(recipe in any_program(Style::Mixed), options in options()) {
@@ -279,7 +279,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(240))]
+    #![proptest_config(config(1500))]
 
     #[test]
     fn no_balance_is_missed(recipe in structured(Style::Tokens)) {

@@ -88,7 +88,7 @@ fn no_single_change_dominates(program: &Program, options: &Options) -> Result<()
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn no_single_change_dominates_a_larger_placement(recipe in any_program(Style::Mixed), options in options()) {
@@ -97,7 +97,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(1000))]
+    #![proptest_config(config(4000))]
 
     #[test]
     fn nothing_dominates_a_placement(recipe in any_program(Style::Tokens), options in options()) {

@@ -5,21 +5,59 @@
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>
 
+// The loop waits for each copy, so it commits each.
+//
 // CHECK-LABEL: func.func @unknown_trip_count
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: gpux.commit_group
 // CHECK: gpux.wait_group <cp_async>, 0
 func.func @unknown_trip_count(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %none = async.ready
   // expected-remark @+1 {{the paths that meet here commit different numbers of groups, and a loop of unknown trip count on one of them keeps them from being made equal; waits behind may wait for more than they name}}
   scf.if %c {
-    scf.for %k = %i to %n step %i {
+    scf.for %k = %i to %n step %i iter_args(%x = %none) -> (!async.token) {
       %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+      async.await %x
+      scf.yield %u : !async.token
     }
   }
   async.await %t
   return
 }
 
-// Nothing waits behind the arms, so there is nothing to say.
+// A loop that waits for nothing is one group, and one commit after the branch serves both ways: no remark.
+//
+// CHECK-LABEL: func.func @staging
+// CHECK: scf.if
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group
+// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+func.func @staging(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
+  %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %none = async.ready
+  %u = scf.if %c -> (!async.token) {
+    %tile = scf.for %k = %i to %n step %i iter_args(%x = %none) -> (!async.token) {
+      %new = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+      %j = async.join %x, %new
+      scf.yield %j : !async.token
+    }
+    scf.yield %tile : !async.token
+  } else {
+    scf.yield %none : !async.token
+  }
+  async.await %t
+  async.await %u
+  return
+}
+
+// Nothing waits after the arms, so there is nothing to say.
 //
 // CHECK-LABEL: func.func @nothing_suffers
 // CHECK: gpux.wait_group <cp_async>, 0

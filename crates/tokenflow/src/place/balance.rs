@@ -42,7 +42,6 @@ pub(super) type ColumnSlots = Vec<Slot>;
 
 pub(super) struct Balanced {
     pub solution: QueueSolution,
-    pub uneven: Vec<Slot>,
     pub columns: Vec<ColumnSlots>,
 }
 
@@ -68,17 +67,25 @@ impl Part<'_> {
             .all_on(&graphs, &all, base)
             .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
         best = self.prune(&graphs, base, best);
-        // Where nothing waits behind, nothing suffers.
-        let last_wait = best.solution.last_wait();
-        let uneven = all.iter().zip(&best.rendered.effects);
-        let uneven = uneven.filter(|(diamond, effect)| {
-            **effect == Effect::Uneven && last_wait.is_some_and(|last| diamond.next_await as usize <= last)
-        });
         Balanced {
-            uneven: uneven.filter_map(|(diamond, _)| diamond.after).collect(),
             columns: best.rendered.columns,
             solution: best.solution,
         }
+    }
+
+    /// Returns where branches meet whose arms commit unequal numbers of groups and can't be made equal.
+    pub(super) fn uneven(&self, solution: &QueueSolution) -> Vec<Slot> {
+        let graphs = diamonds(&self.program.body, &self.index.root);
+        let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
+        let rendered = self.render(&graphs, &solution.commits, &vec![Form::Off; all.len()]);
+        // Where nothing waits afterwards, nothing suffers.
+        let last_wait = solution.last_wait();
+        let suffers = |diamond: &Diamond| last_wait.is_some_and(|last| diamond.next_await as usize <= last);
+        let uneven = all.iter().zip(&rendered.effects);
+        uneven
+            .filter(|(diamond, effect)| **effect == Effect::Uneven && suffers(diamond))
+            .filter_map(|(diamond, _)| diamond.after)
+            .collect()
     }
 
     fn trial(&self, graphs: &[GraphDiamonds], base: &QueueSolution, forms: Vec<Form>) -> Trial {

@@ -1,0 +1,89 @@
+//! The results for the segments of a program become one for all of it.
+
+use super::peeling::Round;
+use super::{Placed, Whole};
+use crate::copy::Peel;
+use crate::program::{LoopId, Program};
+use crate::solve::QueueSolution;
+
+/// The segments of a program put together. Everything is numbered in program order, so the numbers of a
+/// segment go on from those of the segments before it.
+pub(super) struct Joined<'a, 'p> {
+    whole: &'a Whole<'p>,
+    rounds: Vec<Round>,
+    placed: Vec<Placed>,
+    /// How many slots, awaits and loops of the program are done with.
+    slots: usize,
+    awaits: usize,
+    loops: u32,
+}
+
+impl<'a, 'p> Joined<'a, 'p> {
+    pub fn new(whole: &'a Whole<'p>) -> Self {
+        let mut new = Self {
+            whole,
+            rounds: Vec::new(),
+            placed: vec![Placed::default(); whole.bases.len()],
+            slots: 0,
+            awaits: 0,
+            loops: 0,
+        };
+        // The start of the body is in no segment.
+        new.untouched(whole.program.body.blocks[0].start.map_or(0, |_| 1), 0);
+        new
+    }
+
+    /// Takes over so many slots and awaits as they were.
+    fn untouched(&mut self, slots: usize, awaits: usize) {
+        for (placed, base) in self.placed.iter_mut().zip(&self.whole.bases) {
+            placed.append(&Placed::new(&QueueSolution {
+                commits: base.commits[self.slots..][..slots].to_vec(),
+                waits: base.waits[self.awaits..][..awaits].to_vec(),
+                reads: base.reads[self.awaits..][..awaits].to_vec(),
+                open: Vec::new(),
+            }));
+        }
+        self.slots += slots;
+        self.awaits += awaits;
+    }
+
+    pub fn add(&mut self, segment: &Program, rounds: &[Round], placed: &[Placed]) {
+        // What the segments so far leave of their loops in each round, or had from the start.
+        while self.rounds.len() < rounds.len() {
+            let loops_left = self.rounds.last().map_or(self.loops, |round| round.loops_left);
+            self.rounds.push(Round {
+                peels: Vec::new(),
+                loops_left,
+            });
+        }
+        let mut before = self.loops;
+        let mut left = segment.loops;
+        let mut rounds = rounds.iter();
+        for all in &mut self.rounds {
+            let shift = std::mem::replace(&mut before, all.loops_left);
+            if let Some(round) = rounds.next() {
+                all.peels.extend(round.peels.iter().map(|peel| Peel {
+                    id: LoopId(shift + peel.id.0),
+                    ..*peel
+                }));
+                left = round.loops_left;
+            }
+            all.loops_left += left;
+        }
+        for (all, placed) in self.placed.iter_mut().zip(placed) {
+            all.append(placed);
+        }
+        self.slots += segment.slots as usize;
+        self.awaits += segment.awaits as usize;
+        self.loops += segment.loops;
+    }
+
+    pub fn finish(mut self) -> (Vec<Round>, Vec<Placed>) {
+        let program = self.whole.program;
+        self.untouched(
+            program.slots as usize - self.slots,
+            program.awaits as usize - self.awaits,
+        );
+        (self.rounds, self.placed)
+    }
+}
