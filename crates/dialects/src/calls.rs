@@ -80,6 +80,20 @@ impl UsedSymbols {
         Self { names, all_known }
     }
 
+    /// What is referred to in any of `ops`, which are in one symbol table.
+    #[must_use]
+    pub fn of_all<'c>(ops: impl IntoIterator<Item = Op<'c>>) -> Self {
+        let mut all = Self {
+            names: HashSet::new(),
+            all_known: true,
+        };
+        for used in ops.into_iter().map(Self::of) {
+            all.names.extend(used.names);
+            all.all_known &= used.all_known;
+        }
+        all
+    }
+
     /// Returns true if `symbol`, which is in the table, is or may be referred to.
     #[must_use]
     pub fn has(&self, symbol: Op<'_>) -> bool {

@@ -18,7 +18,7 @@ use async_dialects::melior::ir::attribute::TypeAttribute;
 use async_dialects::melior::ir::r#type::FunctionType;
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_dialects::types::known_type;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The pass.
 pub struct InlineCalls;
@@ -47,7 +47,7 @@ impl Pass for InlineCalls {
             .filter(|op| op.is("gpu.module"))
             .collect();
         for module in modules {
-            let functions = functions(module);
+            let mut functions = functions(module);
             let named = functions
                 .iter()
                 .filter_map(|&op| Some((op.str_attr("sym_name")?, op)));
@@ -57,6 +57,7 @@ impl Pass for InlineCalls {
                 states: HashMap::new(),
                 inlined: 0,
             };
+            inliner.erase_dead(module, &mut functions);
             for &function in &functions {
                 inliner.visit(function)?;
             }
@@ -215,6 +216,31 @@ impl<'c> Inliner<'c> {
         let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
         let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
         inputs.chain(results).any(|ty| ty == self.token)
+    }
+
+    /// Erases the private functions whose calls would have to go and that nothing but such functions refers to: what is
+    /// wrong with them matters to nobody.
+    fn erase_dead(&mut self, module: Op<'c>, functions: &mut Vec<Op<'c>>) {
+        let may_go = |function: &Op<'c>| is_private_symbol(*function) && self.why(*function).is_some();
+        let mut dead: HashSet<Op> = functions.iter().copied().filter(may_go).collect();
+        let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
+        let mut live: Vec<Op> = ops.filter(|op| !dead.contains(op)).collect();
+        while !dead.is_empty() && !live.is_empty() {
+            let used = UsedSymbols::of_all(live);
+            live = dead
+                .iter()
+                .copied()
+                .filter(|function| used.has(*function))
+                .collect();
+            for function in &live {
+                dead.remove(function);
+            }
+        }
+        functions.retain(|function| !dead.contains(function));
+        self.functions.retain(|_, function| !dead.contains(function));
+        for function in dead {
+            function.erase();
+        }
     }
 
     /// Erases those of `functions`, of `module`, that nothing needs any more.

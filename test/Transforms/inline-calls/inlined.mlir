@@ -122,6 +122,25 @@ gpu.module @bodies {
   }
 }
 
+// What nobody calls breaks nothing, whatever is wrong with it.
+// CHECK-LABEL: gpu.module @dead
+// CHECK-NOT: func.func
+// CHECK: gpu.func @kernel
+gpu.module @dead {
+  func.func private @declared(%i: index) -> !async.token
+  func.func private @calls_itself(%i: index) -> !async.token {
+    %t = func.call @calls_itself(%i) : (index) -> !async.token
+    return %t : !async.token
+  }
+  func.func private @calls_what_is_not_here(%i: index) -> !async.token {
+    %t = func.call @declared(%i) : (index) -> !async.token
+    return %t : !async.token
+  }
+  gpu.func @kernel() kernel {
+    gpu.return
+  }
+}
+
 // Host code stays as it is.
 // CHECK: func.func private @host_load
 func.func private @host_load(%src: !Global, %dst: !Buffer, %i: index) -> !async.token {

@@ -15,6 +15,11 @@ gpu.module @recursion {
     call @even(%t, %p) : (!async.token, i1) -> ()
     return
   }
+  gpu.func @kernel(%p: i1) kernel {
+    %t = async.ready
+    func.call @even(%t, %p) : (!async.token, i1) -> ()
+    gpu.return
+  }
 }
 
 // -----

@@ -20,7 +20,11 @@ use tokenflow::{Commits, Graph, Item, Options, Program, Queue, Slot};
 pub fn points(program: &Program, queue: Queue) -> Vec<Slot> {
     let code = Code::new(program);
     let each = program.one_group_each(queue);
-    let awaited = distances(&code, queue, &each, program.awaits);
+    let mut awaited = distances(&code, queue, &each, program.awaits);
+    if has_reads(program, queue) {
+        // Of the tokens of reads nothing is known here.
+        awaited.fill(Some(Age::Open));
+    }
     let mut outside = BTreeSet::new();
     add_idle(&program.body, queue, &awaited, &mut outside);
     let mut targets = BTreeSet::new();
