@@ -14,7 +14,7 @@ use oracle::generate::{Recipe, Style, any_program, config, structured};
 use oracle::improve::{missed_balance, missed_group, unrolled};
 use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
 use oracle::placements::{always_empty, is_better, points};
-use oracle::reads::split;
+use oracle::reads::{executable, split};
 use oracle::{Fault, code::Code, inexact, not_distances, raised, unsound};
 use proptest::prelude::*;
 use tokenflow::{Commits, Options, Program, Queue};
@@ -383,6 +383,7 @@ fn replay_reads(recipe: &Recipe) -> Result<(), TestCaseError> {
     }
     for emitted in [emitted, &loosened] {
         let split = split(program, emitted);
+        let apart = executable(&split.program);
         let mut differs = None;
         executions(program, emitted, 100, |choices, execution| {
             let verdicts = |execution: &oracle::execute::Execution| -> Vec<_> {
@@ -391,7 +392,7 @@ fn replay_reads(recipe: &Recipe) -> Result<(), TestCaseError> {
                     .map(|passed| (passed.site, passed.awaited.is_subset(&passed.complete)))
                     .collect()
             };
-            let other = execute(&split.program, &split.emitted, choices);
+            let other = execute(&apart, &split.emitted, choices);
             if other.end != End::Budget && verdicts(execution) != verdicts(&other) {
                 differs = Some(choices.to_vec());
             }

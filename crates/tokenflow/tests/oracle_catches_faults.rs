@@ -269,10 +269,13 @@ fn a_balance_in_vain_is_caught() {
     let program = b.finish();
     let off = exact_by_search(&program, &[program.one_group_each(Q)]).expect("a solution");
     let mut on = off.clone();
-    let otherwise = match &program.body.blocks[0].items[2] {
-        Item::Nested(nested) => nested.graph.blocks[2].start.expect("arms have a slot"),
-        item => panic!("{item:?}"),
-    };
+    let mut items = program.body.blocks[0].items.iter();
+    let branch = items.find_map(|item| match item {
+        Item::Nested(nested) => Some(nested),
+        _ => None,
+    });
+    let arms = &branch.expect("a branch").graph.blocks;
+    let otherwise = arms[2].start.expect("arms have a slot");
     on[0].commits[otherwise.0 as usize] = 1;
     let difference = compare_emitted(&program, &on, &off);
     assert!(difference.left_forces_more.is_none() && difference.right_forces_more.is_none());

@@ -38,9 +38,12 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
         let last = stages.last().map_or(&first, |(_, stage)| stage);
         match last.next(options) {
             Some(next) => stages.push(next),
-            None => match last.next_but_one(options) {
-                Some(next) => stages.extend(next),
-                None => break,
+            None => match last.together(options) {
+                Some(next) => stages.push(next),
+                None => match last.next_but_one(options) {
+                    Some(next) => stages.extend(next),
+                    None => break,
+                },
             },
         }
     }
@@ -257,6 +260,29 @@ impl Stage {
         }
     }
 
+    /// The next round, where no loop alone makes anything better and all of them do: without the waits of one, another
+    /// has to wait.
+    fn together(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
+        // Also those that wait for nothing as yet.
+        let most = loops_with(&self.copy.program, &|_| true);
+        if most.len() < 2 {
+            return None;
+        }
+        let peel = |(id, trip): (LoopId, u64)| Peel {
+            id,
+            iterations: options.unroll_limit.min(trip),
+        };
+        let mut peels: Vec<Peel> = most.into_iter().map(peel).collect();
+        let all = self.peeled(&peels, options);
+        let whole = Whole::new(&all.copy.program, options);
+        let better = judge(&whole, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
+        drop(whole);
+        better.then(|| {
+            let fewer = self.without_idle(&mut peels, all, options);
+            (peels, fewer)
+        })
+    }
+
     /// The next two rounds, where the first alone makes nothing better: loops around others, whose inner loops then
     /// differ.
     fn next_but_one(&self, options: &Options) -> Option<[(Vec<Peel>, Stage); 2]> {
@@ -350,10 +376,15 @@ fn add_loops_around(graph: &Graph, around: &mut BTreeSet<LoopId>) -> bool {
 
 /// Returns the loops that may be peeled and hold a wait, with their trip counts.
 fn candidates(program: &Program, solution: &QueueSolution) -> Vec<(LoopId, u64)> {
+    loops_with(program, &|w| solution.has_wait(w))
+}
+
+/// Returns the loops that may be peeled and hold an await that is `wanted`, with their trip counts.
+fn loops_with(program: &Program, wanted: &dyn Fn(Await) -> bool) -> Vec<(LoopId, u64)> {
     let waits = |repeat: &Repeat| {
         let mut waits = false;
         repeat.body.visit(&mut |item| {
-            waits |= matches!(item, Item::Await { site, .. } if solution.has_wait(*site));
+            waits |= matches!(item, Item::Await { site, .. } if wanted(*site));
         });
         waits
     };

@@ -148,15 +148,16 @@ fn an_await_inside_the_arm_keeps_the_commit_there() {
 #[test]
 fn an_arm_with_an_unknown_number_of_groups_stays() {
     let mut b = Build::new();
-    let c1 = b.copy();
+    let (c1, ready) = (b.copy(), b.ready());
     b.if_(|b| {
-        b.for_([], |b, []| {
-            b.copy();
-            []
+        b.for_([ready], |b, [before]| {
+            let c = b.copy();
+            b.await_all(&[before]);
+            [c]
         });
     });
     b.await_all(&[c1]);
-    assert_eq!(balanced(&b.finish()), "0");
+    assert_eq!(balanced(&b.finish()), "2 0");
 }
 
 #[test]
@@ -170,9 +171,9 @@ fn balance_heeds_waits_in_counted_form() {
     b.await_all(&[c1]);
     b.await_all(&[c2]);
     let program = b.finish();
-    assert_eq!(exact(&program), "- 0");
-    // With an empty group, that wait would force c2 before c1 is awaited, where nothing did.
-    assert_eq!(balanced(&program), "- 0");
+    assert_eq!(exact(&program), "1 0");
+    // A group more before that wait would force c2 there, where nothing did; one fewer does not even force c1.
+    assert_eq!(balanced(&program), "1 0");
 }
 
 #[test]

@@ -61,6 +61,7 @@ fn five_stores_in_two_buffers_come_round_to_the_youngest() {
 fn given_waits_of_either_kind_complete_reads() {
     let mut b = Build::new();
     let [read, done] = b.store_on(Q);
+    b.commit(Q);
     b.wait_for_reads(Q, 0);
     b.await_all(&[read]);
     b.await_all(&[done]);

@@ -56,6 +56,24 @@ pub fn split(program: &Program, emitted: &[Emitted]) -> Split {
     new
 }
 
+/// A split program in which waits that come with an await are waits like others, so that it can be executed.
+pub fn executable(program: &Program) -> Program {
+    let mut program = program.clone();
+    make_executable(&mut program.body);
+    program
+}
+
+fn make_executable(graph: &mut Graph) {
+    for item in graph.blocks.iter_mut().flat_map(|block| &mut block.items) {
+        match item {
+            Item::Wait { read, .. } => *read = false,
+            Item::Nested(nested) => make_executable(&mut nested.graph),
+            Item::Repeat(repeat) => make_executable(&mut repeat.body),
+            _ => {}
+        }
+    }
+}
+
 struct Splitter<'a> {
     reads: Vec<Option<Queue>>,
     emitted: &'a [Emitted],
