@@ -222,12 +222,31 @@ pub fn always_empty(program: &Program, queue: Queue, commits: &Commits) -> Commi
     empty
 }
 
+/// Returns the lowering with other commits on one queue, if they are legal and force less.
+fn better_with(
+    program: &Program,
+    lowered: &Lowered,
+    queue: Queue,
+    options: &Options,
+    (commits, padding): (Commits, Commits),
+) -> Option<Lowered> {
+    if !is_legal(program, queue, &commits, &padding, options) {
+        return None;
+    }
+    let at = queue.0 as usize;
+    let emitted = lowered.original.1.iter();
+    let mut all: Vec<Commits> = emitted.map(|emitted| emitted.commits.clone()).collect();
+    all[at] = commits;
+    let other = lower_given(program, &all, options.drop_implied);
+    let as_sound = other.open[at].len() <= lowered.open[at].len();
+    (as_sound && is_better(&other, lowered, queue)).then_some(other)
+}
+
 /// Looks for a legal placement of one queue that forces less than `lowered` does, and nowhere more.
 pub fn dominating(program: &Program, lowered: &Lowered, queue: Queue, options: &Options) -> Option<Lowered> {
     let points = points(program, queue);
     let branches = branches(program);
     let branches = if options.balance { &branches[..] } else { &[] };
-    let emitted = &lowered.original.1;
     let slots = program.slots as usize;
     for subset in 0..1_usize << points.len() {
         let mut plain = vec![0; slots];
@@ -241,16 +260,12 @@ pub fn dominating(program: &Program, lowered: &Lowered, queue: Queue, options: &
                 .map(|(_, branch)| pad(branch, &mut commits, options.max_padding))
                 .fold(true, |all, one| all & one);
             let padding: Commits = commits.iter().zip(&plain).map(|(all, real)| all - real).collect();
-            if !possible || !is_legal(program, queue, &commits, &padding, options) {
+            if !possible {
                 continue;
             }
-            let mut all: Vec<Commits> = emitted.iter().map(|e| e.commits.clone()).collect();
-            all[queue.0 as usize] = commits;
-            let other = lower_given(program, &all, options.drop_implied);
-            if other.open[queue.0 as usize].len() <= lowered.open[queue.0 as usize].len()
-                && is_better(&other, lowered, queue)
-            {
-                return Some(other);
+            let found = better_with(program, lowered, queue, options, (commits, padding));
+            if found.is_some() {
+                return found;
             }
         }
     }
@@ -268,8 +283,7 @@ pub fn dominating_by_one(
         .into_iter()
         .map(|slot| slot.0 as usize)
         .collect();
-    let emitted = &lowered.original.1;
-    let best = &emitted[queue.0 as usize].commits;
+    let best = &lowered.original.1[queue.0 as usize].commits;
     let padding = always_empty(program, queue, best);
     let nowhere = || std::iter::once(None);
     for from in nowhere().chain(slots.iter().map(Some)) {
@@ -285,16 +299,9 @@ pub fn dominating_by_one(
                 commits[to] += 1;
             }
             let padding: Commits = padding.iter().zip(&commits).map(|(&a, &b)| a.min(b)).collect();
-            if !is_legal(program, queue, &commits, &padding, options) {
-                continue;
-            }
-            let mut all: Vec<Commits> = emitted.iter().map(|e| e.commits.clone()).collect();
-            all[queue.0 as usize] = commits;
-            let other = lower_given(program, &all, options.drop_implied);
-            if other.open[queue.0 as usize].len() <= lowered.open[queue.0 as usize].len()
-                && is_better(&other, lowered, queue)
-            {
-                return Some(other);
+            let found = better_with(program, lowered, queue, options, (commits, padding));
+            if found.is_some() {
+                return found;
             }
         }
     }
