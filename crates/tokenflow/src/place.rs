@@ -298,6 +298,9 @@ impl<'p> Part<'p> {
             if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
                 continue;
             }
+            if other.open.iter().any(|w| !best.open.contains(w)) {
+                continue;
+            }
             let comparison = self.compare(&best, &other);
             let rank = |solution: &QueueSolution| points.rank(&solution.commits);
             if comparison.forces_no_more()

@@ -4,7 +4,6 @@
 //! more). What may be at a point is a set of states, and each step maps states one by one; so loops run to a fixed
 //! point or a period, and a graph entered with the same set twice is run once.
 
-use super::points::Points;
 use super::{Options, Part};
 use crate::index::GraphInfo;
 use crate::program::{Commits, Graph, Item, Slot, Target, deep};
@@ -18,7 +17,7 @@ impl Open {
     const SETS: usize = 16;
 
     /// Returns true if some path comes here.
-    fn reached(self) -> bool {
+    pub fn reached(self) -> bool {
         self.0 != 0
     }
 
@@ -128,19 +127,6 @@ impl Part<'_> {
                 }
             })
             .collect()
-    }
-
-    /// Returns, for each slot, whether control can come there.
-    pub(super) fn reached(&self) -> Vec<bool> {
-        let open = self.occupancy(&vec![0; self.program.slots as usize]);
-        open.at.iter().map(|open| open.reached()).collect()
-    }
-
-    /// Returns the points at which something may be open if nothing is committed elsewhere.
-    pub(super) fn alive(&self, points: &Points) -> Vec<Slot> {
-        let open = self.occupancy(&vec![0; self.program.slots as usize]);
-        let slots = points.list.iter().map(|point| point.slot);
-        slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect()
     }
 }
 

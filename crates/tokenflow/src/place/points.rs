@@ -33,6 +33,8 @@ pub(super) struct Points {
     of_slot: Vec<Option<u32>>,
     /// For each slot, whether control can come there.
     reached: Vec<bool>,
+    /// The points at which something may be open if nothing is committed elsewhere, by their slots.
+    pub alive: Vec<Slot>,
 }
 
 /// What placements that force the same are chosen by: commits where threads may be apart, commits that come later than
@@ -76,6 +78,7 @@ impl Points {
 impl Part<'_> {
     /// Returns the points of the queue; `base` is any solution.
     pub(super) fn points(&self, base: &QueueSolution) -> Points {
+        let open = self.occupancy(&vec![0; self.program.slots as usize]);
         let mut finder = Finder {
             queue: self.queue,
             relevant: self.relevant(base),
@@ -84,11 +87,14 @@ impl Part<'_> {
             points: Points {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
-                reached: self.reached(),
+                reached: open.at.iter().map(|open| open.reached()).collect(),
+                alive: Vec::new(),
             },
         };
         finder.mark(&self.program.body, &self.index.root);
         finder.graph(&self.program.body, &self.index.root, 1, false);
+        let slots = finder.points.list.iter().map(|point| point.slot);
+        finder.points.alive = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
         finder.points
     }
 

@@ -25,11 +25,15 @@ use crate::solve::QueueSolution;
 /// Branches whose arms are made equal in all combinations; others are left alone.
 const BRANCHES: usize = 5;
 
+/// More points than this are never searched exhaustively, whatever the options say.
+const MOST_EXHAUSTIVE: usize = 20;
+
 /// A search over the placements of one queue.
 pub(super) struct Search<'a, 'p> {
     part: &'a Part<'p>,
     options: &'a Options,
     points: &'a Points,
+    /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
     rank: Rank,
@@ -51,17 +55,20 @@ impl<'p> Part<'p> {
             part: self,
             options,
             points,
-            graphs: diamonds(&self.program.body, &self.index.root),
+            graphs: Vec::new(),
             rank: points.rank(&start.commits),
             best: start,
             trials: self.trials,
         };
-        let alive = self.alive(points);
-        let spent = if alive.len() <= options.exhaustive_points {
-            search.all_sets(&alive);
+        let alive = &points.alive;
+        let spent = if alive.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
+            if options.balance && options.max_padding > 0 {
+                search.graphs = diamonds(&self.program.body, &self.index.root);
+            }
+            search.all_sets(alive);
             false
         } else {
-            search.local(&alive)
+            search.local(alive)
         };
         Found {
             solution: search.best,
@@ -114,9 +121,6 @@ impl Search<'_, '_> {
             .map(|graph| graph.diamonds.len())
             .sum::<usize>();
         let chosen = count.min(BRANCHES);
-        if !self.options.balance || self.options.max_padding == 0 {
-            return;
-        }
         for set in 1..1_usize << chosen {
             let form = |d| {
                 if set >> d & 1 == 1 {
