@@ -16,7 +16,8 @@ use crate::eval::{N, NO_WAIT};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
 use crate::solve::{QueueSolution, counts};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One translation: the commits and the count of every await.
 #[derive(Clone, Copy)]
@@ -59,23 +60,35 @@ type Pair = (Age, Age);
 /// Reachable pairs, each with some operation that has it; sorted.
 type Pairs = Vec<(Pair, Site)>;
 
+/// How much of a comparison is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// All of it, unless something is forced more; then that.
+    UntilMore,
+}
+
 /// Compares translation `b` with translation `a` of the same program.
 pub(crate) fn compare(
     program: &Program,
     index: &Index,
     queue: Queue,
-    a: Translation,
-    b: Translation,
+    (a, b): (Translation, Translation),
+    extent: Extent,
 ) -> Comparison {
-    let mut comparison = compare_one(program, Run::new(index, queue, false, a, b));
+    let mut comparison = compare_one(program, Run::new(index, queue, false, a, b), extent);
+    if extent == Extent::UntilMore && !comparison.forces_no_more() {
+        return comparison;
+    }
     if let (Some(a), Some(b)) = (a.of_reads(), b.of_reads()) {
-        comparison.add(compare_one(program, Run::new(index, queue, true, a, b)));
+        comparison.add(compare_one(program, Run::new(index, queue, true, a, b), extent));
     }
     comparison
 }
 
 /// Compares one completion.
-fn compare_one(program: &Program, mut run: Run) -> Comparison {
+fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
+    run.extent = extent;
     let end = run.graph(&program.body, run.root, &Vec::new(), true);
     let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
@@ -105,14 +118,6 @@ impl Comparison {
     pub fn forces_no_more(&self) -> bool {
         self.more.is_empty() && !self.more_at_waits
     }
-}
-
-/// Returns for every item of the program's first block whether nothing is in flight behind it.
-pub(crate) fn quiet(program: &Program, index: &Index, queue: Queue, translation: Translation) -> Vec<bool> {
-    // What is complete has been read.
-    let mut run = Run::new(index, queue, false, translation, translation);
-    run.graph(&program.body, &index.root, &Vec::new(), true);
-    run.quiet
 }
 
 /// Returns the blocks of the program's body from which it may be left with an operation of `queue` in flight that may not
@@ -153,12 +158,13 @@ struct Run<'a> {
     queue: Queue,
     /// True if it is reads that are looked at.
     reads: bool,
+    extent: Extent,
     a: Translation<'a>,
     b: Translation<'a>,
     /// The age in either translation from which on all ages are alike: every wait completes them.
     oldest: [Age; 2],
     /// For a graph and a pair on entry, the pairs on exit.
-    through: HashMap<(usize, Pair), Vec<Pair>>,
+    through: FxHashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
     born: Vec<Option<Exit>>,
     more: BTreeMap<Await, BTreeMap<Age, Site>>,
@@ -166,8 +172,6 @@ struct Run<'a> {
     less: bool,
     /// The blocks that leave the outermost graph with something in flight.
     exits: BTreeSet<usize>,
-    /// For the items of the outermost graph, in the order met, whether nothing is in flight behind.
-    quiet: Vec<bool>,
     outermost: usize,
     /// How many loops are being run. Outside of all of them, every graph is run once.
     loops: usize,
@@ -180,16 +184,16 @@ impl<'a> Run<'a> {
             root: &index.root,
             queue,
             reads,
+            extent: Extent::Whole,
             a,
             b,
             oldest: [oldest(a.n, given), oldest(b.n, given)],
-            through: HashMap::new(),
+            through: FxHashMap::default(),
             born: vec![None; index.graphs],
             more: BTreeMap::new(),
             more_at_waits: false,
             less: false,
             exits: BTreeSet::new(),
-            quiet: Vec::new(),
             outermost: index.root.id,
             loops: 0,
         }
@@ -242,7 +246,7 @@ impl<'a> Run<'a> {
     /// Runs the blocks of a graph until no new pair reaches any.
     fn until_settled(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
         let mut exit = Exit::default();
-        let mut seen: Vec<HashSet<Pair>> = vec![HashSet::new(); graph.blocks.len()];
+        let mut seen: Vec<FxHashSet<Pair>> = vec![FxHashSet::default(); graph.blocks.len()];
         let mut entered = vec![!births; graph.blocks.len()];
         let mut work: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
         if !graph.blocks.is_empty() {
@@ -325,8 +329,9 @@ impl<'a> Run<'a> {
                 }
                 Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
             }
-            if info.id == self.outermost {
-                self.quiet.push(pairs.is_empty());
+            if self.extent == Extent::UntilMore && (self.more_at_waits || !self.more.is_empty()) {
+                // As if control ended here: nothing else is asked.
+                return false;
             }
         }
         true
@@ -447,7 +452,7 @@ impl<'a> Run<'a> {
     fn through_repeat(&mut self, repeat: &Repeat, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
         self.loops += 1;
         let mut pairs = vec![(pair, site)];
-        let mut seen: HashMap<Vec<Pair>, u64> = HashMap::new();
+        let mut seen: FxHashMap<Vec<Pair>, u64> = FxHashMap::default();
         let mut i = 0;
         while i < repeat.trip {
             let key = pairs.iter().map(|(pair, _)| *pair).collect();

@@ -17,7 +17,8 @@
 use crate::age::{Age, AgeMap, AgeTable};
 use crate::index::{GraphInfo, Index};
 use crate::program::{Commits, Graph, Item, Nested, Program, Queue, Repeat, Slot, Target, Token, deep};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The count of a wait; [`NO_WAIT`] if there is none.
 pub(crate) type N = u8;
@@ -380,7 +381,7 @@ impl<'p> Evaluator<'p> {
             table: AgeMap::identity(),
             results: inits.to_vec(),
         };
-        let mut seen = HashMap::new();
+        let mut seen = FxHashMap::default();
         let mut i = 0;
         while i < repeat.trip {
             let key = (self.version, state.table, state.results.clone());

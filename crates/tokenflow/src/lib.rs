@@ -20,6 +20,6 @@ pub use copy::{Peel, peel};
 pub use explain::{Step, Witness, witness};
 pub use flat::{Flat, FlatBlock};
 pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
-pub use place::{Elsewhere, Options, Solution, elsewhere, groups, solve, solve_given};
+pub use place::{Barred, Elsewhere, Options, Solution, elsewhere, groups, solve, solve_given};
 pub use program::*;
 pub use solve::*;

@@ -11,6 +11,7 @@
 //! and not on the program's.
 
 mod balance;
+mod complete;
 mod diamond;
 mod flows;
 mod groups;
@@ -23,14 +24,15 @@ mod segments;
 mod staging;
 mod why;
 
-pub use why::{Elsewhere, elsewhere, groups};
+pub use why::{Barred, Elsewhere, elsewhere, groups};
 
 use self::balance::Balanced;
 use self::joined::Joined;
 use self::peeling::Round;
 use self::points::Points;
+use self::search::Seen;
 use self::segments::segments;
-use crate::compare::{Comparison, Translation, compare, read_counts};
+use crate::compare::{Comparison, Extent, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
 use crate::eval::N;
 use crate::index::Index;
@@ -137,7 +139,10 @@ impl<'p> Whole<'p> {
             .map(|((part, base), from)| {
                 let points = part.points(base);
                 let start = part.solve(points.canonical(&from.commits));
-                (start.open == base.open).then(|| part.search(start, &points, options).solution)
+                (start.open == base.open).then(|| {
+                    part.search(start, &points, options, &mut Seen::default())
+                        .solution
+                })
             })
             .collect()
     }
@@ -236,10 +241,11 @@ impl<'p> Part<'p> {
             return placed;
         }
         let points = self.points(base);
+        let mut seen = Seen::default();
         // Each option goes on from what the options before it give, and so forces no more.
         let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options| {
             let from = self.better_of(from, seeds, &points, options);
-            let found = self.search(from, &points, options);
+            let found = self.search(from, &points, options, &mut seen);
             placed.spent |= found.spent;
             found.solution
         };
@@ -255,7 +261,9 @@ impl<'p> Part<'p> {
                 balance: true,
                 ..plain
             };
-            best = go_on(best, std::slice::from_ref(&balanced.solution), &balance);
+            let mut seeds = vec![balanced.solution.clone()];
+            seeds.extend(self.commit_before(base, &balance));
+            best = go_on(best, &seeds, &balance);
         }
         let ungrouped = best.clone();
         if options.form_groups {
@@ -351,10 +359,14 @@ impl<'p> Part<'p> {
 
     /// Compares solution `b` with solution `a`.
     fn compare(&self, a: &QueueSolution, b: &QueueSolution) -> Comparison {
+        self.compare_as_far(a, b, Extent::Whole)
+    }
+
+    fn compare_as_far(&self, a: &QueueSolution, b: &QueueSolution, extent: Extent) -> Comparison {
         let (na, nb) = (Counts::new(a), Counts::new(b));
         let reads = self.reads();
-        let (a, b) = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
-        compare(self.program, &self.index, self.queue, a, b)
+        let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
+        compare(self.program, &self.index, self.queue, both, extent)
     }
 }
 

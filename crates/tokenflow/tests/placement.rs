@@ -29,8 +29,8 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// Returns the queues that have operations and few enough points.
-fn small_queues(program: &Program) -> Vec<Queue> {
+/// Returns the queues that have operations and at most `most` points.
+fn small_queues(program: &Program, most: usize) -> Vec<Queue> {
     let mut issued = vec![false; usize::from(program.queues)];
     program.body.visit(&mut |item| {
         if let Item::Issue { queue, .. } = item {
@@ -39,16 +39,16 @@ fn small_queues(program: &Program) -> Vec<Queue> {
     });
     let queues = (0..program.queues).map(Queue);
     queues
-        .filter(|&queue| issued[usize::from(queue.0)] && points(program, queue).len() <= MOST)
+        .filter(|&queue| issued[usize::from(queue.0)] && points(program, queue).len() <= most)
         .collect()
 }
 
-fn nothing_dominates(program: &Program, options: &Options) -> Result<(), TestCaseError> {
+fn nothing_dominates(program: &Program, options: &Options, most: usize) -> Result<(), TestCaseError> {
     if branches(program).len() > 3 {
         return Ok(());
     }
     let lowered = lower(program, options);
-    for queue in small_queues(program) {
+    for queue in small_queues(program, most) {
         let shown = || text(&lowered.original.0, &lowered.original.1);
         prop_assert!(
             is_placement(program, &lowered, queue, options),
@@ -101,17 +101,17 @@ proptest! {
 
     #[test]
     fn nothing_dominates_a_placement(recipe in any_program(Style::Tokens), options in options()) {
-        nothing_dominates(&recipe.program(), &options)?;
+        nothing_dominates(&recipe.program(), &options, MOST)?;
     }
 
     #[test]
     fn nothing_dominates_among_counted_operations(recipe in any_program(Style::Mixed), options in options()) {
-        nothing_dominates(&recipe.program(), &options)?;
+        nothing_dominates(&recipe.program(), &options, MOST)?;
     }
 
     #[test]
     fn nothing_dominates_for_two_completions(recipe in any_program(Style::Stores), options in options()) {
-        nothing_dominates(&recipe.program(), &options)?;
+        nothing_dominates(&recipe.program(), &options, MOST)?;
     }
 }
 
@@ -128,16 +128,19 @@ enum Staging {
     GuardedLoop,
     /// A loop of constant trip count under a condition.
     GuardedConstant,
+    /// A loop in a loop under a condition, both of unknown trip count.
+    GuardedNest,
     /// A copy under a condition, in a loop.
     LoopOfGuarded,
 }
 
-const STAGINGS: [Staging; 6] = [
+const STAGINGS: [Staging; 7] = [
     Staging::Loop,
     Staging::Nest,
     Staging::Constant,
     Staging::GuardedLoop,
     Staging::GuardedConstant,
+    Staging::GuardedNest,
     Staging::LoopOfGuarded,
 ];
 
@@ -149,13 +152,15 @@ fn stage(b: &mut Build, how: Staging) -> Token {
         b.join(&[tile, copy])
     };
     let plain = |b: &mut Build| b.for_([ready], |b, [tile]| [more(b, tile)])[0];
+    let nest = |b: &mut Build| b.for_([ready], |b, outer| b.for_(outer, |b, [tile]| [more(b, tile)]))[0];
     let constant = |b: &mut Build| b.repeat(5, [ready], |b, [tile]| [more(b, tile)])[0];
     match how {
         Staging::Loop => plain(b),
         Staging::Constant => constant(b),
-        Staging::Nest => b.for_([ready], |b, outer| b.for_(outer, |b, [tile]| [more(b, tile)]))[0],
+        Staging::Nest => nest(b),
         Staging::GuardedLoop => b.if_else(|b| [plain(b)], |_| [ready])[0],
         Staging::GuardedConstant => b.if_else(|b| [constant(b)], |_| [ready])[0],
+        Staging::GuardedNest => b.if_else(|b| [nest(b)], |_| [ready])[0],
         Staging::LoopOfGuarded => b.for_([ready], |b, [tile]| b.if_else(|b| [more(b, tile)], |_| [tile]))[0],
     }
 }
@@ -211,18 +216,46 @@ fn waits_for_nothing_else(program: &Program, what: &str) {
     }
 }
 
-#[test]
-fn staging_loops_wait_for_nothing_else() {
+/// Calls `check` with programs that stage `operands` tiles in loops, and what they are.
+fn staging_loops(operands: usize, depths: std::ops::Range<usize>, check: &mut dyn FnMut(&Program, &str)) {
     for how in STAGINGS {
-        for operands in 1..4 {
-            for together in [false, true] {
-                let what = format!("{how:?}, {operands} operands, together: {together}");
-                waits_for_nothing_else(&straight(how, operands, together), &what);
-                for depth in 1..4 {
-                    let what = format!("{what}, rotation of {depth}");
-                    waits_for_nothing_else(&rotation(how, operands, depth, together), &what);
-                }
+        for together in [false, true] {
+            let what = format!("{how:?}, {operands} operands, together: {together}");
+            check(&straight(how, operands, together), &what);
+            for depth in depths.clone() {
+                let what = format!("{what}, rotation of {depth}");
+                check(&rotation(how, operands, depth, together), &what);
             }
         }
+    }
+}
+
+#[test]
+fn staging_loops_wait_for_nothing_else() {
+    for operands in 1..4 {
+        staging_loops(operands, 1..4, &mut waits_for_nothing_else);
+    }
+}
+
+/// However large the program is: so none of it is left to the search that looks at all placements.
+#[test]
+fn staging_loops_need_no_exhaustive_search() {
+    // `ASYNC_OPT_POINTS=15` takes minutes and covers two operands.
+    let most = std::env::var("ASYNC_OPT_POINTS").map_or(12, |points| points.parse().expect("a number"));
+    for operands in 1..3 {
+        staging_loops(operands, 1..3, &mut |program, what| {
+            let program = oracle::blocks::in_text_order(program.clone());
+            for (form_groups, balance) in [(true, true), (true, false), (false, true), (false, false)] {
+                let options = Options {
+                    form_groups,
+                    balance,
+                    unroll_limit: 0,
+                    exhaustive_points: 0,
+                    ..Options::default()
+                };
+                let result = nothing_dominates(&program, &options, most);
+                assert!(result.is_ok(), "{what}: {result:?}");
+            }
+        });
     }
 }

@@ -293,3 +293,121 @@ func.func @rotation(%src: !src, %dst: !dst, %m: index, %n: index) {
   async.await %last
   return
 }
+
+// Guarded nests. With a group for each copy, a commit after the whole nest closes the group of its last copy, or none.
+// CHECK-LABEL: func.func @guarded_nests
+// CHECK: scf.if
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+// EACH-LABEL: func.func @guarded_nests
+// EACH: scf.if
+// EACH-NEXT: scf.for
+// EACH-NEXT: scf.for
+// EACH-NEXT: gpux.copy
+// EACH-NEXT: gpux.commit_group <cp_async>
+// EACH: scf.if
+// EACH-NEXT: scf.for
+// EACH-NEXT: scf.for
+// EACH-NEXT: gpux.commit_group <cp_async>
+// EACH-NEXT: gpux.copy
+// EACH-NEXT: }
+// EACH-NEXT: }
+// EACH-NEXT: } else {
+// EACH-NEXT: }
+// EACH-NEXT: gpux.commit_group <cp_async>
+// EACH-NEXT: gpux.wait_group <cp_async>, 1
+// EACH-NEXT: gpux.wait_group <cp_async>, 0
+func.func @guarded_nests(%src: !src, %dst: !dst, %n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = async.ready
+  %a = scf.if %p -> !t {
+    %rows = scf.for %i = %c0 to %n step %c1 iter_args(%x = %none) -> !t {
+      %columns = scf.for %k = %c0 to %n step %c1 iter_args(%y = %x) -> !t {
+        %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
+        %j = async.join %y, %t
+        scf.yield %j : !t
+      }
+      scf.yield %columns : !t
+    }
+    scf.yield %rows : !t
+  } else {
+    scf.yield %none : !t
+  }
+  %b = scf.if %p -> !t {
+    %rows = scf.for %i = %c0 to %n step %c1 iter_args(%x = %none) -> !t {
+      %columns = scf.for %k = %c0 to %n step %c1 iter_args(%y = %x) -> !t {
+        %t = gpux.copy async %src[%k], %dst[%k], 1 : !src to !dst
+        %j = async.join %y, %t
+        scf.yield %j : !t
+      }
+      scf.yield %columns : !t
+    }
+    scf.yield %rows : !t
+  } else {
+    scf.yield %none : !t
+  }
+  async.await %a
+  async.await %b
+  return
+}
+
+// What nobody awaits joins the group of what comes before it, and both arms change together.
+// CHECK-LABEL: func.func @staged_for_nobody
+// CHECK: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: gpux.commit_group <cp_async>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: gpux.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: gpux.wait_group <cp_async>, 0
+func.func @staged_for_nobody(%src: !src, %dst: !dst, %n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    %t = gpux.copy async %src[%i], %dst[%i], 1 : !src to !dst
+  }
+  %r = scf.if %p -> !t {
+    %t = gpux.copy async %src[%c0], %dst[%c0], 1 : !src to !dst
+    scf.for %i = %c0 to %n step %c1 {
+      %u = gpux.copy async %src[%i], %dst[%i], 1 : !src to !dst
+    }
+    scf.yield %t : !t
+  } else {
+    %t = gpux.copy async %src[%c0], %dst[%c0], 1 : !src to !dst
+    scf.for %i = %c0 to %n step %c1 {
+      %u = gpux.copy async %src[%i], %dst[%i], 1 : !src to !dst
+    }
+    scf.yield %t : !t
+  }
+  async.await %r
+  return
+}

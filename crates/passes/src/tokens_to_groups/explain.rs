@@ -84,6 +84,11 @@ impl Waited {
 impl<'c> Explainer<'_, 'c> {
     fn wait(&self, what: Waited, solved: &QueueSolution, w: Await, count: Count) {
         let op = self.skeleton.awaits[w.0 as usize];
+        let most = what.queue.max_pending();
+        let count = Count {
+            n: count.n.min(most),
+            clamped: count.clamped || count.n > most,
+        };
         let by = self.awaited.by(w, what.number, what.reads);
         // The search for an execution follows copies.
         let groups_by_hand = by.iter().any(|op| op.is("gpux.commit_group"));
@@ -99,7 +104,7 @@ impl<'c> Explainer<'_, 'c> {
         let remark = if count.clamped {
             remark.note(
                 op.location(),
-                "more groups may stay in flight, but the hardware counts no further than 63",
+                format!("more groups may stay in flight, but the hardware counts no further than {most}"),
             )
         } else if let Some(witness) = witness(&self.skeleton.program, what.number, solved, w, what.reads) {
             self.bound(remark, what, op, &witness, count)

@@ -9,7 +9,7 @@
 //! fewest rounds are kept that are as good as all of them.
 
 use super::{Counts, Options, Part, Placed, Whole};
-use crate::compare::compare;
+use crate::compare::{Extent, compare};
 use crate::copy::{Copy, Peel, copy_peeled};
 use crate::index::Index;
 use crate::program::{Await, Commits, Graph, Item, LoopId, Program, Repeat, deep};
@@ -502,6 +502,12 @@ impl<'a, 'p> Peeled<'a, 'p> {
     fn compare(&self, a: &Counts, b: &Counts) -> crate::compare::Comparison {
         let reads = self.part.reads();
         let (a, b) = (a.with(&self.commits, reads), b.with(&self.commits, reads));
-        compare(&self.copy.program, &self.index, self.part.queue, a, b)
+        compare(
+            &self.copy.program,
+            &self.index,
+            self.part.queue,
+            (a, b),
+            Extent::Whole,
+        )
     }
 }

@@ -8,8 +8,8 @@
 //!
 //! 1. **Exhaustive**, with few points that can have a commit: all sets of points, with and without empty groups that
 //!    make the arms of branches equal.
-//! 2. **Local**, with more: single commits are removed, moved and added, near places first, until none of that is
-//!    better or the budget is spent.
+//! 2. **Local**, with more: single commits are removed, moved and added, near places first, and a few points in a row
+//!    changed together, until none of that is better or the budget is spent.
 //!
 //! Either goes on from a solution that is given, and ends with one that forces no more.
 //!
@@ -19,24 +19,36 @@ use super::balance::{Effect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
 use super::points::{Points, Rank};
 use super::{Options, Part};
+use crate::compare::Extent;
 use crate::program::{Commits, Slot};
 use crate::solve::QueueSolution;
+use rustc_hash::FxHashSet;
 
 /// Branches whose arms are made equal in all combinations; others are left alone.
 const BRANCHES: usize = 5;
 
+/// So many points in a row are changed together in the local search.
+const WINDOW: usize = 5;
+
 /// More points than this are never searched exhaustively, whatever the options say.
 const MOST_EXHAUSTIVE: usize = 20;
+
+/// Placements that were looked at. What was not better than the best one then is not better than a later best one, since
+/// that forces no more, so that several searches, each going on from the last one, look at each placement once.
+pub(super) type Seen = FxHashSet<Commits>;
 
 /// A search over the placements of one queue.
 pub(super) struct Search<'a, 'p> {
     part: &'a Part<'p>,
     options: &'a Options,
     points: &'a Points,
+    seen: &'a mut Seen,
     /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
     rank: Rank,
+    /// How many of its commits at each slot are always empty.
+    padding: Commits,
     /// Trials left.
     trials: usize,
 }
@@ -50,14 +62,22 @@ pub(super) struct Found {
 
 impl<'p> Part<'p> {
     /// Returns a solution that forces no more than `start`, and that nothing looked at is better than.
-    pub(super) fn search(&self, start: QueueSolution, points: &Points, options: &Options) -> Found {
+    pub(super) fn search(
+        &self,
+        start: QueueSolution,
+        points: &Points,
+        options: &Options,
+        seen: &mut Seen,
+    ) -> Found {
         let mut search = Search {
             part: self,
             options,
             points,
+            seen,
             graphs: Vec::new(),
             rank: points.rank(&start.commits),
             best: start,
+            padding: Commits::new(),
             trials: self.trials,
         };
         let alive = &points.alive;
@@ -87,7 +107,7 @@ impl<'p> Part<'p> {
         if solution.open.iter().any(|w| !best.open.contains(w)) {
             return None;
         }
-        let comparison = self.compare(best, &solution);
+        let comparison = self.compare_as_far(best, &solution, Extent::UntilMore);
         let allowed = comparison.forces_no_more() && !(self.reads() && comparison.left_open);
         allowed.then_some((solution, comparison.less))
     }
@@ -97,6 +117,9 @@ impl Search<'_, '_> {
     /// Takes a placement if it is better than the best so far; returns true if so.
     fn consider(&mut self, commits: Commits, padding: &Commits) -> bool {
         if commits == self.best.commits || !self.part.is_legal(&commits, padding, self.options) {
+            return false;
+        }
+        if !self.seen.insert(commits.clone()) {
             return false;
         }
         let rank = self.points.rank(&commits);
@@ -150,10 +173,23 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Considers single changes until none is better; returns true if the budget ended it.
+    /// Considers single changes until none is better, and then all changes of a few points in a row; returns true if the
+    /// budget ended the single ones.
     fn local(&mut self, alive: &[Slot]) -> bool {
+        self.padding = self.part.padding(&self.best.commits);
+        loop {
+            if self.single_changes(alive) {
+                return true;
+            }
+            if !self.windows(alive) {
+                return false;
+            }
+        }
+    }
+
+    /// Considers single changes until none is better; returns true if the budget ended it.
+    fn single_changes(&mut self, alive: &[Slot]) -> bool {
         let changes = alive.len() * 2 * alive.len();
-        let mut padding = self.part.padding(&self.best.commits);
         let (mut next, mut in_vain) = (0, 0);
         while in_vain < changes {
             let (from, to) = change(next, alive.len());
@@ -174,13 +210,47 @@ impl Search<'_, '_> {
             if let Some(to) = to {
                 commits[alive[to].0 as usize] = 1;
             }
-            let kept = padding.iter().zip(&commits).map(|(&a, &b)| a.min(b)).collect();
-            if self.consider(commits, &kept) {
-                padding = kept;
+            if self.consider_kept(commits) {
                 in_vain = 0;
             }
         }
         false
+    }
+
+    /// Considers all sets of points within each window; returns true as soon as one is better.
+    fn windows(&mut self, alive: &[Slot]) -> bool {
+        for window in alive.windows(WINDOW) {
+            for set in 0..1_usize << WINDOW {
+                if self.trials == 0 {
+                    return false;
+                }
+                self.trials -= 1;
+                let mut commits = self.best.commits.clone();
+                for (i, slot) in window.iter().enumerate() {
+                    let n = &mut commits[slot.0 as usize];
+                    *n = if set >> i & 1 == 1 { (*n).max(1) } else { 0 };
+                }
+                if self.consider_kept(commits) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Considers a placement; always-empty groups are as many as now, where there are as many commits.
+    fn consider_kept(&mut self, commits: Commits) -> bool {
+        let kept = self
+            .padding
+            .iter()
+            .zip(&commits)
+            .map(|(&a, &b)| a.min(b))
+            .collect();
+        let better = self.consider(commits, &kept);
+        if better {
+            self.padding = kept;
+        }
+        better
     }
 }
 

@@ -1,11 +1,10 @@
-//! Cuts a program's body where no token is alive and nothing is in flight: what stands on one side of
-//! a cut does not influence what is right on the other.
+//! Cuts a program's body where no token is alive and nothing is in flight, whatever the commits: what stands on one
+//! side of a cut does not influence what is right on the other.
 
 use super::Whole;
-use crate::compare::{self, Translation};
+use super::complete::complete;
 use crate::index::{defs, uses};
 use crate::program::{Block, Item};
-use crate::solve::counts;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -59,20 +58,18 @@ fn needs(block: &Block) -> Vec<usize> {
         .collect()
 }
 
-/// Returns, for each item, whether no queue has anything in flight behind it.
+/// Returns, for each item, whether the operations of every queue are complete after it.
 fn quiet(whole: &Whole) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
-    for (part, base) in whole.parts.iter().zip(&whole.bases) {
-        let n = counts(&base.waits);
-        let translation = Translation {
-            commits: &base.commits,
-            n: &n,
-            reads: None,
-        };
-        let quiet = compare::quiet(part.program, &part.index, part.queue, translation);
+    for part in &whole.parts {
+        let complete = complete(part.program, &part.index, part.queue);
         all = Some(match all {
-            None => quiet,
-            Some(all) => all.iter().zip(quiet).map(|(&all, quiet)| all && quiet).collect(),
+            None => complete,
+            Some(all) => all
+                .iter()
+                .zip(complete)
+                .map(|(&all, complete)| all && complete)
+                .collect(),
         });
     }
     all.unwrap_or_default()

@@ -1,10 +1,14 @@
-//! One commit after a whole loop or branch, where nothing in it is waited for.
+//! Commits for a whole loop or branch in which nothing is waited for.
 //!
 //! A loop that stages a tile issues many operations and awaits none of them. With a commit after each operation, the
 //! number of groups is the trip count, which is unknown or large; with one commit after the loop it is one. So too for
 //! branches. Proposals go from the inside out, all items of one level together, since a rotation needs its prologue
 //! and its body changed together; where that makes some await force more, items are tried by the tokens that flow
 //! together, and then one by one.
+//!
+//! Where each operation keeps a group of its own, the groups of such a loop can't be counted from outside, but its last
+//! one can: with each commit moved to before its operation, and one more after the loop, a wait for what is older may
+//! leave that one in flight, whether or not the loop has run.
 
 use super::flows::Flows;
 use super::{Options, Part};
@@ -21,6 +25,8 @@ const LEVELS: usize = 8;
 struct Stage {
     /// The slots inside.
     slots: Range<usize>,
+    /// The operations inside.
+    issues: Range<usize>,
     after: Slot,
     /// How many such items that issue something lie in one another inside.
     level: usize,
@@ -31,13 +37,7 @@ struct Stage {
 impl Part<'_> {
     /// Returns a solution that forces no more than `base`, with one commit after each item where that can be.
     pub(super) fn stage(&self, base: &QueueSolution, options: &Options) -> QueueSolution {
-        let mut finder = Finder {
-            part: self,
-            flows: Flows::of(self.program),
-            stages: Vec::new(),
-            next_slot: 0,
-        };
-        finder.graph(&self.program.body, &self.index.root);
+        let finder = Finder::of(self);
         let mut best = base.clone();
         let mut trials = self.trials;
         for level in 0..LEVELS {
@@ -86,6 +86,40 @@ impl Part<'_> {
     }
 }
 
+impl Part<'_> {
+    /// Returns a solution that forces no more than `base`, in which the commits of an item are before its operations and
+    /// after the item where that forces less; `None` if nowhere.
+    pub(super) fn commit_before(&self, base: &QueueSolution, options: &Options) -> Option<QueueSolution> {
+        let finder = Finder::of(self);
+        let mut best: Option<QueueSolution> = None;
+        let mut trials = self.trials;
+        for level in (0..LEVELS).rev() {
+            let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
+            let mut classes: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
+            for &stage in &stages {
+                classes.entry(stage.class).or_default().push(stage);
+            }
+            classes.retain(|_, stages| stages.len() > 1);
+            let single = stages.iter().rev().map(|&stage| vec![stage]);
+            for some in single.chain(classes.into_values()) {
+                if trials == 0 {
+                    return best;
+                }
+                trials -= 1;
+                let from = best.as_ref().unwrap_or(base);
+                let commits = finder.committed_before(&from.commits, &some);
+                if commits == from.commits || !self.is_legal(&commits, &vec![0; commits.len()], options) {
+                    continue;
+                }
+                if let Some((solution, true)) = self.try_commits(from, commits) {
+                    best = Some(solution);
+                }
+            }
+        }
+        best
+    }
+}
+
 fn with_stages(commits: &Commits, stages: &[&Stage]) -> Commits {
     let mut new = commits.clone();
     for stage in stages {
@@ -104,6 +138,8 @@ struct Finder<'a, 'p> {
     stages: Vec<Stage>,
     /// The slots met so far; they are numbered in this order.
     next_slot: usize,
+    /// The slots before and after each operation met so far.
+    issues: Vec<(Slot, Slot)>,
 }
 
 /// What is known of a graph.
@@ -116,7 +152,35 @@ struct Inside {
     level: usize,
 }
 
-impl Finder<'_, '_> {
+impl<'a, 'p> Finder<'a, 'p> {
+    fn of(part: &'a Part<'p>) -> Self {
+        let mut finder = Self {
+            part,
+            flows: Flows::of(part.program),
+            stages: Vec::new(),
+            next_slot: 0,
+            issues: Vec::new(),
+        };
+        finder.graph(&part.program.body, &part.index.root);
+        finder
+    }
+
+    fn committed_before(&self, commits: &Commits, stages: &[&Stage]) -> Commits {
+        let mut new = commits.clone();
+        for stage in stages {
+            let issues = &self.issues[stage.issues.clone()];
+            let committed = issues.iter().filter(|(_, after)| commits[after.0 as usize] > 0);
+            for (_, after) in committed.clone() {
+                new[after.0 as usize] = 0;
+            }
+            for (before, _) in committed {
+                new[before.0 as usize] = 1;
+                new[stage.after.0 as usize] = 1;
+            }
+        }
+        new
+    }
+
     fn graph(&mut self, graph: &Graph, info: &GraphInfo) -> Inside {
         let mut all = Inside {
             quiet: true,
@@ -125,16 +189,20 @@ impl Finder<'_, '_> {
         };
         for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
             self.next_slot += usize::from(block.start.is_some());
+            let mut before = block.start;
             let mut inner = block_info.inner.iter();
             for item in &block.items {
                 let queue = self.part.queue;
                 match item {
                     Item::Issue {
                         queue: q,
-                        slot: Some(_),
+                        slot: Some(slot),
                         token,
                         ..
-                    } if *q == queue => all.issues = all.issues.or(*token),
+                    } if *q == queue => {
+                        all.issues = all.issues.or(*token);
+                        self.issues.extend(before.map(|before| (before, *slot)));
+                    }
                     Item::Issue { queue: q, .. }
                     | Item::Commit { queue: q, .. }
                     | Item::Wait { queue: q, .. }
@@ -147,7 +215,7 @@ impl Finder<'_, '_> {
                         let (Some(graph), Some(info)) = (item.graph(), inner.next()) else {
                             continue;
                         };
-                        let first = self.next_slot;
+                        let (first, first_issue) = (self.next_slot, self.issues.len());
                         let inside = deep(|| self.graph(graph, info));
                         all.quiet &= inside.quiet;
                         all.issues = all.issues.or(inside.issues);
@@ -156,6 +224,7 @@ impl Finder<'_, '_> {
                             let token = defs(item).next().unwrap_or(token);
                             self.stages.push(Stage {
                                 slots: first..self.next_slot,
+                                issues: first_issue..self.issues.len(),
                                 after,
                                 level: inside.level,
                                 class: self.flows.any.find(token),
@@ -166,6 +235,7 @@ impl Finder<'_, '_> {
                     _ => {}
                 }
                 self.next_slot += usize::from(item.after().is_some());
+                before = item.after().or(before);
             }
         }
         all

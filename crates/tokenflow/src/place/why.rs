@@ -19,8 +19,19 @@ pub enum Elsewhere {
     LeftOpen,
     /// No await would wait for less.
     NoLess,
-    /// Some await would wait for less; this placement was not looked at, or the options don't allow it.
-    Less,
+    /// Some await would wait for less, but an option keeps the placement from being one.
+    Less(Barred),
+}
+
+/// What keeps a placement that forces less from being chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Barred {
+    /// Without [`Options::form_groups`], a group holds one operation.
+    SharedGroup,
+    /// Without [`Options::balance`], no group is empty on any execution.
+    EmptyGroup,
+    /// Neither: the search ended before it.
+    Unsearched,
 }
 
 /// Returns the slots that commit, each with the operations that its groups may hold; padding holds none.
@@ -72,9 +83,25 @@ pub fn elsewhere(
     } else if comparison.left_open && part.reads() {
         Elsewhere::LeftOpen
     } else if comparison.less {
-        Elsewhere::Less
+        Elsewhere::Less(barred(&part, &other.commits, options))
     } else {
         Elsewhere::NoLess
+    }
+}
+
+fn barred(part: &Part, commits: &Commits, options: &Options) -> Barred {
+    let padding = part.padding(commits);
+    let legal = |options: &Options| part.is_legal(commits, &padding, options);
+    let grouped = Options {
+        form_groups: true,
+        ..*options
+    };
+    if legal(options) {
+        Barred::Unsearched
+    } else if legal(&grouped) {
+        Barred::SharedGroup
+    } else {
+        Barred::EmptyGroup
     }
 }
 

@@ -176,6 +176,40 @@ fn balance_heeds_waits_in_counted_form() {
     assert_eq!(balanced(&program), "1 0");
 }
 
+/// The waits in the loop leave its last copy in flight, if it is committed after them: as young as it can be at the wait
+/// after the loop.
+#[test]
+fn balance_heeds_counted_waits_after_a_loop_that_waits_for_all() {
+    let mut b = Build::new();
+    let inner = |b: &mut Build| {
+        b.while_(
+            [],
+            |_, []| [],
+            |b, []| {
+                b.store_on(Q);
+                b.wait(Q, 0);
+                []
+            },
+        );
+    };
+    b.while_(
+        [],
+        |b, []| {
+            inner(b);
+            []
+        },
+        |_, []| [],
+    );
+    b.if_(|b| b.wait(Q, 1));
+    let program = b.finish();
+    let balance = Options {
+        balance: true,
+        ..PLAIN
+    };
+    let [on, off] = [lower(&program, &balance), lower(&program, &PLAIN)];
+    assert_eq!(compare(side(&on), side(&off)).unwrap().left_forces_more, None);
+}
+
 #[test]
 fn a_loop_of_constant_trip_count_in_an_arm_is_balanced() {
     let mut b = Build::new();

@@ -14,6 +14,7 @@ mod straight;
 
 use oracle::assign::exact_assignments;
 use oracle::build::{Build, Q, R, edge, exit};
+use oracle::compare::{Side, compare};
 use oracle::execute::Emitted;
 use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
 use oracle::{inexact, not_distances, unsound};
@@ -22,6 +23,13 @@ use tokenflow::{Options, Program, Token};
 fn waits(emitted: &Emitted) -> String {
     let wait = |wait: &Option<u32>| wait.map_or("-".into(), |n| n.to_string());
     emitted.waits.iter().map(wait).collect::<Vec<String>>().join(" ")
+}
+
+fn side(lowered: &Lowered) -> Side<'_> {
+    Side {
+        program: &lowered.program,
+        emitted: &lowered.emitted,
+    }
 }
 
 /// The waits of the first queue, which the oracle finds exact.

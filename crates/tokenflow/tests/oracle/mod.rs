@@ -34,6 +34,10 @@ use follow::Age;
 use std::fmt;
 use tokenflow::{Await, Program, Queue};
 
+/// Tests spend much of their time on small vectors.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What is wrong with the waits of a program.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Fault {

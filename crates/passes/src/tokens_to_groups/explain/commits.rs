@@ -5,7 +5,7 @@ use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Location;
-use tokenflow::{Elsewhere, Item, Options, Queue, Site, Slot, Solution};
+use tokenflow::{Barred, Elsewhere, Item, Options, Queue, Site, Slot, Solution};
 
 /// Programs of more slots than this get no reasons: each is a solution of its own.
 const LARGE: u32 = 2000;
@@ -79,8 +79,17 @@ impl Why<'_, '_> {
             Elsewhere::MoreAtWait => "a wait of the input would wait for more".to_owned(),
             Elsewhere::LeftOpen => "the function could return before it has read its sources".to_owned(),
             Elsewhere::NoLess => "no await would wait for less".to_owned(),
-            Elsewhere::Less => "some await would wait for less, but the options rule that out".to_owned(),
+            Elsewhere::Less(barred) => format!("some await would wait for less, but {}", keeps(barred)),
         }
+    }
+}
+
+/// What keeps a commit from being elsewhere.
+fn keeps(barred: Barred) -> &'static str {
+    match barred {
+        Barred::SharedGroup => "`form-groups=false` keeps one group for each operation",
+        Barred::EmptyGroup => "`balance=false` allows no group that may be empty",
+        Barred::Unsearched => "the search ended before it came to that",
     }
 }
 

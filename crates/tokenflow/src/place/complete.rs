@@ -1,0 +1,243 @@
+//! Where every operation of a queue is complete, whatever the commits.
+//!
+//! Groups complete in order, and each operation is in its own group or a later one than all operations before it. So all
+//! are complete where the latest one is: after an await of a token that it completes, or after a wait of the program for
+//! its group. The state of a path is which tokens the latest operation certainly completes; where paths meet, those that
+//! it completes on each.
+
+use crate::index::{GraphInfo, Index};
+use crate::program::{Edge, Graph, Item, Program, Queue, Repeat, Target, Token, deep};
+use rustc_hash::FxHashMap;
+
+/// As many tokens of one operation are known; older ones are forgotten.
+const KNOWN: usize = 16;
+
+/// The latest operation on some path.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Latest {
+    /// It is complete, or there is none.
+    Complete,
+    InFlight {
+        /// Tokens that are complete only after the operation is, in the order met.
+        held: Vec<Token>,
+        /// How many commits of the program came after the one that closed the group of the operation; `None` if no
+        /// commit of the program has closed it.
+        commits: Option<u32>,
+    },
+}
+
+impl Latest {
+    fn holds(&self, token: Token) -> bool {
+        matches!(self, Self::InFlight { held, .. } if held.contains(&token))
+    }
+
+    /// Defines a token; `holds` says whether it is one of the operation's.
+    fn define(&mut self, token: Token, holds: bool) {
+        let Self::InFlight { held, .. } = self else { return };
+        held.retain(|other| *other != token);
+        if holds {
+            if held.len() == KNOWN {
+                held.remove(0);
+            }
+            held.push(token);
+        }
+    }
+
+    fn bind(&mut self, params: &[Token], args: &[Token]) {
+        let holds: Vec<bool> = args.iter().map(|arg| self.holds(*arg)).collect();
+        for (param, holds) in params.iter().zip(holds) {
+            self.define(*param, holds);
+        }
+    }
+
+    /// Makes this the state where this path and another one meet; returns true if that changed it.
+    fn meet(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (_, Self::Complete) => false,
+            (Self::Complete, _) => {
+                *self = other.clone();
+                true
+            }
+            (
+                Self::InFlight { held, commits },
+                Self::InFlight {
+                    held: other,
+                    commits: at,
+                },
+            ) => {
+                let before = (held.len(), *commits);
+                held.retain(|token| other.contains(token));
+                *commits = (*commits).min(*at);
+                before != (held.len(), *commits)
+            }
+        }
+    }
+}
+
+/// Returns, for each item of the body's first block, whether every operation of `queue` is complete after it.
+pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bool> {
+    let mut run = Run {
+        queue,
+        known: FxHashMap::default(),
+    };
+    let (Some(block), Some(info)) = (program.body.blocks.first(), index.root.blocks.first()) else {
+        return Vec::new();
+    };
+    let mut state = Some(Latest::Complete);
+    let mut inner = info.inner.iter();
+    let after = block.items.iter().map(|item| {
+        let info = item.graph().and_then(|_| inner.next());
+        state = state.take().and_then(|state| run.item(item, info, state));
+        // Whatever is after a point that control does not reach.
+        state.as_ref().is_none_or(|state| *state == Latest::Complete)
+    });
+    after.collect()
+}
+
+struct Run {
+    queue: Queue,
+    /// For a graph and the state on entry, the state on exit, with the item's results bound.
+    known: FxHashMap<(usize, Latest), Option<Latest>>,
+}
+
+impl Run {
+    /// Runs one item; `None` if control does not come back from it.
+    fn item(&mut self, item: &Item, info: Option<&GraphInfo>, mut state: Latest) -> Option<Latest> {
+        match item {
+            Item::Issue {
+                queue, token, read, ..
+            } => {
+                if *queue == self.queue {
+                    state = Latest::InFlight {
+                        held: token.iter().copied().collect(),
+                        commits: None,
+                    };
+                } else {
+                    for token in [token, read].into_iter().flatten() {
+                        state.define(*token, false);
+                    }
+                }
+            }
+            Item::Commit { queue, token } => {
+                let here = *queue == self.queue;
+                if here && let Latest::InFlight { commits, .. } = &mut state {
+                    *commits = Some(commits.map_or(0, |commits| commits.saturating_add(1)));
+                }
+                if let Some(token) = token {
+                    state.define(*token, here);
+                }
+            }
+            Item::Wait { queue, n, read } => {
+                if *queue == self.queue
+                    && !read
+                    && matches!(&state, Latest::InFlight { commits: Some(commits), .. } if commits >= n)
+                {
+                    state = Latest::Complete;
+                }
+            }
+            Item::Await { tokens, covered, .. } => {
+                if !covered && tokens.iter().any(|token| state.holds(*token)) {
+                    state = Latest::Complete;
+                }
+            }
+            Item::Join { token, of } => {
+                let holds = of.iter().any(|token| state.holds(*token));
+                state.define(*token, holds);
+            }
+            Item::Point(_) => {}
+            Item::Nested(nested) => {
+                let (graph, info) = (&nested.graph, info?);
+                bind_first(graph, &nested.inits, &mut state);
+                return deep(|| self.graph(graph, info, &nested.results, state));
+            }
+            Item::Repeat(repeat) => return deep(|| self.repeat(repeat, info?, state)),
+        }
+        Some(state)
+    }
+
+    /// Runs a loop as if any number of its iterations, but at least one, were its trip count.
+    fn repeat(&mut self, repeat: &Repeat, info: &GraphInfo, mut state: Latest) -> Option<Latest> {
+        if repeat.trip == 0 {
+            state.bind(&repeat.results, &repeat.inits);
+            return Some(state);
+        }
+        bind_first(&repeat.body, &repeat.inits, &mut state);
+        loop {
+            let after = self.graph(&repeat.body, info, &repeat.results, state.clone())?;
+            let mut again = after.clone();
+            bind_first(&repeat.body, &repeat.results, &mut again);
+            if repeat.trip == 1 || !state.meet(&again) {
+                return Some(after);
+            }
+        }
+    }
+
+    /// Runs a graph whose first block's parameters are bound, and binds `results`.
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, results: &[Token], state: Latest) -> Option<Latest> {
+        let key = (info.id, state);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let exit = self.blocks(graph, info, results, key.1.clone());
+        self.known.insert(key, exit.clone());
+        exit
+    }
+
+    fn blocks(
+        &mut self,
+        graph: &Graph,
+        info: &GraphInfo,
+        results: &[Token],
+        state: Latest,
+    ) -> Option<Latest> {
+        let mut states: Vec<Option<Latest>> = vec![None; graph.blocks.len()];
+        let mut changed = vec![false; graph.blocks.len()];
+        let mut exit = None;
+        if let Some(first) = states.first_mut() {
+            *first = Some(state);
+            changed[0] = true;
+        }
+        while changed.contains(&true) {
+            for &b in &info.sequence {
+                if !std::mem::take(&mut changed[b]) {
+                    continue;
+                }
+                let mut inner = info.blocks[b].inner.iter();
+                let block = &graph.blocks[b];
+                let end = block.items.iter().try_fold(states[b].clone()?, |state, item| {
+                    let info = item.graph().and_then(|_| inner.next());
+                    self.item(item, info, state)
+                });
+                let Some(end) = end else { continue };
+                for edge in &block.edges {
+                    let end = end.clone();
+                    match edge.to {
+                        Target::Exit => _ = arrive(&mut exit, results, edge, end),
+                        Target::Block(to) => {
+                            changed[to] |= arrive(&mut states[to], &graph.blocks[to].params, edge, end);
+                        }
+                    }
+                }
+            }
+        }
+        exit
+    }
+}
+
+fn bind_first(graph: &Graph, inits: &[Token], state: &mut Latest) {
+    if let Some(first) = graph.blocks.first() {
+        state.bind(&first.params, inits);
+    }
+}
+
+/// Hands a state over an edge; returns true if that changed the state there.
+fn arrive(there: &mut Option<Latest>, params: &[Token], edge: &Edge, mut state: Latest) -> bool {
+    state.bind(params, &edge.args);
+    match there {
+        Some(there) => there.meet(&state),
+        None => {
+            *there = Some(state);
+            true
+        }
+    }
+}
