@@ -186,6 +186,46 @@ func.func @two_groups(%src: memref<1024xf32>, %src_b: memref<1024xf32>, %out: me
   return
 }
 
+// What consumes the tiles is not known, and is not handed them: it can't read them.
+
+// PEELED3-LABEL: func.func @consumed_by_calls
+// PEELED3: scf.for
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 5 : i32}
+// PEELED3: call @consume
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 4 : i32}
+// PEELED3-NOT: nvgpu.device_async_wait
+// PEELED3: scf.yield
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 5 : i32}
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 4 : i32}
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 3 : i32}
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+// PEELED3: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// PEELED3-NOT: nvgpu.device_async_wait
+// PEELED3: return
+
+func.func private @consume()
+func.func @consumed_by_calls(%src: memref<1024xf32>, %src_b: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %shared = memref.alloc() : memref<4x4xf32, 3>
+  %shared_b = memref.alloc() : memref<4x4xf32, 3>
+  scf.for %i = %c0 to %c32 step %c4 {
+    %slot0 = arith.divui %i, %c4 : index
+    %slot = arith.remui %slot0, %c4 : index
+    %a = nvgpu.device_async_copy %src[%i], %shared[%slot, %c0], 4 : memref<1024xf32> to memref<4x4xf32, 3>
+    %g = nvgpu.device_async_create_group %a
+    %b = nvgpu.device_async_copy %src_b[%i], %shared_b[%slot, %c0], 4 : memref<1024xf32> to memref<4x4xf32, 3>
+    %gb = nvgpu.device_async_create_group %b
+    nvgpu.device_async_wait %g
+    func.call @consume() : () -> ()
+    nvgpu.device_async_wait %gb
+    func.call @consume() : () -> ()
+  }
+  return
+}
+
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
     %loops = transform.structured.match ops{["scf.for"]} in %root : (!transform.any_op) -> !transform.any_op

@@ -156,10 +156,96 @@ func.func @some_row(%src: memref<64xf32>, %i: index, %j: index) -> f32 {
 
 // -----
 
-// Kept: a function that is called may read anything.
+// Relaxed: a function that is called can't read what is made here and handed to nobody.
 func.func private @reads()
-// CHECK-LABEL: @call_before_it_is_named
-func.func @call_before_it_is_named(%src: memref<64xf32>, %i: index) {
+// CHECK-LABEL: @call_that_knows_no_buffer
+func.func @call_that_knows_no_buffer(%src: memref<64xf32>, %i: index) {
+  %a = memref.alloc() : memref<64xf32, 3>
+  %b = memref.alloc() : memref<64xf32, 3>
+  %view = memref.cast %b : memref<64xf32, 3> to memref<?xf32, 3>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  %2 = nvgpu.device_async_copy %src[%i], %view[%i], 4 : memref<64xf32> to memref<?xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+  nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+  func.call @reads() : () -> ()
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+  nvgpu.device_async_wait %3 {numGroups = 0 : i32}
+  %4 = memref.load %b[%i] : memref<64xf32, 3>
+  memref.store %4, %src[%i] : memref<64xf32>
+  return
+}
+
+// -----
+
+// Relaxed: so are the attributions of a kernel.
+gpu.module @module {
+  func.func private @reads()
+  // CHECK-LABEL: gpu.func @attributions
+  gpu.func @attributions(%src: memref<64xf32>, %i: index)
+      workgroup(%a: memref<64xf32, 3>, %b: memref<64xf32, 3>) kernel {
+    %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+    %1 = nvgpu.device_async_create_group %0
+    %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+    %3 = nvgpu.device_async_create_group %2
+    // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 1 : i32}
+    nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+    func.call @reads() : () -> ()
+    nvgpu.device_async_wait %3 {numGroups = 0 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+// Kept: a function that is called may read what others know: an argument, or what was passed, stored, carried or returned.
+func.func private @reads()
+// CHECK-LABEL: @call_that_may_know_the_argument
+func.func @call_that_may_know_the_argument(%src: memref<64xf32>, %b: memref<64xf32, 3>, %i: index) {
+  %a = memref.alloc() : memref<64xf32, 3>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  // expected-note @below {{it also completes this copy}}
+  %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+  // expected-warning @below {{`numGroups = 0` is kept}}
+  nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+  // expected-note @below {{may be accessed here}}
+  func.call @reads() : () -> ()
+  nvgpu.device_async_wait %3 {numGroups = 0 : i32}
+  return
+}
+
+// -----
+
+func.func private @reads()
+// CHECK-LABEL: @call_that_was_handed_a_view
+func.func @call_that_was_handed_a_view(%src: memref<64xf32>, %all: memref<1xmemref<?xf32, 3>>, %i: index) {
+  %a = memref.alloc() : memref<64xf32, 3>
+  %b = memref.alloc() : memref<64xf32, 3>
+  %view = memref.cast %b : memref<64xf32, 3> to memref<?xf32, 3>
+  memref.store %view, %all[%i] : memref<1xmemref<?xf32, 3>>
+  %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %1 = nvgpu.device_async_create_group %0
+  // expected-note @below {{it also completes this copy}}
+  %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>
+  %3 = nvgpu.device_async_create_group %2
+  // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+  // expected-warning @below {{`numGroups = 0` is kept}}
+  nvgpu.device_async_wait %1 {numGroups = 0 : i32}
+  // expected-note @below {{may be accessed here}}
+  func.call @reads() : () -> ()
+  nvgpu.device_async_wait %3 {numGroups = 0 : i32}
+  return
+}
+
+// -----
+
+func.func private @reads()
+// CHECK-LABEL: @call_that_may_know_what_a_loop_carries
+func.func @call_that_may_know_what_a_loop_carries(%src: memref<64xf32>, %i: index, %n: index) {
   %a = memref.alloc() : memref<64xf32, 3>
   %b = memref.alloc() : memref<64xf32, 3>
   %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
@@ -173,6 +259,9 @@ func.func @call_before_it_is_named(%src: memref<64xf32>, %i: index) {
   // expected-note @below {{may be accessed here}}
   func.call @reads() : () -> ()
   nvgpu.device_async_wait %3 {numGroups = 0 : i32}
+  %c = scf.for %k = %i to %n step %n iter_args(%x = %b) -> (memref<64xf32, 3>) {
+    scf.yield %x : memref<64xf32, 3>
+  }
   return
 }
 

@@ -2,6 +2,7 @@
 //!
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing below says no.
 
+use super::escape::is_private;
 use async_dialects::control_flow::entry_edges;
 use async_dialects::ir::{Definition, Op, Value};
 use async_dialects::melior::ir::{ShapedTypeLike, TypeLike, r#type::MemRefType};
@@ -21,7 +22,7 @@ pub(super) enum Access<'c> {
 }
 
 /// Operations that make a view of their first operand, or its address.
-const VIEWS: &[&str] = &[
+pub(super) const VIEWS: &[&str] = &[
     "memref.subview",
     "memref.cast",
     "memref.reinterpret_cast",
@@ -41,7 +42,7 @@ const VIEWS: &[&str] = &[
 ];
 
 /// Operations that order accesses or show something, and access no buffer themselves.
-const HARMLESS: &[&str] = &[
+pub(super) const HARMLESS: &[&str] = &[
     "gpu.barrier",
     "gpu.printf",
     "cf.assert",
@@ -71,11 +72,10 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     if HARMLESS.contains(&op.name()) || op.is_function() || known_regions || op.is_pure() {
         return Access::Nothing;
     }
-    let dialect = op.name().split('.').next().unwrap_or_default();
     if matches!(op.name(), "llvm.load" | "llvm.store") {
         return Access::Places(vec![Place::of(op.operand(op.num_operands() - 1), None)]);
     }
-    if !BY_OPERANDS.contains(&dialect) || op.is("gpu.launch_func") {
+    if !only_accesses_operands(op) {
         return Access::Anything;
     }
     let places: Vec<Place> = op
@@ -89,6 +89,12 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     } else {
         Access::Places(places)
     }
+}
+
+/// Returns true if `op` accesses nothing but what its operands point to.
+pub(super) fn only_accesses_operands(op: Op) -> bool {
+    let dialect = op.name().split('.').next().unwrap_or_default();
+    BY_OPERANDS.contains(&dialect) && !op.is("gpu.launch_func")
 }
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
@@ -124,6 +130,16 @@ impl<'c> Place<'c> {
             base,
             first_index: index,
         }
+    }
+
+    /// The buffer.
+    pub fn base(self) -> Value<'c> {
+        self.base
+    }
+
+    /// Returns true if nothing but operations that are handed the buffer can access it.
+    pub fn is_private(self) -> bool {
+        is_private(self.base)
     }
 
     /// Returns true if both may be the same memory.

@@ -48,6 +48,16 @@ pub(super) struct Relaxation<'a, 'c> {
     waits: HashMap<Token, Vec<Await>>,
     /// The tokens of the groups that each copy may be in.
     groups: HashMap<Site, Vec<Token>>,
+    /// What each copy writes, if that is known.
+    writes: Vec<Option<Written<'c>>>,
+}
+
+/// What a copy writes.
+#[derive(Clone, Copy)]
+struct Written<'c> {
+    place: Place<'c>,
+    /// True if nothing but operations that are handed the buffer can access it.
+    private: bool,
 }
 
 /// The waits that name each of some copies, and the other way round.
@@ -78,7 +88,14 @@ impl<'a, 'c> Relaxation<'a, 'c> {
                 groups.entry(site).or_default().push(*token);
             }
         }
+        let mut private: HashMap<Value, bool> = HashMap::new();
+        let writes = skeleton.sites.iter().map(|copy| {
+            let place = destination(*copy)?;
+            let private = *private.entry(place.base()).or_insert_with(|| place.is_private());
+            Some(Written { place, private })
+        });
         Self {
+            writes: writes.collect(),
             skeleton,
             flat,
             places: flat.awaits(),
@@ -205,12 +222,12 @@ impl<'a, 'c> Relaxation<'a, 'c> {
     }
 
     fn pending(&self, sites: impl Iterator<Item = Site>) -> Pending<'c> {
-        Pending(sites.map(|site| (site, destination(self.copy(site)))).collect())
+        Pending(sites.map(|site| (site, self.writes[site.0 as usize])).collect())
     }
 }
 
 /// Copies in flight that no wait has named yet, and what they write if that is known.
-struct Pending<'c>(BTreeMap<Site, Option<Place<'c>>>);
+struct Pending<'c>(BTreeMap<Site, Option<Written<'c>>>);
 
 impl<'c> Pending<'c> {
     fn is_empty(&self) -> bool {
@@ -227,14 +244,21 @@ impl<'c> Pending<'c> {
 
     /// Returns a copy whose buffer `access` may touch.
     fn accessed(&self, access: &Access<'c>) -> Option<Site> {
-        let places = match access {
-            Access::Nothing => return None,
-            Access::Anything => return self.0.keys().next().copied(),
-            Access::Places(places) => places,
+        let touches = |written: Written<'c>| match access {
+            Access::Nothing => false,
+            Access::Anything => !written.private,
+            Access::Places(places) => places.iter().any(|place| {
+                let known = !written.private || place.base() == written.place.base();
+                known && place.may_alias(written.place)
+            }),
         };
-        let touches =
-            |to: &Option<Place<'c>>| to.is_none_or(|to| places.iter().any(|place| place.may_alias(to)));
-        self.0.iter().find(|(_, to)| touches(to)).map(|(site, _)| *site)
+        if matches!(access, Access::Nothing) {
+            return None;
+        }
+        self.0
+            .iter()
+            .find(|(_, written)| written.is_none_or(touches))
+            .map(|(site, _)| *site)
     }
 
     fn outlives_function(&self, site: Site) -> bool {
@@ -242,6 +266,6 @@ impl<'c> Pending<'c> {
             .get(&site)
             .copied()
             .flatten()
-            .is_none_or(Place::outlives_function)
+            .is_none_or(|written| written.place.outlives_function())
     }
 }

@@ -1,0 +1,69 @@
+//! Which buffers are a function's own: made in it, and known to nothing outside of it.
+
+use super::memory::{HARMLESS, VIEWS, only_accesses_operands};
+use async_dialects::ir::{Definition, Op, Use, Value};
+use async_dialects::melior::ir::TypeLike;
+use async_dialects::melior::ir::attribute::TypeAttribute;
+use async_dialects::melior::ir::r#type::FunctionType;
+use std::collections::HashSet;
+
+/// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
+/// function allocates it, or it is an attribution of a kernel, and it is never passed, stored, returned or carried.
+pub(super) fn is_private(buffer: Value) -> bool {
+    if !is_local(buffer) {
+        return false;
+    }
+    let mut seen = HashSet::from([buffer]);
+    let mut work = vec![buffer];
+    while let Some(value) = work.pop() {
+        for Use { owner, index } in value.uses() {
+            if makes_views(owner) && index == 0 {
+                let views = owner.results().filter(|result| result.ty().is_mem_ref());
+                work.extend(views.filter(|view| seen.insert(*view)));
+            } else if escapes_by(owner, index) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Returns true if `buffer` is made in the function.
+fn is_local(buffer: Value) -> bool {
+    match buffer.definition() {
+        Definition::Result(op, _) => matches!(op.name(), "memref.alloc" | "memref.alloca"),
+        Definition::Argument(block, index) => block.parent_op().is_some_and(|op| {
+            let is_entry = op.is_function() && op.region(0).first() == Some(block);
+            // The attributions of a `gpu.func` come after its arguments.
+            is_entry && num_inputs(op).is_some_and(|inputs| index >= inputs)
+        }),
+    }
+}
+
+fn num_inputs(function: Op) -> Option<usize> {
+    let ty = TypeAttribute::try_from(function.attr("function_type")?).ok()?;
+    Some(FunctionType::try_from(ty.value()).ok()?.input_count())
+}
+
+/// Returns true if `op` makes views of its first operand, and no address that is not a memref.
+fn makes_views(op: Op) -> bool {
+    let is_view = VIEWS.contains(&op.name());
+    is_view && (op.is("memref.extract_strided_metadata") || op.results().all(|result| result.ty().is_mem_ref()))
+}
+
+/// Returns true if others may know a buffer once `op` has had it at operand `index`.
+fn escapes_by(op: Op, index: usize) -> bool {
+    if op.is("memref.dealloc") || HARMLESS.contains(&op.name()) {
+        return false;
+    }
+    let is_stored = op.is("memref.store") && index == 0;
+    let is_handed_on = op.is_terminator() || op.num_regions() > 0 && !op.name().starts_with("linalg.");
+    let is_made_of_it = !op.is("gpu.subgroup_mma_load_matrix") && !op.results().all(is_data);
+    is_stored || is_handed_on || is_made_of_it || !only_accesses_operands(op)
+}
+
+/// Returns true if the value is what is stored in buffers, and no address of one.
+fn is_data(value: Value) -> bool {
+    let ty = value.ty();
+    ty.is_integer() || ty.is_float() || ty.is_index() || ty.is_vector()
+}
