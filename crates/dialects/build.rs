@@ -29,21 +29,24 @@ fn build() -> Result<()> {
         track(&root.join(folder))?;
     }
 
+    // Tests run what the dev profile builds, and users what the release profile does.
+    let include_tests = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
     // Always optimised: unoptimised C++ next to LLVM's release libraries helps nobody, and one configuration builds once.
     let installed = cmake::Config::new(root.join("dialects"))
         .generator("Ninja")
         .profile("Release")
         .define("CMAKE_PREFIX_PATH", &prefix)
         .define("CMAKE_INSTALL_LIBDIR", "lib")
+        .define(
+            "ASYNC_OPT_INCLUDE_TESTS",
+            if include_tests { "ON" } else { "OFF" },
+        )
         .build();
     println!("cargo:rustc-link-search=native={}/lib", installed.display());
     // Users before what they use, and all of them before mlir-sys's.
-    for library in [
-        "AsyncOptTool",
-        "AsyncOptCAPI",
-        "AsyncOptGpuxDialect",
-        "AsyncOptAsyncDialect",
-    ] {
+    let tests = include_tests.then_some("AsyncOptTestDialect");
+    let libraries = ["AsyncOptTool", "AsyncOptCAPI"].into_iter().chain(tests);
+    for library in libraries.chain(["AsyncOptGpuxDialect", "AsyncOptAsyncDialect"]) {
         println!("cargo:rustc-link-lib=static={library}");
     }
 

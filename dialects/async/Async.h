@@ -9,6 +9,8 @@
 #ifndef ASYNC_OPT_ASYNC_ASYNC_H
 #define ASYNC_OPT_ASYNC_ASYNC_H
 
+#include "async/AsyncInterfaces.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"

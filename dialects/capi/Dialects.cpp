@@ -37,6 +37,13 @@ static void insertDialect(DialectRegistry &registry) {
   registry.insert<DialectT>();
 }
 
+/// A dialect of which passes ask what its operations mean.
+template <typename DialectT>
+static void insertWithModels(DialectRegistry &registry) {
+  registry.insert<DialectT>();
+  gpux::registerCompletionModels(registry);
+}
+
 DialectInserter async_opt::lookupDialect(StringRef name) {
   return llvm::StringSwitch<DialectInserter>(name)
       .Case("async", async_opt::async::registerAsyncDialect)
@@ -48,8 +55,8 @@ DialectInserter async_opt::lookupDialect(StringRef name) {
       .Case("index", insertDialect<index::IndexDialect>)
       .Case("llvm", insertDialect<LLVM::LLVMDialect>)
       .Case("memref", insertDialect<memref::MemRefDialect>)
-      .Case("nvgpu", insertDialect<nvgpu::NVGPUDialect>)
-      .Case("nvvm", insertDialect<NVVM::NVVMDialect>)
+      .Case("nvgpu", insertWithModels<nvgpu::NVGPUDialect>)
+      .Case("nvvm", insertWithModels<NVVM::NVVMDialect>)
       .Case("scf", insertDialect<scf::SCFDialect>)
       .Case("ub", insertDialect<ub::UBDialect>)
       .Case("vector", insertDialect<vector::VectorDialect>)
@@ -90,9 +97,4 @@ bool asyncOptRegisterDialects(MlirDialectRegistry registry,
     insert(*unwrap(registry));
   }
   return true;
-}
-
-int64_t asyncOptMaxPendingGroups(MlirStringRef queue) {
-  std::optional<gpux::Queue> known = gpux::symbolizeQueue(unwrap(queue));
-  return known ? gpux::getMaxPendingGroups(*known) : -1;
 }

@@ -12,6 +12,9 @@
 #include "FaultGuard.h"
 #include "NestingLimit.h"
 #include "Upstream.h"
+#ifdef ASYNC_OPT_INCLUDE_TESTS
+#include "test/TestDialect.h"
+#endif
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -134,6 +137,9 @@ int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
   asyncOptRegisterAllDialects(wrap(&registry));
+#ifdef ASYNC_OPT_INCLUDE_TESTS
+  test::registerTestDialect(registry);
+#endif
   return asMainReturnCode(runOpt(argc, argv, registry, stackSize));
 }
 

@@ -31,12 +31,16 @@
 
 namespace async_opt::gpux {
 
-/// The most groups of `queue` that a wait can leave in flight. `ptxas` takes
-/// larger counts for this one, without a word.
-int64_t getMaxPendingGroups(Queue queue);
+/// The queue of groups that `queue` names. Its commits and waits are operations
+/// of this dialect, which has to be loaded to build them.
+const async::GroupQueue &getGroupQueue(Queue queue);
 
-/// Registers the dialect, and with it the async dialect.
+/// Registers the dialect, and with it the async dialect and what upstream's
+/// operations mean.
 void registerGpuxDialect(mlir::DialectRegistry &registry);
+
+/// Registers `AsyncCompletionOpInterface` for operations of `nvgpu` and `nvvm`.
+void registerCompletionModels(mlir::DialectRegistry &registry);
 
 } // namespace async_opt::gpux
 

@@ -10,6 +10,7 @@
 #define ASYNC_OPT_GPUX_BULK_OPS_TD
 
 include "async/AsyncBase.td"
+include "async/AsyncInterfaces.td"
 include "gpux/GpuxBase.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -26,8 +27,11 @@ def Gpux_MBarriers
 // Loads
 //===----------------------------------------------------------------------===//
 
-class Gpux_LoadOp<string mnemonic> : Gpux_Op<mnemonic, [
+class Gpux_LoadOp<string mnemonic, list<string> methods = []>
+    : Gpux_Op<mnemonic, [
     AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Async_CompletionOpInterface, methods # [
+      "getDoneToken", "getExecutionScope", "getAsyncDestination"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
   ]> {
   let results = (outs Optional<Async_Token>:$token);
@@ -117,7 +121,7 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
   let extraClassDeclaration = loadDeclaration;
 }
 
-def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load"> {
+def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load", ["getAsyncSource"]> {
   let summary = "copies contiguous memory from global to workgroup memory";
   let description = [{
     Copies `src` to `dst` (`cp.async.bulk`), which are both contiguous and of
@@ -172,9 +176,13 @@ def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load"> {
 // Stores
 //===----------------------------------------------------------------------===//
 
-class Gpux_StoreOp<string mnemonic, list<Trait> traits = []>
+class Gpux_StoreOp<string mnemonic, list<Trait> traits = [],
+                   list<string> methods = []>
     : Gpux_Op<mnemonic, traits # [
-        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+        DeclareOpInterfaceMethods<Async_CompletionOpInterface, methods # [
+          "getDoneToken", "getReadToken", "getExecutionScope",
+          "getAsyncSource"]>]> {
   let results = (outs Variadic<Async_Token>:$tokens);
 
   code storeDeclaration = [{
@@ -243,7 +251,8 @@ def Gpux_TmaStoreOp : Gpux_StoreOp<"tma_store", [AttrSizedOperandSegments]> {
   let extraClassDeclaration = storeDeclaration;
 }
 
-def Gpux_BulkStoreOp : Gpux_StoreOp<"bulk_store"> {
+def Gpux_BulkStoreOp
+    : Gpux_StoreOp<"bulk_store", [], ["getAsyncDestination"]> {
   let summary = "copies contiguous memory from workgroup to global memory";
   let description = [{
     The counterpart of `gpux.bulk_load`, with the tokens of `gpux.tma_store`:

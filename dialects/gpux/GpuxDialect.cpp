@@ -48,5 +48,6 @@ void GpuxDialect::initialize() {
 
 void async_opt::gpux::registerGpuxDialect(DialectRegistry &registry) {
   async::registerAsyncDialect(registry);
+  registerCompletionModels(registry);
   registry.insert<GpuxDialect>();
 }

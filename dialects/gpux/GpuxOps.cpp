@@ -201,13 +201,9 @@ void CommitGroupOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 // WaitGroupOp
 //===----------------------------------------------------------------------===//
 
-int64_t async_opt::gpux::getMaxPendingGroups(Queue queue) {
-  // DEPBAR has six bits for it, and WARPGROUP.DEPBAR three.
-  return queue == Queue::Wgmma ? 7 : 63;
-}
-
 LogicalResult WaitGroupOp::verify() {
-  int64_t pending = getPending(), most = getMaxPendingGroups(getQueue());
+  int64_t pending = getPending();
+  int64_t most = gpux::getGroupQueue(getQueue()).getMaxPendingGroups();
   if (pending < 0 || pending > most)
     return emitOpError("leaves ")
            << pending << " groups in flight, but the hardware counts from 0 to "

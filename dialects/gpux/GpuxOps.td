@@ -10,6 +10,7 @@
 #define ASYNC_OPT_GPUX_OPS_TD
 
 include "async/AsyncBase.td"
+include "async/AsyncInterfaces.td"
 include "gpux/GpuxBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
@@ -19,6 +20,8 @@ include "mlir/IR/OpAsmInterface.td"
 
 def Gpux_CopyOp : Gpux_Op<"copy", [
     AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Async_CompletionOpInterface, [
+      "getDoneToken", "getAsyncSource", "getAsyncDestination"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
   ]> {
   let summary = "copies 4, 8 or 16 bytes from global to workgroup memory";
@@ -113,6 +116,7 @@ def Gpux_CopyOp : Gpux_Op<"copy", [
 //===----------------------------------------------------------------------===//
 
 def Gpux_CommitGroupOp : Gpux_Op<"commit_group", [
+    DeclareOpInterfaceMethods<Async_CompletionOpInterface, ["getDoneToken"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>
   ]> {
   let summary = "closes the open group of a queue";
@@ -147,7 +151,10 @@ def Gpux_CommitGroupOp : Gpux_Op<"commit_group", [
   let assemblyFormat = "custom<AsyncKeyword>(type($token)) `` $queue attr-dict";
 }
 
-def Gpux_WaitGroupOp : Gpux_Op<"wait_group"> {
+def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
+    DeclareOpInterfaceMethods<Async_CompletionOpInterface, [
+      "getPendingGroups", "waitsForReads"]>
+  ]> {
   let summary = "blocks until at most so many groups of a queue are in flight";
   let description = [{
     Blocks until at most `pending` of the most recently closed groups of the queue

@@ -97,8 +97,6 @@ unsafe extern "C" {
     ) -> bool;
     pub fn asyncOptRegisterAllDialects(registry: MlirDialectRegistry);
 
-    pub fn asyncOptMaxPendingGroups(queue: MlirStringRef) -> i64;
-
     // Diagnostics.h
     pub fn asyncOptEmitAtLocation(
         location: MlirLocation,
@@ -267,4 +265,62 @@ unsafe extern "C" {
         data: *mut c_void,
     ) -> bool;
     pub fn asyncOptSymbolIsPrivate(op: MlirOperation) -> bool;
+}
+
+// Completion.h
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct AsyncOptGroupQueue {
+    pub ptr: *const c_void,
+}
+
+#[repr(C)]
+pub struct AsyncOptCompletion {
+    pub effect: u32,
+    pub scope: u32,
+    pub queue: AsyncOptGroupQueue,
+    pub done: MlirValue,
+    pub read: MlirValue,
+    pub source: MlirValue,
+    pub destination: MlirValue,
+    pub pending: i64,
+    pub waits_for_reads: bool,
+}
+
+impl AsyncOptCompletion {
+    /// Before it is filled in.
+    pub const NONE: Self = {
+        let null = MlirValue {
+            ptr: std::ptr::null(),
+        };
+        Self {
+            effect: 0,
+            scope: 0,
+            queue: AsyncOptGroupQueue {
+                ptr: std::ptr::null(),
+            },
+            done: null,
+            read: null,
+            source: null,
+            destination: null,
+            pending: 0,
+            waits_for_reads: false,
+        }
+    };
+}
+
+unsafe extern "C" {
+    pub fn asyncOptGroupQueueGetName(queue: AsyncOptGroupQueue) -> MlirStringRef;
+    pub fn asyncOptGroupQueueGetMaxPendingGroups(queue: AsyncOptGroupQueue) -> u32;
+    pub fn asyncOptGroupQueueHasFreeEmptyGroups(queue: AsyncOptGroupQueue) -> bool;
+    pub fn asyncOptGroupQueueHasConvergentCommits(queue: AsyncOptGroupQueue) -> bool;
+    pub fn asyncOptGroupQueueBuildCommit(queue: AsyncOptGroupQueue, location: MlirLocation) -> MlirOperation;
+    pub fn asyncOptGroupQueueBuildWait(
+        queue: AsyncOptGroupQueue,
+        location: MlirLocation,
+        pending: u32,
+        read: bool,
+    ) -> MlirOperation;
+    pub fn asyncOptOperationGetCompletion(op: MlirOperation, completion: *mut AsyncOptCompletion) -> bool;
 }

@@ -1,7 +1,7 @@
 //! What functions and memory of device code say of themselves.
 
+use crate::ir::Op;
 use crate::types::memory_space;
-use crate::{ffi, ir::Op};
 use melior::ir::Type;
 use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
 use melior::ir::r#type::FunctionType;
@@ -15,15 +15,6 @@ pub fn is_workgroup(ty: Type<'_>) -> bool {
         IntegerAttribute::try_from(space).is_ok_and(|space| space.value() == SHARED)
             || space.to_string() == "#gpu.address_space<workgroup>"
     })
-}
-
-/// The most groups that a wait can leave in flight on the queue of the name `queue`, as in `#gpux.queue<cp_async>`; `None`
-/// if there is no such queue.
-#[must_use]
-pub fn max_pending_groups(queue: &str) -> Option<u8> {
-    // SAFETY: the name lives during the call.
-    let most = unsafe { ffi::asyncOptMaxPendingGroups(ffi::string_ref(queue)) };
-    u8::try_from(most).ok()
 }
 
 /// How many arguments of the entry block of `function` callers hand over. Behind them come its own buffers.

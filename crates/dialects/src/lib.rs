@@ -3,6 +3,7 @@
 //! This is the only crate with `unsafe` code; everything that is public here may be called without it.
 //!
 //! - [`calls`]: calls of functions, and putting bodies in their place.
+//! - [`completion`]: what operations mean to asynchronous completion.
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
 //! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
 //! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
@@ -16,6 +17,7 @@
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
 pub mod calls;
+pub mod completion;
 pub mod control_flow;
 pub mod diagnostic;
 mod ffi;

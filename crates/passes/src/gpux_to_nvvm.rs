@@ -19,7 +19,6 @@ mod spaces;
 mod tensors;
 mod transfers;
 
-use crate::analysis::vocabulary::HardwareQueue;
 use crate::lower_to_nvvm::sm_of;
 use async_dialects::calls::is_call;
 use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
@@ -28,6 +27,7 @@ use async_dialects::melior::ir::Attribute;
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
+use async_dialects::types::known_attribute;
 use async_dialects::types::known_type;
 pub(crate) use buffers::DYNAMIC_ALIGNMENT;
 
@@ -248,6 +248,27 @@ fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
 /// The outermost function that has `op` inside.
 fn function_around(op: Op<'_>) -> Option<Op<'_>> {
     op.ancestors().filter(|outer| outer.is_function()).last()
+}
+
+/// What `#gpux.queue` names.
+#[derive(Clone, Copy)]
+enum HardwareQueue {
+    CpAsync,
+    Bulk,
+    Wgmma,
+}
+
+impl HardwareQueue {
+    const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
+
+    fn attribute(self, context: &Context) -> Attribute<'_> {
+        let text = match self {
+            Self::CpAsync => "#gpux.queue<cp_async>",
+            Self::Bulk => "#gpux.queue<bulk>",
+            Self::Wgmma => "#gpux.queue<wgmma>",
+        };
+        known_attribute(context, text)
+    }
 }
 
 /// Lowers commits and waits. A program has many of few kinds: the first of a kind is built, the others are its clones.

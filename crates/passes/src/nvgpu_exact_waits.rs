@@ -17,7 +17,7 @@ mod memory;
 mod relax;
 mod solve;
 
-use crate::analysis::vocabulary::{HardwareQueue, beyond};
+use crate::analysis::vocabulary::beyond;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, Walk, int_attr};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -123,7 +123,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 /// The count that `wait` has, as the hardware takes it.
 fn typed_count(wait: Op) -> Option<u8> {
     let n = wait.int_attr(COUNT)?;
-    let most = HardwareQueue::CpAsync.max_pending();
+    let most = wait.completion()?.queue?.max_pending();
     Some(u8::try_from(n).map_or(most, |n| n.min(most)))
 }
 
@@ -163,9 +163,11 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         Diagnostic::warning(op.location(), message).emit();
         cx.count("corrected", 1);
     }
-    if exact.clamped {
-        let message = beyond(HardwareQueue::CpAsync);
-        Diagnostic::remark(op.location(), message).emit();
+    if let (true, Some(queue)) = (
+        exact.clamped,
+        op.completion().and_then(|completion| completion.queue),
+    ) {
+        Diagnostic::remark(op.location(), beyond(queue)).emit();
     }
     op.set_attr(COUNT, int_attr(op.context(), 32, i64::from(exact.n)));
     cx.count("set", 1);

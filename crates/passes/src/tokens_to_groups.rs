@@ -23,11 +23,12 @@ mod stores;
 
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::Gpux;
+use crate::analysis::vocabulary::Async;
 use async_dialects::ir::{Op, Walk};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
+use async_dialects::types::known_type;
 use std::collections::HashSet;
 use stores::Stores;
 use tokenflow::{Options, Solution};
@@ -103,10 +104,10 @@ impl Pass for TokensToGroups {
         normalize::check_arguments(op)?;
         normalize::inline_regions(op);
         normalize::split_dependencies(op);
-        let mut vocabulary = Gpux::new(op.context());
+        let mut vocabulary = Async::new(op.context());
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
-        let silent = normalize::drain_escapes(op, &skeleton);
+        let silent = normalize::drain_escapes(&skeleton);
         if !silent.is_empty() {
             vocabulary.covered.clone_from(&silent);
             skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
@@ -162,7 +163,7 @@ struct Translated<'c> {
 /// Solves `function`, which `skeleton` was read from, and peels its loops as the solution says.
 fn translate<'c>(
     function: Op<'c>,
-    vocabulary: &Gpux<'c>,
+    vocabulary: &Async<'c>,
     mut skeleton: Skeleton<'c>,
     options: &Options,
 ) -> Translated<'c> {
@@ -187,8 +188,7 @@ fn is_device_code(function: Op<'_>) -> bool {
     }
     let (mut device, mut host, mut awaits) = (false, function.is("async.func"), false);
     function.walk(|op| match op.name() {
-        "gpux.copy" | "gpux.commit_group" | "gpux.wait_group" | "gpux.tma_load" | "gpux.bulk_load"
-        | "gpux.tma_store" | "gpux.bulk_store" | "gpux.elect" => {
+        _ if op.completion().is_some() || op.is("gpux.elect") => {
             device = true;
             Walk::Stop
         }
@@ -207,15 +207,13 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let of_queue = |op: &Op| {
-        matches!(
-            op.name(),
-            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store"
-        )
-    };
-    let left = normalize::own_ops(function)
-        .into_iter()
-        .find(|op| of_queue(op) && op.num_results() > 0);
+    let token = known_type(function.context(), "!async.token");
+    let left = normalize::own_ops(function).into_iter().find(|op| {
+        let of_queue = op
+            .completion()
+            .is_some_and(|completion| completion.queue.is_some());
+        of_queue && op.results().any(|result| result.ty() == token)
+    });
     match left {
         None => Ok(()),
         Some(op) => Err(PassError::new(

@@ -62,14 +62,14 @@ pub(crate) fn is_in_order(program: &Program) -> bool {
 
 /// Copies the program, with some loops peeled.
 pub(crate) fn copy_peeled(program: &Program, peels: &[Peel]) -> Copy {
-    let mut copier = Copier::new(program.queues, peels);
+    let mut copier = Copier::new(program, peels);
     copier.out.program.body = copier.graph(&program.body);
     copier.out
 }
 
 /// Copies a range of items of the first block, which must not use tokens from before it.
 pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
-    let mut copier = Copier::new(program.queues, &[]);
+    let mut copier = Copier::new(program, &[]);
     let mut block = Block::default();
     copier.items(&program.body.blocks[0].items[items], &mut block.items);
     block.edges.push(Edge {
@@ -89,10 +89,13 @@ struct Copier {
 }
 
 impl Copier {
-    fn new(queues: u8, peels: &[Peel]) -> Self {
+    fn new(program: &Program, peels: &[Peel]) -> Self {
         Self {
             out: Copy {
-                program: Program::new(queues),
+                program: Program {
+                    commit_rules: program.commit_rules.clone(),
+                    ..Program::new(program.queues)
+                },
                 awaits: Vec::new(),
                 slots: Vec::new(),
                 loops: Vec::new(),

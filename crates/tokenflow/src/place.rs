@@ -139,8 +139,9 @@ impl<'p> Whole<'p> {
             .map(|((part, base), from)| {
                 let points = part.points(base);
                 let start = part.solve(points.canonical(&from.commits));
+                let options = part.allowed(options);
                 (start.open == base.open).then(|| {
-                    part.search(start, &points, options, &mut Seen::default())
+                    part.search(start, &points, &options, &mut Seen::default())
                         .solution
                 })
             })
@@ -233,8 +234,17 @@ impl<'p> Part<'p> {
         }
     }
 
+    /// What of the options the queue allows.
+    fn allowed(&self, options: &Options) -> Options {
+        Options {
+            balance: options.balance && self.program.rules(self.queue).empty_groups,
+            ..*options
+        }
+    }
+
     /// Places commits; `base` is the solution for one group per operation.
     fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
+        let options = &self.allowed(options);
         let mut placed = Placed::new(base);
         let given = self.index.largest_wait[usize::from(self.queue.0)];
         if base.last_wait().is_none() && given.is_none() && !options.form_groups {

@@ -54,6 +54,26 @@ pub struct Program {
     pub loops: u32,
     /// How many hardware FIFOs the program uses.
     pub queues: u8,
+    /// What each queue asks of commits that are inserted; a queue beyond the end asks nothing.
+    pub commit_rules: Vec<CommitRules>,
+}
+
+/// What a queue asks of commits that are inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CommitRules {
+    /// Groups may be empty.
+    pub empty_groups: bool,
+    /// Commits may be where the threads of a warp may be apart ([`Block::divergent`]).
+    pub divergent: bool,
+}
+
+impl Default for CommitRules {
+    fn default() -> Self {
+        Self {
+            empty_groups: true,
+            divergent: true,
+        }
+    }
 }
 
 /// A control-flow graph; execution starts at block 0.
@@ -199,6 +219,13 @@ impl Program {
             queues,
             ..Self::default()
         }
+    }
+
+    /// What `queue` asks of commits that are inserted.
+    #[must_use]
+    pub fn rules(&self, queue: Queue) -> CommitRules {
+        let rules = self.commit_rules.get(usize::from(queue.0));
+        rules.copied().unwrap_or_default()
     }
 
     /// Returns a new token.

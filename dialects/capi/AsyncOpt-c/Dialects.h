@@ -30,10 +30,6 @@ asyncOptRegisterDialects(MlirDialectRegistry registry,
 MLIR_CAPI_EXPORTED void
 asyncOptRegisterAllDialects(MlirDialectRegistry registry);
 
-/// The most groups that a `gpux.wait_group` can leave in flight on the queue of
-/// the name `queue`, as in `#gpux.queue<cp_async>`; -1 if there is none.
-MLIR_CAPI_EXPORTED int64_t asyncOptMaxPendingGroups(MlirStringRef queue);
-
 #ifdef __cplusplus
 }
 #endif

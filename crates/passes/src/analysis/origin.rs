@@ -4,99 +4,128 @@
 //! every value that control flow binds it to: those that are bound to one another stay or go together.
 
 use super::skeleton::Skeleton;
-use super::vocabulary::HardwareQueue;
+use async_dialects::completion::GroupQueue;
 use async_dialects::ir::Value;
 use tokenflow::Token;
 
 /// The origins of a function's tokens.
 pub struct Origins {
-    /// Two bits for each queue, [`BLOCK_WIDE`] and [`FOREIGN`].
-    bits: Vec<u8>,
+    queues: Vec<GroupQueue>,
+    /// By token.
+    of: Vec<Origin>,
     /// True for tokens that stay in the IR.
     kept: Vec<bool>,
     /// True for tokens that are bound to what may be pending, or that what may be pending is bound to.
     pending: Vec<bool>,
 }
 
-const FOREIGN: u8 = 1 << 7;
-const BLOCK_WIDE: u8 = 1 << 6;
-
-fn bit(queue: HardwareQueue) -> u8 {
-    1 << queue as u8
+/// Where a token can come from; of the queues one bit each.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Origin {
+    done: u64,
+    read: u64,
+    block_wide: bool,
+    foreign: bool,
 }
 
-/// The bit of a queue's reads.
-fn read_bit(queue: HardwareQueue) -> u8 {
-    bit(queue) << HardwareQueue::ALL.len()
+impl Origin {
+    /// Adds other origins; returns true if that changed anything.
+    fn add(&mut self, other: Self) -> bool {
+        let before = *self;
+        self.done |= other.done;
+        self.read |= other.read;
+        self.block_wide |= other.block_wide;
+        self.foreign |= other.foreign;
+        before != *self
+    }
+}
+
+/// The bit of a queue.
+///
+/// # Panics
+///
+/// If there are more than 64 queues, which is as many engines.
+fn bit(queues: &[GroupQueue], queue: GroupQueue) -> u64 {
+    let Some(index) = queues.iter().position(|known| *known == queue) else {
+        return 0;
+    };
+    assert!(index < 64, "no more than 64 queues");
+    1 << index
 }
 
 impl Origins {
     /// Follows all tokens of `skeleton` from where they are defined.
     pub fn new(skeleton: &Skeleton) -> Self {
         let n = skeleton.program.tokens as usize;
-        let mut origins = vec![0; n];
+        let queues = skeleton.queues.clone();
+        let mut origins = vec![Origin::default(); n];
         for &(token, queue) in &skeleton.issued {
-            origins[token.0 as usize] |= bit(queue);
+            origins[token.0 as usize].done |= bit(&queues, queue);
         }
         for &(token, queue) in &skeleton.reads {
-            origins[token.0 as usize] |= read_bit(queue);
+            origins[token.0 as usize].read |= bit(&queues, queue);
         }
         for token in &skeleton.block_wide {
-            origins[token.0 as usize] |= BLOCK_WIDE;
+            origins[token.0 as usize].block_wide = true;
         }
         for token in &skeleton.foreign {
-            origins[token.0 as usize] |= FOREIGN;
+            origins[token.0 as usize].foreign = true;
         }
         let mut flows = vec![Vec::new(); n];
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows[from.0 as usize].push(to.0 as usize);
         }
-        let mut work: Vec<usize> = (0..n).filter(|&token| origins[token] != 0).collect();
+        let none = Origin::default();
+        let mut work: Vec<usize> = (0..n).filter(|&token| origins[token] != none).collect();
         while let Some(from) = work.pop() {
             for &to in &flows[from] {
-                let both = origins[to] | origins[from];
-                if both != origins[to] {
-                    origins[to] = both;
+                let added = origins[from];
+                if origins[to].add(added) {
                     work.push(to);
                 }
             }
         }
-        let kept = spread(FOREIGN, &origins, &skeleton.bindings, &skeleton.joins);
-        let pending = spread(u8::MAX, &origins, &skeleton.bindings, &skeleton.joins);
+        let (bindings, joins) = (&skeleton.bindings, &skeleton.joins);
+        let foreign = origins.iter().map(|origin| origin.foreign).collect();
+        let any = origins.iter().map(|origin| *origin != none).collect();
         Self {
-            bits: origins,
-            kept,
-            pending,
+            kept: spread(foreign, bindings, joins),
+            pending: spread(any, bindings, joins),
+            queues,
+            of: origins,
         }
     }
 
+    /// The queues of the function.
+    pub fn queues(&self) -> &[GroupQueue] {
+        &self.queues
+    }
+
     /// Returns true if `token` can come from an operation of `queue`.
-    pub fn may_be(&self, token: Token, queue: HardwareQueue) -> bool {
-        self.bits[token.0 as usize] & bit(queue) != 0
+    pub fn may_be(&self, token: Token, queue: GroupQueue) -> bool {
+        self.of[token.0 as usize].done & bit(&self.queues, queue) != 0
     }
 
     /// Returns true if `token` can come from an operation of some queue.
     pub fn has_queue(&self, token: Token) -> bool {
-        let queues = HardwareQueue::ALL.into_iter();
-        queues
-            .into_iter()
-            .any(|queue| self.may_be(token, queue) || self.may_be_read(token, queue))
+        let origin = self.of[token.0 as usize];
+        origin.done | origin.read != 0
     }
 
     /// Returns true if `token` can say that an operation of `queue` has read its sources.
-    pub fn may_be_read(&self, token: Token, queue: HardwareQueue) -> bool {
-        self.bits[token.0 as usize] & read_bit(queue) != 0
+    pub fn may_be_read(&self, token: Token, queue: GroupQueue) -> bool {
+        self.of[token.0 as usize].read & bit(&self.queues, queue) != 0
     }
 
     /// Returns true if `token` can come from an operation that all threads of the block execute together.
     pub fn may_be_block_wide(&self, token: Token) -> bool {
-        self.bits[token.0 as usize] & BLOCK_WIDE != 0
+        self.of[token.0 as usize].block_wide
     }
 
     /// Returns true if `token` can come from something that this function doesn't define or that is no operation of a
     /// queue.
     pub fn may_be_foreign(&self, token: Token) -> bool {
-        self.bits[token.0 as usize] & FOREIGN != 0
+        self.of[token.0 as usize].foreign
     }
 
     /// Returns true if `token` stays in the IR.
@@ -118,11 +147,9 @@ impl Origins {
     }
 }
 
-/// Spreads what is true of tokens with one of the origins `of` along bindings in both directions, and along joins in
-/// theirs.
-fn spread(of: u8, origins: &[u8], bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
-    let mut kept: Vec<bool> = origins.iter().map(|origin| origin & of != 0).collect();
-    let mut next = vec![Vec::new(); origins.len()];
+/// Spreads what is true of some tokens along bindings in both directions, and along joins in theirs.
+fn spread(mut kept: Vec<bool>, bindings: &[(Token, Token)], joins: &[(Token, Token)]) -> Vec<bool> {
+    let mut next = vec![Vec::new(); kept.len()];
     for (from, to) in bindings {
         next[from.0 as usize].push(to.0 as usize);
         next[to.0 as usize].push(from.0 as usize);

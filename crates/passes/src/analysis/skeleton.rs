@@ -7,10 +7,11 @@
 mod blocks;
 mod ops;
 
-use super::vocabulary::{HardwareQueue, Vocabulary};
+use super::vocabulary::Vocabulary;
+use async_dialects::completion::GroupQueue;
 use async_dialects::ir::{self, Op, Value};
 use std::collections::{HashMap, HashSet};
-use tokenflow::{Program, Queue, Slot, Token};
+use tokenflow::{CommitRules, Program, Queue, Slot, Token};
 
 /// Where the commits of a slot go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct Skeleton<'c> {
     /// The skeleton.
     pub program: Program,
     /// The queues, by number.
-    pub queues: Vec<HardwareQueue>,
+    pub queues: Vec<GroupQueue>,
     /// The asynchronous operations, by site.
     pub sites: Vec<Op<'c>>,
     /// The awaits, by number.
@@ -40,9 +41,9 @@ pub struct Skeleton<'c> {
     /// The token of every value.
     pub tokens: HashMap<Value<'c>, Token>,
     /// The queues that a token belongs to by its definition.
-    pub issued: Vec<(Token, HardwareQueue)>,
+    pub issued: Vec<(Token, GroupQueue)>,
     /// The queues whose operations' reads a token belongs to by its definition.
-    pub reads: Vec<(Token, HardwareQueue)>,
+    pub reads: Vec<(Token, GroupQueue)>,
     /// The tokens of block-wide operations.
     pub block_wide: Vec<Token>,
     /// Tokens that this function doesn't define, and those that nothing known defines.
@@ -97,6 +98,11 @@ pub fn read<'c, V: Vocabulary<'c>>(
         }
     }
     reader.out.program.queues = u8::try_from(reader.out.queues.len()).unwrap_or(u8::MAX);
+    let rules = reader.out.queues.iter().map(|queue| CommitRules {
+        empty_groups: queue.has_free_empty_groups(),
+        divergent: !queue.has_convergent_commits(),
+    });
+    reader.out.program.commit_rules = rules.collect();
     let undefined: Vec<Token> = {
         let tokens = reader.out.tokens.values().copied();
         tokens.filter(|token| !reader.defined.contains(token)).collect()
@@ -184,7 +190,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         token
     }
 
-    fn queue(&mut self, queue: HardwareQueue) -> Queue {
+    fn queue(&mut self, queue: GroupQueue) -> Queue {
         let index = self.out.queues.iter().position(|known| *known == queue);
         let index = index.unwrap_or_else(|| {
             self.out.queues.push(queue);

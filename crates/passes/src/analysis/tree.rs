@@ -5,6 +5,7 @@
 
 use super::memory::Buffers;
 use super::threads::may_differ;
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{
     Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges, region_exit_edges, selected_values,
 };
@@ -82,13 +83,21 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
 /// Returns true if `op` starts a load in token form.
 #[must_use]
 pub fn is_load(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpux.tma_load" | "gpux.bulk_load") && op.num_results() > 0
+    issues_for_block(op).is_some_and(|completion| completion.queue.is_none())
 }
 
 /// Returns true if `op` starts a store in token form.
 #[must_use]
 pub fn is_store(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpux.tma_store" | "gpux.bulk_store") && op.num_results() > 0
+    issues_for_block(op).is_some_and(|completion| completion.queue.is_some())
+}
+
+/// What `op` means if all threads of a block execute it together and one issues it.
+fn issues_for_block(op: Op<'_>) -> Option<Completion<'_>> {
+    let is_issue = |completion: &Completion| {
+        completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Block
+    };
+    op.completion().filter(is_issue)
 }
 
 /// Returns true if `op` or something in it is block-wide and in token form.

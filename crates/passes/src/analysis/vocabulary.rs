@@ -1,53 +1,14 @@
 //! What operations mean to the counting of groups.
 
-use async_dialects::gpu::max_pending_groups;
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::types::{known_attribute, known_type};
+use async_dialects::melior::ir::Type;
+use async_dialects::types::known_type;
 use std::collections::HashSet;
 
-/// A FIFO of the hardware.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, PartialOrd, Ord)]
-pub enum HardwareQueue {
-    /// `cp.async`
-    CpAsync,
-    /// `cp.async.bulk` stores
-    Bulk,
-    /// `wgmma`
-    Wgmma,
-}
-
-impl HardwareQueue {
-    /// All queues.
-    pub const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
-
-    /// The name in `#gpux.queue`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CpAsync => "cp_async",
-            Self::Bulk => "bulk",
-            Self::Wgmma => "wgmma",
-        }
-    }
-
-    /// The most groups that a wait can leave in flight.
-    ///
-    /// # Panics
-    ///
-    /// If the dialect has no queue of this name: a bug of ours.
-    pub fn max_pending(self) -> u8 {
-        max_pending_groups(self.name()).expect("the dialect has the same queues")
-    }
-
-    /// The attribute `#gpux.queue<…>`.
-    pub fn attribute(self, context: &Context) -> Attribute<'_> {
-        known_attribute(context, &format!("#gpux.queue<{}>", self.name()))
-    }
-}
-
 /// What to say where more groups of `queue` may stay in flight than a wait can name.
-pub(crate) fn beyond(queue: HardwareQueue) -> String {
+pub(crate) fn beyond(queue: GroupQueue) -> String {
     let most = queue.max_pending();
     format!("more than {most} groups may stay in flight here; the hardware counts no further than {most}")
 }
@@ -58,23 +19,25 @@ pub enum Meaning<'c> {
     /// Issues an asynchronous operation, which joins the open group.
     Issue {
         /// Its queue.
-        queue: HardwareQueue,
+        queue: GroupQueue,
         /// Its token.
         token: Option<Value<'c>>,
-        /// The token of its reads, which a block-wide operation has as well.
+        /// The token of its reads.
         read: Option<Value<'c>>,
+        /// True if all threads of the block execute it together.
+        block_wide: bool,
     },
     /// Closes the open group.
     Commit {
         /// The queue.
-        queue: HardwareQueue,
+        queue: GroupQueue,
         /// The token of the group.
         token: Option<Value<'c>>,
     },
     /// Waits until at most so many groups are in flight.
     Wait {
         /// The queue.
-        queue: HardwareQueue,
+        queue: GroupQueue,
         /// How many.
         n: u32,
         /// True if it waits for reads alone.
@@ -111,32 +74,25 @@ pub trait Vocabulary<'c> {
     const INSERTS_COMMITS: bool;
 }
 
-/// The `async` and `gpux` dialects; upstream's counted operations take part as given.
-pub struct Gpux<'c> {
+/// The `async` dialect, and every operation that completes in groups; those without a token of that dialect take part as
+/// given.
+pub struct Async<'c> {
     token: Type<'c>,
-    queues: [Attribute<'c>; 3],
     /// Awaits whose tokens waits of the program complete before.
     pub covered: HashSet<Op<'c>>,
 }
 
-impl<'c> Gpux<'c> {
-    /// The vocabulary in a context that has both dialects loaded.
+impl<'c> Async<'c> {
+    /// The vocabulary in a context that has the dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
             token: known_type(context, "!async.token"),
-            queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
             covered: HashSet::new(),
         }
     }
-
-    fn queue(&self, op: Op<'c>) -> Option<HardwareQueue> {
-        let attribute = op.attr("queue")?;
-        let index = self.queues.iter().position(|queue| *queue == attribute)?;
-        Some(HardwareQueue::ALL[index])
-    }
 }
 
-impl<'c> Vocabulary<'c> for Gpux<'c> {
+impl<'c> Vocabulary<'c> for Async<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         ty == self.token
     }
@@ -147,34 +103,10 @@ impl<'c> Vocabulary<'c> for Gpux<'c> {
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
         match op.name() {
-            "gpux.copy" => Meaning::Issue {
-                queue: HardwareQueue::CpAsync,
-                token: op.results().next(),
-                read: None,
-            },
-            "gpux.tma_store" | "gpux.bulk_store" => Meaning::Issue {
-                queue: HardwareQueue::Bulk,
-                token: op.results().nth(1),
-                read: op.results().next(),
-            },
-            "gpux.commit_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Commit {
-                queue,
-                token: op.results().next(),
-            }),
-            "gpux.wait_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Wait {
-                queue,
-                n: pending(op, "pending"),
-                read: op.has_attr("read"),
-            }),
             "async.await" => Meaning::Await(op.operands().collect()),
             "async.ready" => Meaning::Join(op.result(0), Vec::new()),
             "async.join" => Meaning::Join(op.result(0), op.operands().collect()),
-            "nvgpu.device_async_wait" => Meaning::Wait {
-                queue: HardwareQueue::CpAsync,
-                n: pending(op, "numGroups"),
-                read: false,
-            },
-            _ => counted(op),
+            _ => meaning_to_groups(op, |token| self.is_token(token.ty())),
         }
     }
 
@@ -201,59 +133,36 @@ impl<'c> Vocabulary<'c> for Nvgpu<'c> {
     }
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
-        match op.name() {
-            "nvgpu.device_async_copy" => Meaning::Issue {
-                queue: HardwareQueue::CpAsync,
-                token: Some(op.result(0)),
-                read: None,
-            },
-            // The hardware commits all that is open, whatever the operands say.
-            "nvgpu.device_async_create_group" => Meaning::Commit {
-                queue: HardwareQueue::CpAsync,
-                token: Some(op.result(0)),
-            },
-            "nvgpu.device_async_wait" => Meaning::Await(op.operands().collect()),
-            _ => counted(op),
+        if op.is("nvgpu.device_async_wait") {
+            Meaning::Await(op.operands().collect())
+        } else {
+            meaning_to_groups(op, |token| self.is_token(token.ty()))
         }
     }
 
     const INSERTS_COMMITS: bool = false;
 }
 
-/// The counted operations that either vocabulary takes as given.
-fn counted<'c>(op: Op<'c>) -> Meaning<'c> {
-    let issue = |queue| Meaning::Issue {
-        queue,
-        token: None,
-        read: None,
+/// What `op` means to the groups of its queue; of its tokens those that `is_token` knows.
+fn meaning_to_groups<'c>(op: Op<'c>, is_token: impl Fn(&Value<'c>) -> bool) -> Meaning<'c> {
+    let Some((completion, queue)) = op.completion().and_then(|c| Some((c, c.queue?))) else {
+        return Meaning::Other;
     };
-    let commit = |queue| Meaning::Commit { queue, token: None };
-    let wait = |queue, name| Meaning::Wait {
-        queue,
-        n: pending(op, name),
-        read: op.has_attr("read"),
-    };
-    match op.name() {
-        "nvgpu.device_async_copy" | "nvvm.cp.async.shared.global" => issue(HardwareQueue::CpAsync),
-        "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => commit(HardwareQueue::CpAsync),
-        "nvvm.cp.async.wait.group" => wait(HardwareQueue::CpAsync, "n"),
-        "nvvm.cp.async.bulk.commit.group" => commit(HardwareQueue::Bulk),
-        "nvgpu.tma.async.store"
-        | "nvvm.cp.async.bulk.global.shared.cta"
-        | "nvvm.cp.async.bulk.tensor.global.shared.cta"
-        | "nvvm.cp.async.bulk.tensor.reduce" => issue(HardwareQueue::Bulk),
-        "nvvm.cp.async.bulk.wait_group" => wait(HardwareQueue::Bulk, "group"),
-        "nvvm.wgmma.commit.group.sync.aligned" => commit(HardwareQueue::Wgmma),
-        "nvvm.wgmma.wait.group.sync.aligned" => wait(HardwareQueue::Wgmma, "group"),
-        _ => Meaning::Other,
-    }
-}
-
-/// The count in attribute `name`; a wait without one waits for all.
-fn pending(op: Op<'_>, name: &str) -> u32 {
-    match op.int_attr(name) {
-        None => 0,
-        // Not a count: such a wait is not trusted to complete anything.
-        Some(n) => u32::try_from(n).unwrap_or(u32::MAX),
+    let Completion { done, read, .. } = completion;
+    let token = done.filter(&is_token);
+    match completion.effect {
+        GroupEffect::Issue => Meaning::Issue {
+            queue,
+            token,
+            read: read.filter(&is_token),
+            block_wide: completion.scope == ExecutionScope::Block,
+        },
+        GroupEffect::Commit => Meaning::Commit { queue, token },
+        GroupEffect::Wait => Meaning::Wait {
+            queue,
+            n: completion.pending,
+            read: completion.waits_for_reads,
+        },
+        GroupEffect::None => Meaning::Other,
     }
 }

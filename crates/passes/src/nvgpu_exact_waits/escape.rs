@@ -1,10 +1,9 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
 use super::memory::{HARMLESS, VIEWS, only_accesses_operands};
+use async_dialects::gpu::inputs;
 use async_dialects::ir::{Definition, Op, Use, Value};
 use async_dialects::melior::ir::TypeLike;
-use async_dialects::melior::ir::attribute::TypeAttribute;
-use async_dialects::melior::ir::r#type::FunctionType;
 use std::collections::HashSet;
 
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
@@ -35,20 +34,16 @@ fn is_local(buffer: Value) -> bool {
         Definition::Argument(block, index) => block.parent_op().is_some_and(|op| {
             let is_entry = op.is_function() && op.region(0).first() == Some(block);
             // The attributions of a `gpu.func` come after its arguments.
-            is_entry && num_inputs(op).is_some_and(|inputs| index >= inputs)
+            is_entry && inputs(op).is_some_and(|inputs| index >= inputs)
         }),
     }
-}
-
-fn num_inputs(function: Op) -> Option<usize> {
-    let ty = TypeAttribute::try_from(function.attr("function_type")?).ok()?;
-    Some(FunctionType::try_from(ty.value()).ok()?.input_count())
 }
 
 /// Returns true if `op` makes views of its first operand, and no address that is not a memref.
 fn makes_views(op: Op) -> bool {
     let is_view = VIEWS.contains(&op.name());
-    is_view && (op.is("memref.extract_strided_metadata") || op.results().all(|result| result.ty().is_mem_ref()))
+    is_view
+        && (op.is("memref.extract_strided_metadata") || op.results().all(|result| result.ty().is_mem_ref()))
 }
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.

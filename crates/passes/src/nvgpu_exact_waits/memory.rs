@@ -105,10 +105,11 @@ pub(super) fn may_copy(op: Op) -> bool {
     calls && op.operands().any(address)
 }
 
-/// Returns what an `nvgpu.device_async_copy` writes; `None` for other operations.
+/// Returns what an asynchronous copy writes; `None` for other operations.
 pub(super) fn destination(op: Op<'_>) -> Option<Place<'_>> {
-    op.is("nvgpu.device_async_copy")
-        .then(|| Place::of(op.operand(0), first_index(op, 0)))
+    let destination = op.completion()?.destination?;
+    let operand = op.operands().position(|value| value == destination)?;
+    Some(Place::of(destination, first_index(op, operand)))
 }
 
 impl<'c> Place<'c> {

@@ -9,7 +9,7 @@ use super::memory::{Access, access, may_copy};
 use super::relax::{Reason, Relaxation};
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::{HardwareQueue, Meaning, Nvgpu, Vocabulary};
+use crate::analysis::vocabulary::{Meaning, Nvgpu, Vocabulary};
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -95,10 +95,9 @@ pub(super) fn solve<'c>(
             waits.insert(Await(w), wait);
         }
     }
-    let queue = skeleton
-        .queues
-        .iter()
-        .position(|queue| *queue == HardwareQueue::CpAsync);
+    let own = waits.values().find_map(|wait: &Wait| wait.op.completion()?.queue);
+    let own = own.or(skeleton.sites.iter().find_map(|copy| copy.completion()?.queue));
+    let queue = skeleton.queues.iter().position(|queue| Some(*queue) == own);
     match queue.and_then(|queue| u8::try_from(queue).ok()) {
         Some(queue) => Solver::new(&skeleton, Queue(queue), waits).solve(),
         None => no_copies(waits),

@@ -1,11 +1,11 @@
 //! Writes a solution into the IR: commits at slots, waits for awaits.
 
-use super::normalize::Counted;
 use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
-use crate::analysis::vocabulary::{HardwareQueue, beyond};
+use crate::analysis::vocabulary::beyond;
 use crate::block_wide::{barrier, is_barrier};
+use async_dialects::completion::GroupQueue;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use std::collections::HashSet;
@@ -29,19 +29,10 @@ pub(super) fn emit<'c>(
     silent: &HashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
-    let Some(context) = skeleton
-        .sites
-        .first()
-        .or(skeleton.awaits.first())
-        .map(|op| op.context())
-    else {
-        return counts;
-    };
-    let counted = Counted::new(context);
     for (place, slot) in skeleton.slots.iter().zip(0..) {
         for (&queue, solved) in skeleton.queues.iter().zip(&solution.queues) {
             for _ in 0..solved.commits[slot] {
-                commit(&counted, *place, queue);
+                commit(*place, queue);
                 counts.commits += 1;
             }
         }
@@ -68,14 +59,14 @@ pub(super) fn emit<'c>(
         }
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
-        emit_waits(&counted, op, &waits);
+        emit_waits(op, &waits);
         if stores.needs_barrier(w) && !barrier_follows(op) {
             barrier(op.location()).before(op);
             counts.barriers += 1;
         }
         remove_await(op, skeleton, origins);
     }
-    counts.waits += stores.drain(&counted);
+    counts.waits += stores.drain();
     uneven(skeleton, solution);
     counts
 }
@@ -86,15 +77,13 @@ fn barrier_follows(op: Op<'_>) -> bool {
     behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
 }
 
-fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue) {
+fn commit(place: SlotPlace<'_>, queue: GroupQueue) {
     match place {
-        SlotPlace::After(op) => {
-            counted.commit(op.location(), queue).after(op);
-        }
+        SlotPlace::After(op) => queue.commit(op.location()).move_after(op),
         SlotPlace::Start(block) => {
             let location = block.first().or(block.parent_op()).map(Op::location);
             if let Some(location) = location {
-                counted.commit(location, queue).at_start(block);
+                block.prepend(queue.commit(location));
             }
         }
         SlotPlace::NewElse(op) => {
@@ -105,25 +94,26 @@ fn commit<'c>(counted: &Counted<'c>, place: SlotPlace<'c>, queue: HardwareQueue)
                 OpBuilder::new(&format!("{dialect}.yield"), op.location()).at_end(block);
                 block
             });
-            counted.commit(op.location(), queue).at_start(block);
+            block.prepend(queue.commit(op.location()));
         }
     }
 }
 
 /// A wait of an await.
 struct Wait {
-    queue: HardwareQueue,
+    queue: GroupQueue,
     read: bool,
     count: Count,
 }
 
 /// Puts `waits` before the await `op`.
-fn emit_waits<'c>(counted: &Counted<'c>, op: Op<'c>, waits: &[Wait]) {
+fn emit_waits(op: Op, waits: &[Wait]) {
     for &Wait { queue, read, count } in waits {
         let most = queue.max_pending();
         // Waiting for more than is meant is sound.
         let pending = count.n.min(most);
-        let wait = counted.wait(op.location(), queue, pending, read).before(op);
+        let wait = queue.wait(op.location(), pending, read);
+        wait.move_before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {
             Diagnostic::remark(op.location(), beyond(queue)).emit();

@@ -2,8 +2,11 @@
 
 use super::normalize::{own_ops, ready};
 use crate::analysis::skeleton::Skeleton;
+use async_dialects::completion::{ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{erase_operand, erase_results};
 use async_dialects::ir::{Block, Op, Region, Value};
+use async_dialects::melior::ir::Type;
+use async_dialects::types::known_type;
 use std::collections::HashSet;
 
 /// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
@@ -16,6 +19,7 @@ pub(crate) fn erase_tokens<'c>(
     let eraser = Eraser {
         goes,
         counted,
+        token: known_type(function.context(), "!async.token"),
         escapes: skeleton.escapes.iter().copied().collect(),
     };
     let ops = own_ops(function);
@@ -31,6 +35,7 @@ pub(crate) fn erase_tokens<'c>(
 struct Eraser<'a, 'c> {
     goes: &'a dyn Fn(Value<'c>) -> bool,
     counted: bool,
+    token: Type<'c>,
     escapes: HashSet<(Op<'c>, usize)>,
 }
 
@@ -65,13 +70,16 @@ impl<'c> Eraser<'_, 'c> {
                 self.args(block);
             }
         }
-        match op.name() {
-            "gpux.copy" | "gpux.commit_group" if self.counted => to_counted(op),
-            // Their results go when they are issued.
-            "gpux.tma_store" | "gpux.bulk_store" if self.counted => {
-                op.results().for_each(|token| replace_by_ready(token, op));
+        if let Some(completion) = op.completion()
+            && completion.queue.is_some()
+            && matches!(completion.effect, GroupEffect::Issue | GroupEffect::Commit)
+        {
+            if self.counted {
+                self.to_counted(op, completion.scope);
             }
-            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store" => {}
+            return;
+        }
+        match op.name() {
             "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));
@@ -87,6 +95,18 @@ impl<'c> Eraser<'_, 'c> {
                     erase_results(op, |result| self.goes(result));
                 }
             }
+        }
+    }
+
+    /// Takes the tokens off an operation of a queue. Those of a block-wide one go when it is issued.
+    fn to_counted(&self, op: Op<'c>, scope: ExecutionScope) {
+        let tokens = op.results().filter(|result| result.ty() == self.token);
+        let tokens: Vec<Value> = tokens.collect();
+        for token in &tokens {
+            replace_by_ready(*token, op);
+        }
+        if scope != ExecutionScope::Block && !tokens.is_empty() {
+            erase_results(op, |result| result.ty() == self.token);
         }
     }
 
@@ -119,12 +139,4 @@ fn erase_unused(op: Op<'_>) {
     }
     replace_by_ready(op.result(0), op);
     op.erase();
-}
-
-/// Takes the token off a copy or commit.
-fn to_counted(op: Op<'_>) {
-    if op.num_results() > 0 {
-        replace_by_ready(op.result(0), op);
-        erase_results(op, |_| true);
-    }
 }

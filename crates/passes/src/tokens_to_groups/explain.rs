@@ -5,7 +5,7 @@ mod commits;
 
 use super::stores::Stores;
 use crate::analysis::skeleton::Skeleton;
-use crate::analysis::vocabulary::HardwareQueue;
+use async_dialects::completion::{GroupEffect, GroupQueue};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Location;
@@ -69,7 +69,7 @@ struct Explainer<'a, 'c> {
 /// What a wait is for: the operations of a queue, or their reads.
 #[derive(Clone, Copy)]
 struct Waited {
-    queue: HardwareQueue,
+    queue: GroupQueue,
     number: Queue,
     reads: bool,
 }
@@ -91,7 +91,10 @@ impl<'c> Explainer<'_, 'c> {
         };
         let by = self.awaited.by(w, what.number, what.reads);
         // The search for an execution follows copies.
-        let groups_by_hand = by.iter().any(|op| op.is("gpux.commit_group"));
+        let groups_by_hand = by.iter().any(|op| {
+            op.completion()
+                .is_some_and(|completion| completion.effect == GroupEffect::Commit)
+        });
         let message = format!(
             "wait_group <{}>, {}{}: waits for {}{}",
             what.queue.name(),

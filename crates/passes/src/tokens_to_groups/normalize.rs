@@ -2,21 +2,21 @@
 
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
-use crate::analysis::vocabulary::{Gpux, HardwareQueue, Vocabulary};
+use crate::analysis::vocabulary::{Async, Vocabulary};
 use crate::block_wide::barrier;
 use crate::device::advice_on_escape;
+use async_dialects::completion::GroupEffect;
 use async_dialects::control_flow::erase_operand;
 use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Op, OpBuilder, Region, Value, Walk, int_attr};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::{Attribute, Location, Type};
+use async_dialects::ir::{Op, OpBuilder, Region, Value, Walk};
+use async_dialects::melior::ir::{Location, Type};
 use async_dialects::pass::PassError;
 use std::collections::HashSet;
 use tokenflow::Token;
 
 /// Returns an error if `function` uses a token that it gets as an argument.
 pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let vocabulary = Gpux::new(function.context());
+    let vocabulary = Async::new(function.context());
     let Some(entry) = function.regions().next().and_then(Region::first) else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ pub(crate) fn inline_regions(function: Op<'_>) {
 
 /// Awaits the dependencies of operations right before them.
 pub(crate) fn split_dependencies(function: Op<'_>) {
-    let vocabulary = Gpux::new(function.context());
+    let vocabulary = Async::new(function.context());
     for copy in own_ops(function) {
         if !has_dependencies(copy) {
             continue;
@@ -88,10 +88,8 @@ pub(crate) fn split_dependencies(function: Op<'_>) {
 
 /// Returns true if `op` may have dependencies, which come before its other operands.
 fn has_dependencies(op: Op<'_>) -> bool {
-    matches!(
-        op.name(),
-        "gpux.copy" | "gpux.tma_load" | "gpux.bulk_load" | "gpux.tma_store" | "gpux.bulk_store"
-    )
+    op.completion()
+        .is_some_and(|completion| completion.effect == GroupEffect::Issue)
 }
 
 /// Awaits `tokens` right before `op`.
@@ -104,19 +102,18 @@ pub(crate) fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
 /// Drains the queues of tokens that go where they can't be followed, and hands on complete tokens in their place.
 /// `skeleton` is the function's, and no longer if anything is drained. Returns the awaits that are only there to have
 /// such tokens committed in time, and emit nothing.
-pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
+pub(super) fn drain_escapes<'c>(skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
     if skeleton.escapes.is_empty() {
         return HashSet::new();
     }
     let origins = Origins::new(skeleton);
-    let counted = Counted::new(function.context());
     let mut silent = HashSet::new();
     for escapes in skeleton.escapes.chunk_by(|(a, _), (b, _)| a == b) {
         let op = escapes[0].0;
         let tokens = escapes
             .iter()
             .map(|&(_, index)| skeleton.tokens[&op.operand(index)]);
-        if !drain_before(op, tokens.clone(), &origins, &counted) {
+        if !drain_before(op, tokens.clone(), &origins) {
             continue;
         }
         for (&(_, index), token) in escapes.iter().zip(tokens) {
@@ -135,21 +132,16 @@ pub(super) fn drain_escapes<'c>(function: Op<'c>, skeleton: &Skeleton<'c>) -> Ha
 }
 
 /// Drains the queues that any of `tokens` can belong to before `op`; returns false if there are none.
-fn drain_before<'c>(
-    op: Op<'c>,
-    tokens: impl Iterator<Item = Token> + Clone,
-    origins: &Origins,
-    counted: &Counted<'c>,
-) -> bool {
+fn drain_before<'c>(op: Op<'c>, tokens: impl Iterator<Item = Token> + Clone, origins: &Origins) -> bool {
     let mut any = false;
-    for queue in HardwareQueue::ALL {
+    for &queue in origins.queues() {
         let done = tokens.clone().any(|token| origins.may_be(token, queue));
         let read = tokens.clone().any(|token| origins.may_be_read(token, queue));
         if !done && !read {
             continue;
         }
         any = true;
-        counted.wait(op.location(), queue, 0, !done).before(op);
+        queue.wait(op.location(), 0, !done).move_before(op);
         let message = format!(
             "a token of queue {} escapes here, where it can't be followed; the queue is drained before{}",
             queue.name(),
@@ -166,44 +158,6 @@ fn drain_before<'c>(
 /// A token that is complete.
 pub(crate) fn ready<'c>(location: Location<'c>, ty: Type<'c>) -> OpBuilder<'c> {
     OpBuilder::new("async.ready", location).results(&[ty])
-}
-
-/// Makes counted operations; the attributes that they share are made once.
-pub(super) struct Counted<'c> {
-    context: &'c Context,
-    queues: [Attribute<'c>; 3],
-}
-
-impl<'c> Counted<'c> {
-    pub fn new(context: &'c Context) -> Self {
-        Self {
-            context,
-            queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
-        }
-    }
-
-    /// A wait until at most `pending` groups are in flight, or have not read their sources.
-    pub fn wait(
-        &self,
-        location: Location<'c>,
-        queue: HardwareQueue,
-        pending: u8,
-        read: bool,
-    ) -> OpBuilder<'c> {
-        let wait = OpBuilder::new("gpux.wait_group", location)
-            .attr("queue", self.queues[queue as usize])
-            .attr("pending", int_attr(self.context, 64, i64::from(pending)));
-        if read {
-            wait.attr("read", Attribute::unit(self.context))
-        } else {
-            wait
-        }
-    }
-
-    /// A commit.
-    pub fn commit(&self, location: Location<'c>, queue: HardwareQueue) -> OpBuilder<'c> {
-        OpBuilder::new("gpux.commit_group", location).attr("queue", self.queues[queue as usize])
-    }
 }
 
 /// `function` and what is nested in it, but for functions inside: those are not run where they stand.

@@ -1,12 +1,11 @@
 //! What block-wide stores need beyond commits and counts: a barrier behind waits, a drain before the function returns,
 //! and one thread that issues.
 
-use super::normalize::Counted;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::tree::is_store;
-use crate::analysis::vocabulary::HardwareQueue;
 use crate::block_wide::{Issuer, Uniform};
+use async_dialects::completion::GroupQueue;
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
@@ -16,8 +15,8 @@ pub(super) struct Stores<'c> {
     ops: Vec<Op<'c>>,
     /// For each await, whether a barrier stands in its place, behind its waits.
     barriers: Vec<bool>,
-    /// The terminators before which sources have to be read.
-    returns: Vec<Op<'c>>,
+    /// The terminators before which the sources of a queue's operations have to be read.
+    returns: Vec<(Op<'c>, GroupQueue)>,
 }
 
 /// Returns an error if a store in token form, or an await of one, is not executed by all threads of the block together.
@@ -47,21 +46,25 @@ impl<'c> Stores<'c> {
             barriers: vec![false; skeleton.awaits.len()],
             returns: Vec::new(),
         };
-        let queue = skeleton
-            .queues
+        let queues: Vec<GroupQueue> = stores
+            .ops
             .iter()
-            .position(|queue| *queue == HardwareQueue::Bulk);
-        let (Some(index), false) = (queue, stores.ops.is_empty()) else {
-            return stores;
-        };
-        let queue = Queue(u8::try_from(index).unwrap_or(u8::MAX));
-        let solved = &solution.queues[index];
-        stores.barriers = barriers(skeleton, origins, queue, solved);
-        let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
-        let exits = unread_exits(&skeleton.program, queue, solved).into_iter();
-        stores.returns = exits
-            .filter_map(|block| blocks.get(block)?.terminator())
+            .filter_map(|op| op.completion()?.queue)
             .collect();
+        let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
+        for ((&queue, solved), number) in skeleton.queues.iter().zip(&solution.queues).zip(0..) {
+            if !queues.contains(&queue) {
+                continue;
+            }
+            let number = Queue(number);
+            let barriers = barriers(skeleton, origins, number, solved).into_iter();
+            for (all, barrier) in stores.barriers.iter_mut().zip(barriers) {
+                *all |= barrier;
+            }
+            let exits = unread_exits(&skeleton.program, number, solved).into_iter();
+            let returns = exits.filter_map(|block| blocks.get(block)?.terminator());
+            stores.returns.extend(returns.map(|op| (op, queue)));
+        }
         stores
     }
 
@@ -72,11 +75,9 @@ impl<'c> Stores<'c> {
 
     /// Has sources read before the function is left, since its workgroup memory goes with it. Returns how many waits that
     /// takes.
-    pub fn drain(&self, counted: &Counted<'c>) -> u64 {
-        for &op in &self.returns {
-            counted
-                .wait(op.location(), HardwareQueue::Bulk, 0, true)
-                .before(op);
+    pub fn drain(&self) -> u64 {
+        for (op, queue) in &self.returns {
+            queue.wait(op.location(), 0, true).move_before(*op);
         }
         self.returns.len() as u64
     }

@@ -3,7 +3,7 @@
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton;
 use crate::analysis::tree::{Escape, Read};
-use crate::analysis::vocabulary::Gpux;
+use crate::analysis::vocabulary::Async;
 use crate::device::advice_on_escape;
 use crate::tokens_to_groups::erase;
 use crate::tokens_to_groups::normalize::{await_before, ready};
@@ -49,7 +49,7 @@ pub(super) fn await_escapes(read: &Read) -> bool {
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are handed on.
 pub(super) fn erase_complete(function: Op<'_>) {
-    let skeleton = skeleton::read(function, &Gpux::new(function.context()), &HashSet::new());
+    let skeleton = skeleton::read(function, &Async::new(function.context()), &HashSet::new());
     let origins = Origins::new(&skeleton);
     let is_complete = |value: Value| {
         let token = skeleton.tokens.get(&value);

@@ -93,7 +93,13 @@ impl Part<'_> {
         };
         finder.mark(&self.program.body, &self.index.root);
         finder.graph(&self.program.body, &self.index.root, 1, false);
-        let slots = finder.points.list.iter().map(|point| point.slot);
+        let anywhere = self.program.rules(self.queue).divergent;
+        let allowed = finder
+            .points
+            .list
+            .iter()
+            .filter(|point| anywhere || !point.divergent);
+        let slots = allowed.map(|point| point.slot);
         finder.points.alive = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
         finder.points
     }

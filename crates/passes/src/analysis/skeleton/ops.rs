@@ -2,7 +2,8 @@
 
 use super::{Kind, Reader, Scope, SlotPlace};
 use crate::analysis::threads::runs_for_some_threads;
-use crate::analysis::vocabulary::{HardwareQueue, Meaning, Vocabulary};
+use crate::analysis::vocabulary::{Meaning, Vocabulary};
+use async_dialects::completion::GroupQueue;
 use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges};
 use async_dialects::ir::{Op, Value};
 use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
@@ -13,7 +14,19 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             self.await_op(op, Vec::new(), items);
         }
         match self.vocabulary.meaning(op) {
-            Meaning::Issue { queue, token, read } => self.issue(op, queue, (token, read), items),
+            Meaning::Issue {
+                queue,
+                token,
+                read,
+                block_wide,
+            } => {
+                self.issue(op, queue, (token, read), items);
+                if block_wide {
+                    let tokens = token.into_iter().chain(read);
+                    let tokens: Vec<Token> = tokens.map(|token| self.token(token)).collect();
+                    self.out.block_wide.extend(tokens);
+                }
+            }
             Meaning::Commit { queue, token } => {
                 let number = self.queue(queue);
                 let token = token.map(|token| self.define(token));
@@ -56,7 +69,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
     pub(super) fn issue(
         &mut self,
         op: Op<'c>,
-        queue: HardwareQueue,
+        queue: GroupQueue,
         (token, read): (Option<Value<'c>>, Option<Value<'c>>),
         items: &mut Vec<Item>,
     ) {
@@ -65,9 +78,6 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         self.out.issued.extend(token.map(|token| (token, queue)));
         let read = read.map(|read| self.define(read));
         self.out.reads.extend(read.map(|read| (read, queue)));
-        if read.is_some() {
-            self.out.block_wide.extend(read.iter().chain(&token));
-        }
         self.out.sites.push(op);
         let slot = token.and_then(|_| self.slot(SlotPlace::After(op)));
         items.push(Item::Issue {

@@ -1,0 +1,66 @@
+//===- AsyncInterfaces.td - What asynchronous operations mean -*- tablegen -*-==
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_ASYNC_INTERFACES_TD
+#define ASYNC_OPT_ASYNC_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Async_CompletionOpInterface : OpInterface<"AsyncCompletionOpInterface"> {
+  let cppNamespace = "::async_opt::async";
+  let description = [{
+    What an operation means to asynchronous completion: which queue it issues
+    to, commits or waits for, which tokens say what is complete, which threads
+    execute it, and which memory it accesses after it has been issued.
+
+    Passes and the simulator ask this interface and know no names. To add an
+    engine, implement it, and a `GroupQueue` if the engine completes in groups.
+  }];
+
+  let methods = [
+    InterfaceMethod<
+      "What the operation does to the groups of its queue.",
+      "::async_opt::async::GroupEffect", "getGroupEffect">,
+    InterfaceMethod<
+      "The queue, or null if the operation completes on an mbarrier.",
+      "const ::async_opt::async::GroupQueue *", "getGroupQueue">,
+    InterfaceMethod<
+      "The result that is complete once the operation, or the group that it "
+      "commits, is; null if there is none.",
+      "::mlir::Value", "getDoneToken", (ins), "",
+      "return nullptr;">,
+    InterfaceMethod<
+      "The result that is complete once the operation has read its sources; "
+      "null if there is none.",
+      "::mlir::Value", "getReadToken", (ins), "",
+      "return nullptr;">,
+    InterfaceMethod<
+      "Of a wait: how many groups it leaves in flight; negative if that is no "
+      "number of groups, and the wait completes nothing for sure.",
+      "int64_t", "getPendingGroups", (ins), "",
+      "return 0;">,
+    InterfaceMethod<
+      "Of a wait: true if it waits for reads alone.",
+      "bool", "waitsForReads", (ins), "",
+      "return false;">,
+    InterfaceMethod<
+      "The threads that execute the operation together.",
+      "::async_opt::async::ExecutionScope", "getExecutionScope", (ins), "",
+      "return ::async_opt::async::ExecutionScope::Thread;">,
+    InterfaceMethod<
+      "The memref that is read asynchronously, or null.",
+      "::mlir::Value", "getAsyncSource", (ins), "",
+      "return nullptr;">,
+    InterfaceMethod<
+      "The memref that is written asynchronously, or null.",
+      "::mlir::Value", "getAsyncDestination", (ins), "",
+      "return nullptr;">,
+  ];
+}
+
+#endif // ASYNC_OPT_ASYNC_INTERFACES_TD
