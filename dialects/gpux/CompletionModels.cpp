@@ -28,6 +28,15 @@ struct QueueModel : public AsyncCompletionOpInterface::ExternalModel<
   }
 };
 
+/// An operation that completes on an mbarrier.
+template <typename OpT>
+struct MBarrierModel
+    : public AsyncCompletionOpInterface::ExternalModel<MBarrierModel<OpT>,
+                                                       OpT> {
+  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Issue; }
+  const GroupQueue *getGroupQueue(Operation *) const { return nullptr; }
+};
+
 template <typename OpT, Queue queue>
 using IssueModel = QueueModel<OpT, queue, GroupEffect::Issue>;
 template <typename OpT, Queue queue>
@@ -125,6 +134,8 @@ static void attachNvgpuModels(MLIRContext *context, nvgpu::NVGPUDialect *) {
   nvgpu::DeviceAsyncCreateGroupOp::attachInterface<DeviceAsyncCreateGroupModel>(
       *context);
   nvgpu::DeviceAsyncWaitOp::attachInterface<DeviceAsyncWaitModel>(*context);
+  nvgpu::TmaAsyncLoadOp::attachInterface<MBarrierModel<nvgpu::TmaAsyncLoadOp>>(
+      *context);
   nvgpu::TmaAsyncStoreOp::attachInterface<
       IssueModel<nvgpu::TmaAsyncStoreOp, Queue::Bulk>>(*context);
 }
@@ -136,6 +147,12 @@ static void attachNvvmModels(MLIRContext *context, NVVM::NVVMDialect *) {
       CommitModel<CpAsyncCommitGroupOp, Queue::CpAsync>>(*context);
   CpAsyncWaitGroupOp::attachInterface<CpAsyncWaitGroupModel>(*context);
 
+  CpAsyncBulkGlobalToSharedClusterOp::attachInterface<
+      MBarrierModel<CpAsyncBulkGlobalToSharedClusterOp>>(*context);
+  CpAsyncBulkTensorGlobalToSharedClusterOp::attachInterface<
+      MBarrierModel<CpAsyncBulkTensorGlobalToSharedClusterOp>>(*context);
+  CpAsyncBulkSharedCTAToSharedClusterOp::attachInterface<
+      MBarrierModel<CpAsyncBulkSharedCTAToSharedClusterOp>>(*context);
   CpAsyncBulkSharedCTAToGlobalOp::attachInterface<
       IssueModel<CpAsyncBulkSharedCTAToGlobalOp, Queue::Bulk>>(*context);
   CpAsyncBulkTensorSharedCTAToGlobalOp::attachInterface<

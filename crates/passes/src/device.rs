@@ -23,7 +23,7 @@ pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
 fn is_for_device(function: Op<'_>) -> bool {
     let stopped = function.walk(|op| match op.name() {
         "gpu.launch" => Walk::Skip,
-        name if name.starts_with("gpux.") || name == "nvgpu.device_async_copy" => Walk::Stop,
+        _ if op.completion().is_some() || op.is("gpux.elect") => Walk::Stop,
         _ => Walk::Advance,
     });
     stopped == Walk::Stop

@@ -3,6 +3,7 @@
 //! Conservative: what is not seen to be over is taken to be in use.
 
 use crate::block_wide::is_barrier;
+use async_dialects::completion::GroupEffect;
 use async_dialects::control_flow::may_repeat;
 use async_dialects::ir::{Block, Op, Region, Use, Value};
 use async_dialects::melior::ir::{Type, TypeLike};
@@ -83,8 +84,8 @@ fn standing_in<'c>(block: Block<'c>, op: Op<'c>) -> Option<Op<'c>> {
 
 /// Returns true if `op` goes on after the program does.
 fn is_asynchronous(op: Op<'_>) -> bool {
-    let name = op.name();
-    name.starts_with("gpux.") || name.starts_with("nvgpu.tma.async") || name == "nvgpu.device_async_copy"
+    op.completion()
+        .is_some_and(|completion| completion.effect == GroupEffect::Issue)
 }
 
 /// Returns true if a token of `op` is awaited in `block` itself, whenever that is run.
