@@ -9,13 +9,12 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The phases, each a module: [`normalize`] writes asynchronous regions, dependencies and escapes as awaits; the
+//! The phases, each a module: asynchronous regions, dependencies and escapes ([`normalize`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
-//! read again; [`emit`] writes the solution; [`erase`] removes the tokens; block-wide stores are issued by one thread
+//! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
 //! ([`mod@stores`]).
 
 mod emit;
-pub(crate) mod erase;
 mod explain;
 pub(crate) mod normalize;
 mod peel;
@@ -24,7 +23,11 @@ mod stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Gpux;
+use crate::utils::device::own_ops;
+pub(crate) use crate::utils::erase;
+use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
 use async_dialects::ir::{Op, Walk};
+use async_dialects::names::{async_, gpu, gpux};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
@@ -100,9 +103,9 @@ impl Pass for TokensToGroups {
         if !is_device_code(op) {
             return Ok(());
         }
-        normalize::check_arguments(op)?;
-        normalize::inline_regions(op);
-        normalize::split_dependencies(op);
+        check_arguments(op)?;
+        inline_regions(op);
+        split_dependencies(op);
         let mut vocabulary = Gpux::new(op.context());
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
@@ -182,21 +185,27 @@ fn translate<'c>(
 /// Returns true if `function` runs on the device: it stands in a `gpu.module`, or has an operation of a group queue, or
 /// awaits tokens without being asynchronous host code.
 fn is_device_code(function: Op<'_>) -> bool {
-    if function.is("gpu.func") || function.ancestors().any(|op| op.is("gpu.module")) {
+    if function.is(gpu::FUNC) || function.ancestors().any(|op| op.is(gpu::MODULE)) {
         return true;
     }
-    let (mut device, mut host, mut awaits) = (false, function.is("async.func"), false);
+    let (mut device, mut host, mut awaits) = (false, function.is(async_::FUNC), false);
     function.walk(|op| match op.name() {
-        "gpux.copy" | "gpux.commit_group" | "gpux.wait_group" | "gpux.tma_load" | "gpux.bulk_load"
-        | "gpux.tma_store" | "gpux.bulk_store" | "gpux.elect" => {
+        gpux::COPY
+        | gpux::COMMIT_GROUP
+        | gpux::WAIT_GROUP
+        | gpux::TMA_LOAD
+        | gpux::BULK_LOAD
+        | gpux::TMA_STORE
+        | gpux::BULK_STORE
+        | gpux::ELECT => {
             device = true;
             Walk::Stop
         }
-        "async.region" | "async.call" => {
+        async_::REGION | async_::CALL => {
             host = true;
             Walk::Advance
         }
-        "async.await" => {
+        async_::AWAIT => {
             awaits = true;
             Walk::Advance
         }
@@ -210,10 +219,10 @@ fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     let of_queue = |op: &Op| {
         matches!(
             op.name(),
-            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store"
+            gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE
         )
     };
-    let left = normalize::own_ops(function)
+    let left = own_ops(function)
         .into_iter()
         .find(|op| of_queue(op) && op.num_results() > 0);
     match left {

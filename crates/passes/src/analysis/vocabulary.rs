@@ -4,7 +4,9 @@ use async_dialects::gpu::max_pending_groups;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::types::{known_attribute, known_type};
+use async_dialects::names::{async_, attr, gpux, nvgpu, nvvm};
+use async_dialects::nvgpu::copy_token;
+use async_dialects::types::{is_token, known_attribute};
 use std::collections::HashSet;
 
 /// A FIFO of the hardware.
@@ -113,7 +115,6 @@ pub trait Vocabulary<'c> {
 
 /// The `async` and `gpux` dialects; upstream's counted operations take part as given.
 pub struct Gpux<'c> {
-    token: Type<'c>,
     queues: [Attribute<'c>; 3],
     /// Awaits whose tokens waits of the program complete before.
     pub covered: HashSet<Op<'c>>,
@@ -123,14 +124,13 @@ impl<'c> Gpux<'c> {
     /// The vocabulary in a context that has both dialects loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
-            token: known_type(context, "!async.token"),
             queues: HardwareQueue::ALL.map(|queue| queue.attribute(context)),
             covered: HashSet::new(),
         }
     }
 
     fn queue(&self, op: Op<'c>) -> Option<HardwareQueue> {
-        let attribute = op.attr("queue")?;
+        let attribute = op.attr(attr::QUEUE)?;
         let index = self.queues.iter().position(|queue| *queue == attribute)?;
         Some(HardwareQueue::ALL[index])
     }
@@ -138,7 +138,7 @@ impl<'c> Gpux<'c> {
 
 impl<'c> Vocabulary<'c> for Gpux<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
-        ty == self.token
+        is_token(ty)
     }
 
     fn is_covered(&self, op: Op<'c>) -> bool {
@@ -147,31 +147,31 @@ impl<'c> Vocabulary<'c> for Gpux<'c> {
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
         match op.name() {
-            "gpux.copy" => Meaning::Issue {
+            gpux::COPY => Meaning::Issue {
                 queue: HardwareQueue::CpAsync,
                 token: op.results().next(),
                 read: None,
             },
-            "gpux.tma_store" | "gpux.bulk_store" => Meaning::Issue {
+            gpux::TMA_STORE | gpux::BULK_STORE => Meaning::Issue {
                 queue: HardwareQueue::Bulk,
                 token: op.results().nth(1),
                 read: op.results().next(),
             },
-            "gpux.commit_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Commit {
+            gpux::COMMIT_GROUP => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Commit {
                 queue,
                 token: op.results().next(),
             }),
-            "gpux.wait_group" => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Wait {
+            gpux::WAIT_GROUP => self.queue(op).map_or(Meaning::Other, |queue| Meaning::Wait {
                 queue,
                 n: pending(op, "pending"),
-                read: op.has_attr("read"),
+                read: op.has_attr(attr::READ),
             }),
-            "async.await" => Meaning::Await(op.operands().collect()),
-            "async.ready" => Meaning::Join(op.result(0), Vec::new()),
-            "async.join" => Meaning::Join(op.result(0), op.operands().collect()),
-            "nvgpu.device_async_wait" => Meaning::Wait {
+            async_::AWAIT => Meaning::Await(op.operands().collect()),
+            async_::READY => Meaning::Join(op.result(0), Vec::new()),
+            async_::JOIN => Meaning::Join(op.result(0), op.operands().collect()),
+            nvgpu::DEVICE_ASYNC_WAIT => Meaning::Wait {
                 queue: HardwareQueue::CpAsync,
-                n: pending(op, "numGroups"),
+                n: pending(op, attr::NVGPU_PENDING),
                 read: false,
             },
             _ => counted(op),
@@ -190,7 +190,7 @@ impl<'c> Nvgpu<'c> {
     /// The vocabulary in a context that has the `nvgpu` dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
-            token: known_type(context, "!nvgpu.device.async.token"),
+            token: copy_token(context),
         }
     }
 }
@@ -202,17 +202,17 @@ impl<'c> Vocabulary<'c> for Nvgpu<'c> {
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
         match op.name() {
-            "nvgpu.device_async_copy" => Meaning::Issue {
+            nvgpu::DEVICE_ASYNC_COPY => Meaning::Issue {
                 queue: HardwareQueue::CpAsync,
                 token: Some(op.result(0)),
                 read: None,
             },
             // The hardware commits all that is open, whatever the operands say.
-            "nvgpu.device_async_create_group" => Meaning::Commit {
+            nvgpu::DEVICE_ASYNC_CREATE_GROUP => Meaning::Commit {
                 queue: HardwareQueue::CpAsync,
                 token: Some(op.result(0)),
             },
-            "nvgpu.device_async_wait" => Meaning::Await(op.operands().collect()),
+            nvgpu::DEVICE_ASYNC_WAIT => Meaning::Await(op.operands().collect()),
             _ => counted(op),
         }
     }
@@ -231,20 +231,20 @@ fn counted<'c>(op: Op<'c>) -> Meaning<'c> {
     let wait = |queue, name| Meaning::Wait {
         queue,
         n: pending(op, name),
-        read: op.has_attr("read"),
+        read: op.has_attr(attr::READ),
     };
     match op.name() {
-        "nvgpu.device_async_copy" | "nvvm.cp.async.shared.global" => issue(HardwareQueue::CpAsync),
-        "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => commit(HardwareQueue::CpAsync),
-        "nvvm.cp.async.wait.group" => wait(HardwareQueue::CpAsync, "n"),
-        "nvvm.cp.async.bulk.commit.group" => commit(HardwareQueue::Bulk),
-        "nvgpu.tma.async.store"
-        | "nvvm.cp.async.bulk.global.shared.cta"
-        | "nvvm.cp.async.bulk.tensor.global.shared.cta"
-        | "nvvm.cp.async.bulk.tensor.reduce" => issue(HardwareQueue::Bulk),
-        "nvvm.cp.async.bulk.wait_group" => wait(HardwareQueue::Bulk, "group"),
-        "nvvm.wgmma.commit.group.sync.aligned" => commit(HardwareQueue::Wgmma),
-        "nvvm.wgmma.wait.group.sync.aligned" => wait(HardwareQueue::Wgmma, "group"),
+        nvgpu::DEVICE_ASYNC_COPY | nvvm::CP_ASYNC_SHARED_GLOBAL => issue(HardwareQueue::CpAsync),
+        nvgpu::DEVICE_ASYNC_CREATE_GROUP | nvvm::CP_ASYNC_COMMIT_GROUP => commit(HardwareQueue::CpAsync),
+        nvvm::CP_ASYNC_WAIT_GROUP => wait(HardwareQueue::CpAsync, attr::N),
+        nvvm::CP_ASYNC_BULK_COMMIT_GROUP => commit(HardwareQueue::Bulk),
+        nvgpu::TMA_ASYNC_STORE
+        | nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA
+        | nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA
+        | nvvm::CP_ASYNC_BULK_TENSOR_REDUCE => issue(HardwareQueue::Bulk),
+        nvvm::CP_ASYNC_BULK_WAIT_GROUP => wait(HardwareQueue::Bulk, attr::GROUP),
+        nvvm::WGMMA_COMMIT_GROUP_SYNC_ALIGNED => commit(HardwareQueue::Wgmma),
+        nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED => wait(HardwareQueue::Wgmma, attr::GROUP),
         _ => Meaning::Other,
     }
 }

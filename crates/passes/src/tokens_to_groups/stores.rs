@@ -6,7 +6,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::tree::is_store;
 use crate::analysis::vocabulary::HardwareQueue;
-use crate::block_wide::{Issuer, Uniform};
+use crate::utils::block_wide::{Issuer, Uniform};
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};

@@ -1,9 +1,11 @@
 //! Removes tokens from the IR: from operands and results of control flow, block arguments, and copies.
 
-use super::normalize::{own_ops, ready};
+use super::device::own_ops;
+use super::tokens::ready;
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::control_flow::{erase_operand, erase_results};
 use async_dialects::ir::{Block, Op, Region, Value};
+use async_dialects::names::{async_, gpux, ub};
 use std::collections::HashSet;
 
 /// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
@@ -66,13 +68,13 @@ impl<'c> Eraser<'_, 'c> {
             }
         }
         match op.name() {
-            "gpux.copy" | "gpux.commit_group" if self.counted => to_counted(op),
+            gpux::COPY | gpux::COMMIT_GROUP if self.counted => to_counted(op),
             // Their results go when they are issued.
-            "gpux.tma_store" | "gpux.bulk_store" if self.counted => {
+            gpux::TMA_STORE | gpux::BULK_STORE if self.counted => {
                 op.results().for_each(|token| replace_by_ready(token, op));
             }
-            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store" => {}
-            "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
+            gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE => {}
+            async_::READY | async_::JOIN | ub::POISON if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));
                 if tokens {
@@ -114,7 +116,7 @@ fn replace_by_ready<'c>(token: Value<'c>, op: Op<'c>) {
 
 /// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
 fn erase_unused(op: Op<'_>) {
-    if op.has_uses() && op.is("async.ready") {
+    if op.has_uses() && op.is(async_::READY) {
         return;
     }
     replace_by_ready(op.result(0), op);
