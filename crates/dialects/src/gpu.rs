@@ -86,6 +86,12 @@ pub fn max_pending_groups(queue: &str) -> Option<u8> {
     u8::try_from(most).ok()
 }
 
+/// The attribute for the queue of the name `queue`, in a context that has `gpux` loaded.
+#[must_use]
+pub fn queue_attribute<'c>(context: &'c Context, queue: &str) -> Attribute<'c> {
+    known_attribute(context, &format!("#gpux.queue<{queue}>"))
+}
+
 /// The type of `function`.
 #[must_use]
 pub fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {

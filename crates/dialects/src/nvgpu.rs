@@ -54,6 +54,27 @@ pub fn mbarriers(ty: Type<'_>) -> Option<u32> {
     unsafe { ffi::asyncOptMBarrierGroupGetNumber(ty.to_raw(), &raw mut number) }.then_some(number)
 }
 
+/// The type of a ring of `number` mbarriers in memory of the workgroup, in a context that has `nvgpu` and `gpu` loaded.
+#[must_use]
+pub fn mbarrier_group(context: &Context, number: u64) -> Type<'_> {
+    // One is what MLIR takes it to be if nothing is said.
+    let number = match number {
+        1 => String::new(),
+        number => format!(", num_barriers = {number}"),
+    };
+    let space = "#gpu.address_space<workgroup>";
+    known_type(
+        context,
+        &format!("!nvgpu.mbarrier.group<memorySpace = {space}{number}>"),
+    )
+}
+
+/// What an arrival at an mbarrier returns, in a context that has `nvgpu` loaded.
+#[must_use]
+pub fn mbarrier_token(context: &Context) -> Type<'_> {
+    known_type(context, "!nvgpu.mbarrier.token")
+}
+
 /// The token of a copy, in a context that has `nvgpu` loaded.
 #[must_use]
 pub fn copy_token(context: &Context) -> Type<'_> {

@@ -1,12 +1,12 @@
 //! What operations mean to the counting of groups.
 
-use async_dialects::gpu::max_pending_groups;
+use async_dialects::gpu::{max_pending_groups, queue_attribute};
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::names::{async_, attr, gpux, nvgpu, nvvm};
 use async_dialects::nvgpu::copy_token;
-use async_dialects::types::{is_token, known_attribute};
+use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// A FIFO of the hardware.
@@ -44,7 +44,7 @@ impl HardwareQueue {
 
     /// The attribute `#gpux.queue<…>`.
     pub fn attribute(self, context: &Context) -> Attribute<'_> {
-        known_attribute(context, &format!("#gpux.queue<{}>", self.name()))
+        queue_attribute(context, self.name())
     }
 }
 
