@@ -49,16 +49,6 @@ fn build() -> Result<()> {
     for library in libraries.chain(["AsyncOptGpuxDialect", "AsyncOptAsyncDialect"]) {
         println!("cargo:rustc-link-lib=static={library}");
     }
-
-    // Absolute paths for `melior::dialect!`, which takes a relative one to be inside LLVM's include folder.
-    println!(
-        "cargo:rustc-env=ASYNC_OPT_DIALECTS={}",
-        root.join("dialects").display()
-    );
-    println!(
-        "cargo:rustc-env=ASYNC_OPT_LLVM_INCLUDE={}",
-        prefix.join("include").display()
-    );
     Ok(())
 }
 

@@ -40,12 +40,35 @@ bool asyncOptLowerNvgpuCopies(MlirOperation op) {
               .wasInterrupted();
 }
 
-bool asyncOptTensorMapGetBox(MlirType type, MlirType *box, bool *swizzled) {
+static uint32_t getSwizzledBytes(nvgpu::TensorMapSwizzleKind kind) {
+  switch (kind) {
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE:
+    return 0;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_32B:
+    return 32;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_64B:
+    return 64;
+  case nvgpu::TensorMapSwizzleKind::SWIZZLE_128B:
+    return 128;
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+bool asyncOptTensorMapGetBox(MlirType type, MlirType *box, uint32_t *swizzle,
+                             bool *nan) {
   auto tensorMap = dyn_cast<nvgpu::TensorMapDescriptorType>(unwrap(type));
   if (!tensorMap)
     return false;
   *box = wrap(cast<Type>(tensorMap.getTensor()));
-  *swizzled =
-      tensorMap.getSwizzle() != nvgpu::TensorMapSwizzleKind::SWIZZLE_NONE;
+  *swizzle = getSwizzledBytes(tensorMap.getSwizzle());
+  *nan = tensorMap.getOob() == nvgpu::TensorMapOOBKind::OOB_NAN;
+  return true;
+}
+
+bool asyncOptMBarrierGroupGetNumber(MlirType type, uint32_t *number) {
+  auto group = dyn_cast<nvgpu::MBarrierGroupType>(unwrap(type));
+  if (!group)
+    return false;
+  *number = group.getNumBarriers();
   return true;
 }

@@ -1,8 +1,8 @@
 //! Declarations of our C API (`dialects/capi/AsyncOpt-c/`), header by header. Keep them in step.
 
 use mlir_sys::{
-    MlirAttribute, MlirBlock, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation, MlirOperation,
-    MlirRegion, MlirStringRef, MlirType, MlirValue,
+    MlirAttribute, MlirBlock, MlirContext, MlirDiagnosticSeverity, MlirDialectRegistry, MlirLocation,
+    MlirOperation, MlirRegion, MlirStringRef, MlirType, MlirValue,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -89,6 +89,16 @@ pub struct AsyncOptMapping {
 }
 
 unsafe extern "C" {
+    // Attributes.h
+    pub fn asyncOptEnumGetKeyword(attribute: MlirAttribute) -> MlirStringRef;
+    pub fn asyncOptTypeIsToken(ty: MlirType) -> bool;
+    pub fn asyncOptLLVMArrayGetNumElements(ty: MlirType, number: *mut u64) -> bool;
+    pub fn asyncOptHasInherentAttribute(
+        context: MlirContext,
+        op: MlirStringRef,
+        attribute: MlirStringRef,
+    ) -> bool;
+
     // Dialects.h
     pub fn asyncOptRegisterDialects(
         registry: MlirDialectRegistry,
@@ -149,7 +159,13 @@ unsafe extern "C" {
 
     // Nvgpu.h
     pub fn asyncOptLowerNvgpuCopies(op: MlirOperation) -> bool;
-    pub fn asyncOptTensorMapGetBox(ty: MlirType, box_: *mut MlirType, swizzled: *mut bool) -> bool;
+    pub fn asyncOptTensorMapGetBox(
+        ty: MlirType,
+        box_: *mut MlirType,
+        swizzle: *mut u32,
+        nan: *mut bool,
+    ) -> bool;
+    pub fn asyncOptMBarrierGroupGetNumber(ty: MlirType, number: *mut u32) -> bool;
 
     // Vectors.h
     pub fn asyncOptExpandVectors(op: MlirOperation) -> bool;

@@ -1,35 +1,107 @@
 //! What functions and memory of device code say of themselves.
 
 use crate::ir::Op;
-use crate::types::memory_space;
-use melior::ir::Type;
+use crate::llvm::AddressSpace;
+use crate::names::{attr, gpu};
+use crate::types::{keyword, known_attribute, memory_space};
+use melior::Context;
 use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
 use melior::ir::r#type::FunctionType;
+use melior::ir::{Attribute, Type};
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemorySpace {
+    /// All of the device can access it.
+    Global,
+    /// A block of threads has it.
+    Workgroup,
+    /// A thread has it.
+    Private,
+}
+
+impl MemorySpace {
+    /// Where memrefs of type `ty` are, if it says so: in `gpu`'s words, or with the numbers of NVIDIA's back end.
+    #[must_use]
+    pub fn of(ty: Type<'_>) -> Option<Self> {
+        let space = memory_space(ty)?;
+        if let Ok(number) = IntegerAttribute::try_from(space) {
+            let number = number.value();
+            let spaces = [
+                (AddressSpace::Global, Self::Global),
+                (AddressSpace::Shared, Self::Workgroup),
+                (AddressSpace::Local, Self::Private),
+            ];
+            let known = spaces.into_iter().find(|(known, _)| known.number() == number);
+            return known.map(|(_, space)| space);
+        }
+        match keyword(space)? {
+            "global" => Some(Self::Global),
+            "workgroup" => Some(Self::Workgroup),
+            "private" => Some(Self::Private),
+            _ => None,
+        }
+    }
+}
 
 /// Returns true if `ty` is a memref in memory of the workgroup.
 #[must_use]
 pub fn is_workgroup(ty: Type<'_>) -> bool {
-    /// What LLVM's NVPTX backend calls it.
-    const SHARED: i64 = 3;
-    memory_space(ty).is_some_and(|space| {
-        IntegerAttribute::try_from(space).is_ok_and(|space| space.value() == SHARED)
-            || space.to_string() == "#gpu.address_space<workgroup>"
-    })
+    MemorySpace::of(ty) == Some(MemorySpace::Workgroup)
+}
+
+/// A dimension of a block or grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each is what its name says.
+pub enum Dimension {
+    X,
+    Y,
+    Z,
+}
+
+impl Dimension {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
+
+    /// The attribute, in a context that has `gpu` loaded.
+    #[must_use]
+    pub fn attribute(self, context: &Context) -> Attribute<'_> {
+        known_attribute(
+            context,
+            match self {
+                Self::X => "#gpu<dim x>",
+                Self::Y => "#gpu<dim y>",
+                Self::Z => "#gpu<dim z>",
+            },
+        )
+    }
+}
+
+/// The attribute for the queue of the name `queue`, in a context that has `gpux` loaded.
+#[must_use]
+pub fn queue_attribute<'c>(context: &'c Context, queue: &str) -> Attribute<'c> {
+    known_attribute(context, &format!("#gpux.queue<{queue}>"))
+}
+
+/// The type of `function`.
+#[must_use]
+pub fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
+    let ty = TypeAttribute::try_from(function.attr(attr::FUNCTION_TYPE)?).ok()?;
+    FunctionType::try_from(ty.value()).ok()
 }
 
 /// How many arguments of the entry block of `function` callers hand over. Behind them come its own buffers.
 #[must_use]
 pub fn inputs(function: Op<'_>) -> Option<usize> {
-    let ty = TypeAttribute::try_from(function.attr("function_type")?).ok()?;
-    Some(FunctionType::try_from(ty.value()).ok()?.input_count())
+    Some(function_type(function)?.input_count())
 }
 
 /// How many buffers of the workgroup a `gpu.func` declares.
 #[must_use]
 pub fn attributions(function: Op<'_>) -> usize {
     let count = function
-        .int_attr("workgroup_attributions")
-        .filter(|_| function.is("gpu.func"));
+        .int_attr(attr::WORKGROUP_ATTRIBUTIONS)
+        .filter(|_| function.is(gpu::FUNC));
     count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
@@ -37,8 +109,8 @@ pub fn attributions(function: Op<'_>) -> usize {
 #[must_use]
 pub fn block_size(function: Op<'_>) -> Option<[u32; 3]> {
     let sizes = function
-        .attr("known_block_size")
-        .or_else(|| function.attr("gpu.known_block_size"))?;
+        .attr(attr::KNOWN_BLOCK_SIZE)
+        .or_else(|| function.attr(attr::GPU_KNOWN_BLOCK_SIZE))?;
     let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
     let sizes = (0..sizes.len()).map(|i| u32::try_from(sizes.element(i).ok()?).ok());
     sizes.collect::<Option<Vec<u32>>>()?.try_into().ok()

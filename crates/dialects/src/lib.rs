@@ -2,13 +2,18 @@
 //!
 //! This is the only crate with `unsafe` code; everything that is public here may be called without it.
 //!
+//! - [`arith`]: how `arith` compares.
 //! - [`calls`]: calls of functions, and putting bodies in their place.
 //! - [`completion`]: what operations mean to asynchronous completion.
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
 //! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
 //! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
 //! - [`gpu`]: what functions and memory of device code say of themselves.
+//! - [`llvm`]: types of the `llvm` dialect.
+//! - [`location`]: where in a file something came from.
+//! - [`names`]: the names of operations and attributes.
 //! - [`nvgpu`]: upstream's lowering of `nvgpu`, and its types.
+//! - [`nvvm`]: attributes of fences.
 //! - [`pass`]: the trait that a pass implements, its options and statistics, and its registration.
 //! - [`pipeline`]: pass pipelines with options, written as a list.
 //! - [`registry`]: registration of dialects.
@@ -16,6 +21,7 @@
 //! - [`types`]: what melior does not say of types and constants.
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
+pub mod arith;
 pub mod calls;
 pub mod completion;
 pub mod control_flow;
@@ -23,9 +29,11 @@ pub mod diagnostic;
 mod ffi;
 pub mod gpu;
 pub mod ir;
+pub mod llvm;
+pub mod location;
+pub mod names;
 pub mod nvgpu;
-#[allow(missing_docs, clippy::all, clippy::pedantic)] // Generated.
-pub mod ops;
+pub mod nvvm;
 mod options;
 pub mod pass;
 pub mod pipeline;

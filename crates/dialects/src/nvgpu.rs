@@ -1,6 +1,8 @@
 //! Upstream's `nvgpu`: its lowering, and its types.
 
+use crate::types::known_type;
 use crate::{ffi, ir::Op};
+use melior::Context;
 use melior::ir::{Type, TypeLike};
 use mlir_sys::MlirType;
 
@@ -20,8 +22,10 @@ pub fn lower_copies(op: Op<'_>) -> bool {
 pub struct TensorMap<'c> {
     /// The memref type of a box.
     pub tile: Type<'c>,
-    /// True if rows are swizzled.
-    pub swizzled: bool,
+    /// How many bytes the pattern spans that rows are swizzled by; 0 if they are not.
+    pub swizzle: u32,
+    /// True if elements out of bounds are NaN, and not 0.
+    pub nan: bool,
 }
 
 /// What `ty` says, if it is a `!nvgpu.tensormap.descriptor`.
@@ -30,12 +34,49 @@ pub fn tensor_map(ty: Type<'_>) -> Option<TensorMap<'_>> {
     let mut tile = MlirType {
         ptr: std::ptr::null(),
     };
-    let mut swizzled = false;
+    let (mut swizzle, mut nan) = (0, false);
     // SAFETY: a live type, and room for what it says.
-    let found = unsafe { ffi::asyncOptTensorMapGetBox(ty.to_raw(), &raw mut tile, &raw mut swizzled) };
+    let found =
+        unsafe { ffi::asyncOptTensorMapGetBox(ty.to_raw(), &raw mut tile, &raw mut swizzle, &raw mut nan) };
     found.then(|| TensorMap {
         // SAFETY: the type of the box, which lives as long as its context.
         tile: unsafe { Type::from_raw(tile) },
-        swizzled,
+        swizzle,
+        nan,
     })
+}
+
+/// How many mbarriers a `!nvgpu.mbarrier.group` has; `None` if `ty` is none.
+#[must_use]
+pub fn mbarriers(ty: Type<'_>) -> Option<u32> {
+    let mut number = 0;
+    // SAFETY: a live type, and a place to write to.
+    unsafe { ffi::asyncOptMBarrierGroupGetNumber(ty.to_raw(), &raw mut number) }.then_some(number)
+}
+
+/// The type of a ring of `number` mbarriers in memory of the workgroup, in a context that has `nvgpu` and `gpu` loaded.
+#[must_use]
+pub fn mbarrier_group(context: &Context, number: u64) -> Type<'_> {
+    // One is what MLIR takes it to be if nothing is said.
+    let number = match number {
+        1 => String::new(),
+        number => format!(", num_barriers = {number}"),
+    };
+    let space = "#gpu.address_space<workgroup>";
+    known_type(
+        context,
+        &format!("!nvgpu.mbarrier.group<memorySpace = {space}{number}>"),
+    )
+}
+
+/// What an arrival at an mbarrier returns, in a context that has `nvgpu` loaded.
+#[must_use]
+pub fn mbarrier_token(context: &Context) -> Type<'_> {
+    known_type(context, "!nvgpu.mbarrier.token")
+}
+
+/// The token of a copy, in a context that has `nvgpu` loaded.
+#[must_use]
+pub fn copy_token(context: &Context) -> Type<'_> {
+    known_type(context, "!nvgpu.device.async.token")
 }

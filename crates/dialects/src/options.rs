@@ -22,6 +22,13 @@ pub enum OptionValue {
     Int(i64),
     /// A string.
     String(&'static str),
+    /// One of several words.
+    Choice {
+        /// The word if the user says nothing.
+        default: &'static str,
+        /// All words, each with what it means, which may be empty.
+        words: &'static [(&'static str, &'static str)],
+    },
 }
 
 impl OptionInfo {
@@ -55,10 +62,54 @@ impl OptionInfo {
         }
     }
 
-    pub(crate) fn to_ffi(self) -> ffi::AsyncOptOption {
+    /// An option whose value is one of `words`, each with what it means. Other values are refused before the pass or
+    /// pipeline sees them.
+    #[must_use]
+    pub const fn choice(
+        name: &'static str,
+        default: &'static str,
+        words: &'static [(&'static str, &'static str)],
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            description,
+            default: OptionValue::Choice { default, words },
+        }
+    }
+
+    /// What `--help` says: the description, and the words that there are to choose from.
+    pub(crate) fn help(&self) -> String {
+        let OptionValue::Choice { words, .. } = self.default else {
+            return self.description.to_owned();
+        };
+        let words = words.iter().map(|(word, meaning)| match *meaning {
+            "" => (*word).to_owned(),
+            meaning => format!("{word} ({meaning})"),
+        });
+        format!("{}: {}", self.description, alternatives(words.collect()))
+    }
+
+    /// Returns an error if `value` is not one that a choice has.
+    fn check(&self, value: &str) -> Result<(), String> {
+        match self.default {
+            OptionValue::Choice { words, .. } if words.iter().all(|(word, _)| *word != value) => {
+                let words = words.iter().map(|(word, _)| (*word).to_owned()).collect();
+                Err(format!(
+                    "{} is '{value}', but must be {}",
+                    self.name,
+                    alternatives(words)
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `help` is what [`Self::help`] returns, and has to live as long as the result.
+    pub(crate) fn to_ffi(self, help: &str) -> ffi::AsyncOptOption {
         let mut option = ffi::AsyncOptOption {
             name: ffi::string_ref(self.name),
-            description: ffi::string_ref(self.description),
+            description: ffi::string_ref(help),
             kind: ffi::OPTION_BOOL,
             bool_default: false,
             int_default: 0,
@@ -70,13 +121,38 @@ impl OptionInfo {
                 option.kind = ffi::OPTION_INT;
                 option.int_default = value;
             }
-            OptionValue::String(value) => {
+            OptionValue::String(value) | OptionValue::Choice { default: value, .. } => {
                 option.kind = ffi::OPTION_STRING;
                 option.string_default = ffi::string_ref(value);
             }
         }
         option
     }
+}
+
+/// `a, b or c`
+fn alternatives(mut words: Vec<String>) -> String {
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() {
+        last
+    } else {
+        format!("{} or {last}", words.join(", "))
+    }
+}
+
+/// Returns an error if a choice among `options` has a value that it does not know; `value` reads that of a string option
+/// at an index.
+pub(crate) fn check_choices<'a>(
+    options: &[OptionInfo],
+    value: impl Fn(isize) -> &'a str,
+) -> Result<(), String> {
+    let choices = options
+        .iter()
+        .zip(0..)
+        .filter(|(option, _)| matches!(option.default, OptionValue::Choice { .. }));
+    choices
+        .into_iter()
+        .try_for_each(|(option, index)| option.check(value(index)))
 }
 
 /// The position of option `name` in `options`, which is how C++ knows it. `of_kind` tells whether its default has the

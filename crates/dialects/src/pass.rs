@@ -170,7 +170,7 @@ impl PassContext<'_> {
     #[must_use]
     pub fn str(&self, name: &str) -> &str {
         let index = options::find(self.info.options, name, |value| {
-            matches!(value, OptionValue::String(_))
+            matches!(value, OptionValue::String(_) | OptionValue::Choice { .. })
         });
         // SAFETY: the pass runs, has a string option at this index, and keeps its value while it runs.
         unsafe { ffi::str_from_raw(ffi::asyncOptPassGetString(self.raw, index)) }
@@ -227,7 +227,13 @@ pub fn register_pass<P: Pass>() {
         Anchor::Ops(names) => (ffi::ANCHOR_NAMES, names),
     };
     let names: Vec<_> = names.iter().map(|name| ffi::string_ref(name)).collect();
-    let options: Vec<_> = info.options.iter().map(|option| option.to_ffi()).collect();
+    let help: Vec<_> = info.options.iter().map(OptionInfo::help).collect();
+    let options: Vec<_> = info
+        .options
+        .iter()
+        .zip(&help)
+        .map(|(option, help)| option.to_ffi(help))
+        .collect();
     let statistics: Vec<_> = info
         .statistics
         .iter()
@@ -274,6 +280,12 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
         info: &P::INFO,
         context: PhantomData,
     };
+    // SAFETY: the pass runs, has a string option at this index, and keeps its value while it runs.
+    let value = |index| unsafe { ffi::str_from_raw(ffi::asyncOptPassGetString(pass, index)) };
+    if let Err(message) = options::check_choices(P::INFO.options, value) {
+        Diagnostic::error(op, message).emit();
+        return false;
+    }
     // Unwind safety: after a panic the pass has failed, and nobody reads what it was doing but to print or destroy it.
     let result = catch_unwind(AssertUnwindSafe(|| P::run(op, &context)));
     match result {

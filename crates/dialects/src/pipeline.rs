@@ -69,7 +69,7 @@ impl PipelineOptions {
     #[must_use]
     pub fn str(&self, name: &str) -> &str {
         let index = options::find(self.info.options, name, |value| {
-            matches!(value, OptionValue::String(_))
+            matches!(value, OptionValue::String(_) | OptionValue::Choice { .. })
         });
         // SAFETY: the options live, and there is a string at this index.
         unsafe { ffi::str_from_raw(ffi::asyncOptPipelineGetString(self.raw, index)) }
@@ -134,7 +134,13 @@ impl fmt::Display for PassList {
 /// used, so they may be registered later.
 pub fn register_pipeline<P: Pipeline>() {
     let info = &P::INFO;
-    let options: Vec<_> = info.options.iter().map(|option| option.to_ffi()).collect();
+    let help: Vec<_> = info.options.iter().map(OptionInfo::help).collect();
+    let options: Vec<_> = info
+        .options
+        .iter()
+        .zip(&help)
+        .map(|(option, help)| option.to_ffi(help))
+        .collect();
     let raw = ffi::AsyncOptPipelineInfo {
         argument: ffi::string_ref(info.flag),
         description: ffi::string_ref(info.summary),
@@ -158,6 +164,12 @@ extern "C" fn build_pipeline<P: Pipeline>(
         raw: options,
         info: &P::INFO,
     };
+    // SAFETY: the pipeline is being built, has a string option at this index, and keeps its value until it is.
+    let value = |index| unsafe { ffi::str_from_raw(ffi::asyncOptPipelineGetString(options.raw, index)) };
+    if let Err(message) = options::check_choices(P::INFO.options, value) {
+        emit(ffi::string_ref(&message), data);
+        return false;
+    }
     let (ok, text) = match catch_unwind(AssertUnwindSafe(|| P::passes(&options))) {
         Ok(Ok(passes)) => (true, passes.to_string()),
         Ok(Err(message)) => (false, message),

@@ -2,13 +2,10 @@
 
 use crate::ffi;
 use melior::Context;
+use melior::ir::attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute};
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
-use mlir_sys::{
-    mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirMemRefTypeGetStridesAndOffset,
-    mlirShapedTypeGetDimSize, mlirShapedTypeGetElementType, mlirShapedTypeGetRank,
-    mlirShapedTypeIsDynamicSize, mlirTypeIsABF16, mlirTypeIsAF16, mlirTypeIsAF32, mlirTypeIsAF64,
-    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsAVector,
-};
+#[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
+use mlir_sys::*;
 use std::ffi::c_void;
 
 /// A vector or memref type.
@@ -27,6 +24,31 @@ pub struct Layout {
     pub strides: Vec<Option<i64>>,
     /// Where element (0, …, 0) is.
     pub offset: Option<i64>,
+}
+
+/// What MLIR writes for a size, stride or offset that is not static.
+pub const DYNAMIC: i64 = i64::MIN;
+
+/// What an integer type says of signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signedness {
+    /// Nothing: operations do.
+    Signless,
+    /// Its numbers are signed.
+    Signed,
+    /// Its numbers are not signed.
+    Unsigned,
+}
+
+/// What a result of an affine map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapResult {
+    /// A dimension.
+    Dim(usize),
+    /// A constant.
+    Constant(i64),
+    /// Computed from dimensions or symbols.
+    Computed,
 }
 
 /// A floating-point type that hardware computes in.
@@ -52,6 +74,97 @@ pub fn known_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
 #[must_use]
 pub fn known_attribute<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
     Attribute::parse(context, text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+}
+
+/// `!async.token`, in a context that has the dialect loaded.
+#[must_use]
+pub fn token(context: &Context) -> Type<'_> {
+    known_type(context, "!async.token")
+}
+
+/// Returns true if `ty` is `!async.token`.
+#[must_use]
+pub fn is_token(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { ffi::asyncOptTypeIsToken(ty.to_raw()) }
+}
+
+/// The keyword of a case of an enumeration, such as `workgroup` of `#gpu.address_space<workgroup>`; `None` for other
+/// attributes, and for enumerations that the C++ layer does not know.
+#[must_use]
+pub fn keyword(attribute: Attribute<'_>) -> Option<&'static str> {
+    // SAFETY: a live attribute; keywords live forever.
+    let keyword = unsafe { ffi::str_from_raw(ffi::asyncOptEnumGetKeyword(attribute.to_raw())) };
+    (!keyword.is_empty()).then_some(keyword)
+}
+
+/// The name in a reference to a symbol of the same table, such as `f` of `@f`.
+#[must_use]
+pub fn symbol(attribute: Attribute<'_>) -> Option<&str> {
+    Some(FlatSymbolRefAttribute::try_from(attribute).ok()?.value())
+}
+
+/// The results of an affine map.
+#[must_use]
+pub fn map_results(attribute: Attribute<'_>) -> Option<Vec<MapResult>> {
+    let raw = attribute.to_raw();
+    // SAFETY: a live attribute, which is a map; its results have indices below their number, and are of the kind that
+    // is asked.
+    unsafe {
+        if !mlirAttributeIsAAffineMap(raw) {
+            return None;
+        }
+        let map = mlirAffineMapAttrGetValue(raw);
+        let results = (0..mlirAffineMapGetNumResults(map)).map(|i| {
+            let result = mlirAffineMapGetResult(map, i);
+            if mlirAffineExprIsADim(result) {
+                let dim = mlirAffineDimExprGetPosition(result);
+                usize::try_from(dim).map_or(MapResult::Computed, MapResult::Dim)
+            } else if mlirAffineExprIsAConstant(result) {
+                MapResult::Constant(mlirAffineConstantExprGetValue(result))
+            } else {
+                MapResult::Computed
+            }
+        });
+        Some(results.collect())
+    }
+}
+
+/// The numbers of a dense array of 64-bit integers.
+#[must_use]
+pub fn dense_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
+    let array = DenseI64ArrayAttribute::try_from(attribute).ok()?;
+    (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.
+#[must_use]
+pub fn vector_rank(ty: Type<'_>) -> Option<usize> {
+    // SAFETY: a live type, which is a vector where that is asked.
+    unsafe {
+        if !mlirTypeIsAVector(ty.to_raw()) || mlirVectorTypeIsScalable(ty.to_raw()) {
+            return None;
+        }
+        usize::try_from(mlirShapedTypeGetRank(ty.to_raw())).ok()
+    }
+}
+
+/// What an integer type says of signs; `None` if `ty` is none.
+#[must_use]
+pub fn signedness(ty: Type<'_>) -> Option<Signedness> {
+    let ty = ty.to_raw();
+    // SAFETY: a live type, which is an integer where that is asked.
+    unsafe {
+        if !mlirTypeIsAInteger(ty) {
+            None
+        } else if mlirIntegerTypeIsSignless(ty) {
+            Some(Signedness::Signless)
+        } else if mlirIntegerTypeIsUnsigned(ty) {
+            Some(Signedness::Unsigned)
+        } else {
+            Some(Signedness::Signed)
+        }
+    }
 }
 
 /// Sizes and elements, if `ty` is a vector.
@@ -93,7 +206,7 @@ pub fn memref_layout(ty: Type<'_>) -> Option<Layout> {
     if result.value == 0 {
         return None;
     }
-    let known = |number: i64| (number != i64::MIN).then_some(number);
+    let known = |number: i64| (number != DYNAMIC).then_some(number);
     Some(Layout {
         strides: strides.into_iter().map(known).collect(),
         offset: known(offset),

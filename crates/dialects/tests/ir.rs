@@ -2,13 +2,16 @@
 #![allow(missing_docs)]
 
 use async_dialects::{
+    arith::Predicate,
     ir::{Block, Definition, Mapping, Op, OpBuilder, Value, Walk, int_attr, str_attr},
+    location::position,
     melior::{
         Context,
         dialect::DialectRegistry,
         ir::{Module, Type},
     },
-    registry::register_all_dialects,
+    names,
+    registry::{has_inherent_attribute, is_operation, register_all_dialects},
 };
 
 fn context() -> Context {
@@ -171,4 +174,69 @@ fn constants_are_known() {
         assert_eq!(op.operand(1).as_constant_int(), None);
         assert!(op.operand(0).defining_op().is_some_and(Op::is_pure));
     });
+}
+
+#[test]
+fn names_are_those_that_mlir_knows() {
+    let context = context();
+    context.load_all_available_dialects();
+    let unknown: Vec<_> = names::OPERATIONS
+        .iter()
+        .filter(|name| !is_operation(&context, name))
+        .collect();
+    assert!(unknown.is_empty(), "no operations have the names {unknown:?}");
+    let attributes = names::ATTRIBUTES
+        .iter()
+        .flat_map(|(name, ops)| ops.iter().map(move |op| (*op, *name)));
+    let unknown: Vec<_> = attributes
+        .filter(|(op, name)| !has_inherent_attribute(&context, op, name))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "operations have no such attributes: {unknown:?}"
+    );
+    assert!(!is_operation(&context, "gpux.cpoy"));
+    assert!(!has_inherent_attribute(&context, names::gpux::COPY, "queue"));
+}
+
+#[test]
+fn predicates_are_those_of_mlir() {
+    for (predicate, keyword) in Predicate::ALL {
+        let source =
+            format!("func.func @f(%a: i32) {{\n  %0 = arith.cmpi {keyword}, %a, %a : i32\n  return\n}}");
+        with_op(&source, names::arith::CMPI, |_, op| {
+            assert_eq!(
+                op.attr(names::attr::PREDICATE),
+                Some(predicate.attribute(op.context()))
+            );
+        });
+    }
+}
+
+#[test]
+fn locations_lead_to_files() {
+    let places = [
+        ("loc(\"f.mlir\":12:8)", Some(("f.mlir", 12, 8))),
+        ("loc(\"f.mlir\":12:8 to :14)", Some(("f.mlir", 12, 8))),
+        ("loc(\"f.mlir\":12:8 to 14:3)", Some(("f.mlir", 12, 8))),
+        ("loc(\"name\"(\"f.mlir\":1:2))", Some(("f.mlir", 1, 2))),
+        (
+            "loc(callsite(\"callee.mlir\":1:2 at \"caller.mlir\":3:4))",
+            Some(("caller.mlir", 3, 4)),
+        ),
+        (
+            "loc(fused[\"f.mlir\":1:2, \"g.mlir\":3:4])",
+            Some(("g.mlir", 3, 4)),
+        ),
+        ("loc(\"a \\\": quote\"(\"f.mlir\":5:6))", Some(("f.mlir", 5, 6))),
+        ("loc(\"name\")", None),
+        ("loc(unknown)", None),
+    ];
+    for (location, expected) in places {
+        let source = format!("func.func @f() {{\n  \"test.op\"() : () -> () {location}\n  return\n}}");
+        with_op(&source, "test.op", |_, op| {
+            let found = position(op.location()).map(|place| (place.file, place.line, place.column));
+            assert_eq!(found, expected, "{location}");
+        });
+    }
 }

@@ -47,6 +47,12 @@ impl Pass for Options {
                 description: "a string",
                 default: OptionValue::String("none"),
             },
+            OptionInfo::choice(
+                "choice",
+                "first",
+                &[("first", "as it comes"), ("second", ""), ("third", "")],
+                "a word",
+            ),
         ],
         statistics: &[StatisticInfo {
             name: "functions",
@@ -271,6 +277,24 @@ fn bad_option_values_are_refused() {
         .result
         .unwrap_err();
     }
+}
+
+#[test]
+fn choices_are_checked_before_the_pass_runs() {
+    run("builtin.module(test-options{choice=second})", TWO_FUNCTIONS)
+        .result
+        .unwrap();
+    let outcome = run(
+        "builtin.module(func.func(test-options{choice=fourth}))",
+        "func.func @f() { return }",
+    );
+    outcome.result.unwrap_err();
+    let diagnostic = &outcome.diagnostics[0];
+    assert!(
+        diagnostic
+            .starts_with("loc(\"-\":1:1) error: choice is 'fourth', but must be first, second or third"),
+        "{diagnostic}"
+    );
 }
 
 #[test]

@@ -12,12 +12,14 @@
 
 mod repeated;
 
-use crate::device::device_code;
+use crate::utils::device::device_code;
+pub(crate) use crate::utils::device::is_workgroup_alloc;
 use async_dialects::calls::UsedSymbols;
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, int_attr};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
+use async_dialects::names::{attr, builtin, gpu, memref};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_dialects::types::{memref_layout, memref_shape};
 use std::collections::{HashMap, HashSet};
@@ -29,7 +31,7 @@ impl Pass for AllocsToGlobals {
     const INFO: PassInfo = PassInfo {
         description: include_str!("allocs_to_globals/description.md"),
         // Not on functions: it makes globals.
-        anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
         dependent_dialects: &[Dialect::Async, Dialect::Gpux, Dialect::MemRef],
         statistics: &[StatisticInfo {
             name: "globals",
@@ -46,7 +48,7 @@ impl Pass for AllocsToGlobals {
         for function in device_code(root) {
             let ops = function.nested();
             let allocs: Vec<Op> = ops.iter().copied().filter(|op| is_workgroup_alloc(*op)).collect();
-            for free in ops.into_iter().filter(|op| op.is("memref.dealloc")) {
+            for free in ops.into_iter().filter(|op| op.is(memref::DEALLOC)) {
                 if is_workgroup(free.operand(0).ty()) {
                     free.erase();
                 }
@@ -65,11 +67,6 @@ impl Pass for AllocsToGlobals {
     }
 }
 
-/// Returns true if `op` allocates memory of the workgroup.
-pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
-    matches!(op.name(), "memref.alloc" | "memref.alloca") && is_workgroup(op.result(0).ty())
-}
-
 /// Returns an error if `alloc` in `function` is not one buffer for the whole block.
 fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassError<'c>> {
     if alloc.num_operands() > 0 {
@@ -82,7 +79,7 @@ fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassE
             "is memory of the workgroup with a layout of its own: allocate it row by row, and take a view";
         return Err(PassError::new(alloc, message));
     }
-    if function.is("gpu.launch") {
+    if function.is(gpu::LAUNCH) {
         let message = "is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
         return Err(PassError::new(alloc, message));
     }
@@ -125,7 +122,7 @@ struct Table {
 impl Table {
     fn of(table: Op<'_>) -> Self {
         let ops = table.regions().flat_map(Region::blocks).flat_map(Block::ops);
-        let names = ops.filter_map(|op| op.str_attr("sym_name"));
+        let names = ops.filter_map(|op| op.str_attr(attr::SYM_NAME));
         Self {
             used: UsedSymbols::of(table),
             names: names.map(str::to_owned).collect(),
@@ -134,7 +131,7 @@ impl Table {
 
     /// Puts a global in the place of each of `allocs`, which are in `function`.
     fn make_globals<'c>(&mut self, function: Op<'c>, allocs: &[Op<'c>]) {
-        let kernel = function.str_attr("sym_name").unwrap_or("kernel");
+        let kernel = function.str_attr(attr::SYM_NAME).unwrap_or("kernel");
         // As many numbers as there could be names in the way, and one for each allocation.
         let numbers = 0..=self.names.len() + allocs.len();
         let mut names = numbers.map(|number| format!("__wg_{kernel}_alloc_{number}"));
@@ -151,18 +148,21 @@ impl Table {
 fn make_global<'c>(function: Op<'c>, alloc: Op<'c>, name: &str) {
     let context = alloc.context();
     let ty = alloc.result(0).ty();
-    let mut global = OpBuilder::new("memref.global", alloc.location())
-        .attr("sym_name", StringAttribute::new(context, name).into())
-        .attr("sym_visibility", StringAttribute::new(context, "private").into())
-        .attr("type", TypeAttribute::new(ty).into())
+    let mut global = OpBuilder::new(memref::GLOBAL, alloc.location())
+        .attr(attr::SYM_NAME, StringAttribute::new(context, name).into())
+        .attr(
+            attr::SYM_VISIBILITY,
+            StringAttribute::new(context, "private").into(),
+        )
+        .attr(attr::TYPE, TypeAttribute::new(ty).into())
         // It holds nothing yet, and it is defined here.
-        .attr("initial_value", Attribute::unit(context));
-    if let Some(alignment) = alloc.int_attr("alignment") {
-        global = global.attr("alignment", int_attr(context, 64, alignment));
+        .attr(attr::INITIAL_VALUE, Attribute::unit(context));
+    if let Some(alignment) = alloc.int_attr(attr::ALIGNMENT) {
+        global = global.attr(attr::ALIGNMENT, int_attr(context, 64, alignment));
     }
     global.before(function);
-    let get = OpBuilder::new("memref.get_global", alloc.location())
-        .attr("name", FlatSymbolRefAttribute::new(context, name).into())
+    let get = OpBuilder::new(memref::GET_GLOBAL, alloc.location())
+        .attr(attr::NAME, FlatSymbolRefAttribute::new(context, name).into())
         .results(&[ty])
         .before(alloc);
     get.copy_discardable_attrs(alloc);

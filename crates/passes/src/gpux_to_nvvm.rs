@@ -19,19 +19,18 @@ mod spaces;
 mod tensors;
 mod transfers;
 
-use crate::lower_to_nvvm::sm_of;
+use crate::utils::chip::sm_of;
+use crate::utils::launches::lower_launches;
 use async_dialects::calls::is_call;
+use async_dialects::gpu::queue_attribute;
 use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Attribute;
+use async_dialects::names::{async_, attr, builtin, func, gpu, gpux, nvvm};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
-use async_dialects::types::known_attribute;
-use async_dialects::types::known_type;
-pub(crate) use buffers::DYNAMIC_ALIGNMENT;
-
-use crate::lower_launches::lower_launches;
+use async_dialects::types::is_token;
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;
@@ -47,7 +46,7 @@ impl Pass for GpuxToNvvm {
     const INFO: PassInfo = PassInfo {
         description: include_str!("gpux_to_nvvm/description.md"),
         // Not on functions: a buffer may be a global, which functions share.
-        anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
         options: &[OptionInfo::string(
             "chip",
             "",
@@ -107,7 +106,7 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
-        for function in root.nested().into_iter().filter(|op| op.is("gpu.func")) {
+        for function in root.nested().into_iter().filter(|op| op.is(gpu::FUNC)) {
             tensors::lower_arguments(function);
         }
         lower_launches(root)?;
@@ -136,7 +135,6 @@ struct Device<'c> {
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
 fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
-    let tokens = known_type(root.context(), "!async.token");
     let mut found = Device::default();
     let mut in_async = Vec::new();
     // Functions with counted code; the block looked at last stands for all the operations in it.
@@ -144,39 +142,41 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let mut block = None;
     for op in root.nested() {
         match op.name() {
-            "gpux.copy" if op.num_results() == 0 => found.copies.push(op),
-            "gpux.commit_group" if op.num_results() == 0 => found.groups.push(op),
-            "gpux.wait_group" => found.groups.push(op),
-            "gpux.tma_load" | "gpux.bulk_load" | "gpux.tma_store" | "gpux.bulk_store"
+            gpux::COPY if op.num_results() == 0 => found.copies.push(op),
+            gpux::COMMIT_GROUP if op.num_results() == 0 => found.groups.push(op),
+            gpux::WAIT_GROUP => found.groups.push(op),
+            gpux::TMA_LOAD | gpux::BULK_LOAD | gpux::TMA_STORE | gpux::BULK_STORE
                 if op.num_results() == 0 =>
             {
                 found.transfers.push(op);
             }
-            "gpux.elect" => found.elects.push(op),
-            "gpux.tma_load" | "gpux.bulk_load" => {
+            gpux::ELECT => found.elects.push(op),
+            gpux::TMA_LOAD | gpux::BULK_LOAD => {
                 let message = "has a token, and the hardware has none: run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
                 return Err(PassError::new(op, message));
             }
-            "gpux.copy" | "gpux.commit_group" | "gpux.tma_store" | "gpux.bulk_store" => {
+            gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE => {
                 return Err(PassError::new(
                     op,
                     format!("has a token, and the hardware has none: {run_before}"),
                 ));
             }
-            "gpu.func" | "func.func"
-                if op.is("gpu.func") || op.parent().is_some_and(|outer| outer.is("gpu.module")) =>
+            gpu::FUNC | func::FUNC
+                if op.is(gpu::FUNC) || op.parent().is_some_and(|outer| outer.is(gpu::MODULE)) =>
             {
                 let arguments = op.region(0).first().into_iter().flat_map(Block::args);
-                if let Some(token) = arguments.into_iter().find(|argument| argument.ty() == tokens) {
+                if let Some(token) = arguments.into_iter().find(|argument| is_token(argument.ty())) {
                     let message = "takes a token as an argument, and the hardware has no tokens: await it in the caller, or run --gpux-inline-calls \
                                    before";
                     return Err(PassError::new(token.location(), message));
                 }
                 continue;
             }
-            name if name.starts_with("gpux.") => return Err(PassError::new(op, "has no lowering to NVVM")),
-            name => {
-                if name.starts_with("async.") {
+            _ if op.dialect() == gpux::NAMESPACE => {
+                return Err(PassError::new(op, "has no lowering to NVVM"));
+            }
+            _ => {
+                if op.dialect() == async_::NAMESPACE {
                     in_async.push(op);
                 }
                 continue;
@@ -188,11 +188,11 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
         }
     }
     for op in in_async {
-        if op.ancestors().any(|outer| outer.is("gpu.module"))
+        if op.ancestors().any(|outer| outer.is(gpu::MODULE))
             || function_around(op).is_some_and(|function| device.contains(&function))
         {
             let what_to_do = match op.name() {
-                "async.func" | "async.call" => "put its body where it is called, as --gpux-inline-calls does",
+                async_::FUNC | async_::CALL => "put its body where it is called, as --gpux-inline-calls does",
                 _ if op.operands().any(is_from_call) => {
                     "its token comes from a call, so run --gpux-inline-calls before --gpux-tokens-to-groups"
                 }
@@ -218,7 +218,10 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
         return Ok(());
     }
     let bulk = HardwareQueue::Bulk.attribute(root.context());
-    let of_bulk = device.groups.iter().filter(|op| op.attr("queue") == Some(bulk));
+    let of_bulk = device
+        .groups
+        .iter()
+        .filter(|op| op.attr(attr::QUEUE) == Some(bulk));
     let ops = device.transfers.iter().chain(&device.elects).chain(of_bulk);
     match ops.into_iter().next() {
         None => Ok(()),
@@ -235,7 +238,7 @@ fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
     for op in ops {
         let function = op
             .ancestors()
-            .find(|outer| outer.is_function() || outer.is("gpu.launch"));
+            .find(|outer| outer.is_function() || outer.is(gpu::LAUNCH));
         let Some(function) = function else { continue };
         match functions.last_mut() {
             Some((last, elects)) if *last == function => elects.push(op),
@@ -262,12 +265,12 @@ impl HardwareQueue {
     const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
 
     fn attribute(self, context: &Context) -> Attribute<'_> {
-        let text = match self {
-            Self::CpAsync => "#gpux.queue<cp_async>",
-            Self::Bulk => "#gpux.queue<bulk>",
-            Self::Wgmma => "#gpux.queue<wgmma>",
+        let name = match self {
+            Self::CpAsync => "cp_async",
+            Self::Bulk => "bulk",
+            Self::Wgmma => "wgmma",
         };
-        known_attribute(context, text)
+        queue_attribute(context, name)
     }
 }
 
@@ -292,7 +295,11 @@ impl<'c> Groups<'c> {
 
     /// Puts the lowered commit or wait in the place of `op`. Whoever marked the one finds the mark on the other.
     fn lower(&mut self, op: Op<'c>) {
-        let kind = (op.attr("queue"), op.attr("pending"), op.has_attr("read"));
+        let kind = (
+            op.attr(attr::QUEUE),
+            op.attr(attr::PENDING),
+            op.has_attr(attr::READ),
+        );
         let model = if let Some(&(_, model)) = self.known.iter().find(|(known, _)| *known == kind) {
             model
         } else {
@@ -309,29 +316,29 @@ impl<'c> Groups<'c> {
 
     fn build(&self, op: Op<'c>) -> Op<'c> {
         let queue = self.queue(op);
-        let Some(pending) = op.int_attr("pending") else {
+        let Some(pending) = op.int_attr(attr::PENDING) else {
             let name = match queue {
-                HardwareQueue::CpAsync => "nvvm.cp.async.commit.group",
-                HardwareQueue::Bulk => "nvvm.cp.async.bulk.commit.group",
-                HardwareQueue::Wgmma => "nvvm.wgmma.commit.group.sync.aligned",
+                HardwareQueue::CpAsync => nvvm::CP_ASYNC_COMMIT_GROUP,
+                HardwareQueue::Bulk => nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
+                HardwareQueue::Wgmma => nvvm::WGMMA_COMMIT_GROUP_SYNC_ALIGNED,
             };
             return OpBuilder::new(name, op.location()).detached();
         };
         let (name, attribute, bits) = match queue {
-            HardwareQueue::CpAsync => ("nvvm.cp.async.wait.group", "n", 32),
-            HardwareQueue::Bulk => ("nvvm.cp.async.bulk.wait_group", "group", 32),
-            HardwareQueue::Wgmma => ("nvvm.wgmma.wait.group.sync.aligned", "group", 64),
+            HardwareQueue::CpAsync => (nvvm::CP_ASYNC_WAIT_GROUP, attr::N, 32),
+            HardwareQueue::Bulk => (nvvm::CP_ASYNC_BULK_WAIT_GROUP, attr::GROUP, 32),
+            HardwareQueue::Wgmma => (nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED, attr::GROUP, 64),
         };
         let mut wait =
             OpBuilder::new(name, op.location()).attr(attribute, int_attr(self.context, bits, pending));
-        if op.has_attr("read") {
-            wait = wait.attr("read", Attribute::unit(self.context));
+        if op.has_attr(attr::READ) {
+            wait = wait.attr(attr::READ, Attribute::unit(self.context));
         }
         wait.detached()
     }
 
     fn queue(&self, op: Op<'c>) -> HardwareQueue {
-        let queue = op.attr("queue");
+        let queue = op.attr(attr::QUEUE);
         let index = self.queues.iter().position(|&known| Some(known) == queue);
         HardwareQueue::ALL[index.expect("a verified commit or wait has a queue")]
     }

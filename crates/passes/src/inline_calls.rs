@@ -10,14 +10,13 @@
 //!
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
-use crate::allocs_to_globals::is_workgroup_alloc;
+use crate::utils::device::is_workgroup_alloc;
 use async_dialects::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
+use async_dialects::gpu::function_type;
 use async_dialects::ir::{Block, Op, Region};
-use async_dialects::melior::ir::Type;
-use async_dialects::melior::ir::attribute::TypeAttribute;
-use async_dialects::melior::ir::r#type::FunctionType;
+use async_dialects::names::{async_, attr, builtin, gpu};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use async_dialects::types::known_type;
+use async_dialects::types::is_token;
 use std::collections::{HashMap, HashSet};
 
 /// The pass.
@@ -27,7 +26,7 @@ impl Pass for InlineCalls {
     const INFO: PassInfo = PassInfo {
         description: include_str!("inline_calls/description.md"),
         // Not on functions: it looks into those that they call.
-        anchor: Anchor::Ops(&["builtin.module", "gpu.module"]),
+        anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
         dependent_dialects: &[Dialect::Async, Dialect::Cf],
         statistics: &[StatisticInfo {
             name: "calls",
@@ -44,15 +43,14 @@ impl Pass for InlineCalls {
         let modules: Vec<Op> = root
             .nested()
             .into_iter()
-            .filter(|op| op.is("gpu.module"))
+            .filter(|op| op.is(gpu::MODULE))
             .collect();
         for module in modules {
             let mut functions = functions(module);
             let named = functions
                 .iter()
-                .filter_map(|&op| Some((op.str_attr("sym_name")?, op)));
+                .filter_map(|&op| Some((op.str_attr(attr::SYM_NAME)?, op)));
             let mut inliner = Inliner {
-                token: known_type(root.context(), "!async.token"),
                 functions: named.collect(),
                 states: HashMap::new(),
                 inlined: 0,
@@ -89,7 +87,6 @@ enum State {
 }
 
 struct Inliner<'c> {
-    token: Type<'c>,
     /// Those of the module, by name.
     functions: HashMap<&'c str, Op<'c>>,
     states: HashMap<Op<'c>, State>,
@@ -178,7 +175,7 @@ impl<'c> Inliner<'c> {
     /// Returns an error if `call`, of nobody knows what, has tokens.
     fn check_unknown(&self, call: Op<'c>) -> Result<(), PassError<'c>> {
         let mut values = call.operands().chain(call.results());
-        if !values.any(|value| value.ty() == self.token) {
+        if !values.any(|value| is_token(value.ty())) {
             return Ok(());
         }
         let message = "has tokens, which the hardware has not, and what it calls is not known: call a function of this \
@@ -187,7 +184,7 @@ impl<'c> Inliner<'c> {
     }
 
     fn fault(&self, call: Op<'c>, callee: Op<'c>, what_to_do: &str) -> PassError<'c> {
-        let name = callee.str_attr("sym_name").unwrap_or_default();
+        let name = callee.str_attr(attr::SYM_NAME).unwrap_or_default();
         let why = self.why(callee).unwrap_or("has to be inlined");
         let message = format!("calls @{name}, which {why} and so has to be inlined, but {what_to_do}");
         PassError::new(call, message).note(callee, "the function is here")
@@ -195,9 +192,9 @@ impl<'c> Inliner<'c> {
 
     /// Why calls of `function` have to go, if they have to.
     fn why(&self, function: Op<'c>) -> Option<&'static str> {
-        if function.is("async.func") {
+        if function.is(async_::FUNC) {
             Some("is asynchronous")
-        } else if self.has_tokens(function) {
+        } else if Self::has_tokens(function) {
             Some("takes or returns tokens")
         } else if function.nested().into_iter().any(is_workgroup_alloc) {
             Some("allocates memory of the workgroup")
@@ -207,15 +204,13 @@ impl<'c> Inliner<'c> {
     }
 
     /// Returns true if `function` takes or returns tokens.
-    fn has_tokens(&self, function: Op<'c>) -> bool {
-        let ty = function.attr("function_type");
-        let ty = ty.and_then(|ty| TypeAttribute::try_from(ty).ok());
-        let Some(ty) = ty.and_then(|ty| FunctionType::try_from(ty.value()).ok()) else {
+    fn has_tokens(function: Op<'_>) -> bool {
+        let Some(ty) = function_type(function) else {
             return false;
         };
         let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
         let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-        inputs.chain(results).any(|ty| ty == self.token)
+        inputs.chain(results).any(is_token)
     }
 
     /// Erases the private functions whose calls would have to go and that nothing but such functions refers to: what is

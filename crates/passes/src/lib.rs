@@ -6,8 +6,6 @@
 
 mod allocs_to_globals;
 pub mod analysis;
-mod block_wide;
-mod device;
 mod expand_vectors;
 mod gpux_to_nvvm;
 mod inline_calls;
@@ -17,6 +15,7 @@ mod lower_to_nvvm;
 mod nvgpu_exact_waits;
 mod tokens_to_groups;
 mod tokens_to_mbarriers;
+mod utils;
 
 pub use allocs_to_globals::AllocsToGlobals;
 use async_dialects::pass::register_pass;
@@ -30,6 +29,7 @@ pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
+use utils::{block_wide, device};
 
 /// Adds every pass and pipeline of async-opt to MLIR's global registry.
 ///

@@ -15,11 +15,13 @@
 //! **Refusals.** With `libdevice=false`, any other call of that library, which nothing would resolve: `ptxas` would find
 //! out, without saying where in the program it comes from.
 
-use crate::gpux_to_nvvm::DYNAMIC_ALIGNMENT;
 use async_dialects::ir::{Op, OpBuilder, Value, int_attr};
+use async_dialects::llvm::{AddressSpace, array_size, external_linkage};
 use async_dialects::melior::ir::Attribute;
-use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, TypeAttribute};
+use async_dialects::melior::ir::attribute::TypeAttribute;
+use async_dialects::names::{attr, gpu, llvm};
 use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
+use async_dialects::types::symbol;
 
 /// The most that LLVM's back end assumes of a buffer that does not say its alignment.
 const ASSUMED_ALIGNMENT: i64 = 16;
@@ -34,7 +36,7 @@ impl Pass for LinkDeviceCode {
                       their alignment to the 16 bytes that LLVM assumes of them, and replaces calls of CUDA's device \
                       library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
                       at the operation that they come from.",
-        anchor: Anchor::Ops(&["gpu.module"]),
+        anchor: Anchor::Ops(&[gpu::MODULE]),
         options: &[
             OptionInfo::bool("libdevice", true, "CUDA's device library is linked later"),
             OptionInfo::string(
@@ -51,20 +53,20 @@ impl Pass for LinkDeviceCode {
     };
 
     fn run<'c>(module: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let external =
-            Attribute::parse(module.context(), "#llvm.linkage<external>").expect("`llvm` is loaded");
+        let external = external_linkage(module.context());
         let alignment = int_attr(module.context(), 64, ASSUMED_ALIGNMENT);
-        let dynamic = module.int_attr(DYNAMIC_ALIGNMENT);
-        module.remove_attr(DYNAMIC_ALIGNMENT);
+        let dynamic = module.int_attr(attr::DYNAMIC_ALIGNMENT);
+        module.remove_attr(attr::DYNAMIC_ALIGNMENT);
         for op in module.nested() {
             if is_dynamic_shared_memory(op) {
-                op.set_attr("linkage", external);
-                if let Some(dynamic) = dynamic.filter(|dynamic| op.int_attr("alignment") < Some(*dynamic)) {
-                    op.set_attr("alignment", int_attr(module.context(), 64, dynamic));
+                op.set_attr(attr::LINKAGE, external);
+                if let Some(dynamic) = dynamic.filter(|dynamic| op.int_attr(attr::ALIGNMENT) < Some(*dynamic))
+                {
+                    op.set_attr(attr::ALIGNMENT, int_attr(module.context(), 64, dynamic));
                 }
             }
-            if op.is("llvm.mlir.global") && !op.has_attr("alignment") {
-                op.set_attr("alignment", alignment);
+            if op.is(llvm::MLIR_GLOBAL) && !op.has_attr(attr::ALIGNMENT) {
+                op.set_attr(attr::ALIGNMENT, alignment);
             }
             let Some(function) = library_function(op) else {
                 continue;
@@ -103,31 +105,30 @@ fn missing<'c>(op: Op<'c>, function: &str, searched: &str) -> PassError<'c> {
 /// Returns true if `op` is the symbol that upstream makes for `gpu.dynamic_shared_memory`: an array of no elements in
 /// shared memory.
 fn is_dynamic_shared_memory(op: Op<'_>) -> bool {
-    let is_empty = |ty: Attribute| {
-        TypeAttribute::try_from(ty).is_ok_and(|ty| ty.value().to_string().starts_with("!llvm.array<0 x "))
-    };
-    op.is("llvm.mlir.global")
-        && op.int_attr("addr_space") == Some(3)
-        && op.attr("global_type").is_some_and(is_empty)
+    let is_empty =
+        |ty: Attribute| TypeAttribute::try_from(ty).is_ok_and(|ty| array_size(ty.value()) == Some(0));
+    op.is(llvm::MLIR_GLOBAL)
+        && op.int_attr(attr::ADDR_SPACE) == Some(AddressSpace::Shared.number())
+        && op.attr(attr::GLOBAL_TYPE).is_some_and(is_empty)
 }
 
 /// The name of the function of CUDA's device library that `op` calls.
 fn library_function(op: Op<'_>) -> Option<&str> {
-    let callee = op.attr("callee").filter(|_| op.is("llvm.call"))?;
-    let name = FlatSymbolRefAttribute::try_from(callee).ok()?.value();
+    let callee = op.attr(attr::CALLEE).filter(|_| op.is(llvm::CALL))?;
+    let name = symbol(callee)?;
     name.starts_with("__nv_").then_some(name)
 }
 
 /// The intrinsic that is one instruction of PTX and does what `function` does, to the last bit.
 fn instruction(function: &str) -> Option<&'static str> {
     Some(match function {
-        "__nv_ceil" | "__nv_ceilf" => "llvm.intr.ceil",
-        "__nv_fabs" | "__nv_fabsf" => "llvm.intr.fabs",
-        "__nv_floor" | "__nv_floorf" => "llvm.intr.floor",
-        "__nv_fma" | "__nv_fmaf" => "llvm.intr.fma",
-        "__nv_rint" | "__nv_rintf" => "llvm.intr.rint",
-        "__nv_sqrt" | "__nv_sqrtf" => "llvm.intr.sqrt",
-        "__nv_trunc" | "__nv_truncf" => "llvm.intr.trunc",
+        "__nv_ceil" | "__nv_ceilf" => llvm::INTR_CEIL,
+        "__nv_fabs" | "__nv_fabsf" => llvm::INTR_FABS,
+        "__nv_floor" | "__nv_floorf" => llvm::INTR_FLOOR,
+        "__nv_fma" | "__nv_fmaf" => llvm::INTR_FMA,
+        "__nv_rint" | "__nv_rintf" => llvm::INTR_RINT,
+        "__nv_sqrt" | "__nv_sqrtf" => llvm::INTR_SQRT,
+        "__nv_trunc" | "__nv_truncf" => llvm::INTR_TRUNC,
         _ => return None,
     })
 }

@@ -2,13 +2,10 @@
 
 mod toolkit;
 
+use crate::utils::chip::sm_of;
+use async_dialects::names::gpu;
 use async_dialects::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
 use toolkit::Toolkit;
-
-/// The oldest GPU that has `cp.async`.
-const FIRST_SM: u32 = 80;
-/// What LLVM can write code for.
-const KNOWN_SMS: [u32; 12] = [80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 
 /// The pipeline.
 pub struct LowerToNvvm;
@@ -26,17 +23,27 @@ impl Pipeline for LowerToNvvm {
                 "target features; empty: +ptx80, +ptx83 for sm_90, or what a newer chip needs",
             ),
             OptionInfo::int("opt-level", 3, "LLVM's and ptxas's optimization level, 0 to 3"),
-            OptionInfo::string(
+            OptionInfo::choice(
                 "format",
                 "isa",
-                "llvm (stop at the llvm dialect), isa (PTX) or bin (cubin, by ptxas)",
+                &[
+                    ("llvm", "stop at the llvm dialect"),
+                    ("isa", "PTX"),
+                    ("bin", "cubin, by ptxas"),
+                ],
+                "what to make",
             ),
             OptionInfo::string(
                 "toolkit",
                 "",
                 "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME, or around ptxas",
             ),
-            OptionInfo::string("war", "barrier", "as in gpux-tokens-to-mbarriers"),
+            OptionInfo::choice(
+                "war",
+                "barrier",
+                &[("barrier", ""), ("mbarrier", "")],
+                "as in gpux-tokens-to-mbarriers",
+            ),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
@@ -57,18 +64,11 @@ impl Pipeline for LowerToNvvm {
             "" => "+ptx80",
             given => given,
         };
-        let war = options.str("war");
-        if !["barrier", "mbarrier"].contains(&war) {
-            return Err(format!("war is '{war}', but must be barrier or mbarrier"));
-        }
         let level = options.int("opt-level");
         if !(0..=3).contains(&level) {
             return Err(format!("opt-level is {level}, but goes from 0 to 3"));
         }
         let format = options.str("format");
-        if !["llvm", "isa", "bin"].contains(&format) {
-            return Err(format!("format is '{format}', but must be llvm, isa or bin"));
-        }
         let toolkit = Toolkit::find(options.str("toolkit"))?;
         if format == "bin" {
             toolkit.check_ptxas()?;
@@ -90,7 +90,7 @@ impl Pipeline for LowerToNvvm {
             // Kernels that stand inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
             // stays as it is.
             .pass("gpu-kernel-outlining")
-            .nest("gpu.module", device_passes(options, &libdevice))
+            .nest(gpu::MODULE, device_passes(options, &libdevice))
             // But for what it hands to kernels.
             .pass("gpux-lower-launches")
             // Last before the binary, so that all passes before are the same for all chips.
@@ -190,22 +190,6 @@ impl Libdevice {
         Ok(Self::Missing {
             searched: quote(&searched)?,
         })
-    }
-}
-
-/// The number in the name of `chip`.
-pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
-    let number = chip
-        .strip_prefix("sm_")
-        .map(|name| name.trim_end_matches(['a', 'f']));
-    match number.and_then(|number| number.parse().ok()) {
-        Some(sm) if sm < FIRST_SM => Err(format!(
-            "chip is {chip}, but cp.async needs sm_{FIRST_SM} or newer"
-        )),
-        Some(sm) if KNOWN_SMS.contains(&sm) => Ok(sm),
-        _ => Err(format!(
-            "chip is '{chip}', which LLVM does not know: {FIRST_SM} to 121 as in sm_80, sm_90a or sm_100f"
-        )),
     }
 }
 

@@ -20,12 +20,10 @@ mod solve;
 use crate::analysis::vocabulary::beyond;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, Walk, int_attr};
+use async_dialects::names::{attr, nvgpu, nvvm};
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use relax::Reason;
 use solve::{Solved, Verdict, solve};
-
-/// The attribute with the count of a wait.
-const COUNT: &str = "numGroups";
 
 /// The pass.
 pub struct NvgpuExactWaits;
@@ -96,10 +94,10 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
     let mut negative = None;
     function.walk(|op| {
         match op.name() {
-            "nvgpu.device_async_copy" => found.copies_or_waits = true,
-            "nvgpu.device_async_wait" => {
+            nvgpu::DEVICE_ASYNC_COPY => found.copies_or_waits = true,
+            nvgpu::DEVICE_ASYNC_WAIT => {
                 found.copies_or_waits = true;
-                if let Some(n) = op.int_attr(COUNT) {
+                if let Some(n) = op.int_attr(attr::NVGPU_PENDING) {
                     found.typed = true;
                     if n < 0 {
                         negative = Some((op, n));
@@ -107,7 +105,8 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
                     }
                 }
             }
-            name => found.tracked_by_mbarriers |= name.starts_with("nvvm.cp.async.mbarrier.arrive"),
+            nvvm::CP_ASYNC_MBARRIER_ARRIVE => found.tracked_by_mbarriers = true,
+            _ => {}
         }
         Walk::Advance
     });
@@ -122,7 +121,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 
 /// The count that `wait` has, as the hardware takes it.
 fn typed_count(wait: Op) -> Option<u8> {
-    let n = wait.int_attr(COUNT)?;
+    let n = wait.int_attr(attr::NVGPU_PENDING)?;
     let most = wait.completion()?.queue?.max_pending();
     Some(u8::try_from(n).map_or(most, |n| n.min(most)))
 }
@@ -157,7 +156,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
     {
         let message = format!(
             "`numGroups = {}` waits for too little: a copy awaited here may still be in flight; the exact count is {}",
-            op.int_attr(COUNT).unwrap_or_default(),
+            op.int_attr(attr::NVGPU_PENDING).unwrap_or_default(),
             exact.n
         );
         Diagnostic::warning(op.location(), message).emit();
@@ -169,7 +168,10 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
     ) {
         Diagnostic::remark(op.location(), beyond(queue)).emit();
     }
-    op.set_attr(COUNT, int_attr(op.context(), 32, i64::from(exact.n)));
+    op.set_attr(
+        attr::NVGPU_PENDING,
+        int_attr(op.context(), 32, i64::from(exact.n)),
+    );
     cx.count("set", 1);
 }
 
@@ -177,7 +179,7 @@ fn warn_open(op: Op) {
     let message = "a copy awaited here may not be committed to a group yet, and no count waits for it";
     let mut warning = Diagnostic::warning(op.location(), message);
     if let Some(copy) = op.operand(0).defining_op()
-        && copy.is("nvgpu.device_async_copy")
+        && copy.is(nvgpu::DEVICE_ASYNC_COPY)
     {
         warning = warning.note(
             copy.location(),
@@ -189,7 +191,7 @@ fn warn_open(op: Op) {
 
 fn warn_kept(verdict: &Verdict, reason: &Reason) {
     let op = verdict.wait.op;
-    let typed = op.int_attr(COUNT).unwrap_or_default();
+    let typed = op.int_attr(attr::NVGPU_PENDING).unwrap_or_default();
     let exact = match verdict.exact {
         Some(exact) => format!("the exact count for the copies awaited here is {}", exact.n),
         None => "the copies awaited here are complete without a wait".to_owned(),

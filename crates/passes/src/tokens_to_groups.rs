@@ -9,13 +9,12 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The phases, each a module: [`normalize`] writes asynchronous regions, dependencies and escapes as awaits; the
+//! The phases, each a module: asynchronous regions, dependencies and escapes ([`normalize`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
-//! read again; [`emit`] writes the solution; [`erase`] removes the tokens; block-wide stores are issued by one thread
+//! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
 //! ([`mod@stores`]).
 
 mod emit;
-pub(crate) mod erase;
 mod explain;
 pub(crate) mod normalize;
 mod peel;
@@ -24,11 +23,15 @@ mod stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Async;
+use crate::utils::device::own_ops;
+pub(crate) use crate::utils::erase;
+use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
 use async_dialects::ir::{Op, Walk};
+use async_dialects::names::{async_, gpu, gpux};
 use async_dialects::pass::{
     Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
 };
-use async_dialects::types::known_type;
+use async_dialects::types::is_token;
 use std::collections::HashSet;
 use stores::Stores;
 use tokenflow::{Options, Solution};
@@ -101,10 +104,10 @@ impl Pass for TokensToGroups {
         if !is_device_code(op) {
             return Ok(());
         }
-        normalize::check_arguments(op)?;
-        normalize::inline_regions(op);
-        normalize::split_dependencies(op);
-        let mut vocabulary = Async::new(op.context());
+        check_arguments(op)?;
+        inline_regions(op);
+        split_dependencies(op);
+        let mut vocabulary = Async::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
         let silent = normalize::drain_escapes(&skeleton);
@@ -183,20 +186,20 @@ fn translate<'c>(
 /// Returns true if `function` runs on the device: it stands in a `gpu.module`, or has an operation of a group queue, or
 /// awaits tokens without being asynchronous host code.
 fn is_device_code(function: Op<'_>) -> bool {
-    if function.is("gpu.func") || function.ancestors().any(|op| op.is("gpu.module")) {
+    if function.is(gpu::FUNC) || function.ancestors().any(|op| op.is(gpu::MODULE)) {
         return true;
     }
-    let (mut device, mut host, mut awaits) = (false, function.is("async.func"), false);
+    let (mut device, mut host, mut awaits) = (false, function.is(async_::FUNC), false);
     function.walk(|op| match op.name() {
-        _ if op.completion().is_some() || op.is("gpux.elect") => {
+        _ if op.completion().is_some() || op.is(gpux::ELECT) => {
             device = true;
             Walk::Stop
         }
-        "async.region" | "async.call" => {
+        async_::REGION | async_::CALL => {
             host = true;
             Walk::Advance
         }
-        "async.await" => {
+        async_::AWAIT => {
             awaits = true;
             Walk::Advance
         }
@@ -207,12 +210,11 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let token = known_type(function.context(), "!async.token");
-    let left = normalize::own_ops(function).into_iter().find(|op| {
+    let left = own_ops(function).into_iter().find(|op| {
         let of_queue = op
             .completion()
             .is_some_and(|completion| completion.queue.is_some());
-        of_queue && op.results().any(|result| result.ty() == token)
+        of_queue && op.results().any(|result| is_token(result.ty()))
     });
     match left {
         None => Ok(()),

@@ -19,7 +19,9 @@ use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place
 use crate::value::Elem;
 use async_dialects::gpu;
 use async_dialects::ir::{Block, Op, Value};
+use async_dialects::location::file_position;
 use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
+use async_dialects::names::attr;
 use async_dialects::types::{self, Float};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -323,11 +325,11 @@ fn described(arg: Value<'_>) -> Option<Type<'_>> {
 
 /// The alignment that an attribution is given.
 fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
-    use async_dialects::melior::ir::attribute::ArrayAttribute;
-    let all = ArrayAttribute::try_from(function.attr("workgroup_attrib_attrs")?).ok()?;
-    let dictionary = all.element(index).ok()?.to_string();
-    let value = dictionary.split("llvm.align = ").nth(1)?;
-    value.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    use async_dialects::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
+    let all = ArrayAttribute::try_from(function.attr(attr::WORKGROUP_ATTRIB_ATTRS)?).ok()?;
+    let dictionary = DictionaryAttribute::try_from(all.element(index).ok()?).ok()?;
+    let align = IntegerAttribute::try_from(dictionary.element_by_name(attr::LLVM_ALIGN)?).ok()?;
+    u32::try_from(align.value()).ok()
 }
 
 /// The numbers of an array attribute: dense, or of integers.
@@ -355,11 +357,5 @@ fn ints(op: Op<'_>, name: &str) -> Option<Vec<i64>> {
 
 /// `kernel.mlir:12:8`, or all of the location if it is of another kind.
 fn short(location: Location<'_>) -> String {
-    let text = location.to_string();
-    let inner = text.strip_prefix("loc(").and_then(|text| text.strip_suffix(')'));
-    let place = inner.and_then(|inner| {
-        let (file, place) = inner.strip_prefix('"')?.split_once("\":")?;
-        Some(format!("{file}:{place}"))
-    });
-    place.unwrap_or(text)
+    file_position(location).map_or_else(|| location.to_string(), |place| place.to_string())
 }

@@ -22,9 +22,15 @@ extern "C" {
 MLIR_CAPI_EXPORTED bool asyncOptLowerNvgpuCopies(MlirOperation op);
 
 /// Returns true if `type` is a `!nvgpu.tensormap.descriptor`, and tells the
-/// memref type of its box and whether it swizzles.
+/// memref type of its box, how many bytes its swizzle spans (0 if it does not
+/// swizzle) and whether elements out of bounds are NaN.
 MLIR_CAPI_EXPORTED bool asyncOptTensorMapGetBox(MlirType type, MlirType *box,
-                                                bool *swizzled);
+                                                uint32_t *swizzle, bool *nan);
+
+/// Returns true if `type` is a `!nvgpu.mbarrier.group`, and tells how many
+/// mbarriers it has.
+MLIR_CAPI_EXPORTED bool asyncOptMBarrierGroupGetNumber(MlirType type,
+                                                       uint32_t *number);
 
 #ifdef __cplusplus
 }

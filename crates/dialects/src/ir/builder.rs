@@ -2,9 +2,10 @@
 
 use super::{Block, Op, Value, context_of, position};
 use crate::ffi;
+use crate::names::attr;
 use melior::{
     Context,
-    ir::{Attribute, AttributeLike, Identifier, Location, Type, TypeLike},
+    ir::{Attribute, AttributeLike, Identifier, Location, Type, TypeLike, attribute::DenseI32ArrayAttribute},
 };
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
@@ -98,6 +99,19 @@ impl<'c> OpBuilder<'c> {
     pub fn operands(mut self, operands: &[Value<'c>]) -> Self {
         self.operands.extend_from_slice(operands);
         self
+    }
+
+    /// Adds operands in groups, and the attribute that says how many each group has.
+    pub fn operand_groups(self, groups: &[&[Value<'c>]]) -> Self {
+        // SAFETY: a live location has a context.
+        let context = unsafe { context_of(mlirLocationGetContext(self.location.to_raw())) };
+        let sizes: Vec<i32> = groups
+            .iter()
+            .map(|group| i32::try_from(group.len()).expect("an operation has few operands"))
+            .collect();
+        let sizes = DenseI32ArrayAttribute::new(context, &sizes).into();
+        self.operands(&groups.concat())
+            .attr(attr::OPERAND_SEGMENT_SIZES, sizes)
     }
 
     /// Adds results of these types.

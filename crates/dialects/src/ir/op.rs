@@ -26,6 +26,12 @@ impl<'c> Op<'c> {
         unsafe { ffi::str_from_raw(mlirIdentifierStr(mlirOperationGetName(self.raw))) }
     }
 
+    /// The namespace of the dialect, such as `gpux`.
+    #[must_use]
+    pub fn dialect(self) -> &'c str {
+        self.name().split('.').next().unwrap_or_default()
+    }
+
     /// Returns true if this operation has the full name `name`.
     #[must_use]
     pub fn is(self, name: &str) -> bool {

@@ -2,13 +2,14 @@
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
-use crate::block_wide::is_barrier;
+use crate::utils::block_wide::is_barrier;
 use async_dialects::completion::GroupEffect;
 use async_dialects::control_flow::may_repeat;
 use async_dialects::ir::{Block, Op, Region, Use, Value};
 use async_dialects::melior::ir::{Type, TypeLike};
+use async_dialects::names::{async_, memref};
 use async_dialects::pass::PassError;
-use async_dialects::types::{bit_width, known_type, vector_shape};
+use async_dialects::types::{bit_width, is_token, vector_shape};
 use std::collections::HashSet;
 
 /// Returns an error if `alloc` may be executed while memory that it has made before is in use.
@@ -57,7 +58,7 @@ fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError
 }
 
 /// Makes a number of an address, which nobody can follow.
-const ADDRESS: &str = "memref.extract_aligned_pointer_as_index";
+const ADDRESS: &str = memref::EXTRACT_ALIGNED_POINTER_AS_INDEX;
 
 /// The values that `op` may hand its operands on to.
 fn reached_from(op: Op<'_>) -> Vec<Value<'_>> {
@@ -90,13 +91,12 @@ fn is_asynchronous(op: Op<'_>) -> bool {
 
 /// Returns true if a token of `op` is awaited in `block` itself, whenever that is run.
 fn is_awaited<'c>(block: Block<'c>, op: Op<'c>) -> bool {
-    let token = known_type(op.context(), "!async.token");
-    let mut work: Vec<Value> = op.results().filter(|value| value.ty() == token).collect();
+    let mut work: Vec<Value> = op.results().filter(|value| is_token(value.ty())).collect();
     while let Some(value) = work.pop() {
         for Use { owner, .. } in value.uses() {
             match owner.name() {
-                "async.await" if owner.block() == Some(block) => return true,
-                "async.join" => work.extend(owner.results()),
+                async_::AWAIT if owner.block() == Some(block) => return true,
+                async_::JOIN => work.extend(owner.results()),
                 _ => {}
             }
         }

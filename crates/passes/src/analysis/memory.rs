@@ -6,7 +6,10 @@
 
 use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Definition, Op, Value};
-use async_dialects::types::memref_shape;
+use async_dialects::names::{
+    affine, arith, async_, attr, builtin, cf, gpu, gpux, index, math, memref, nvgpu, nvvm, ub, vector,
+};
+use async_dialects::types::{memref_shape, symbol};
 use std::collections::HashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 
@@ -23,7 +26,7 @@ enum Root<'c> {
     /// An argument of a function that is memory of its own, or the result of an allocation.
     Value(Value<'c>),
     /// A global, by name.
-    Global(String),
+    Global(&'c str),
     /// The arguments that callers hand over: they may be the same.
     Arguments,
     /// Dynamic memory of the workgroup.
@@ -34,7 +37,7 @@ impl<'c> Buffers<'c> {
     /// The buffers of `function`, none of which has a number yet.
     #[must_use]
     pub fn new(function: Op<'c>) -> Self {
-        let casts = |op: Op| op.is("memref.memory_space_cast") && is_workgroup(op.operand(0).ty());
+        let casts = |op: Op| op.is(memref::MEMORY_SPACE_CAST) && is_workgroup(op.operand(0).ty());
         Self {
             known: HashMap::new(),
             cast: function.nested().into_iter().any(casts),
@@ -60,18 +63,18 @@ impl<'c> Buffers<'c> {
     pub fn accesses(&mut self, op: Op<'c>) -> Vec<(Buffer, AccessKind)> {
         let kind = match op.name() {
             name if is_view(name) || op.is_pure() => return Vec::new(),
-            "memref.load"
-            | "vector.load"
-            | "vector.transfer_read"
-            | "vector.maskedload"
-            | "vector.gather"
-            | "nvgpu.ldmatrix"
-            | "affine.load"
-            | "affine.vector_load"
-            | "memref.prefetch" => AccessKind::Read,
-            "gpux.copy" | "nvgpu.device_async_copy" => AccessKind::Copy,
-            "nvvm.cp.async.shared.global" => return vec![(Buffer::Any, AccessKind::Copy)],
-            name if is_harmless(name) => return Vec::new(),
+            memref::LOAD
+            | vector::LOAD
+            | vector::TRANSFER_READ
+            | vector::MASKEDLOAD
+            | vector::GATHER
+            | nvgpu::LDMATRIX
+            | affine::LOAD
+            | affine::VECTOR_LOAD
+            | memref::PREFETCH => AccessKind::Read,
+            gpux::COPY | nvgpu::DEVICE_ASYNC_COPY => AccessKind::Copy,
+            nvvm::CP_ASYNC_SHARED_GLOBAL => return vec![(Buffer::Any, AccessKind::Copy)],
+            _ if is_harmless(op) => return Vec::new(),
             _ => AccessKind::Write,
         };
         let memrefs = op.operands().filter(|value| memref_shape(value.ty()).is_some());
@@ -116,7 +119,7 @@ fn base(mut memref: Value<'_>) -> Value<'_> {
 }
 
 fn is_allocation(name: &str) -> bool {
-    matches!(name, "memref.alloc" | "memref.alloca" | "memref.get_global")
+    matches!(name, memref::ALLOC | memref::ALLOCA | memref::GET_GLOBAL)
 }
 
 /// What `memref` is a view of, if it can be told apart.
@@ -124,9 +127,9 @@ fn root(memref: Value<'_>) -> Option<Root<'_>> {
     let memref = base(memref);
     match memref.definition() {
         Definition::Result(op, _) => match op.name() {
-            "memref.alloc" | "memref.alloca" => Some(Root::Value(memref)),
-            "memref.get_global" => Some(Root::Global(op.attr("name")?.to_string())),
-            "gpu.dynamic_shared_memory" => Some(Root::Dynamic),
+            memref::ALLOC | memref::ALLOCA => Some(Root::Value(memref)),
+            memref::GET_GLOBAL => Some(Root::Global(symbol(op.attr(attr::NAME)?)?)),
+            gpu::DYNAMIC_SHARED_MEMORY => Some(Root::Dynamic),
             _ => None,
         },
         Definition::Argument(block, index) => {
@@ -147,54 +150,61 @@ fn root(memref: Value<'_>) -> Option<Root<'_>> {
 fn is_view(name: &str) -> bool {
     matches!(
         name,
-        "memref.subview"
-            | "memref.cast"
-            | "memref.reinterpret_cast"
-            | "memref.collapse_shape"
-            | "memref.expand_shape"
-            | "memref.view"
-            | "memref.transpose"
-            | "memref.memory_space_cast"
-            | "memref.assume_alignment"
+        memref::SUBVIEW
+            | memref::CAST
+            | memref::REINTERPRET_CAST
+            | memref::COLLAPSE_SHAPE
+            | memref::EXPAND_SHAPE
+            | memref::VIEW
+            | memref::TRANSPOSE
+            | memref::MEMORY_SPACE_CAST
+            | memref::ASSUME_ALIGNMENT
     )
 }
 
-/// Returns true if an operation of this name has effects, but none on the memory of the workgroup. Of loads and stores in
+/// Returns true if `op` has effects, but none on the memory of the workgroup. Of loads and stores in
 /// issued form, whoever wrote them has seen to what comes before and behind: what they access is known to be complete by
 /// waits and barriers that are there to be seen.
-fn is_harmless(name: &str) -> bool {
-    const PREFIXES: [&str; 6] = ["arith.", "math.", "index.", "async.", "ub.", "gpux."];
-    const NAMES: [&str; 30] = [
-        "gpu.barrier",
-        "gpu.printf",
-        "gpu.shuffle",
-        "gpu.subgroup_reduce",
-        "gpu.return",
-        "memref.alloc",
-        "memref.alloca",
-        "memref.dealloc",
-        "memref.get_global",
-        "memref.dim",
-        "memref.extract_aligned_pointer_as_index",
-        "memref.extract_strided_metadata",
-        "nvgpu.device_async_create_group",
-        "nvgpu.device_async_wait",
-        "nvgpu.mma.sync",
-        "nvgpu.tma.prefetch.descriptor",
-        "nvgpu.tma.fence.descriptor",
-        "nvgpu.mbarrier.create",
-        "nvvm.barrier0",
-        "nvvm.barrier",
-        "nvvm.bar.warp.sync",
-        "nvvm.fence.proxy",
-        "nvvm.fence.mbarrier.init",
-        "nvvm.elect.sync",
-        "nvvm.cp.async.commit.group",
-        "nvvm.cp.async.wait.group",
-        "nvvm.cp.async.bulk.commit.group",
-        "nvvm.cp.async.bulk.wait_group",
-        "cf.assert",
-        "builtin.unrealized_conversion_cast",
+fn is_harmless(op: Op<'_>) -> bool {
+    const DIALECTS: [&str; 6] = [
+        arith::NAMESPACE,
+        math::NAMESPACE,
+        index::NAMESPACE,
+        async_::NAMESPACE,
+        ub::NAMESPACE,
+        gpux::NAMESPACE,
     ];
-    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    const NAMES: [&str; 30] = [
+        gpu::BARRIER,
+        gpu::PRINTF,
+        gpu::SHUFFLE,
+        gpu::SUBGROUP_REDUCE,
+        gpu::RETURN,
+        memref::ALLOC,
+        memref::ALLOCA,
+        memref::DEALLOC,
+        memref::GET_GLOBAL,
+        memref::DIM,
+        memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
+        memref::EXTRACT_STRIDED_METADATA,
+        nvgpu::DEVICE_ASYNC_CREATE_GROUP,
+        nvgpu::DEVICE_ASYNC_WAIT,
+        nvgpu::MMA_SYNC,
+        nvgpu::TMA_PREFETCH_DESCRIPTOR,
+        nvgpu::TMA_FENCE_DESCRIPTOR,
+        nvgpu::MBARRIER_CREATE,
+        nvvm::BARRIER0,
+        nvvm::BARRIER,
+        nvvm::BAR_WARP_SYNC,
+        nvvm::FENCE_PROXY,
+        nvvm::FENCE_MBARRIER_INIT,
+        nvvm::ELECT_SYNC,
+        nvvm::CP_ASYNC_COMMIT_GROUP,
+        nvvm::CP_ASYNC_WAIT_GROUP,
+        nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
+        nvvm::CP_ASYNC_BULK_WAIT_GROUP,
+        cf::ASSERT,
+        builtin::UNREALIZED_CONVERSION_CAST,
+    ];
+    NAMES.contains(&op.name()) || DIALECTS.contains(&op.dialect())
 }

@@ -4,33 +4,31 @@ use super::tree::is_kernel;
 use async_dialects::control_flow::{entry_edges, region_exit_edges};
 use async_dialects::gpu::{attributions, inputs};
 use async_dialects::ir::{Block, Definition, Op, Region, Value};
-use async_dialects::melior::ir::Type;
+use async_dialects::names::{affine, async_, gpu, gpux, memref, nvvm, scf, vector};
+use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// The values that decide whether and how often the regions of `op` are run.
 pub fn steering(op: Op<'_>) -> Vec<Value<'_>> {
     match op.name() {
-        "scf.if" | "scf.index_switch" => vec![op.operand(0)],
+        scf::IF | scf::INDEX_SWITCH => vec![op.operand(0)],
         // What they carry around does not steer them.
-        "scf.for" => op.operands().take(3).collect(),
-        "scf.execute_region" | "memref.alloca_scope" | "async.region" => Vec::new(),
-        "scf.while" => {
+        scf::FOR => op.operands().take(3).collect(),
+        scf::EXECUTE_REGION | memref::ALLOCA_SCOPE | async_::REGION => Vec::new(),
+        scf::WHILE => {
             let before = op.region(0).blocks().into_iter();
             let conditions = before.filter_map(Block::terminator);
             conditions
-                .filter(|condition| condition.is("scf.condition"))
+                .filter(|condition| condition.is(scf::CONDITION))
                 .map(|condition| condition.operand(0))
                 .collect()
         }
-        "affine.for" => {
+        affine::FOR => {
             let bounds = op.num_operands() - op.num_results();
             op.operands().take(bounds).collect()
         }
         // All of them, as far as is known; tokens say when and not where to.
-        _ => {
-            let token = Type::parse(op.context(), "!async.token");
-            op.operands().filter(|value| Some(value.ty()) != token).collect()
-        }
+        _ => op.operands().filter(|value| !is_token(value.ty())).collect(),
     }
 }
 
@@ -47,7 +45,7 @@ pub fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
 /// Returns true if `op` runs its regions for some threads only, although the interface of its control flow says that
 /// control always passes through them: it speaks of all threads together.
 pub fn runs_for_some_threads(op: Op<'_>) -> bool {
-    matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0")
+    matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0)
 }
 
 /// Values that are looked at to prove that threads agree, so that long chains of computations stay linear.
@@ -112,14 +110,13 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         }
         let Source::Computed(op) = source else { continue };
         // The same in all threads, whatever they bring.
-        if op.is("gpu.all_reduce") {
+        if op.is(gpu::ALL_REDUCE) {
             continue;
         }
         if op.num_regions() > 0 {
             work.extend(bound_to(op, value));
             work.extend(steering(op));
-        } else if op.is_pure() || matches!(op.name(), "memref.load" | "vector.load" | "vector.transfer_read")
-        {
+        } else if op.is_pure() || matches!(op.name(), memref::LOAD | vector::LOAD | vector::TRANSFER_READ) {
             work.extend(op.operands());
         } else if let Some(found) = found(Source::Unknown) {
             return Some(found);
@@ -131,17 +128,20 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
 /// Returns true if the results of `op` differ between threads by themselves.
 fn differs(op: Op<'_>) -> bool {
     match op.name() {
-        "gpu.thread_id"
-        | "gpu.global_id"
-        | "gpu.lane_id"
-        | "gpu.subgroup_id"
-        | "gpu.shuffle"
-        | "gpux.elect"
-        | "nvvm.elect.sync"
-        | "memref.atomic_rmw"
-        | "nvvm.read.ptx.sreg.laneid"
-        | "nvvm.read.ptx.sreg.warpid" => true,
-        name => name.starts_with("nvvm.read.ptx.sreg.tid."),
+        gpu::THREAD_ID
+        | gpu::GLOBAL_ID
+        | gpu::LANE_ID
+        | gpu::SUBGROUP_ID
+        | gpu::SHUFFLE
+        | gpux::ELECT
+        | nvvm::ELECT_SYNC
+        | memref::ATOMIC_RMW
+        | nvvm::READ_PTX_SREG_LANEID
+        | nvvm::READ_PTX_SREG_TID_X
+        | nvvm::READ_PTX_SREG_TID_Y
+        | nvvm::READ_PTX_SREG_TID_Z
+        | nvvm::READ_PTX_SREG_WARPID => true,
+        _ => false,
     }
 }
 

@@ -11,9 +11,10 @@ use async_dialects::control_flow::{
 };
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{self, Op, Region as IrRegion, Value};
-use async_dialects::melior::ir::Type;
+use async_dialects::names::{async_, attr, gpu, gpux, nvgpu, nvvm, scf, ub};
+use async_dialects::nvvm::fences_workgroup;
 use async_dialects::pass::PassError;
-use async_dialects::types;
+use async_dialects::types::{self, is_token};
 use std::collections::{HashMap, HashSet};
 use tokenflow::Token;
 use tokenflow::phases::{Block, Buffer, Edge, Load, Region, Step, Tree, Trips};
@@ -61,7 +62,6 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
     let mut reader = Reader {
         out: Read::default(),
         buffers: Buffers::new(function),
-        token: Type::parse(function.context(), "!async.token"),
     };
     let Some(region) = function
         .regions()
@@ -120,7 +120,6 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
 struct Reader<'c> {
     out: Read<'c>,
     buffers: Buffers<'c>,
-    token: Option<Type<'c>>,
 }
 
 impl<'c> Reader<'c> {
@@ -136,17 +135,13 @@ impl<'c> Reader<'c> {
         self.out.blocks.len() - 1
     }
 
-    fn is_token(&self, value: Value<'c>) -> bool {
-        Some(value.ty()) == self.token
-    }
-
     fn token(&mut self, value: Value<'c>) -> Token {
         let tree = &mut self.out.tree;
         *self.out.tokens.entry(value).or_insert_with(|| tree.token())
     }
 
     fn tokens(&mut self, values: impl Iterator<Item = Value<'c>>) -> Vec<Token> {
-        let values: Vec<Value> = values.filter(|value| self.is_token(*value)).collect();
+        let values: Vec<Value> = values.filter(|value| is_token(value.ty())).collect();
         values.into_iter().map(|value| self.token(value)).collect()
     }
 
@@ -181,25 +176,25 @@ impl<'c> Reader<'c> {
             return Ok(());
         }
         match op.name() {
-            "async.await" => {
+            async_::AWAIT => {
                 self.step(b, op, Step::Settle);
                 let tokens = self.tokens(op.operands());
                 self.out.awaits.push(op);
                 let id = self.out.awaits.len() - 1;
                 self.step(b, op, Step::Await { id, tokens });
             }
-            "async.ready" | "async.join" | "ub.poison" if self.is_token(op.result(0)) => {
+            async_::READY | async_::JOIN | ub::POISON if is_token(op.result(0).ty()) => {
                 let (token, of) = (self.token(op.result(0)), self.tokens(op.operands()));
                 self.step(b, op, Step::Join { token, of });
             }
-            "gpux.wait_group" | "nvgpu.device_async_wait" | "nvvm.cp.async.wait.group" => {
+            gpux::WAIT_GROUP | nvgpu::DEVICE_ASYNC_WAIT | nvvm::CP_ASYNC_WAIT_GROUP => {
                 self.step(b, op, Step::Settle);
             }
-            "gpu.barrier" | "nvvm.barrier0" if !op.has_attr("address_spaces") => {
+            gpu::BARRIER | nvvm::BARRIER0 if !op.has_attr(attr::ADDRESS_SPACES) => {
                 self.step(b, op, Step::Barrier);
             }
-            "nvvm.barrier" if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
-            "nvvm.fence.proxy" if is_shared_fence(op) => self.step(b, op, Step::Fence),
+            nvvm::BARRIER if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
+            nvvm::FENCE_PROXY if is_shared_fence(op) => self.step(b, op, Step::Fence),
             _ => self.other(b, op)?,
         }
         Ok(())
@@ -233,7 +228,7 @@ impl<'c> Reader<'c> {
         } else if op.num_regions() > 0 {
             return self.regions(b, op);
         } else if let (Some(values), 1) = (selected_values(op), op.num_results())
-            && self.is_token(op.result(0))
+            && is_token(op.result(0).ty())
         {
             self.select(b, op, &values);
             return Ok(());
@@ -282,7 +277,7 @@ impl<'c> Reader<'c> {
     }
 
     fn regions(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let known = !matches!(op.name(), "scf.forall" | "gpu.warp_execute_on_lane_0");
+        let known = !matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
         let Some(entries) = entry_edges(op).filter(|_| known) else {
             return self.opaque(b, op);
         };
@@ -357,7 +352,7 @@ impl<'c> Reader<'c> {
             EdgeTarget::Behind => None,
             EdgeTarget::Index(index) => places.get(&index).copied(),
         };
-        let pairs = edge.bindings.iter().filter(|(from, _)| self.is_token(*from));
+        let pairs = edge.bindings.iter().filter(|(from, _)| is_token(from.ty()));
         let pairs: Vec<(Value, Value)> = pairs.copied().collect();
         let bindings = pairs
             .into_iter()
@@ -396,7 +391,7 @@ impl<'c> Reader<'c> {
     /// Notes the tokens that `op`, in or at `before`, uses and none of `edges` hands over. Those that were made where nothing
     /// can be followed are nobody's business.
     fn escapes(&mut self, op: Op<'c>, edges: &[IrEdge<'c>], before: Op<'c>) {
-        if !op.operands().any(|value| self.is_token(value)) {
+        if !op.operands().any(|value| is_token(value.ty())) {
             return;
         }
         let bound: HashSet<Value> = edges
@@ -413,7 +408,7 @@ impl<'c> Reader<'c> {
 
 /// Returns true if nothing happens in a block of threads before `function` is entered.
 pub(super) fn is_kernel(function: Op<'_>) -> bool {
-    ["kernel", "gpu.kernel", "nvvm.kernel"]
+    [attr::KERNEL, attr::GPU_KERNEL, attr::NVVM_KERNEL]
         .iter()
         .any(|name| function.has_attr(name))
 }
@@ -421,12 +416,12 @@ pub(super) fn is_kernel(function: Op<'_>) -> bool {
 /// How often the block of `op` runs.
 fn trips(op: Op<'_>) -> Trips {
     // What is computed of bounds is signed.
-    if op.has_attr("unsignedCmp") {
+    if op.has_attr(attr::UNSIGNED_CMP) {
         return Trips::Free;
     }
     match constant_trip_count(op) {
-        Some(trips) if op.is("scf.for") => Trips::Constant(trips),
-        None if op.is("scf.for") => Trips::Counted,
+        Some(trips) if op.is(scf::FOR) => Trips::Constant(trips),
+        None if op.is(scf::FOR) => Trips::Counted,
         _ => Trips::Free,
     }
 }
@@ -434,15 +429,12 @@ fn trips(op: Op<'_>) -> Trips {
 /// Returns true if it takes a division to know which iteration of a loop runs.
 fn divides(op: Op<'_>) -> bool {
     let is_power_of_two = |step: i64| u64::try_from(step).is_ok_and(u64::is_power_of_two);
-    op.is("scf.for") && !op.operand(2).as_constant_int().is_some_and(is_power_of_two)
+    op.is(scf::FOR) && !op.operand(2).as_constant_int().is_some_and(is_power_of_two)
 }
 
 /// Returns true if a fence between proxies is about the workgroup's memory.
 fn is_shared_fence(op: Op<'_>) -> bool {
-    op.attr("kind").is_some_and(|kind| {
-        let kind = kind.to_string();
-        kind.contains("<async>") || kind.contains("<async.shared>")
-    })
+    op.attr(attr::KIND).is_some_and(fences_workgroup)
 }
 
 /// How many bytes a block-wide operation transfers: those of its side in the workgroup's memory.

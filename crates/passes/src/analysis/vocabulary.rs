@@ -4,7 +4,9 @@ use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQ
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Type;
-use async_dialects::types::known_type;
+use async_dialects::names::{async_, nvgpu};
+use async_dialects::nvgpu::copy_token;
+use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// What to say where more groups of `queue` may stay in flight than a wait can name.
@@ -76,25 +78,15 @@ pub trait Vocabulary<'c> {
 
 /// The `async` dialect, and every operation that completes in groups; those without a token of that dialect take part as
 /// given.
+#[derive(Default)]
 pub struct Async<'c> {
-    token: Type<'c>,
     /// Awaits whose tokens waits of the program complete before.
     pub covered: HashSet<Op<'c>>,
 }
 
-impl<'c> Async<'c> {
-    /// The vocabulary in a context that has the dialect loaded.
-    pub fn new(context: &'c Context) -> Self {
-        Self {
-            token: known_type(context, "!async.token"),
-            covered: HashSet::new(),
-        }
-    }
-}
-
 impl<'c> Vocabulary<'c> for Async<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
-        ty == self.token
+        is_token(ty)
     }
 
     fn is_covered(&self, op: Op<'c>) -> bool {
@@ -103,9 +95,9 @@ impl<'c> Vocabulary<'c> for Async<'c> {
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
         match op.name() {
-            "async.await" => Meaning::Await(op.operands().collect()),
-            "async.ready" => Meaning::Join(op.result(0), Vec::new()),
-            "async.join" => Meaning::Join(op.result(0), op.operands().collect()),
+            async_::AWAIT => Meaning::Await(op.operands().collect()),
+            async_::READY => Meaning::Join(op.result(0), Vec::new()),
+            async_::JOIN => Meaning::Join(op.result(0), op.operands().collect()),
             _ => meaning_to_groups(op, |token| self.is_token(token.ty())),
         }
     }
@@ -122,7 +114,7 @@ impl<'c> Nvgpu<'c> {
     /// The vocabulary in a context that has the `nvgpu` dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
-            token: known_type(context, "!nvgpu.device.async.token"),
+            token: copy_token(context),
         }
     }
 }
@@ -133,7 +125,7 @@ impl<'c> Vocabulary<'c> for Nvgpu<'c> {
     }
 
     fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
-        if op.is("nvgpu.device_async_wait") {
+        if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
             Meaning::Await(op.operands().collect())
         } else {
             meaning_to_groups(op, |token| self.is_token(token.ty()))

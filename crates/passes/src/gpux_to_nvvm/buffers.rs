@@ -20,11 +20,11 @@ use async_dialects::diagnostic::Diagnostic;
 use async_dialects::gpu::{attributions, inputs, is_workgroup};
 use async_dialects::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{
-    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute,
-};
+use async_dialects::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
 use async_dialects::melior::ir::r#type::MemRefType;
 use async_dialects::melior::ir::{Attribute, Identifier};
+use async_dialects::names::{arith, attr, builtin, gpu, memref};
+use async_dialects::types::symbol;
 use std::collections::HashMap;
 
 /// What copies of up to 16 bytes and bulk copies need.
@@ -33,9 +33,6 @@ pub(super) const OF_COPIES: i64 = 16;
 pub(super) const OF_TILES: i64 = 128;
 /// What a swizzled tile needs.
 pub(super) const OF_SWIZZLED_TILES: i64 = 1024;
-
-/// The attribute of a `gpu.module` that says what its dynamic memory of the workgroup is aligned to.
-pub const DYNAMIC_ALIGNMENT: &str = "gpux.dynamic_alignment";
 
 /// The buffers of a module, and which of them are aligned already.
 pub(super) struct Buffers<'c> {
@@ -87,22 +84,22 @@ impl<'c> Buffers<'c> {
             *known = alignment;
             match value.definition() {
                 Definition::Result(op, _) => match op.name() {
-                    "memref.assume_alignment"
-                    | "memref.cast"
-                    | "memref.collapse_shape"
-                    | "memref.expand_shape"
-                    | "memref.extract_strided_metadata"
-                    | "memref.memory_space_cast"
-                    | "memref.reinterpret_cast"
-                    | "memref.reshape"
-                    | "memref.subview"
-                    | "memref.transpose"
-                    | "memref.view" => values.push(op.operand(0)),
-                    "arith.select" => values.extend([op.operand(1), op.operand(2)]),
-                    "memref.get_global" => self.align_global(op),
-                    "memref.alloc" | "memref.alloca" => self.align_op(op),
-                    "gpu.dynamic_shared_memory" if alignment > OF_COPIES => self.align_dynamic(copy, op),
-                    "gpu.dynamic_shared_memory" => {}
+                    memref::ASSUME_ALIGNMENT
+                    | memref::CAST
+                    | memref::COLLAPSE_SHAPE
+                    | memref::EXPAND_SHAPE
+                    | memref::EXTRACT_STRIDED_METADATA
+                    | memref::MEMORY_SPACE_CAST
+                    | memref::REINTERPRET_CAST
+                    | memref::RESHAPE
+                    | memref::SUBVIEW
+                    | memref::TRANSPOSE
+                    | memref::VIEW => values.push(op.operand(0)),
+                    arith::SELECT => values.extend([op.operand(1), op.operand(2)]),
+                    memref::GET_GLOBAL => self.align_global(op),
+                    memref::ALLOC | memref::ALLOCA => self.align_op(op),
+                    gpu::DYNAMIC_SHARED_MEMORY if alignment > OF_COPIES => self.align_dynamic(copy, op),
+                    gpu::DYNAMIC_SHARED_MEMORY => {}
                     _ => self.align_all(copy),
                 },
                 Definition::Argument(block, index) => match entered_function(block) {
@@ -128,10 +125,10 @@ impl<'c> Buffers<'c> {
             self.align_attribution(function, first + index);
         }
         function.walk(|op| {
-            if matches!(op.name(), "memref.get_global" | "memref.alloc" | "memref.alloca")
+            if matches!(op.name(), memref::GET_GLOBAL | memref::ALLOC | memref::ALLOCA)
                 && is_workgroup(op.result(0).ty())
             {
-                if op.is("memref.get_global") {
+                if op.is(memref::GET_GLOBAL) {
                     self.align_global(op);
                 } else {
                     self.align_op(op);
@@ -152,7 +149,7 @@ impl<'c> Buffers<'c> {
         };
         let empty: Attribute = DictionaryAttribute::new(self.context, &[]).into();
         let given = function
-            .attr("workgroup_attrib_attrs")
+            .attr(attr::WORKGROUP_ATTRIB_ATTRS)
             .and_then(|attrs| ArrayAttribute::try_from(attrs).ok());
         let mut all: Vec<Attribute> = (0..count)
             .map(|i| given.and_then(|given| given.element(i).ok()).unwrap_or(empty))
@@ -160,15 +157,15 @@ impl<'c> Buffers<'c> {
         let Ok(old) = DictionaryAttribute::try_from(all[attribution]) else {
             return;
         };
-        let Some(alignment) = self.raise(old.element_by_name("llvm.align")) else {
+        let Some(alignment) = self.raise(old.element_by_name(attr::LLVM_ALIGN)) else {
             return;
         };
         let mut entries: Vec<_> = (0..old.len()).filter_map(|i| old.element(i).ok()).collect();
-        entries.retain(|(name, _)| name.as_string_ref().as_str() != Ok("llvm.align"));
-        entries.push((Identifier::new(self.context, "llvm.align"), alignment));
+        entries.retain(|(name, _)| name.as_string_ref().as_str() != Ok(attr::LLVM_ALIGN));
+        entries.push((Identifier::new(self.context, attr::LLVM_ALIGN), alignment));
         all[attribution] = DictionaryAttribute::new(self.context, &entries).into();
         function.set_attr(
-            "workgroup_attrib_attrs",
+            attr::WORKGROUP_ATTRIB_ATTRS,
             ArrayAttribute::new(self.context, &all).into(),
         );
     }
@@ -177,16 +174,14 @@ impl<'c> Buffers<'c> {
     fn align_global(&mut self, get: Op<'c>) {
         let table = get
             .ancestors()
-            .find(|op| matches!(op.name(), "builtin.module" | "gpu.module"));
-        let name = get
-            .attr("name")
-            .and_then(|name| FlatSymbolRefAttribute::try_from(name).ok());
+            .find(|op| matches!(op.name(), builtin::MODULE | gpu::MODULE));
+        let name = get.attr(attr::NAME).and_then(symbol);
         if let (Some(table), Some(name)) = (table, name)
             && let Some(&global) = self
                 .globals
                 .entry(table)
                 .or_insert_with(|| globals(table))
-                .get(name.value())
+                .get(name)
         {
             self.align_op(global);
         }
@@ -194,10 +189,10 @@ impl<'c> Buffers<'c> {
 
     /// Aligns dynamic memory of the workgroup, `memory`. It has no symbol yet, so the module remembers.
     fn align_dynamic(&mut self, copy: Op<'c>, memory: Op<'c>) {
-        let module = memory.ancestors().find(|op| op.is("gpu.module"));
+        let module = memory.ancestors().find(|op| op.is(gpu::MODULE));
         if let Some(module) = module {
-            if let Some(alignment) = self.raise(module.attr(DYNAMIC_ALIGNMENT)) {
-                module.set_attr(DYNAMIC_ALIGNMENT, alignment);
+            if let Some(alignment) = self.raise(module.attr(attr::DYNAMIC_ALIGNMENT)) {
+                module.set_attr(attr::DYNAMIC_ALIGNMENT, alignment);
             }
             return;
         }
@@ -212,8 +207,8 @@ impl<'c> Buffers<'c> {
 
     /// Aligns what has an attribute `alignment`.
     fn align_op(&mut self, op: Op<'c>) {
-        if let Some(alignment) = self.raise(op.attr("alignment")) {
-            op.set_attr("alignment", alignment);
+        if let Some(alignment) = self.raise(op.attr(attr::ALIGNMENT)) {
+            op.set_attr(attr::ALIGNMENT, alignment);
         }
     }
 
@@ -239,8 +234,8 @@ fn entered_function(block: Block<'_>) -> Option<Op<'_>> {
 /// The `memref.global`s directly in `table`.
 fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
     let blocks = table.regions().flat_map(Region::blocks);
-    let globals = blocks.flat_map(Block::ops).filter(|op| op.is("memref.global"));
+    let globals = blocks.flat_map(Block::ops).filter(|op| op.is(memref::GLOBAL));
     globals
-        .filter_map(|global| Some((global.str_attr("sym_name")?, global)))
+        .filter_map(|global| Some((global.str_attr(attr::SYM_NAME)?, global)))
         .collect()
 }

@@ -15,18 +15,14 @@
 
 use async_dialects::ir::{Block, Definition, Mapping, Op, OpBuilder, Value, index_attr};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{
-    DenseI32ArrayAttribute, DenseI64ArrayAttribute, StridedLayoutAttribute,
-};
+use async_dialects::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
 use async_dialects::melior::ir::r#type::MemRefType;
 use async_dialects::melior::ir::{Attribute, Location, ShapedTypeLike, Type};
-use async_dialects::nvgpu;
+use async_dialects::names::{affine, attr, builtin, memref, nvgpu, scf};
+use async_dialects::nvgpu::{copy_token, lower_copies};
 use async_dialects::pass::PassError;
-use async_dialects::types::known_type;
+use async_dialects::types::DYNAMIC;
 use std::collections::HashMap;
-
-/// What MLIR writes for an offset, size or stride that is not static.
-const DYNAMIC: i64 = i64::MIN;
 
 /// What copies become. It remembers what it has met.
 pub(super) struct Copies<'c> {
@@ -97,8 +93,8 @@ impl<'c> Copies<'c> {
         let body = self.body_around(copy);
         let operands: Vec<Value> = copy.operands().collect();
         let kind = Kind {
-            elements: copy.attr("elements"),
-            bypass_l1: copy.has_attr("bypass_l1"),
+            elements: copy.attr(attr::ELEMENTS),
+            bypass_l1: copy.has_attr(attr::BYPASS_L1),
             operands: operands.iter().map(|operand| operand.ty()).collect(),
         };
         if self
@@ -149,13 +145,7 @@ impl<'c> Copies<'c> {
 fn is_plain_control_flow(op: Op<'_>) -> bool {
     matches!(
         op.name(),
-        "affine.for"
-            | "affine.if"
-            | "scf.execute_region"
-            | "scf.for"
-            | "scf.if"
-            | "scf.index_switch"
-            | "scf.while"
+        affine::FOR | affine::IF | scf::EXECUTE_REGION | scf::FOR | scf::IF | scf::INDEX_SWITCH | scf::WHILE
     )
 }
 
@@ -165,7 +155,7 @@ impl<'c> Model<'c> {
         let location = copy.location();
         let arguments: Vec<_> = kind.operands.iter().map(|&ty| (ty, location)).collect();
         let block = Block::new(&arguments);
-        let holder = OpBuilder::new("builtin.module", location).regions(1).detached();
+        let holder = OpBuilder::new(builtin::MODULE, location).regions(1).detached();
         holder.region(0).append(block);
         // From here on `drop` erases it.
         let mut model = Self {
@@ -179,7 +169,7 @@ impl<'c> Model<'c> {
             shared: HashMap::new(),
         };
         write_copy(context, copy, &model.arguments, block, location);
-        if !nvgpu::lower_copies(holder) {
+        if !lower_copies(holder) {
             return Err(PassError::new(
                 copy,
                 "has no lowering to NVVM between memrefs of these types",
@@ -333,23 +323,17 @@ fn write_copy<'c>(
     let source = contiguous(context, source, block, location);
     let destination = contiguous(context, destination, block, location);
 
-    let segments = [1, destination.len() - 1, 1, source.len() - 1, count.len()];
-    let segments = segments.map(|size| i32::try_from(size).expect("an operation has few operands"));
+    let (from, from_indices) = source.split_at(1);
+    let (to, to_indices) = destination.split_at(1);
     let elements = copy
-        .int_attr("elements")
+        .int_attr(attr::ELEMENTS)
         .expect("a verified copy has its number of elements");
-    let mut lowered = OpBuilder::new("nvgpu.device_async_copy", location)
-        .operands(&destination)
-        .operands(&source)
-        .operands(count)
-        .results(&[known_type(context, "!nvgpu.device.async.token")])
-        .attr(
-            "operandSegmentSizes",
-            DenseI32ArrayAttribute::new(context, &segments).into(),
-        )
-        .attr("dstElements", index_attr(context, elements));
-    if copy.has_attr("bypass_l1") {
-        lowered = lowered.attr("bypassL1", Attribute::unit(context));
+    let mut lowered = OpBuilder::new(nvgpu::DEVICE_ASYNC_COPY, location)
+        .operand_groups(&[to, to_indices, from, from_indices, count])
+        .results(&[copy_token(context)])
+        .attr(attr::NVGPU_ELEMENTS, index_attr(context, elements));
+    if copy.has_attr(attr::BYPASS_L1) {
+        lowered = lowered.attr(attr::NVGPU_BYPASS_L1, Attribute::unit(context));
     }
     lowered.at_end(block);
 }
@@ -371,17 +355,13 @@ fn contiguous<'c>(
     let layout = StridedLayoutAttribute::new(context, DYNAMIC, &[]);
     let element = MemRefType::new(ty.element(), &[], Some(layout.into()), ty.memory_space());
     let all = |value: i64| DenseI64ArrayAttribute::new(context, &vec![value; rank]).into();
-    let segments = [1, i32::try_from(rank).expect("ranks are small"), 0, 0];
-    let view = OpBuilder::new("memref.subview", location)
-        .operands(access)
+    let (memref, offsets) = access.split_at(1);
+    let view = OpBuilder::new(memref::SUBVIEW, location)
+        .operand_groups(&[memref, offsets, &[], &[]])
         .results(&[element.into()])
-        .attr(
-            "operandSegmentSizes",
-            DenseI32ArrayAttribute::new(context, &segments).into(),
-        )
-        .attr("static_offsets", all(DYNAMIC))
-        .attr("static_sizes", all(1))
-        .attr("static_strides", all(1))
+        .attr(attr::STATIC_OFFSETS, all(DYNAMIC))
+        .attr(attr::STATIC_SIZES, all(1))
+        .attr(attr::STATIC_STRIDES, all(1))
         .at_end(block);
     vec![view.result(0)]
 }

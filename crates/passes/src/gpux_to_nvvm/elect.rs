@@ -4,18 +4,17 @@
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the
 //! first thread.
 
-use async_dialects::gpu::block_threads;
-use async_dialects::ir::{Block, Op, OpBuilder, Region, Value, bool_attr, index_attr, int_attr};
+use crate::utils::builders::{compare, constant};
+use async_dialects::arith::Predicate;
+use async_dialects::gpu::{Dimension, block_threads};
+use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::melior::ir::{Location, Type};
-use async_dialects::types::known_attribute;
+use async_dialects::names::{arith, attr, gpu, nvvm, scf};
 
 /// Threads of a warp.
 const WARP: i64 = 32;
-/// `arith.cmpi`'s predicates.
-const EQUAL: i64 = 0;
-const UNSIGNED_LESS: i64 = 6;
 
 /// Makes the value that all of `elects`, which stand in `function`, become.
 pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
@@ -44,10 +43,10 @@ impl<'c> Place<'c> {
     fn leader(&self, small_block: bool) -> Value<'c> {
         let thread = self.linear_thread();
         if small_block {
-            return self.compare(EQUAL, thread, self.index(0));
+            return self.compare(Predicate::Equal, thread, self.index(0));
         }
-        let in_first_warp = self.compare(UNSIGNED_LESS, thread, self.index(WARP));
-        let branch = OpBuilder::new("scf.if", self.location)
+        let in_first_warp = self.compare(Predicate::UnsignedLess, thread, self.index(WARP));
+        let branch = OpBuilder::new(scf::IF, self.location)
             .operands(&[in_first_warp])
             .results(&[self.i1()])
             .regions(2)
@@ -55,13 +54,11 @@ impl<'c> Place<'c> {
         let (elected, other) = (Block::new(&[]), Block::new(&[]));
         branch.region(0).append(elected);
         branch.region(1).append(other);
-        let elect = OpBuilder::new("nvvm.elect.sync", self.location).results(&[self.i1()]);
-        let no = OpBuilder::new("arith.constant", self.location)
-            .results(&[self.i1()])
-            .attr("value", bool_attr(self.context, false));
+        let elect = OpBuilder::new(nvvm::ELECT_SYNC, self.location).results(&[self.i1()]);
+        let no = constant(self.location, self.i1(), 0);
         for (block, value) in [(elected, elect), (other, no)] {
             let value = value.at_end(block).result(0);
-            OpBuilder::new("scf.yield", self.location)
+            OpBuilder::new(scf::YIELD, self.location)
                 .operands(&[value])
                 .at_end(block);
         }
@@ -70,19 +67,18 @@ impl<'c> Place<'c> {
 
     /// `x + size_x * (y + size_y * z)`
     fn linear_thread(&self) -> Value<'c> {
-        let [x, y, z] = ["x", "y", "z"].map(|dim| self.dimension("gpu.thread_id", dim));
-        let [size_x, size_y] = ["x", "y"].map(|dim| self.dimension("gpu.block_dim", dim));
-        let rows = self.compute("arith.muli", size_y, z);
-        let rows = self.compute("arith.addi", y, rows);
-        let threads = self.compute("arith.muli", size_x, rows);
-        self.compute("arith.addi", x, threads)
+        let [x, y, z] = Dimension::ALL.map(|dim| self.dimension(gpu::THREAD_ID, dim));
+        let [size_x, size_y] = [Dimension::X, Dimension::Y].map(|dim| self.dimension(gpu::BLOCK_DIM, dim));
+        let rows = self.compute(arith::MULI, size_y, z);
+        let rows = self.compute(arith::ADDI, y, rows);
+        let threads = self.compute(arith::MULI, size_x, rows);
+        self.compute(arith::ADDI, x, threads)
     }
 
-    fn dimension(&self, name: &str, dim: &str) -> Value<'c> {
-        let text = format!("#gpu<dim {dim}>");
+    fn dimension(&self, name: &str, dim: Dimension) -> Value<'c> {
         OpBuilder::new(name, self.location)
             .results(&[Type::index(self.context)])
-            .attr("dimension", known_attribute(self.context, &text))
+            .attr(attr::DIMENSION, dim.attribute(self.context))
             .before(self.before)
             .result(0)
     }
@@ -95,19 +91,14 @@ impl<'c> Place<'c> {
             .result(0)
     }
 
-    fn compare(&self, predicate: i64, left: Value<'c>, right: Value<'c>) -> Value<'c> {
-        OpBuilder::new("arith.cmpi", self.location)
-            .operands(&[left, right])
-            .results(&[self.i1()])
-            .attr("predicate", int_attr(self.context, 64, predicate))
+    fn compare(&self, predicate: Predicate, left: Value<'c>, right: Value<'c>) -> Value<'c> {
+        compare(self.location, predicate, left, right)
             .before(self.before)
             .result(0)
     }
 
     fn index(&self, value: i64) -> Value<'c> {
-        OpBuilder::new("arith.constant", self.location)
-            .results(&[Type::index(self.context)])
-            .attr("value", index_attr(self.context, value))
+        constant(self.location, Type::index(self.context), value)
             .before(self.before)
             .result(0)
     }

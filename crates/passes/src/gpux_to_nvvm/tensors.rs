@@ -3,12 +3,14 @@
 //! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
 //! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.
 
+use async_dialects::gpu::function_type;
 use async_dialects::ir::{Block, Op, OpBuilder};
+use async_dialects::llvm::{AddressSpace, pointer};
 use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::attribute::TypeAttribute;
 use async_dialects::melior::ir::r#type::FunctionType;
+use async_dialects::names::{attr, builtin};
 use async_dialects::nvgpu::tensor_map;
-use async_dialects::types::known_type;
 
 /// Makes pointers of the descriptors that the `gpu.func` `function` takes.
 pub(super) fn lower_arguments(function: Op<'_>) {
@@ -16,7 +18,7 @@ pub(super) fn lower_arguments(function: Op<'_>) {
     let (Some(entry), Some(ty)) = (function.region(0).first(), function_type(function)) else {
         return;
     };
-    let pointer = known_type(context, "!llvm.ptr");
+    let pointer = pointer(context, AddressSpace::Generic);
     let mut inputs: Vec<Type> = (0..ty.input_count()).filter_map(|i| ty.input(i).ok()).collect();
     let results: Vec<Type> = (0..ty.result_count()).filter_map(|i| ty.result(i).ok()).collect();
     let mut any = false;
@@ -30,7 +32,7 @@ pub(super) fn lower_arguments(function: Op<'_>) {
     }
     if any {
         let ty = FunctionType::new(context, &inputs, &results);
-        function.set_attr("function_type", TypeAttribute::new(ty.into()).into());
+        function.set_attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into());
     }
 }
 
@@ -41,15 +43,10 @@ fn as_pointer<'c>(entry: Block<'c>, i: usize, pointer: Type<'c>) {
     let uses = arg.has_uses();
     arg.set_type(pointer);
     if uses {
-        let cast = OpBuilder::new("builtin.unrealized_conversion_cast", arg.location())
+        let cast = OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, arg.location())
             .operands(&[arg])
             .results(&[ty])
             .at_start(entry);
         arg.replace_uses_if(cast.result(0), |user| user.owner != cast);
     }
-}
-
-fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
-    let ty = TypeAttribute::try_from(function.attr("function_type")?).ok()?;
-    FunctionType::try_from(ty.value()).ok()
 }

@@ -8,24 +8,22 @@
 //! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
 
 use super::buffers::{Buffers, OF_COPIES, OF_SWIZZLED_TILES, OF_TILES};
-use async_dialects::ir::{Op, OpBuilder, Value, index_attr, int_attr};
+use crate::utils::builders::constant;
+use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::llvm::{AddressSpace, pointer};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{
-    DenseI32ArrayAttribute, DenseI64ArrayAttribute, StridedLayoutAttribute,
-};
+use async_dialects::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
 use async_dialects::melior::ir::r#type::{IntegerType, MemRefType};
 use async_dialects::melior::ir::{Location, ShapedTypeLike, Type};
+use async_dialects::names::{arith, attr, gpux, llvm, memref, nvgpu, nvvm};
 use async_dialects::nvgpu::tensor_map;
-use async_dialects::types::known_type;
-use async_dialects::types::{Shape, bit_width, memory_space, memref_layout, memref_shape};
-
-/// What MLIR writes for an offset that is not static.
-const DYNAMIC: i64 = i64::MIN;
+use async_dialects::types::{DYNAMIC, Shape, bit_width, memory_space, memref_layout, memref_shape};
 
 /// Lowers loads and stores.
 pub(super) struct Transfers<'c> {
     context: &'c Context,
     index: Type<'c>,
+    i32: Type<'c>,
     i64: Type<'c>,
     generic: Type<'c>,
     global: Type<'c>,
@@ -45,20 +43,21 @@ impl<'c> Transfers<'c> {
         Self {
             context,
             index: Type::index(context),
+            i32: IntegerType::new(context, 32).into(),
             i64: IntegerType::new(context, 64).into(),
-            generic: known_type(context, "!llvm.ptr"),
-            global: known_type(context, "!llvm.ptr<1>"),
-            shared: known_type(context, "!llvm.ptr<3>"),
-            cluster: known_type(context, "!llvm.ptr<7>"),
+            generic: pointer(context, AddressSpace::Generic),
+            global: pointer(context, AddressSpace::Global),
+            shared: pointer(context, AddressSpace::Shared),
+            cluster: pointer(context, AddressSpace::Cluster),
         }
     }
 
     /// Puts the lowered operation in the place of `op`, and aligns the buffer that it touches.
     pub fn lower(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
         match op.name() {
-            "gpux.tma_load" => self.tma_load(op, buffers),
-            "gpux.tma_store" => self.tma_store(op, buffers),
-            "gpux.bulk_load" => self.bulk_load(op, buffers),
+            gpux::TMA_LOAD => self.tma_load(op, buffers),
+            gpux::TMA_STORE => self.tma_store(op, buffers),
+            gpux::BULK_LOAD => self.bulk_load(op, buffers),
             _ => self.bulk_store(op, buffers),
         }
         op.erase();
@@ -72,11 +71,17 @@ impl<'c> Transfers<'c> {
         };
         buffers.align(op, *memref, tile_alignment(*tensor));
         for tile in self.tiles(op, *tensor, indices, *memref) {
-            let mut operands = vec![tile.memref, *ring, *tensor];
-            operands.extend(&tile.coordinates);
-            operands.push(*slot);
-            let segments = [1, 1, 1, size(&tile.coordinates), 1, 0, 0];
-            self.transfer("nvgpu.tma.async.load", op, &operands, &segments);
+            // No mask for several blocks, and no predicate.
+            let operands: [&[Value]; 7] = [
+                &[tile.memref],
+                &[*ring],
+                &[*tensor],
+                &tile.coordinates,
+                &[*slot],
+                &[],
+                &[],
+            ];
+            transfer(nvgpu::TMA_ASYNC_LOAD, op, &operands);
         }
     }
 
@@ -88,10 +93,9 @@ impl<'c> Transfers<'c> {
         };
         buffers.align(op, *memref, tile_alignment(*tensor));
         for tile in self.tiles(op, *tensor, indices, *memref) {
-            let mut operands = vec![tile.memref, *tensor];
-            operands.extend(&tile.coordinates);
-            let segments = [1, 1, size(&tile.coordinates), 0];
-            self.transfer("nvgpu.tma.async.store", op, &operands, &segments);
+            // No predicate.
+            let operands: [&[Value]; 4] = [&[tile.memref], &[*tensor], &tile.coordinates, &[]];
+            transfer(nvgpu::TMA_ASYNC_STORE, op, &operands);
         }
     }
 
@@ -100,21 +104,17 @@ impl<'c> Transfers<'c> {
         let [src, dst, ring, slot] = [0, 1, 2, 3].map(|i| op.operand(i));
         buffers.align(op, dst, OF_COPIES);
         let (from, to) = (self.global_pointer(op, src), self.shared_pointer(op, dst));
-        let i32 = IntegerType::new(self.context, 32).into();
-        let barrier = OpBuilder::new("nvgpu.mbarrier.get", op.location())
+        let barrier = OpBuilder::new(nvgpu::MBARRIER_GET, op.location())
             .operands(&[ring, slot])
-            .results(&[i32])
+            .results(&[self.i32])
             .before(op);
-        let barrier = cast("llvm.inttoptr", op, barrier.result(0), self.shared);
+        let barrier = cast(llvm::INTTOPTR, op, barrier.result(0), self.shared);
         // Into memory of the cluster, which that of the block is part of: PTX has had this form from the first.
-        let to = cast("llvm.addrspacecast", op, to, self.cluster);
-        let operands = [to, from, barrier, self.bytes(op, dst)];
-        self.transfer(
-            "nvvm.cp.async.bulk.shared.cluster.global",
-            op,
-            &operands,
-            &[1, 1, 1, 1, 0, 0],
-        );
+        let to = cast(llvm::ADDRSPACECAST, op, to, self.cluster);
+        let bytes = self.bytes(op, dst);
+        // No mask for several blocks, and no cache hint.
+        let operands: [&[Value]; 6] = [&[to], &[from], &[barrier], &[bytes], &[], &[]];
+        transfer(nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, op, &operands);
     }
 
     // Operands: source, destination.
@@ -122,21 +122,10 @@ impl<'c> Transfers<'c> {
         let [src, dst] = [0, 1].map(|i| op.operand(i));
         buffers.align(op, src, OF_COPIES);
         let (from, to) = (self.shared_pointer(op, src), self.global_pointer(op, dst));
-        let operands = [to, from, self.bytes(op, src)];
-        let name = "nvvm.cp.async.bulk.global.shared.cta";
-        self.transfer(name, op, &operands, &[1, 1, 1, 0, 0]);
-    }
-
-    /// Makes the transfer itself. Whoever marked `op` finds the mark there.
-    fn transfer(&self, name: &str, op: Op<'c>, operands: &[Value<'c>], segments: &[i32]) {
-        OpBuilder::new(name, op.location())
-            .operands(operands)
-            .attr(
-                "operandSegmentSizes",
-                DenseI32ArrayAttribute::new(self.context, segments).into(),
-            )
-            .before(op)
-            .copy_discardable_attrs(op);
+        let bytes = self.bytes(op, src);
+        // No cache hint, and no mask of bytes.
+        let operands: [&[Value]; 5] = [&[to], &[from], &[bytes], &[], &[]];
+        transfer(nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, op, &operands);
     }
 
     // Tiles.
@@ -166,7 +155,7 @@ impl<'c> Transfers<'c> {
             let mut indices = indices.to_vec();
             if start != 0 {
                 let start = self.constant(op, start);
-                indices[cut] = OpBuilder::new("arith.addi", op.location())
+                indices[cut] = OpBuilder::new(arith::ADDI, op.location())
                     .operands(&[indices[cut], start])
                     .results(&[self.index])
                     .before(op)
@@ -197,26 +186,18 @@ impl<'c> Transfers<'c> {
         let array = |values: &[i64]| DenseI64ArrayAttribute::new(self.context, values).into();
         let mut offsets = vec![0; sizes.len()];
         offsets[cut] = start;
-        OpBuilder::new("memref.subview", op.location())
-            .operands(&[memref])
+        OpBuilder::new(memref::SUBVIEW, op.location())
+            .operand_groups(&[&[memref], &[], &[], &[]])
             .results(&[view.into()])
-            .attr(
-                "operandSegmentSizes",
-                DenseI32ArrayAttribute::new(self.context, &[1, 0, 0, 0]).into(),
-            )
-            .attr("static_offsets", array(&offsets))
-            .attr("static_sizes", array(sizes))
-            .attr("static_strides", array(&vec![1; sizes.len()]))
+            .attr(attr::STATIC_OFFSETS, array(&offsets))
+            .attr(attr::STATIC_SIZES, array(sizes))
+            .attr(attr::STATIC_STRIDES, array(&vec![1; sizes.len()]))
             .before(op)
             .result(0)
     }
 
     fn constant(&self, op: Op<'c>, value: i64) -> Value<'c> {
-        OpBuilder::new("arith.constant", op.location())
-            .results(&[self.index])
-            .attr("value", index_attr(self.context, value))
-            .before(op)
-            .result(0)
+        constant(op.location(), self.index, value).before(op).result(0)
     }
 
     // Contiguous memory.
@@ -224,31 +205,27 @@ impl<'c> Transfers<'c> {
     /// How many bytes `memref` has, as the hardware takes it.
     fn bytes(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
         let bytes = static_sizes(memref.ty()).iter().product::<i64>() * element_bytes(memref.ty());
-        OpBuilder::new("arith.constant", op.location())
-            .results(&[IntegerType::new(self.context, 32).into()])
-            .attr("value", int_attr(self.context, 32, bytes))
-            .before(op)
-            .result(0)
+        constant(op.location(), self.i32, bytes).before(op).result(0)
     }
 
     fn shared_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
-        cast("llvm.inttoptr", op, self.address(op, memref), self.shared)
+        cast(llvm::INTTOPTR, op, self.address(op, memref), self.shared)
     }
 
     fn global_pointer(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
         let address = self.address(op, memref);
         if memory_space(memref.ty()).is_some() {
-            return cast("llvm.inttoptr", op, address, self.global);
+            return cast(llvm::INTTOPTR, op, address, self.global);
         }
         // Without a memory space it is a generic pointer.
-        let generic = cast("llvm.inttoptr", op, address, self.generic);
-        cast("llvm.addrspacecast", op, generic, self.global)
+        let generic = cast(llvm::INTTOPTR, op, address, self.generic);
+        cast(llvm::ADDRSPACECAST, op, generic, self.global)
     }
 
     /// The address of the first element of `memref`.
     fn address(&self, op: Op<'c>, memref: Value<'c>) -> Value<'c> {
         let (location, index) = (op.location(), self.index);
-        let name = "memref.extract_aligned_pointer_as_index";
+        let name = memref::EXTRACT_ALIGNED_POINTER_AS_INDEX;
         let mut address = cast(name, op, memref, index);
         let layout = memref_layout(memref.ty()).expect("a verified bulk copy has strides");
         if layout.offset != Some(0) {
@@ -264,16 +241,24 @@ impl<'c> Transfers<'c> {
                     .before(op)
                     .result(0)
             };
-            let offset = operate("arith.muli", [offset, bytes], location);
-            address = operate("arith.addi", [address, offset], location);
+            let offset = operate(arith::MULI, [offset, bytes], location);
+            address = operate(arith::ADDI, [address, offset], location);
         }
-        cast("arith.index_cast", op, address, self.i64)
+        cast(arith::INDEX_CAST, op, address, self.i64)
     }
+}
+
+/// Makes the transfer itself, with its operands in groups. Whoever marked `op` finds the mark there.
+fn transfer<'c>(name: &str, op: Op<'c>, operands: &[&[Value<'c>]]) {
+    OpBuilder::new(name, op.location())
+        .operand_groups(operands)
+        .before(op)
+        .copy_discardable_attrs(op);
 }
 
 /// The offset of the first element of `memref`, which only the running program knows.
 fn offset<'c>(op: Op<'c>, memref: Value<'c>) -> Value<'c> {
-    OpBuilder::new("memref.extract_strided_metadata", op.location())
+    OpBuilder::new(memref::EXTRACT_STRIDED_METADATA, op.location())
         .operands(&[memref])
         .infer_results()
         .before(op)
@@ -290,12 +275,8 @@ fn cast<'c>(name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c>
 
 /// What the memory of a tile of `tensor` has to be aligned to.
 fn tile_alignment(tensor: Value<'_>) -> i64 {
-    let swizzled = tensor_map(tensor.ty()).is_some_and(|map| map.swizzled);
+    let swizzled = tensor_map(tensor.ty()).is_some_and(|map| map.swizzle > 0);
     if swizzled { OF_SWIZZLED_TILES } else { OF_TILES }
-}
-
-fn size(values: &[Value<'_>]) -> i32 {
-    i32::try_from(values.len()).expect("a tensor has few dimensions")
 }
 
 /// The sizes of a memref of static shape.

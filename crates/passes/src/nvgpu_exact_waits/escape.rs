@@ -4,6 +4,7 @@ use super::memory::{HARMLESS, VIEWS, only_accesses_operands};
 use async_dialects::gpu::inputs;
 use async_dialects::ir::{Definition, Op, Use, Value};
 use async_dialects::melior::ir::TypeLike;
+use async_dialects::names::{gpu, linalg, memref};
 use std::collections::HashSet;
 
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
@@ -30,7 +31,7 @@ pub(super) fn is_private(buffer: Value) -> bool {
 /// Returns true if `buffer` is made in the function.
 fn is_local(buffer: Value) -> bool {
     match buffer.definition() {
-        Definition::Result(op, _) => matches!(op.name(), "memref.alloc" | "memref.alloca"),
+        Definition::Result(op, _) => matches!(op.name(), memref::ALLOC | memref::ALLOCA),
         Definition::Argument(block, index) => block.parent_op().is_some_and(|op| {
             let is_entry = op.is_function() && op.region(0).first() == Some(block);
             // The attributions of a `gpu.func` come after its arguments.
@@ -43,17 +44,17 @@ fn is_local(buffer: Value) -> bool {
 fn makes_views(op: Op) -> bool {
     let is_view = VIEWS.contains(&op.name());
     is_view
-        && (op.is("memref.extract_strided_metadata") || op.results().all(|result| result.ty().is_mem_ref()))
+        && (op.is(memref::EXTRACT_STRIDED_METADATA) || op.results().all(|result| result.ty().is_mem_ref()))
 }
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.
 fn escapes_by(op: Op, index: usize) -> bool {
-    if op.is("memref.dealloc") || HARMLESS.contains(&op.name()) {
+    if op.is(memref::DEALLOC) || HARMLESS.contains(&op.name()) {
         return false;
     }
-    let is_stored = op.is("memref.store") && index == 0;
-    let is_handed_on = op.is_terminator() || op.num_regions() > 0 && !op.name().starts_with("linalg.");
-    let is_made_of_it = !op.is("gpu.subgroup_mma_load_matrix") && !op.results().all(is_data);
+    let is_stored = op.is(memref::STORE) && index == 0;
+    let is_handed_on = op.is_terminator() || op.num_regions() > 0 && op.dialect() != linalg::NAMESPACE;
+    let is_made_of_it = !op.is(gpu::SUBGROUP_MMA_LOAD_MATRIX) && !op.results().all(is_data);
     is_stored || is_handed_on || is_made_of_it || !only_accesses_operands(op)
 }
 

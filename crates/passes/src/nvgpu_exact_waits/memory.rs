@@ -5,7 +5,12 @@
 use super::escape::is_private;
 use async_dialects::control_flow::entry_edges;
 use async_dialects::ir::{Definition, Op, Value};
+use async_dialects::llvm::is_pointer;
 use async_dialects::melior::ir::{ShapedTypeLike, TypeLike, r#type::MemRefType};
+use async_dialects::names::{
+    affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
+};
+use async_dialects::types::{DYNAMIC, MapResult, dense_numbers, map_results, symbol, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,47 +28,58 @@ pub(super) enum Access<'c> {
 
 /// Operations that make a view of their first operand, or its address.
 pub(super) const VIEWS: &[&str] = &[
-    "memref.subview",
-    "memref.cast",
-    "memref.reinterpret_cast",
-    "memref.expand_shape",
-    "memref.collapse_shape",
-    "memref.view",
-    "memref.transpose",
-    "memref.memory_space_cast",
-    "memref.assume_alignment",
-    "memref.extract_strided_metadata",
-    "memref.extract_aligned_pointer_as_index",
-    "builtin.unrealized_conversion_cast",
-    "arith.index_cast",
-    "llvm.inttoptr",
-    "llvm.addrspacecast",
-    "llvm.getelementptr",
+    memref::SUBVIEW,
+    memref::CAST,
+    memref::REINTERPRET_CAST,
+    memref::EXPAND_SHAPE,
+    memref::COLLAPSE_SHAPE,
+    memref::VIEW,
+    memref::TRANSPOSE,
+    memref::MEMORY_SPACE_CAST,
+    memref::ASSUME_ALIGNMENT,
+    memref::EXTRACT_STRIDED_METADATA,
+    memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
+    builtin::UNREALIZED_CONVERSION_CAST,
+    arith::INDEX_CAST,
+    llvm::INTTOPTR,
+    llvm::ADDRSPACECAST,
+    llvm::GETELEMENTPTR,
 ];
 
 /// Operations that order accesses or show something, and access no buffer themselves.
 pub(super) const HARMLESS: &[&str] = &[
-    "gpu.barrier",
-    "gpu.printf",
-    "cf.assert",
-    "nvgpu.device_async_copy",
-    "nvgpu.device_async_create_group",
-    "nvgpu.device_async_wait",
-    "nvvm.barrier",
-    "nvvm.barrier0",
-    "nvvm.bar.warp.sync",
-    "nvvm.cp.async.shared.global",
-    "nvvm.cp.async.commit.group",
-    "nvvm.cp.async.wait.group",
-    "nvvm.cp.async.bulk.commit.group",
-    "nvvm.cp.async.bulk.wait_group",
-    "nvvm.wgmma.commit.group.sync.aligned",
-    "nvvm.wgmma.wait.group.sync.aligned",
+    gpu::BARRIER,
+    gpu::PRINTF,
+    cf::ASSERT,
+    nvgpu::DEVICE_ASYNC_COPY,
+    nvgpu::DEVICE_ASYNC_CREATE_GROUP,
+    nvgpu::DEVICE_ASYNC_WAIT,
+    nvvm::BARRIER,
+    nvvm::BARRIER0,
+    nvvm::BAR_WARP_SYNC,
+    nvvm::CP_ASYNC_SHARED_GLOBAL,
+    nvvm::CP_ASYNC_COMMIT_GROUP,
+    nvvm::CP_ASYNC_WAIT_GROUP,
+    nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
+    nvvm::CP_ASYNC_BULK_WAIT_GROUP,
+    nvvm::WGMMA_COMMIT_GROUP_SYNC_ALIGNED,
+    nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED,
 ];
 
 /// Dialects whose operations access nothing but what their operands point to.
 const BY_OPERANDS: &[&str] = &[
-    "affine", "arith", "cf", "gpu", "index", "linalg", "math", "memref", "nvgpu", "scf", "ub", "vector",
+    affine::NAMESPACE,
+    arith::NAMESPACE,
+    cf::NAMESPACE,
+    gpu::NAMESPACE,
+    index::NAMESPACE,
+    linalg::NAMESPACE,
+    math::NAMESPACE,
+    memref::NAMESPACE,
+    nvgpu::NAMESPACE,
+    scf::NAMESPACE,
+    ub::NAMESPACE,
+    vector::NAMESPACE,
 ];
 
 /// Returns what `op` itself may access; what its regions do is up to the operations in there.
@@ -72,7 +88,7 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     if HARMLESS.contains(&op.name()) || op.is_function() || known_regions || op.is_pure() {
         return Access::Nothing;
     }
-    if matches!(op.name(), "llvm.load" | "llvm.store") {
+    if matches!(op.name(), llvm::LOAD | llvm::STORE) {
         return Access::Places(vec![Place::of(op.operand(op.num_operands() - 1), None)]);
     }
     if !only_accesses_operands(op) {
@@ -93,15 +109,14 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
 
 /// Returns true if `op` accesses nothing but what its operands point to.
 pub(super) fn only_accesses_operands(op: Op) -> bool {
-    let dialect = op.name().split('.').next().unwrap_or_default();
-    BY_OPERANDS.contains(&dialect) && !op.is("gpu.launch_func")
+    BY_OPERANDS.contains(&op.dialect()) && !op.is(gpu::LAUNCH_FUNC)
 }
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
 pub(super) fn may_copy(op: Op) -> bool {
     let is_call = op.name().rsplit('.').next() == Some("call");
-    let calls = is_call || op.name().contains(".inline_") || op.is("gpu.launch_func");
-    let address = |value: Value| value.ty().is_mem_ref() || value.ty().to_string().starts_with("!llvm.ptr");
+    let calls = is_call || op.name().contains(".inline_") || op.is(gpu::LAUNCH_FUNC);
+    let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
     calls && op.operands().any(address)
 }
 
@@ -121,8 +136,8 @@ impl<'c> Place<'c> {
                 break;
             }
             index = match op.name() {
-                "memref.cast" | "memref.memory_space_cast" | "memref.assume_alignment" => index,
-                "memref.subview" => row_of_subview(op),
+                memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
+                memref::SUBVIEW => row_of_subview(op),
                 _ => None,
             };
             base = op.operand(0);
@@ -165,10 +180,12 @@ impl<'c> Place<'c> {
     pub fn outlives_function(self) -> bool {
         match origin(self.base) {
             Origin::Allocation => false,
-            Origin::Argument(function) => !function.has_attr("gpu.kernel") && !function.has_attr("kernel"),
+            Origin::Argument(function) => {
+                !function.has_attr(attr::GPU_KERNEL) && !function.has_attr(attr::KERNEL)
+            }
             Origin::Global(_) | Origin::Unknown => {
                 let function = parent_function(self.base);
-                function.is_none_or(|op| !op.has_attr("gpu.kernel") && !op.has_attr("kernel"))
+                function.is_none_or(|op| !op.has_attr(attr::GPU_KERNEL) && !op.has_attr(attr::KERNEL))
             }
         }
     }
@@ -178,7 +195,7 @@ impl<'c> Place<'c> {
 #[derive(PartialEq, Eq)]
 enum Origin<'c> {
     Allocation,
-    Global(String),
+    Global(&'c str),
     Argument(Op<'c>),
     Unknown,
 }
@@ -186,10 +203,11 @@ enum Origin<'c> {
 fn origin<'c>(base: Value<'c>) -> Origin<'c> {
     match base.definition() {
         Definition::Result(op, _) => match op.name() {
-            "memref.alloc" | "memref.alloca" => Origin::Allocation,
-            "memref.get_global" => op
-                .attr("name")
-                .map_or(Origin::Unknown, |name| Origin::Global(name.to_string())),
+            memref::ALLOC | memref::ALLOCA => Origin::Allocation,
+            memref::GET_GLOBAL => op
+                .attr(attr::NAME)
+                .and_then(symbol)
+                .map_or(Origin::Unknown, Origin::Global),
             _ => Origin::Unknown,
         },
         Definition::Argument(block, _) => match block.parent_op() {
@@ -212,12 +230,8 @@ fn parent_function<'c>(value: Value<'c>) -> Option<Op<'c>> {
 }
 
 /// Returns true if both are memrefs of different memory spaces.
-fn spaces_differ(a: Value, b: Value) -> bool {
-    let space = |value: Value| {
-        MemRefType::try_from(value.ty())
-            .ok()
-            .map(|ty| ty.memory_space().map(|s| s.to_string()))
-    };
+fn spaces_differ<'c>(a: Value<'c>, b: Value<'c>) -> bool {
+    let space = |value: Value<'c>| Some(MemRefType::try_from(value.ty()).ok()?.memory_space());
     match (space(a), space(b)) {
         (Some(a), Some(b)) => a != b,
         _ => false,
@@ -229,12 +243,12 @@ fn first_index(op: Op<'_>, operand: usize) -> Option<i64> {
     let rank = rank(op.operand(operand))?;
     // How many trailing dimensions the access spans.
     let spanned = match op.name() {
-        "memref.load" | "memref.store" => 0,
-        "nvgpu.device_async_copy" | "nvgpu.ldmatrix" => 1,
-        "vector.load" => rank_of_vector(op.result(0)),
-        "vector.store" => rank_of_vector(op.operand(0)),
-        "gpu.subgroup_mma_load_matrix" | "gpu.subgroup_mma_store_matrix" => 2,
-        "vector.transfer_read" if skips_first_dimension(op) => 0,
+        memref::LOAD | memref::STORE => 0,
+        nvgpu::DEVICE_ASYNC_COPY | nvgpu::LDMATRIX => 1,
+        vector::LOAD => rank_of_vector(op.result(0)),
+        vector::STORE => rank_of_vector(op.operand(0)),
+        gpu::SUBGROUP_MMA_LOAD_MATRIX | gpu::SUBGROUP_MMA_STORE_MATRIX => 2,
+        vector::TRANSFER_READ if skips_first_dimension(op) => 0,
         _ => return None,
     };
     if rank <= spanned {
@@ -245,16 +259,12 @@ fn first_index(op: Op<'_>, operand: usize) -> Option<i64> {
 
 /// Returns the offset in the first dimension of a subview that is one element wide there.
 fn row_of_subview(op: Op<'_>) -> Option<i64> {
-    let list = |name: &str| -> Option<Vec<i64>> {
-        let text = op.attr(name)?.to_string();
-        let inner = text.strip_prefix("array<i64:")?.strip_suffix('>')?;
-        inner.split(',').map(|n| n.trim().parse().ok()).collect()
-    };
-    let offset = *list("static_offsets")?.first()?;
-    if *list("static_sizes")?.first()? != 1 {
+    let first = |name| op.attr(name).and_then(dense_numbers)?.first().copied();
+    let offset = first(attr::STATIC_OFFSETS)?;
+    if first(attr::STATIC_SIZES)? != 1 {
         return None;
     }
-    if offset == i64::MIN {
+    if offset == DYNAMIC {
         constant(op.operand(1))
     } else {
         Some(offset)
@@ -268,19 +278,14 @@ fn rank(value: Value) -> Option<usize> {
 
 /// The rank of a vector type; large for anything else.
 fn rank_of_vector(value: Value) -> usize {
-    let text = value.ty().to_string();
-    let shape = text.strip_prefix("vector<").filter(|shape| !shape.contains('['));
-    shape.map_or(usize::MAX, |shape| shape.matches('x').count().max(1))
+    vector_rank(value.ty()).map_or(usize::MAX, |rank| rank.max(1))
 }
 
 /// Returns true if the vector that `op` reads spans no first dimension.
 fn skips_first_dimension(op: Op<'_>) -> bool {
-    let Some(map) = op.attr("permutation_map").map(|map| map.to_string()) else {
-        return false;
-    };
-    map.split("->")
-        .nth(1)
-        .is_some_and(|results| !results.contains("d0"))
+    let results = op.attr(attr::PERMUTATION_MAP).and_then(map_results);
+    let other = |result| !matches!(result, MapResult::Dim(0) | MapResult::Computed);
+    results.is_some_and(|results| results.into_iter().all(other))
 }
 
 /// Returns the value of an index that is computed from constants only.
@@ -294,15 +299,15 @@ fn fold(value: Value, depth: usize) -> Option<i64> {
     }
     let op = value
         .defining_op()
-        .filter(|op| depth < 16 && op.name().starts_with("arith."))?;
+        .filter(|op| depth < 16 && op.dialect() == arith::NAMESPACE)?;
     let operand = |i: usize| fold(op.operand(i), depth + 1);
     match op.name() {
-        "arith.index_cast" => operand(0),
-        "arith.addi" => operand(0)?.checked_add(operand(1)?),
-        "arith.subi" => operand(0)?.checked_sub(operand(1)?),
-        "arith.muli" => operand(0)?.checked_mul(operand(1)?),
-        "arith.divui" | "arith.divsi" => positive(operand(0)?)?.checked_div(positive(operand(1)?)?),
-        "arith.remui" | "arith.remsi" => positive(operand(0)?)?.checked_rem(positive(operand(1)?)?),
+        arith::INDEX_CAST => operand(0),
+        arith::ADDI => operand(0)?.checked_add(operand(1)?),
+        arith::SUBI => operand(0)?.checked_sub(operand(1)?),
+        arith::MULI => operand(0)?.checked_mul(operand(1)?),
+        arith::DIVUI | arith::DIVSI => positive(operand(0)?)?.checked_div(positive(operand(1)?)?),
+        arith::REMUI | arith::REMSI => positive(operand(0)?)?.checked_rem(positive(operand(1)?)?),
         _ => None,
     }
 }

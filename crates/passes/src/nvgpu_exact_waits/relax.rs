@@ -17,6 +17,7 @@
 use super::memory::{Access, Place, access, destination};
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::nvgpu;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
 
@@ -75,7 +76,7 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         }
         let mut waits: HashMap<Token, Vec<Await>> = HashMap::new();
         for (op, w) in skeleton.awaits.iter().zip(0..) {
-            if op.is("nvgpu.device_async_wait") {
+            if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
                 waits
                     .entry(skeleton.tokens[&op.operand(0)])
                     .or_default()

@@ -12,6 +12,7 @@ use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::{Meaning, Nvgpu, Vocabulary};
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
+use async_dialects::names::nvgpu;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokenflow::{
     Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given,
@@ -86,7 +87,7 @@ pub(super) fn solve<'c>(
     let origins = Origins::new(&skeleton);
     let mut waits = BTreeMap::new();
     for (&op, w) in skeleton.awaits.iter().zip(0..) {
-        if op.is("nvgpu.device_async_wait") {
+        if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
             let wait = Wait {
                 op,
                 typed: typed(op),

@@ -4,10 +4,11 @@ use super::stores::Stores;
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::vocabulary::beyond;
-use crate::block_wide::{barrier, is_barrier};
+use crate::utils::block_wide::{barrier, is_barrier};
 use async_dialects::completion::GroupQueue;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::names::{affine, scf};
 use std::collections::HashSet;
 use tokenflow::{Count, Solution};
 
@@ -90,8 +91,12 @@ fn commit(place: SlotPlace<'_>, queue: GroupQueue) {
             let block = op.region(1).first().unwrap_or_else(|| {
                 let block = Block::new(&[]);
                 op.region(1).append(block);
-                let dialect = op.name().split('.').next().unwrap_or_default();
-                OpBuilder::new(&format!("{dialect}.yield"), op.location()).at_end(block);
+                let end = if op.is(affine::IF) {
+                    affine::YIELD
+                } else {
+                    scf::YIELD
+                };
+                OpBuilder::new(end, op.location()).at_end(block);
                 block
             });
             block.prepend(queue.commit(op.location()));

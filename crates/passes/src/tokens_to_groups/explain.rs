@@ -8,7 +8,9 @@ use crate::analysis::skeleton::Skeleton;
 use async_dialects::completion::{GroupEffect, GroupQueue};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
+use async_dialects::location::position;
 use async_dialects::melior::ir::Location;
+use async_dialects::names::{affine, scf};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use tokenflow::{
     Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
@@ -196,8 +198,8 @@ fn path(skeleton: &Skeleton, steps: &[Step]) -> String {
         };
         let choice = match (op.name(), to.map(|block| regions[block])) {
             _ if op.is_function() => format!("branch to block {} of the function", to.unwrap_or(0)),
-            ("scf.if" | "affine.if", Some(Some(0))) => format!("then of {}", place(*op)),
-            ("scf.if" | "affine.if", _) => format!("not then of {}", place(*op)),
+            (scf::IF | affine::IF, Some(Some(0))) => format!("then of {}", place(*op)),
+            (scf::IF | affine::IF, _) => format!("not then of {}", place(*op)),
             (_, None | Some(None)) => format!("leave {}", place(*op)),
             (_, Some(Some(0))) if op.num_regions() == 1 => format!("iterate {}", place(*op)),
             (_, Some(Some(region))) => format!("region {region} of {}", place(*op)),
@@ -240,11 +242,10 @@ fn place(op: Op) -> String {
 
 /// The line and column of a location, or all of it if it has none.
 fn short(location: Location) -> String {
-    let text = location.to_string();
-    let place = text
-        .rsplit_once("\":")
-        .map(|(_, place)| place.trim_end_matches(')').to_owned());
-    place.unwrap_or(text)
+    position(location).map_or_else(
+        || location.to_string(),
+        |place| format!("{}:{}", place.line, place.column),
+    )
 }
 
 /// Which operations each await names.

@@ -1,8 +1,8 @@
 //! Takes the first iterations of `scf.for` loops out of them.
 
 use crate::analysis::skeleton::Skeleton;
-use async_dialects::ir::{Mapping, Op, OpBuilder, Value};
-use async_dialects::melior::ir::attribute::IntegerAttribute;
+use crate::utils::builders::constant;
+use async_dialects::ir::{Mapping, Op, Value};
 use std::collections::HashSet;
 use tokenflow::Peel;
 
@@ -62,9 +62,5 @@ fn peel_for(op: Op<'_>, iterations: u64) -> bool {
 
 /// Makes a constant of the type of `like` before `op`.
 fn constant_like<'c>(op: Op<'c>, like: Value<'c>, value: i64) -> Value<'c> {
-    OpBuilder::new("arith.constant", op.location())
-        .results(&[like.ty()])
-        .attr("value", IntegerAttribute::new(like.ty(), value).into())
-        .before(op)
-        .result(0)
+    constant(op.location(), like.ty(), value).before(op).result(0)
 }

@@ -4,7 +4,7 @@
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::tree::is_store;
-use crate::block_wide::{Issuer, Uniform};
+use crate::utils::block_wide::{Issuer, Uniform};
 use async_dialects::completion::GroupQueue;
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;

@@ -49,7 +49,7 @@ pub(super) fn await_escapes(read: &Read) -> bool {
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are handed on.
 pub(super) fn erase_complete(function: Op<'_>) {
-    let skeleton = skeleton::read(function, &Async::new(function.context()), &HashSet::new());
+    let skeleton = skeleton::read(function, &Async::default(), &HashSet::new());
     let origins = Origins::new(&skeleton);
     let is_complete = |value: Value| {
         let token = skeleton.tokens.get(&value);

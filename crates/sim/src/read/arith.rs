@@ -9,6 +9,7 @@ use crate::code::{Id, Op as Instruction, Reg};
 use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::attr;
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
@@ -108,11 +109,10 @@ impl<'c> Reader<'c> {
     }
 
     fn id(&mut self, op: Op<'c>, id: Id) -> Done<'c> {
-        let dimension = op.attr("dimension").map(|dimension| dimension.to_string());
-        let dim = match dimension.as_deref() {
-            None | Some("#gpu<dim x>") => 0,
-            Some("#gpu<dim y>") => 1,
-            Some("#gpu<dim z>") => 2,
+        let dim = match op.attr(attr::DIMENSION).map(types::keyword) {
+            None | Some(Some("x")) => 0,
+            Some(Some("y")) => 1,
+            Some(Some("z")) => 2,
             Some(_) => return Err(Unknown::operation(op)),
         };
         let to = self.reg(op.result(0));
@@ -187,9 +187,8 @@ fn typed(op: Op<'_>, name: &str) -> Option<Scalar> {
     Some(match name {
         "arith.cmpi" | "llvm.icmp" => Scalar::CmpI(*IntPredicate::ALL.get(predicate()?)?),
         "index.cmp" => {
-            let text = op.attr("pred")?.to_string();
-            let name = text.strip_prefix("#index<cmp_predicate ")?.strip_suffix('>')?;
-            Scalar::CmpI(IntPredicate::from_name(name)?)
+            let predicate = types::keyword(op.attr("pred")?)?;
+            Scalar::CmpI(IntPredicate::from_name(predicate)?)
         }
         "arith.cmpf" | "llvm.fcmp" => Scalar::CmpF(u8::try_from(predicate()?).ok()?),
         "arith.extsi" | "arith.index_cast" | "index.casts" | "llvm.sext" => Scalar::SignExtend(width()?),

@@ -5,6 +5,7 @@ use super::{Done, Reader, Unknown, ints};
 use crate::code::{Access, Copy, Index, Op as Instruction, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Region, Value};
+use async_dialects::names::attr;
 use async_dialects::types;
 use std::ops::Range;
 
@@ -217,12 +218,11 @@ impl<'c> Reader<'c> {
     }
 
     fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
-        let mode = op.attr("mode").map(|mode| mode.to_string()).unwrap_or_default();
-        let mode = match mode.as_str() {
-            "#gpu<shuffle_mode xor>" => Shuffle::Xor,
-            "#gpu<shuffle_mode up>" => Shuffle::Up,
-            "#gpu<shuffle_mode down>" => Shuffle::Down,
-            "#gpu<shuffle_mode idx>" => Shuffle::Index,
+        let mode = match op.attr("mode").and_then(types::keyword) {
+            Some("xor") => Shuffle::Xor,
+            Some("up") => Shuffle::Up,
+            Some("down") => Shuffle::Down,
+            Some("idx") => Shuffle::Index,
             _ => return Err(Unknown::operation(op)),
         };
         let [value, offset, width] = [0, 1, 2].map(|i| self.operand(op, i));
@@ -246,10 +246,7 @@ impl<'c> Reader<'c> {
             return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
         }
         let elem = Self::elem(op, op.result(0).ty())?;
-        let kind = op.attr("op").map(|kind| kind.to_string()).unwrap_or_default();
-        let kind = kind
-            .trim_start_matches("#gpu<all_reduce_op ")
-            .trim_end_matches('>');
+        let kind = op.attr("op").and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
         let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(op, Instruction::WarpReduce { to, value, f, elem });
@@ -321,14 +318,10 @@ impl<'c> Reader<'c> {
 
 /// The queue of a commit or wait.
 fn queue(op: Op<'_>) -> Result<Queue, Unknown<'_>> {
-    let name = op
-        .attr("queue")
-        .map(|queue| queue.to_string())
-        .unwrap_or_default();
-    match name.as_str() {
-        "#gpux.queue<cp_async>" => Ok(Queue::CpAsync),
-        "#gpux.queue<bulk>" => Ok(Queue::Bulk),
-        "#gpux.queue<wgmma>" => Ok(Queue::Wgmma),
+    match op.attr(attr::QUEUE).and_then(types::keyword) {
+        Some("cp_async") => Ok(Queue::CpAsync),
+        Some("bulk") => Ok(Queue::Bulk),
+        Some("wgmma") => Ok(Queue::Wgmma),
         _ => Err(Unknown::operation(op)),
     }
 }

@@ -8,6 +8,10 @@ use crate::code::{
 use crate::value::{BufferId, Elem, Tile, View};
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
+use async_dialects::names::attr;
+use async_dialects::nvgpu::{mbarriers, tensor_map};
+use async_dialects::nvvm::fences_workgroup;
+use async_dialects::types::{self, Float};
 use std::rc::Rc;
 
 /// The bytes of an mbarrier.
@@ -45,11 +49,7 @@ impl<'c> Reader<'c> {
 
     /// Fences for global memory, and those of other proxies, order nothing that is looked at here.
     fn fence(&mut self, op: Op<'c>) {
-        let kind = op.attr("kind").map(|kind| kind.to_string()).unwrap_or_default();
-        if matches!(
-            kind.as_str(),
-            "#nvvm.proxy_kind<async>" | "#nvvm.proxy_kind<async.shared>"
-        ) {
+        if op.attr(attr::KIND).is_some_and(fences_workgroup) {
             self.emit(op, Instruction::FenceProxy);
         }
     }
@@ -276,11 +276,7 @@ impl<'c> Reader<'c> {
 
     /// A group of mbarriers is a buffer of the block.
     fn create_mbarriers(&mut self, op: Op<'c>) -> Done<'c> {
-        let ty = op.result(0).ty().to_string();
-        let count = match field(&ty, "num_barriers = ") {
-            Some(count) => count.parse().map_err(|_| Unknown::operation(op))?,
-            None => 1_u32,
-        };
+        let count = mbarriers(op.result(0).ty()).ok_or_else(|| Unknown::operation(op))?;
         let to: Reg = self.reg(op.result(0));
         let name = format!("the mbarriers of {}", self.place(op).location);
         let view = View {
@@ -305,20 +301,11 @@ impl<'c> Reader<'c> {
 
 /// What the type of a descriptor says; `None` if it is none, or of elements that the interpreter does not have.
 pub(super) fn tensor_tile(ty: Type<'_>) -> Option<Tile> {
-    let text = ty.to_string();
-    let rest = text.strip_prefix("!nvgpu.tensormap.descriptor<")?;
-    let (_, memref) = rest.split_once("tensor = memref<")?;
-    let shape = memref.split([',', '>']).next()?;
-    let mut sizes: Vec<&str> = shape.split('x').collect();
-    let elem = element(sizes.pop()?.trim())?;
-    let sizes: Option<Vec<i64>> = sizes.into_iter().map(|size| size.parse().ok()).collect();
-    let swizzle = match field(rest, "swizzle = ")? {
-        "swizzle_32b" => 32,
-        "swizzle_64b" => 64,
-        "swizzle_128b" => 128,
-        _ => 0,
-    };
-    let nan = field(rest, "oob = ")? == "nan";
+    let map = tensor_map(ty)?;
+    let shape = types::memref_shape(map.tile)?;
+    let elem = element(shape.element)?;
+    let sizes: Option<Vec<i64>> = shape.sizes.into_iter().collect();
+    let nan = map.nan;
     let fill: &[u8] = match elem {
         Elem::F16 | Elem::BF16 if nan => &[0xFF, 0x7F],
         Elem::F32 if nan => &[0xFF, 0xFF, 0xFF, 0x7F],
@@ -328,34 +315,19 @@ pub(super) fn tensor_tile(ty: Type<'_>) -> Option<Tile> {
     Some(Tile {
         sizes: sizes?,
         elem,
-        swizzle,
+        swizzle: map.swizzle.into(),
         fill: fill.into(),
     })
 }
 
-/// What stands behind a name in the text of a type.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(name)?;
-    rest.split([',', '>']).next().map(str::trim)
-}
-
-fn element(name: &str) -> Option<Elem> {
-    Some(match name {
-        "f16" => Elem::F16,
-        "bf16" => Elem::BF16,
-        "f32" => Elem::F32,
-        "f64" => Elem::F64,
-        _ => {
-            let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-            match digits {
-                "8" => Elem::Int(8),
-                "16" => Elem::Int(16),
-                "32" => Elem::Int(32),
-                "64" => Elem::Int(64),
-                // Floats of 8 bits, which only copies know here.
-                _ if name.starts_with("f8") => Elem::Int(8),
-                _ => return None,
-            }
-        }
-    })
+/// What an element of type `ty` is. Floats of 8 bits are bits, which only copies know here.
+fn element(ty: Type<'_>) -> Option<Elem> {
+    match (types::float(ty), types::bit_width(ty)?) {
+        (Some(Float::F16), _) => Some(Elem::F16),
+        (Some(Float::BF16), _) => Some(Elem::BF16),
+        (Some(Float::F32), _) => Some(Elem::F32),
+        (Some(Float::F64), _) => Some(Elem::F64),
+        (None, bits @ (8 | 16 | 32 | 64)) => u8::try_from(bits).ok().map(Elem::Int),
+        _ => None,
+    }
 }

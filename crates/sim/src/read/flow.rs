@@ -5,6 +5,7 @@ use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
 use async_dialects::control_flow::branch_edges;
 use async_dialects::ir::{Block, Op, Region, Value};
+use async_dialects::names::attr;
 use async_dialects::types;
 use std::collections::HashMap;
 
@@ -196,16 +197,12 @@ impl<'c> Reader<'c> {
 
     /// The function that `op` calls; its arguments are assigned.
     pub(super) fn callee(&mut self, op: Op<'c>, kind: &str) -> Result<Op<'c>, Unknown<'c>> {
-        let name = op
-            .attr("callee")
-            .map(|callee| callee.to_string())
-            .unwrap_or_default();
-        let name = name.trim_start_matches('@');
+        let name = op.attr(attr::CALLEE).and_then(types::symbol).unwrap_or_default();
         let found = op.ancestors().find_map(|ancestor| {
             let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
             let ops = region.first()?.ops();
             ops.into_iter()
-                .find(|op| op.is(kind) && op.str_attr("sym_name") == Some(name))
+                .find(|op| op.is(kind) && op.str_attr(attr::SYM_NAME) == Some(name))
         });
         let Some((callee, entry)) = found.and_then(|callee| Some((callee, callee.region(0).first()?))) else {
             return Err(Unknown::new(op, format!("'{name}' has no body to run")));

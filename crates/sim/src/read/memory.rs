@@ -7,6 +7,7 @@ use crate::value::{BufferId, Elem, View, row_by_row};
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::{Type, attribute::TypeAttribute};
+use async_dialects::names::attr;
 use async_dialects::types;
 
 /// Buffers that are not told otherwise are aligned as `cudaMalloc` does.
@@ -199,13 +200,12 @@ impl<'c> Reader<'c> {
     }
 
     fn get_global(&mut self, op: Op<'c>) -> Done<'c> {
-        let name = op.attr("name").map(|name| name.to_string()).unwrap_or_default();
-        let name = name.trim_start_matches('@').to_owned();
+        let name = op.attr(attr::NAME).and_then(types::symbol).unwrap_or_default();
         let found = op.ancestors().find_map(|ancestor| {
             let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
             let ops = region.first()?.ops();
             ops.into_iter()
-                .find(|op| op.is("memref.global") && op.str_attr("sym_name") == Some(&name))
+                .find(|op| op.is("memref.global") && op.str_attr(attr::SYM_NAME) == Some(name))
         });
         let Some(global) = found else {
             return Err(Unknown::new(op, format!("there is no memref.global '{name}'")));

@@ -5,7 +5,8 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Op as Instruction, Tile};
 use crate::scalar::Scalar;
 use async_dialects::ir::Op;
-use async_dialects::melior::ir::Type;
+use async_dialects::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
+use async_dialects::melior::ir::{Attribute, Type};
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
@@ -84,12 +85,7 @@ impl<'c> Reader<'c> {
         if dims.len() != sizes.len() {
             return Err(Unknown::operation(op));
         }
-        let in_bounds = op
-            .attr("in_bounds")
-            .map(|list| list.to_string())
-            .unwrap_or_default();
-        let in_bounds = in_bounds.trim_matches(['[', ']']).split(',');
-        let mut in_bounds: Vec<bool> = in_bounds.map(|text| text.trim() == "true").collect();
+        let mut in_bounds = op.attr("in_bounds").map(bools).unwrap_or_default();
         in_bounds.resize(sizes.len(), false);
         Ok(Tile {
             sizes,
@@ -143,4 +139,15 @@ fn sizes<'c>(op: Op<'c>, vector: Type<'c>) -> Result<Box<[i64]>, Unknown<'c>> {
     let shape = types::vector_shape(vector).ok_or_else(|| Unknown::operation(op))?;
     let sizes: Option<Box<[i64]>> = shape.sizes.into_iter().collect();
     sizes.ok_or_else(|| Unknown::operation(op))
+}
+
+/// The elements of an array of booleans; what is none is false.
+fn bools(list: Attribute<'_>) -> Vec<bool> {
+    let Ok(list) = ArrayAttribute::try_from(list) else {
+        return Vec::new();
+    };
+    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
+    (0..list.len())
+        .map(|i| element(i).is_some_and(|element| element.value()))
+        .collect()
 }

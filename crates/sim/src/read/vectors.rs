@@ -6,6 +6,7 @@ use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
+use async_dialects::names::attr;
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
@@ -241,8 +242,7 @@ impl<'c> Reader<'c> {
 
     fn reduction(&mut self, op: Op<'c>) -> Done<'c> {
         let elem = Self::elem(op, op.result(0).ty())?;
-        let kind = op.attr("kind").map(|kind| kind.to_string()).unwrap_or_default();
-        let kind = kind.trim_start_matches("#vector.kind<").trim_end_matches('>');
+        let kind = op.attr(attr::KIND).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
         let vector = self.operand(op, 0);
         let start = (op.num_operands() > 1).then(|| self.operand(op, 1));

@@ -7,7 +7,7 @@ use crate::value::Elem;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
-use async_dialects::types;
+use async_dialects::types::{self, MapResult};
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it makes a view, an address, or says something of one; returns false if it does not.
@@ -287,18 +287,12 @@ impl<'c> Reader<'c> {
 
 /// The dimension that each result of a map is, as in `affine_map<(d0, d1) -> (d1, 0)>`; `None` for a constant 0.
 pub(super) fn permutation(map: Attribute<'_>) -> Option<Vec<Option<usize>>> {
-    let text = map.to_string();
-    let (_, results) = text.split_once("->")?;
-    let results = results.trim().trim_end_matches('>').trim();
-    let results = results.strip_prefix('(')?.strip_suffix(')')?;
-    let results = results
-        .split(',')
-        .map(str::trim)
-        .filter(|result| !result.is_empty());
+    let results = types::map_results(map)?.into_iter();
     results
         .map(|result| match result {
-            "0" => Some(None),
-            dim => dim.strip_prefix('d')?.parse().ok().map(Some),
+            MapResult::Dim(dim) => Some(Some(dim)),
+            MapResult::Constant(0) => Some(None),
+            _ => None,
         })
         .collect()
 }

@@ -74,7 +74,8 @@ impl Latest {
     }
 }
 
-/// Returns, for each item of the body's first block, whether every operation of `queue` is complete after it.
+/// Returns, for each item of the body's first block, whether control comes to its end and every operation of `queue` is
+/// complete there.
 pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bool> {
     let mut run = Run {
         queue,
@@ -88,8 +89,7 @@ pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bo
     let after = block.items.iter().map(|item| {
         let info = item.graph().and_then(|_| inner.next());
         state = state.take().and_then(|state| run.item(item, info, state));
-        // Whatever is after a point that control does not reach.
-        state.as_ref().is_none_or(|state| *state == Latest::Complete)
+        state.as_ref().is_some_and(|state| *state == Latest::Complete)
     });
     after.collect()
 }

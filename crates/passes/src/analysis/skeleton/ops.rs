@@ -6,6 +6,7 @@ use crate::analysis::vocabulary::{Meaning, Vocabulary};
 use async_dialects::completion::GroupQueue;
 use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges};
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::{affine, scf, ub};
 use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
 
 impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
@@ -103,7 +104,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         let results = self.token_values(op.results());
         if let ([result], true) = (results.as_slice(), op.num_regions() == 0) {
-            if op.is("ub.poison") {
+            if op.is(ub::POISON) {
                 return self.join(*result, &[], items);
             }
             if let Some(values) = async_dialects::control_flow::selected_values(op) {
@@ -200,7 +201,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         };
         // A branch without an else gets one in the skeleton, where commits may be wanted.
         let skips = |edge: &IrEdge| edge.to == EdgeTarget::Behind;
-        let new_else = matches!(op.name(), "scf.if" | "affine.if")
+        let new_else = matches!(op.name(), scf::IF | affine::IF)
             && op.region(1).first().is_none()
             && edges.is_some_and(|edges| edges.iter().any(skips));
         let scope = Scope::new(op, kind, if new_else { 2 } else { 1 });
@@ -245,5 +246,5 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 /// Returns true if iterations can be taken off the front of `op`, a loop of constant trip count: what its induction
 /// variable is in each of them must be known.
 fn is_peelable(op: Op<'_>) -> bool {
-    op.is("scf.for") && [0, 2].iter().all(|&i| op.operand(i).as_constant_int().is_some())
+    op.is(scf::FOR) && [0, 2].iter().all(|&i| op.operand(i).as_constant_int().is_some())
 }

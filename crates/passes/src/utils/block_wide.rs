@@ -14,19 +14,20 @@ use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Location;
 use async_dialects::melior::ir::r#type::IntegerType;
+use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
+use async_dialects::nvvm::{proxy_of_workgroup, space_of_block};
 use async_dialects::pass::PassError;
-use async_dialects::types::known_attribute;
 use std::collections::{HashMap, HashSet};
 use tokenflow::phases::{self, Guard};
 
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
-    OpBuilder::new("gpu.barrier", location)
+    OpBuilder::new(gpu::BARRIER, location)
 }
 
 /// Returns true if `op` is a barrier of the block that orders accesses of all its memory.
 pub(crate) fn is_barrier(op: Op<'_>) -> bool {
-    matches!(op.name(), "gpu.barrier" | "nvvm.barrier0") && !op.has_attr("address_spaces")
+    matches!(op.name(), gpu::BARRIER | nvvm::BARRIER0) && !op.has_attr(attr::ADDRESS_SPACES)
 }
 
 /// Issues operations of one function, in program order.
@@ -71,9 +72,9 @@ impl<'c> Issuer<'c> {
 pub(crate) fn leader<'c>(function: Op<'c>) -> Value<'c> {
     let entry = function.regions().next().and_then(Region::first);
     let entry = entry.expect("a function with operations has a block");
-    let known = entry.ops().into_iter().find(|op| op.is("gpux.elect"));
+    let known = entry.ops().into_iter().find(|op| op.is(gpux::ELECT));
     let elect = known.unwrap_or_else(|| {
-        OpBuilder::new("gpux.elect", function.location())
+        OpBuilder::new(gpux::ELECT, function.location())
             .results(&[IntegerType::new(function.context(), 1).into()])
             .at_start(entry)
     });
@@ -86,13 +87,13 @@ pub(crate) fn leader<'c>(function: Op<'c>) -> Value<'c> {
 
 /// The end of an empty `scf.if` on `condition`, made before `before`.
 pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
-    let branch = OpBuilder::new("scf.if", before.location())
+    let branch = OpBuilder::new(scf::IF, before.location())
         .operands(&[condition])
         .regions(2)
         .before(before);
     let block = Block::new(&[]);
     branch.region(0).append(block);
-    OpBuilder::new("scf.yield", before.location()).at_end(block)
+    OpBuilder::new(scf::YIELD, before.location()).at_end(block)
 }
 
 /// What has to come before each store in token form, so that what threads have written so far is visible to the
@@ -117,9 +118,9 @@ pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
 
 /// A fence between what the thread has written to memory of the workgroup and the asynchronous proxy.
 pub(crate) fn fence<'c>(context: &'c Context, location: Location<'c>) -> OpBuilder<'c> {
-    OpBuilder::new("nvvm.fence.proxy", location)
-        .attr("kind", known_attribute(context, "#nvvm.proxy_kind<async.shared>"))
-        .attr("space", known_attribute(context, "#nvvm.shared_space<cta>"))
+    OpBuilder::new(nvvm::FENCE_PROXY, location)
+        .attr(attr::KIND, proxy_of_workgroup(context))
+        .attr(attr::SPACE, space_of_block(context))
 }
 
 /// Which operations threads of one block execute together, all of them equally often. Conservative in what it refuses:
@@ -158,7 +159,7 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
     if runs_for_some_threads(outer) {
         return Err(fault("is executed by some threads only".to_owned()));
     }
-    if outer.is("gpu.launch") {
+    if outer.is(gpu::LAUNCH) {
         let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
         return Err(PassError::new(op, message));
     }

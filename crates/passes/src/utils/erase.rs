@@ -1,12 +1,13 @@
 //! Removes tokens from the IR: from operands and results of control flow, block arguments, and copies.
 
-use super::normalize::{own_ops, ready};
+use super::device::own_ops;
+use super::tokens::ready;
 use crate::analysis::skeleton::Skeleton;
 use async_dialects::completion::{ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{erase_operand, erase_results};
 use async_dialects::ir::{Block, Op, Region, Value};
-use async_dialects::melior::ir::Type;
-use async_dialects::types::known_type;
+use async_dialects::names::{async_, ub};
+use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
@@ -19,7 +20,6 @@ pub(crate) fn erase_tokens<'c>(
     let eraser = Eraser {
         goes,
         counted,
-        token: known_type(function.context(), "!async.token"),
         escapes: skeleton.escapes.iter().copied().collect(),
     };
     let ops = own_ops(function);
@@ -35,7 +35,6 @@ pub(crate) fn erase_tokens<'c>(
 struct Eraser<'a, 'c> {
     goes: &'a dyn Fn(Value<'c>) -> bool,
     counted: bool,
-    token: Type<'c>,
     escapes: HashSet<(Op<'c>, usize)>,
 }
 
@@ -80,7 +79,7 @@ impl<'c> Eraser<'_, 'c> {
             return;
         }
         match op.name() {
-            "async.ready" | "async.join" | "ub.poison" if self.goes(op.result(0)) => erase_unused(op),
+            async_::READY | async_::JOIN | ub::POISON if self.goes(op.result(0)) => erase_unused(op),
             _ if op.num_regions() == 0 => {
                 let tokens = op.num_results() == 1 && self.goes(op.result(0));
                 if tokens {
@@ -100,13 +99,13 @@ impl<'c> Eraser<'_, 'c> {
 
     /// Takes the tokens off an operation of a queue. Those of a block-wide one go when it is issued.
     fn to_counted(&self, op: Op<'c>, scope: ExecutionScope) {
-        let tokens = op.results().filter(|result| result.ty() == self.token);
+        let tokens = op.results().filter(|result| is_token(result.ty()));
         let tokens: Vec<Value> = tokens.collect();
         for token in &tokens {
             replace_by_ready(*token, op);
         }
         if scope != ExecutionScope::Block && !tokens.is_empty() {
-            erase_results(op, |result| result.ty() == self.token);
+            erase_results(op, |result| is_token(result.ty()));
         }
     }
 
@@ -134,7 +133,7 @@ fn replace_by_ready<'c>(token: Value<'c>, op: Op<'c>) {
 
 /// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
 fn erase_unused(op: Op<'_>) {
-    if op.has_uses() && op.is("async.ready") {
+    if op.has_uses() && op.is(async_::READY) {
         return;
     }
     replace_by_ready(op.result(0), op);

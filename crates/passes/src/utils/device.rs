@@ -1,15 +1,17 @@
-//! What is device code.
+//! What is device code, and what is in it.
 
 use async_dialects::calls::is_call;
+use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Op, Walk};
+use async_dialects::names::{gpu, gpux, memref};
 
 /// The device code in `root`: outermost functions that stand in a `gpu.module` or use what only devices have, and what host
 /// code has in a `gpu.launch`.
 pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
     let mut found = Vec::new();
     root.walk(|op| {
-        let is_device = op.is("gpu.launch")
-            || op.is_function() && (op.ancestors().any(|outer| outer.is("gpu.module")) || is_for_device(op));
+        let is_device = op.is(gpu::LAUNCH)
+            || op.is_function() && (op.ancestors().any(|outer| outer.is(gpu::MODULE)) || is_for_device(op));
         if is_device {
             found.push(op);
             return Walk::Skip;
@@ -22,8 +24,8 @@ pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
 /// Returns true if `function` itself has an operation that hosts don't have.
 fn is_for_device(function: Op<'_>) -> bool {
     let stopped = function.walk(|op| match op.name() {
-        "gpu.launch" => Walk::Skip,
-        _ if op.completion().is_some() || op.is("gpux.elect") => Walk::Stop,
+        gpu::LAUNCH => Walk::Skip,
+        _ if op.completion().is_some() || op.is(gpux::ELECT) => Walk::Stop,
         _ => Walk::Advance,
     });
     stopped == Walk::Stop
@@ -32,9 +34,27 @@ fn is_for_device(function: Op<'_>) -> bool {
 /// What to add to a message about a token that `op` takes to where it can't be followed, if there is something to do.
 pub(crate) fn advice_on_escape(op: Op<'_>) -> &'static str {
     let leaves = is_call(op) || (op.is_terminator() && op.parent().is_some_and(Op::is_function));
-    if leaves && op.ancestors().any(|outer| outer.is("gpu.module")) {
+    if leaves && op.ancestors().any(|outer| outer.is(gpu::MODULE)) {
         "; --gpux-inline-calls, run before, puts functions with tokens where they are called"
     } else {
         ""
     }
+}
+
+/// Returns true if `op` allocates memory of the workgroup.
+pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
+    matches!(op.name(), memref::ALLOC | memref::ALLOCA) && is_workgroup(op.result(0).ty())
+}
+
+/// `function` and what is nested in it, but for functions inside: those are not run where they stand.
+pub(crate) fn own_ops(function: Op<'_>) -> Vec<Op<'_>> {
+    let mut ops = Vec::new();
+    function.walk(|op| {
+        if op != function && op.is_function() {
+            return Walk::Skip;
+        }
+        ops.push(op);
+        Walk::Advance
+    });
+    ops
 }

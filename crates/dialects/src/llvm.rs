@@ -1,0 +1,58 @@
+//! Types and attributes of the `llvm` dialect, which must be loaded to make one.
+
+use crate::ffi;
+use crate::types::known_attribute;
+use melior::Context;
+use melior::ir::{Attribute, Type, TypeLike};
+use mlir_sys::{mlirLLVMPointerTypeGet, mlirTypeIsALLVMPointerType};
+
+/// An address space of NVIDIA's back end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressSpace {
+    /// Any of the others.
+    Generic = 0,
+    /// Global memory.
+    Global = 1,
+    /// Memory of the workgroup.
+    Shared = 3,
+    /// Memory of a thread.
+    Local = 5,
+    /// Memory of the workgroups of a cluster.
+    Cluster = 7,
+}
+
+impl AddressSpace {
+    /// The number, as attributes have it.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        self as i64
+    }
+}
+
+/// The type of a pointer into `space`.
+#[must_use]
+pub fn pointer(context: &Context, space: AddressSpace) -> Type<'_> {
+    // SAFETY: a live context.
+    unsafe { Type::from_raw(mlirLLVMPointerTypeGet(context.to_raw(), space as u32)) }
+}
+
+/// Returns true if `ty` is a pointer.
+#[must_use]
+pub fn is_pointer(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsALLVMPointerType(ty.to_raw()) }
+}
+
+/// How many elements an array has; `None` if `ty` is no array.
+#[must_use]
+pub fn array_size(ty: Type<'_>) -> Option<u64> {
+    let mut number = 0;
+    // SAFETY: a live type, and a place to write to.
+    unsafe { ffi::asyncOptLLVMArrayGetNumElements(ty.to_raw(), &raw mut number) }.then_some(number)
+}
+
+/// The linkage of what is defined elsewhere.
+#[must_use]
+pub fn external_linkage(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#llvm.linkage<external>")
+}

@@ -1,0 +1,24 @@
+//! Attributes of the `nvvm` dialect, which must be loaded to make one.
+
+use crate::types::{keyword, known_attribute};
+use melior::Context;
+use melior::ir::Attribute;
+
+/// The kind of a fence between a thread's accesses to memory of the workgroup and the asynchronous proxy.
+#[must_use]
+pub fn proxy_of_workgroup(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#nvvm.proxy_kind<async.shared>")
+}
+
+/// The memory of a block, as a fence names it.
+#[must_use]
+pub fn space_of_block(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#nvvm.shared_space<cta>")
+}
+
+/// Returns true if a fence of the kind `kind` is between accesses to memory of the workgroup and the asynchronous proxy,
+/// perhaps among others.
+#[must_use]
+pub fn fences_workgroup(kind: Attribute<'_>) -> bool {
+    matches!(keyword(kind), Some("async" | "async.shared"))
+}

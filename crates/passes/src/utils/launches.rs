@@ -1,0 +1,61 @@
+//! What host code hands to kernels whose descriptors have become pointers.
+
+use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::llvm::{AddressSpace, pointer};
+use async_dialects::melior::ir::Type;
+use async_dialects::names::{builtin, gpu, nvgpu};
+use async_dialects::nvgpu::tensor_map;
+use async_dialects::pass::PassError;
+use async_dialects::types::{Signedness, bit_width, float, memref_shape, signedness};
+
+/// Lowers all launches in `root`.
+pub(crate) fn lower_launches<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
+    for op in root.nested() {
+        match op.name() {
+            gpu::LAUNCH_FUNC => lower_launch(op),
+            nvgpu::TMA_CREATE_DESCRIPTOR => check_elements(op)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn lower_launch(launch: Op<'_>) {
+    let pointer = pointer(launch.context(), AddressSpace::Generic);
+    let operands: Vec<Value> = launch.operands().collect();
+    for (i, operand) in operands.into_iter().enumerate() {
+        if tensor_map(operand.ty()).is_some() {
+            let cast = OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, launch.location())
+                .operands(&[operand])
+                .results(&[pointer])
+                .before(launch);
+            launch.set_operand(i, cast.result(0));
+        }
+    }
+}
+
+/// Returns an error if upstream would say that a tensor has other elements than it has.
+fn check_elements<'c>(create: Op<'c>) -> Result<(), PassError<'c>> {
+    let tile = tensor_map(create.result(0).ty()).and_then(|tensor| memref_shape(tensor.tile));
+    let Some(tile) = tile.filter(|tile| !has_code(tile.element)) else {
+        return Ok(());
+    };
+    Err(PassError::new(
+        create,
+        format!(
+            "makes a descriptor of elements of type {}, for which upstream's lowering has no code: use ui8, ui16, ui32, ui64, \
+             i32, i64, f16, bf16, f32 or f64, or make the descriptor on the host by cuTensorMapEncodeTiled and hand it over \
+             as an argument",
+            tile.element
+        ),
+    ))
+}
+
+/// Returns true if upstream has a code for `element`.
+fn has_code(element: Type<'_>) -> bool {
+    match (signedness(element), bit_width(element)) {
+        (Some(Signedness::Unsigned), Some(bits)) => [8, 16, 32, 64].contains(&bits),
+        (Some(Signedness::Signless), Some(bits)) => [32, 64].contains(&bits),
+        _ => float(element).is_some(),
+    }
+}
