@@ -24,7 +24,7 @@
 //!    4. changes the order of numbers where that saves mbarriers (`order.rs`);
 //!    5. coalesces rings that are never live together (`liveness.rs`, `coalescing.rs`).
 //! 6. *Scope* (`scope.rs`): where mbarriers are initialized and invalidated.
-//! 7. *Numbering* (`numbering.rs`): which number a phase has, in closed form or counted while the program runs.
+//! 7. *Numbering* (`numbering.rs`, `affine.rs`): which number a phase has, in closed form or counted while the program runs.
 //! 8. *Hazards* (`hazards.rs`, `hazard_state.rs`, `divergence.rs`): where barriers and fences are needed.
 //! 9. *Rendezvous* (`rendezvous.rs`, `skew.rs`): the same barriers as phases of mbarriers, and how far threads may be ahead.
 //! 10. *Verification* (`verify.rs`), in debug builds: what an emitter relies on.
@@ -36,6 +36,7 @@
 //!
 //! What comes out is held against brute force: `tests/phases`.
 
+mod affine;
 mod allocation;
 mod anticipation;
 mod arm_counts;
@@ -63,10 +64,10 @@ mod tree;
 mod union_find;
 mod verify;
 
+pub use affine::{AffineExpr, Symbol};
 pub use hazards::{Sync, Syncs};
 pub use ids::*;
 pub use init_barrier::needs_init_barrier;
-pub use numbering::{AffineExpr, Symbol};
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
 pub use plan::{Before, Incoming, Phase, Phi, Plan, Rendezvous, Ring};
 pub use planner::{plan, store_syncs};

@@ -167,8 +167,8 @@ impl ArmCounts {
                 events.extend(per_op.map(|(&ring, &arms)| (Point::before(i + 1), ring, arms, None)));
             }
         }
-        events.sort_by_key(|(place, ..)| *place);
-        for (place, ring, arms, phase) in events {
+        events.sort_by_key(|(point, ..)| *point);
+        for (point, ring, arms, phase) in events {
             let total = self.per_block[block].entry(ring).or_default();
             *total = total.then(arms);
             let sums = self.sums.entry((block, ring)).or_default();
@@ -176,7 +176,7 @@ impl ArmCounts {
                 .last()
                 .map_or(PrefixSum::default(), |(_, sum)| *sum)
                 .then(arms);
-            sums.push((place, sum));
+            sums.push((point, sum));
             self.opened.extend(phase.map(|phase| (phase, sum)));
         }
     }
@@ -234,11 +234,11 @@ impl ArmCounts {
     }
 
     /// The arms in a block up to a point.
-    pub fn up_to(&self, block: BlockId, ring: RingId, place: Point) -> PrefixSum {
+    pub fn up_to(&self, block: BlockId, ring: RingId, point: Point) -> PrefixSum {
         let Some(sums) = self.sums.get(&(block, ring)) else {
             return PrefixSum::default();
         };
-        let after = sums.partition_point(|(at, _)| *at <= place);
+        let after = sums.partition_point(|(at, _)| *at <= point);
         after
             .checked_sub(1)
             .map_or(PrefixSum::default(), |last| sums[last].1)
@@ -252,18 +252,18 @@ impl ArmCounts {
         from: (BlockId, PrefixSum),
         to: (BlockId, Point),
     ) -> u64 {
-        let (mut block, mut place) = to;
+        let (mut block, mut point) = to;
         let mut arms = 0;
         while block != from.0 {
-            arms = add(arms, self.up_to(block, ring, place).since(PrefixSum::default()));
+            arms = add(arms, self.up_to(block, ring, point).since(PrefixSum::default()));
             arms = add(arms, self.to_block.get(&(block, ring)).copied().unwrap_or(0));
             let Some(op) = tree.blocks[block].parent_op else {
                 break;
             };
             block = tree.region_ops[op].parent;
-            place = Point::inside(self.inst[op]);
+            point = Point::inside(self.inst[op]);
         }
-        add(arms, self.up_to(block, ring, place).since(from.1))
+        add(arms, self.up_to(block, ring, point).since(from.1))
     }
 }
 

@@ -14,8 +14,9 @@
 //! By anything else it is a multiplication, and another one for a coefficient, in each iteration: to count up, compare and
 //! select, in 32 bits, costs less.
 //!
-//! **Cost.** Linear in the size of the tree, times [`TERMS`] and the rings that each loop arms.
+//! **Cost.** Linear in the size of the tree, times the terms of a number and the rings that each loop arms.
 
+use super::affine::{AffineExpr, Symbol};
 use super::arm_counts::UNBOUNDED;
 use super::ids::{BlockId, IndexVec, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{EdgeId, Partition, PhaseValue};
@@ -23,89 +24,6 @@ use super::placement::{DefinedBy, Placement};
 use super::rings::Rings;
 use super::tree::{Inst, Tree, Trips};
 use std::collections::{BTreeMap, HashMap};
-
-/// A number that is made while the program runs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Symbol {
-    /// Which iteration of a loop it is, from 0.
-    Iteration(RegionOpId),
-    /// How often a loop runs.
-    TripCount(RegionOpId),
-}
-
-impl Symbol {
-    /// The loop.
-    fn region_op(self) -> RegionOpId {
-        match self {
-            Self::Iteration(op) | Self::TripCount(op) => op,
-        }
-    }
-}
-
-/// A linear expression.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct AffineExpr {
-    /// The constant.
-    pub constant: u64,
-    /// The coefficients of what is not known.
-    pub coefficients: BTreeMap<Symbol, u64>,
-}
-
-/// The most terms of a number: with more, counting costs less.
-const TERMS: usize = 4;
-
-impl AffineExpr {
-    fn is_short(&self) -> bool {
-        self.coefficients.len() <= TERMS
-    }
-
-    /// Returns true if slot and parity of a ring take more than shifts and masks.
-    fn is_expensive(&self, tree: &Tree, depth: u64) -> bool {
-        let mut coefficients = self.coefficients.iter();
-        let is_expensive = |(symbol, factor): (&Symbol, &u64)| {
-            !factor.is_power_of_two() || tree.region_ops[symbol.region_op()].divides
-        };
-        !self.coefficients.is_empty() && (!depth.is_power_of_two() || coefficients.any(is_expensive))
-    }
-
-    /// The sum, if numbers so large are computed with at all.
-    fn plus(&self, constant: u64) -> Option<Self> {
-        Some(Self {
-            constant: sum(self.constant, constant)?,
-            coefficients: self.coefficients.clone(),
-        })
-    }
-
-    /// The sum with what may be less than 0.
-    fn shifted(&self, shift: i64) -> Option<Self> {
-        Some(Self {
-            constant: self.constant.checked_add_signed(shift)?,
-            coefficients: self.coefficients.clone(),
-        })
-    }
-
-    fn plus_times(&self, factor: u64, symbol: Symbol) -> Option<Self> {
-        let mut all = self.clone();
-        if factor > 0 {
-            let known = all.coefficients.entry(symbol).or_default();
-            *known = sum(*known, factor)?;
-        }
-        Some(all)
-    }
-
-    /// The same, where `unknown` is `value`.
-    fn at(&self, symbol: Symbol, value: u64) -> Option<Self> {
-        let mut rest = self.clone();
-        match rest.coefficients.remove(&symbol) {
-            None => Some(rest),
-            Some(factor) => rest.plus(factor.checked_mul(value)?),
-        }
-    }
-}
-
-fn sum(a: u64, b: u64) -> Option<u64> {
-    a.checked_add(b).filter(|sum| *sum < UNBOUNDED)
-}
 
 /// The numbers of phases, by ring; `None` for rings that are carried.
 pub(super) struct Numbering {

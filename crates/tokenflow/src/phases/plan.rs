@@ -1,8 +1,8 @@
 //! What comes out: phases, rings and synchronization of a whole function.
 
+use super::affine::AffineExpr;
 use super::hazards::Syncs;
 use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
-use super::numbering::AffineExpr;
 use super::partition::PhaseValue;
 use crate::program::Token;
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@
 //!
 //! **Cost.** Linear in the size of plan and tree, times the depth of the tree.
 
+use super::affine::{AffineExpr, Symbol};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
-use super::numbering::{AffineExpr, Symbol};
 use super::partition::{MAX_PHASE_BYTES, PhaseValue};
 use super::plan::{Before, Phase, Plan};
 use super::rings::{MAX_DEPTH, Sites};
