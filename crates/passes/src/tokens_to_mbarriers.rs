@@ -5,7 +5,7 @@
 //!
 //! **Effect.** No load is in token form. One thread arms the mbarrier of a phase and issues its loads; an await is a wait
 //! for the phases of its tokens, by every thread. Loads that are awaited together share a phase; phases that take turns
-//! share a ring, which has as many mbarriers as are live together. The rings are initialised once before, and
+//! share a ring, which has as many mbarriers as are live together. The rings are initialized once before, and
 //! invalidated after. Where threads could still use what a load overwrites, or wait for the slot that it arms, they
 //! meet first. Tokens of other engines stay, with their awaits.
 //!
@@ -14,12 +14,14 @@
 //!
 //! What to do is decided in `tokenflow::phases`, on plain data; this file and its modules only write it down.
 
+mod builder;
+mod carry;
+mod closed_form;
 mod emit;
-mod ends;
 mod explain;
 mod mbarriers;
 mod normalize;
-mod thread;
+mod state;
 
 use crate::analysis::tree::{self, Read};
 use crate::block_wide::Uniform;
@@ -117,17 +119,17 @@ impl Pass for TokensToMbarriers {
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
         }
-        let reached = if war == War::Mbarrier {
-            plan.sync_depth()
+        let rendezvous = if war == War::Mbarrier {
+            plan.rendezvous_depth()
         } else {
             0
         };
         cx.count(
             "mbarriers",
-            plan.rings.iter().map(|ring| ring.depth).sum::<u64>() + reached,
+            plan.rings.iter().map(|ring| ring.depth).sum::<u64>() + rendezvous,
         );
-        cx.count("phases", plan.bundles.len() as u64);
-        cx.count("barriers", plan.syncs.len() as u64);
+        cx.count("phases", plan.phases.len() as u64);
+        cx.count("barriers", plan.rendezvous.len() as u64);
         emit::emit(op, read, &plan, war)?;
         normalize::erase_complete(op);
         verify_contract(op)
@@ -138,15 +140,15 @@ impl Pass for TokensToMbarriers {
 fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, Plan), PassError<'c>> {
     loop {
         let mut read = tree::read(function)?;
-        thread::mark_closed(&mut read);
+        carry::mark_closed(&mut read);
         if normalize::await_escapes(&read) {
             continue;
         }
         let plan = phases::plan(&read.tree, fence_reads);
-        if plan.lost.is_empty() {
+        if plan.unallocated.is_empty() {
             return Ok((read, plan));
         }
-        for &load in &plan.lost {
+        for &load in &plan.unallocated {
             let op = read.loads[load];
             Diagnostic::remark(
                 op.location(),

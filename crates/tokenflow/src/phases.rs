@@ -2,51 +2,74 @@
 //!
 //! A load completes on an mbarrier, which has **phases**: one is open at a time, and is over when all that it expects has
 //! arrived. A wait names the parity of a phase, so it can't tell phase 0 from phase 2. [`plan()`] decides, for a whole
-//! function,
+//! function, which phase each load completes, on which mbarrier, and what each await waits for.
 //!
-//! 1. in which block the phase of each load is opened (`phases/homes.rs`, `phases/together.rs`);
-//! 2. which loads share a phase (`phases/bundles.rs`);
-//! 3. how often a ring of mbarriers is armed from here to there (`phases/counts.rs`);
-//! 4. which phases must take turns on a ring, how deep it is, and in which order they do (`phases/rings.rs`,
-//!    `phases/order.rs`);
-//! 5. which rings are never live together (`phases/live.rs`, `phases/share.rs`);
-//! 6. which rings there are in the end (`phases/choose.rs`);
-//! 7. which phases somebody surely waits for (`phases/sure.rs`);
-//! 8. which number of its ring a phase has, in closed form or counted while the program runs (`phases/numbers.rs`);
-//! 9. where barriers and fences are needed (`phases/guards.rs`, `phases/dirt.rs`, `phases/apart.rs`), and who may be how
-//!    far ahead where threads meet at mbarriers (`phases/ahead.rs`).
+//! **Notation.** A *load* is an instruction of the program; its *token* is an SSA value. A [`Phase`] is a place of the program
+//! where a phase is opened, for one or several loads; each execution of it opens an instance. A [`Phi`] stands for one of
+//! several phases: tokens that block arguments and results bind. A [`PhaseValue`] is either. To open a phase *arms* an mbarrier:
+//! that is the next *slot* of a *ring*, which has as many as it is *deep*. Instances on a ring are *numbered* from 0; number n
+//! is on slot n mod depth, with parity (n / depth) mod 2. The *age* of an instance is how often its ring was armed since.
 //!
-//! Before that, tokens that make no difference are taken out (`phases/simplify.rs`), and awaits of what has surely been awaited
-//! (`phases/implied.rs`). [`meet_first`] says whether threads have to meet behind the initialisation (`phases/first.rs`).
+//! **Steps**, in the order in which they run:
+//!
+//! 1. *Simplification* (`simplify.rs`): copies of tokens and dead tokens are taken out.
+//! 2. *Placement* (`placement.rs`, `token_graph.rs`): in which block the phase of each load is opened.
+//! 3. *Partition* (`partition.rs`): which loads share a phase, and which tokens a phi.
+//! 4. *Availability* (`availability.rs`): awaits of what was awaited on every path are taken out.
+//! 5. *Allocation* (`allocation.rs`): which phases share a ring, and how deep it is. It tries several assignments, and for each
+//!    of them
+//!    1. counts how often a ring is armed between two points (`arm_counts.rs`), and from that ages and depths (`rings.rs`);
+//!    2. makes rings deeper where that saves a barrier (`hazards.rs`);
+//!    3. finds rings whose phases are awaited on every path (`anticipation.rs`);
+//!    4. changes the order of numbers where that saves mbarriers (`order.rs`);
+//!    5. coalesces rings that are never live together (`liveness.rs`, `coalescing.rs`).
+//! 6. *Scope* (`scope.rs`): where mbarriers are initialized and invalidated.
+//! 7. *Numbering* (`numbering.rs`, `affine.rs`): which number a phase has, in closed form or counted while the program runs.
+//! 8. *Hazards* (`hazards.rs`, `hazard_state.rs`, `divergence.rs`): where barriers and fences are needed.
+//! 9. *Rendezvous* (`rendezvous.rs`, `skew.rs`): the same barriers as phases of mbarriers, and how far threads may be ahead.
+//! 10. *Verification* (`verify.rs`), in debug builds: what an emitter relies on.
+//!
+//! Then [`needs_init_barrier`] (`init_barrier.rs`) says whether threads have to meet after the initialization.
+//!
+//! **Cost.** Steps 1 to 4 and 6 to 9 are about linear in the size of the function, times a bounded number of rounds over loops.
+//! Step 5 is linear as well for each assignment that it tries, of which there are at most two for each of up to 32 rings.
 //!
 //! What comes out is held against brute force: `tests/phases`.
 
-mod ahead;
-mod apart;
-mod bundles;
-mod choose;
-mod counts;
-mod dirt;
-mod first;
-mod guards;
-mod homes;
-mod implied;
-mod live;
-mod numbers;
+mod affine;
+mod allocation;
+mod anticipation;
+mod arm_counts;
+mod availability;
+mod coalescing;
+mod divergence;
+mod hazard_state;
+mod hazards;
+mod ids;
+mod init_barrier;
+mod liveness;
+mod numbering;
 mod order;
+mod partition;
+mod placement;
 mod plan;
+mod planner;
+mod rendezvous;
 mod rings;
-mod share;
+mod scope;
 mod simplify;
-mod sure;
-mod together;
+mod skew;
+mod token_graph;
 mod tree;
-mod union;
+mod union_find;
+mod verify;
 
-pub use bundles::{MAX_PHASE_BYTES, Phase};
-pub use first::meet_first;
-pub use guards::{Guard, Guards};
-pub use numbers::{Linear, Unknown};
-pub use plan::{Bundle, Handed, Plan, Ring, Sync, Var, guard_stores, plan};
-pub use rings::{MAX_DEPTH, RingId};
+pub use affine::{AffineExpr, Symbol};
+pub use hazards::{Sync, Syncs};
+pub use ids::*;
+pub use init_barrier::needs_init_barrier;
+pub use partition::{MAX_PHASE_BYTES, PhaseValue};
+pub use plan::{Before, Incoming, Phase, Phi, Plan, Rendezvous, Ring};
+pub use planner::{plan, store_syncs};
+pub use rings::MAX_DEPTH;
 pub use tree::*;

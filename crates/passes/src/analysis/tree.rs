@@ -17,7 +17,10 @@ use async_dialects::pass::PassError;
 use async_dialects::types::{self, is_token};
 use std::collections::{HashMap, HashSet};
 use tokenflow::Token;
-use tokenflow::phases::{Block, Buffer, Edge, Load, Region, Step, Tree, Trips};
+use tokenflow::phases::{
+    AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, StoreId, Tree,
+    Trips,
+};
 
 /// A function's skeleton, and what its numbers stand for.
 #[derive(Default)]
@@ -25,17 +28,17 @@ pub struct Read<'c> {
     /// The skeleton.
     pub tree: Tree,
     /// The blocks.
-    pub blocks: Vec<ir::Block<'c>>,
+    pub blocks: IndexVec<BlockId, ir::Block<'c>>,
     /// The operation of each step of each block.
-    pub steps: Vec<Vec<Op<'c>>>,
+    pub insts: IndexVec<BlockId, Vec<Op<'c>>>,
     /// The operations with regions, and selections between tokens.
-    pub regions: Vec<Op<'c>>,
+    pub region_ops: IndexVec<RegionOpId, Op<'c>>,
     /// The loads.
-    pub loads: Vec<Op<'c>>,
+    pub loads: IndexVec<LoadId, Op<'c>>,
     /// The awaits.
-    pub awaits: Vec<Op<'c>>,
+    pub awaits: IndexVec<AwaitId, Op<'c>>,
     /// The stores in token form.
-    pub stores: Vec<Op<'c>>,
+    pub stores: IndexVec<StoreId, Op<'c>>,
     /// The token of every value.
     pub tokens: HashMap<Value<'c>, Token>,
     /// Uses of tokens by operations that can't be followed.
@@ -123,16 +126,15 @@ struct Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    fn new_block(&mut self, block: ir::Block<'c>, region: Option<usize>) -> usize {
+    fn new_block(&mut self, block: ir::Block<'c>, parent_op: Option<RegionOpId>) -> BlockId {
         let params = self.tokens(block.args());
         self.out.tree.blocks.push(Block {
             params,
-            steps: Vec::new(),
-            region,
+            insts: Vec::new(),
+            parent_op,
         });
-        self.out.blocks.push(block);
-        self.out.steps.push(Vec::new());
-        self.out.blocks.len() - 1
+        self.out.insts.push(Vec::new());
+        self.out.blocks.push(block)
     }
 
     fn token(&mut self, value: Value<'c>) -> Token {
@@ -145,12 +147,12 @@ impl<'c> Reader<'c> {
         values.into_iter().map(|value| self.token(value)).collect()
     }
 
-    fn step(&mut self, block: usize, op: Op<'c>, step: Step) {
-        self.out.tree.blocks[block].steps.push(step);
-        self.out.steps[block].push(op);
+    fn step(&mut self, block: BlockId, op: Op<'c>, step: Inst) {
+        self.out.tree.blocks[block].insts.push(step);
+        self.out.insts[block].push(op);
     }
 
-    fn block(&mut self, b: usize) -> Result<(), PassError<'c>> {
+    fn block(&mut self, b: BlockId) -> Result<(), PassError<'c>> {
         let block = self.out.blocks[b];
         let terminator = block.terminator();
         let mut next = block.first();
@@ -158,7 +160,11 @@ impl<'c> Reader<'c> {
             next = op.next();
             if Some(op) == terminator {
                 // The function itself is left for good.
-                let edges = if b == 0 { None } else { region_exit_edges(op) };
+                let edges = if b == BlockId(0) {
+                    None
+                } else {
+                    region_exit_edges(op)
+                };
                 self.escapes(op, &edges.unwrap_or_default(), op);
             } else {
                 self.op(b, op)?;
@@ -167,7 +173,7 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    fn op(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+    fn op(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
         if op.is_function() {
             return Ok(());
         }
@@ -177,39 +183,37 @@ impl<'c> Reader<'c> {
         }
         match op.name() {
             async_::AWAIT => {
-                self.step(b, op, Step::Settle);
+                self.step(b, op, Inst::Settle);
                 let tokens = self.tokens(op.operands());
-                self.out.awaits.push(op);
-                let id = self.out.awaits.len() - 1;
-                self.step(b, op, Step::Await { id, tokens });
+                let id = self.out.awaits.push(op);
+                self.step(b, op, Inst::Await { id, tokens });
             }
             async_::READY | async_::JOIN | ub::POISON if is_token(op.result(0).ty()) => {
                 let (token, of) = (self.token(op.result(0)), self.tokens(op.operands()));
-                self.step(b, op, Step::Join { token, of });
+                self.step(b, op, Inst::Join { token, of });
             }
             gpux::WAIT_GROUP | nvgpu::DEVICE_ASYNC_WAIT | nvvm::CP_ASYNC_WAIT_GROUP => {
-                self.step(b, op, Step::Settle);
+                self.step(b, op, Inst::Settle);
             }
             gpu::BARRIER | nvvm::BARRIER0 if !op.has_attr(attr::ADDRESS_SPACES) => {
-                self.step(b, op, Step::Barrier);
+                self.step(b, op, Inst::Barrier);
             }
-            nvvm::BARRIER if op.num_operands() == 0 => self.step(b, op, Step::Barrier),
-            nvvm::FENCE_PROXY if is_shared_fence(op) => self.step(b, op, Step::Fence),
+            nvvm::BARRIER if op.num_operands() == 0 => self.step(b, op, Inst::Barrier),
+            nvvm::FENCE_PROXY if is_shared_fence(op) => self.step(b, op, Inst::Fence),
             _ => self.other(b, op)?,
         }
         Ok(())
     }
 
-    fn load(&mut self, b: usize, op: Op<'c>) {
+    fn load(&mut self, b: BlockId, op: Op<'c>) {
         let token = self.token(op.result(0));
         let buffer = self.workgroup_side(op);
-        let load = self.out.loads.len();
+        let load = self.out.loads.push(op);
         self.out.tree.loads.push(Load {
             bytes: transfer_bytes(op),
             buffer,
         });
-        self.out.loads.push(op);
-        self.step(b, op, Step::Load { load, token });
+        self.step(b, op, Inst::Load { load, token });
     }
 
     /// What a load writes or a store reads of the workgroup's memory.
@@ -219,12 +223,11 @@ impl<'c> Reader<'c> {
     }
 
     /// An operation that is no business of phases, or holds others.
-    fn other(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+    fn other(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
         if is_store(op) {
             let buffer = self.workgroup_side(op);
-            let store = self.out.stores.len();
-            self.out.stores.push(op);
-            self.step(b, op, Step::Store { store, buffer });
+            let store = self.out.stores.push(op);
+            self.step(b, op, Inst::Store { store, buffer });
         } else if op.num_regions() > 0 {
             return self.regions(b, op);
         } else if let (Some(values), 1) = (selected_values(op), op.num_results())
@@ -235,7 +238,7 @@ impl<'c> Reader<'c> {
         } else {
             self.escapes(op, &[], op);
             for (buffer, kind) in self.buffers.accesses(op) {
-                self.step(b, op, Step::Access { buffer, kind });
+                self.step(b, op, Inst::Access { buffer, kind });
             }
         }
         self.complete(b, op);
@@ -243,40 +246,39 @@ impl<'c> Reader<'c> {
     }
 
     /// The results of `op` are tokens of other engines: complete, as far as phases are concerned.
-    fn complete(&mut self, b: usize, op: Op<'c>) {
+    fn complete(&mut self, b: BlockId, op: Op<'c>) {
         for token in self.tokens(op.results()) {
             let of = Vec::new();
-            self.step(b, op, Step::Join { token, of });
+            self.step(b, op, Inst::Join { token, of });
         }
     }
 
     /// A selection between tokens: two ways through no block.
-    fn select(&mut self, b: usize, op: Op<'c>, values: &[Value<'c>]) {
+    fn select(&mut self, b: BlockId, op: Op<'c>, values: &[Value<'c>]) {
         let result = self.token(op.result(0));
         let edges = values.iter().map(|&value| Edge {
             from: None,
             to: None,
             bindings: vec![(self.token(value), result)],
         });
-        let region = Region {
+        let region = RegionOp {
             parent: b,
             edges: edges.collect(),
             results: vec![result],
             divergent: may_differ(op),
-            ..Region::default()
+            ..RegionOp::default()
         };
         self.new_region(b, op, region);
     }
 
-    fn new_region(&mut self, b: usize, op: Op<'c>, region: Region) -> usize {
-        self.out.tree.regions.push(region);
-        self.out.regions.push(op);
-        let id = self.out.tree.regions.len() - 1;
-        self.step(b, op, Step::Region(id));
+    fn new_region(&mut self, b: BlockId, op: Op<'c>, region: RegionOp) -> RegionOpId {
+        self.out.region_ops.push(op);
+        let id = self.out.tree.region_ops.push(region);
+        self.step(b, op, Inst::RegionOp(id));
         id
     }
 
-    fn regions(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+    fn regions(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
         let known = !matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
         let Some(entries) = entry_edges(op).filter(|_| known) else {
             return self.opaque(b, op);
@@ -293,16 +295,16 @@ impl<'c> Reader<'c> {
         let id = self.new_region(
             b,
             op,
-            Region {
+            RegionOp {
                 parent: b,
                 trips: trips(op),
                 divergent: may_differ(op),
                 divides: divides(op),
-                ..Region::default()
+                ..RegionOp::default()
             },
         );
         let results = self.tokens(op.results());
-        self.out.tree.regions[id].results = results;
+        self.out.tree.region_ops[id].results = results;
         let places: HashMap<usize, usize> = {
             let regions = op
                 .regions()
@@ -313,13 +315,13 @@ impl<'c> Reader<'c> {
                 .map(|(place, (index, _))| (index, place))
                 .collect()
         };
-        let ids: Vec<usize> = blocks
+        let ids: Vec<BlockId> = blocks
             .iter()
             .map(|&block| self.new_block(block, Some(id)))
             .collect();
-        self.out.tree.regions[id].blocks.clone_from(&ids);
+        self.out.tree.region_ops[id].blocks.clone_from(&ids);
         // A loop that surely runs is not passed by.
-        let runs = matches!(self.out.tree.regions[id].trips, Trips::Constant(trips) if trips > 0);
+        let runs = matches!(self.out.tree.region_ops[id].trips, Trips::Constant(trips) if trips > 0);
         for edge in entries.iter().filter(|edge| edge.possible) {
             if !runs || edge.to != EdgeTarget::Behind {
                 self.edge(id, None, edge, &places);
@@ -331,7 +333,7 @@ impl<'c> Reader<'c> {
                 .terminator()
                 .and_then(region_exit_edges)
                 .unwrap_or_default();
-            let once = self.out.tree.regions[id].trips == Trips::Constant(1);
+            let once = self.out.tree.region_ops[id].trips == Trips::Constant(1);
             for edge in edges.iter().filter(|edge| edge.possible) {
                 if !once || edge.to == EdgeTarget::Behind {
                     self.edge(id, Some(place), edge, &places);
@@ -343,7 +345,7 @@ impl<'c> Reader<'c> {
 
     fn edge(
         &mut self,
-        region: usize,
+        region: RegionOpId,
         from: Option<usize>,
         edge: &IrEdge<'c>,
         places: &HashMap<usize, usize>,
@@ -358,13 +360,13 @@ impl<'c> Reader<'c> {
             .into_iter()
             .map(|(from, to)| (self.token(from), self.token(to)));
         let bindings = bindings.collect();
-        self.out.tree.regions[region]
+        self.out.tree.region_ops[region]
             .edges
             .push(Edge { from, to, bindings });
     }
 
     /// An operation whose control flow is not known: threads may do all that is in it.
-    fn opaque(&mut self, b: usize, op: Op<'c>) -> Result<(), PassError<'c>> {
+    fn opaque(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
         let inside = op.nested();
         if let Some(&inner) = inside.iter().find(|inner| is_load(**inner) || is_store(**inner)) {
             return Err(PassError::new(
@@ -379,7 +381,7 @@ impl<'c> Reader<'c> {
         for inner in inside {
             self.escapes(inner, &[], op);
             for (buffer, kind) in self.buffers.accesses(inner) {
-                self.step(b, op, Step::Access { buffer, kind });
+                self.step(b, op, Inst::Access { buffer, kind });
             }
         }
         self.complete(b, op);

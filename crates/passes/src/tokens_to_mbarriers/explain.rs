@@ -5,36 +5,36 @@ use crate::analysis::tree::Read;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use std::collections::BTreeSet;
-use tokenflow::phases::{Bundle, Linear, Phase, Plan, Ring, Unknown};
+use tokenflow::phases::{AffineExpr, Phase, PhaseId, PhaseValue, Plan, Ring, RingId, Symbol};
 
 /// Writes the remarks.
 pub(super) fn explain(read: &Read, plan: &Plan, war: War) {
-    for (r, ring) in plan.rings.iter().enumerate() {
-        let bundles = || plan.bundles.iter().filter(move |bundle| bundle.ring == r);
-        let Some(first) = bundles().flat_map(|bundle| &bundle.loads).min() else {
+    for (r, ring) in plan.rings.with_ids() {
+        let phases = || plan.phases.iter().filter(move |phase| phase.ring == r);
+        let Some(first) = phases().flat_map(|phase| &phase.loads).min() else {
             continue;
         };
-        let known = bundles().all(|bundle| bundle.number.is_some());
+        let known = phases().all(|phase| phase.number.is_some());
         let text = ring_text(r, ring, known);
         let mut remark = Diagnostic::remark(read.loads[*first].location(), text);
-        for bundle in bundles() {
+        for phase in phases() {
             remark = remark.note(
-                read.loads[bundle.loads[0]].location(),
-                bundle_text(read, plan, bundle),
+                read.loads[phase.loads[0]].location(),
+                phase_note(read, plan, phase),
             );
         }
         remark.emit();
     }
     if let (War::Mbarrier, Some(load)) = (war, read.loads.first())
-        && !plan.syncs.is_empty()
+        && !plan.rendezvous.is_empty()
     {
         let text = format!(
             "{} more, at which threads arrive before loads, in turn; the one that issues waits there",
-            mbarriers(plan.sync_depth())
+            mbarriers(plan.rendezvous_depth())
         );
         Diagnostic::remark(load.location(), text).emit();
     }
-    for (id, phases) in plan.awaits.iter().enumerate() {
+    for (id, phases) in plan.awaits.with_ids() {
         if phases.is_empty() {
             continue;
         }
@@ -44,51 +44,56 @@ pub(super) fn explain(read: &Read, plan: &Plan, war: War) {
             .collect();
         let text = format!("waits for {}", texts.join(", and for "));
         let mut remark = Diagnostic::remark(read.awaits[id].location(), text);
-        for bundle in bundles_of(plan, phases) {
-            let load = read.loads[plan.bundles[bundle].loads[0]];
+        for phase in reaching_phases(plan, phases) {
+            let load = read.loads[plan.phases[phase].loads[0]];
             remark = remark.note(load.location(), "that of this load");
         }
         remark.emit();
     }
 }
 
-/// The bundles that phases may be of.
-fn bundles_of(plan: &Plan, phases: &[Phase]) -> BTreeSet<usize> {
-    let (mut bundles, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    let mut work = phases.to_vec();
-    while let Some(phase) = work.pop() {
-        match phase {
-            Phase::Bundle(bundle) => {
-                bundles.insert(bundle);
+/// The phases that values may stand for.
+fn reaching_phases(plan: &Plan, values: &[PhaseValue]) -> BTreeSet<PhaseId> {
+    let (mut phases, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut work = values.to_vec();
+    while let Some(value) = work.pop() {
+        match value {
+            PhaseValue::Opened(phase) => {
+                phases.insert(phase);
             }
-            Phase::Var(var) if seen.insert(var) => {
-                work.extend(plan.vars[var].bound.iter().filter_map(|handed| handed.phase));
+            PhaseValue::Phi(phi) if seen.insert(phi) => {
+                work.extend(
+                    plan.phis[phi]
+                        .incoming
+                        .iter()
+                        .filter_map(|incoming| incoming.phase),
+                );
             }
-            Phase::Var(_) => {}
+            PhaseValue::Phi(_) => {}
         }
     }
-    bundles
+    phases
 }
 
-fn ring_text(r: usize, ring: &Ring, known: bool) -> String {
+fn ring_text(r: RingId, ring: &Ring, known: bool) -> String {
     let mut mbarriers = mbarriers(ring.depth);
     if ring.depth > 1 {
         mbarriers +=
             ", since so many phases may be live together, each up to a block barrier behind its last wait";
     }
-    let counted = match (ring.carried, known) {
+    let counted = match (ring.has_counter, known) {
         (true, false) => "its phases are counted while the program runs",
         (true, true) => {
             "the numbers of its phases are known, and counted since that costs less than a division"
         }
         (false, _) => "the numbers of its phases are known",
     };
-    let sure = if ring.sure {
+    let drained = if ring.always_awaited {
         ""
     } else {
         "; not every phase is awaited on every way, so the last phase of a slot is waited for before the slot is armed again"
     };
-    format!("ring {r}: {mbarriers}; {counted}{sure}")
+    format!("ring {r}: {mbarriers}; {counted}{drained}")
 }
 
 fn mbarriers(number: u64) -> String {
@@ -98,19 +103,19 @@ fn mbarriers(number: u64) -> String {
     }
 }
 
-fn bundle_text(read: &Read, plan: &Plan, bundle: &Bundle) -> String {
-    let bytes = bundle
+fn phase_note(read: &Read, plan: &Plan, phase: &Phase) -> String {
+    let bytes = phase
         .bytes
         .map_or("as many bytes as it loads".to_owned(), |bytes| {
             format!("{bytes} bytes")
         });
-    let number = bundle
+    let number = phase
         .number
         .as_ref()
         .map_or("the next phase".to_owned(), |number| {
-            number_text(read, number, plan.rings[bundle.ring].depth)
+            number_text(read, number, plan.rings[phase.ring].depth)
         });
-    match bundle.loads.len() {
+    match phase.loads.len() {
         1 => format!("carries the token of this load: {number}, {bytes}"),
         n => format!(
             "carries the tokens of this load and of {} more that are awaited with it: {number}, {bytes}",
@@ -119,15 +124,15 @@ fn bundle_text(read: &Read, plan: &Plan, bundle: &Bundle) -> String {
     }
 }
 
-fn phase_text(read: &Read, plan: &Plan, phase: Phase) -> String {
+fn phase_text(read: &Read, plan: &Plan, phase: PhaseValue) -> String {
     let (ring, number, what) = match phase {
-        Phase::Bundle(bundle) => {
-            let bundle = &plan.bundles[bundle];
-            (bundle.ring, &bundle.number, "the phase that is opened before")
+        PhaseValue::Opened(phase) => {
+            let phase = &plan.phases[phase];
+            (phase.ring, &phase.number, "the phase that is opened before")
         }
-        Phase::Var(var) => {
-            let var = &plan.vars[var];
-            (var.ring, &var.number, "the phase that is handed on here")
+        PhaseValue::Phi(phi) => {
+            let phi = &plan.phis[phi];
+            (phi.ring, &phi.number, "the phase that is handed on here")
         }
     };
     match number {
@@ -141,20 +146,20 @@ fn phase_text(read: &Read, plan: &Plan, phase: Phase) -> String {
 
 /// A phase by its number, and the mbarrier that it is on: `phase i + 2 (i: iteration of the loop in line 7), on mbarrier
 /// (i + 2) mod 3`.
-fn number_text(read: &Read, number: &Linear, depth: u64) -> String {
+fn number_text(read: &Read, number: &AffineExpr, depth: u64) -> String {
     let (mut terms, mut legend): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut iterations, mut trips) = ('i'.., 'n'..);
-    for (unknown, factor) in &number.factors {
-        let (region, name, what) = match unknown {
-            Unknown::Iteration(region) => (region, iterations.next(), "iteration"),
-            Unknown::Trips(region) => (region, trips.next(), "trips"),
+    for (symbol, factor) in &number.coefficients {
+        let (op, name, what) = match symbol {
+            Symbol::Iteration(op) => (op, iterations.next(), "iteration"),
+            Symbol::TripCount(op) => (op, trips.next(), "trips"),
         };
         let name = name.unwrap_or('?');
         terms.push(match factor {
             1 => name.to_string(),
             factor => format!("{factor} {name}"),
         });
-        let line = line(read.regions[*region]);
+        let line = line(read.region_ops[*op]);
         legend.push(format!("{name}: {what} of the loop in line {line}"));
     }
     if number.constant > 0 || terms.is_empty() {

@@ -1,21 +1,35 @@
 //! Rings of mbarriers, and the numbers of their phases.
 //!
 //! The slot of a phase is its number modulo the depth of the ring, its parity that of the quotient. Numbers in closed form
-//! are expressions of induction variables and trip counts. Others are counted modulo twice the depth, so that slot and
-//! parity take a comparison and nothing overflows.
+//! are expressions ([`super::closed_form`]). Others are counted modulo twice the depth, so that slot and parity take a
+//! comparison and nothing overflows.
 
-use super::emit::{Emitter, value, write};
+use super::builder::{Builder, Compare, value, write};
+use super::closed_form::compute;
+use crate::analysis::tree::Read;
 use async_dialects::ir::{Op, Value};
-use tokenflow::phases::{Linear, Unknown};
+use tokenflow::phases::AffineExpr;
 
 /// What a wait suspends a thread for at most before it looks again, as upstream's lowerings have it.
-const TICKS: i64 = 10_000_000;
+const TICKS: u64 = 10_000_000;
 
-// Predicates of arith.cmpi.
-const EQ: i64 = 0;
-const NE: i64 = 1;
-const SLT: i64 = 2;
-pub(super) const SGE: i64 = 5;
+/// The number of a phase on its ring.
+#[derive(Clone)]
+pub(super) enum Number<'c> {
+    /// In closed form.
+    Known(AffineExpr),
+    /// Counted modulo twice the depth.
+    Counted(Value<'c>),
+}
+
+/// Which phase of a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// The one with the number.
+    This,
+    /// The one before it.
+    Last,
+}
 
 /// A ring of mbarriers.
 #[derive(Clone, Copy)]
@@ -25,88 +39,99 @@ pub(super) struct Mbarriers<'c> {
     pub depth: u64,
 }
 
-/// The number of a phase.
-#[derive(Clone)]
-pub(super) enum Number<'c> {
-    /// In closed form.
-    Known(Linear),
-    /// Counted modulo twice the depth.
-    Counted(Value<'c>),
-}
-
-impl<'c> Emitter<'_, 'c> {
+impl<'c> Mbarriers<'c> {
     /// Makes a ring before `before`.
-    pub(super) fn create(&self, depth: u64, before: Op<'c>) -> Mbarriers<'c> {
+    pub fn create(builder: &Builder<'c>, depth: u64, before: Op<'c>) -> Self {
         let count = if depth == 1 {
             String::new()
         } else {
             format!(", num_barriers = {depth}")
         };
         let ty = format!("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>{count}>");
-        let group = value("nvgpu.mbarrier.create", &[], self.types.parse(&ty), before);
-        Mbarriers { group, depth }
+        let group = value("nvgpu.mbarrier.create", &[], builder.parse(&ty), before);
+        Self { group, depth }
     }
 
-    pub(super) fn slot(&mut self, ring: Mbarriers<'c>, number: &Number<'c>, before: Op<'c>) -> Value<'c> {
+    /// The slot of a phase.
+    pub fn slot(
+        self,
+        builder: &mut Builder<'c>,
+        read: &Read<'c>,
+        number: &Number<'c>,
+        before: Op<'c>,
+    ) -> Value<'c> {
         match number {
-            _ if ring.depth == 1 => self.index(0),
-            Number::Known(number) if number.factors.is_empty() => self.index(number.constant % ring.depth),
+            _ if self.depth == 1 => builder.const_index(0),
+            Number::Known(number) if number.coefficients.is_empty() => {
+                builder.const_index(number.constant % self.depth)
+            }
             Number::Known(number) => {
-                let (number, depth) = (self.number(number, before), self.index(ring.depth));
-                value("arith.remui", &[number, depth], self.types.index, before)
+                let number = compute(builder, read, number, before);
+                let depth = builder.const_index(self.depth);
+                value("arith.remui", &[number, depth], builder.index, before)
             }
             Number::Counted(number) => {
-                let (depth, i32) = (self.small(ring.depth), self.types.i32);
-                let odd = self.compare(SGE, *number, depth, before);
-                let less = value("arith.subi", &[*number, depth], i32, before);
-                let slot = value("arith.select", &[odd, less, *number], i32, before);
-                self.as_index(slot, before)
+                let depth = builder.const_count(self.depth);
+                let odd = builder.compare(Compare::Sge, *number, depth, before);
+                let less = value("arith.subi", &[*number, depth], builder.i32, before);
+                let slot = value("arith.select", &[odd, less, *number], builder.i32, before);
+                builder.as_index(slot, before)
             }
         }
     }
 
     /// The parity of a phase, or of the one before it on its slot.
-    pub(super) fn parity(
-        &mut self,
-        ring: Mbarriers<'c>,
+    pub fn parity(
+        self,
+        builder: &mut Builder<'c>,
+        read: &Read<'c>,
         number: &Number<'c>,
-        of_last: bool,
+        of: Of,
         before: Op<'c>,
     ) -> Value<'c> {
         let round = match number {
             Number::Counted(number) => {
-                let depth = self.small(ring.depth);
-                return self.compare(if of_last { SLT } else { SGE }, *number, depth, before);
+                let depth = builder.const_count(self.depth);
+                let predicate = match of {
+                    Of::This => Compare::Sge,
+                    Of::Last => Compare::Slt,
+                };
+                return builder.compare(predicate, *number, depth, before);
             }
-            Number::Known(number) if number.factors.is_empty() => {
-                self.index(number.constant / ring.depth % 2)
+            Number::Known(number) if number.coefficients.is_empty() => {
+                builder.const_index(number.constant / self.depth % 2)
             }
             Number::Known(number) => {
-                let mut round = self.number(number, before);
-                if ring.depth > 1 {
-                    let depth = self.index(ring.depth);
-                    round = value("arith.divui", &[round, depth], self.types.index, before);
+                let mut round = compute(builder, read, number, before);
+                if self.depth > 1 {
+                    let depth = builder.const_index(self.depth);
+                    round = value("arith.divui", &[round, depth], builder.index, before);
                 }
-                let two = self.index(2);
-                value("arith.remui", &[round, two], self.types.index, before)
+                let two = builder.const_index(2);
+                value("arith.remui", &[round, two], builder.index, before)
             }
         };
-        let zero = self.index(0);
-        self.compare(if of_last { EQ } else { NE }, round, zero, before)
+        let zero = builder.const_index(0);
+        let predicate = match of {
+            Of::This => Compare::Ne,
+            Of::Last => Compare::Eq,
+        };
+        builder.compare(predicate, round, zero, before)
     }
 
     /// The count after `number`.
-    pub(super) fn next(&mut self, ring: Mbarriers<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
-        let (zero, one, modulus) = (self.small(0), self.small(1), self.small(2 * ring.depth));
-        let next = value("arith.addi", &[number, one], self.types.i32, before);
-        let around = self.compare(EQ, next, modulus, before);
-        value("arith.select", &[around, zero, next], self.types.i32, before)
+    pub fn next(self, builder: &mut Builder<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
+        let (zero, one) = (builder.const_count(0), builder.const_count(1));
+        let modulus = builder.const_count(2 * self.depth);
+        let next = value("arith.addi", &[number, one], builder.i32, before);
+        let around = builder.compare(Compare::Eq, next, modulus, before);
+        value("arith.select", &[around, zero, next], builder.i32, before)
     }
 
     /// The count that is `shift` after `number`, or before it.
-    pub(super) fn shifted(
-        &mut self,
-        ring: Mbarriers<'c>,
+    pub fn shifted(
+        self,
+        builder: &mut Builder<'c>,
         number: Value<'c>,
         shift: i64,
         before: Op<'c>,
@@ -114,100 +139,50 @@ impl<'c> Emitter<'_, 'c> {
         if shift == 0 {
             return number;
         }
-        let modulus = 2 * i64::try_from(ring.depth).unwrap_or(i64::MAX / 2);
-        let i32 = self.types.i32;
-        let (shift, modulus) = (
-            self.constant(shift.rem_euclid(modulus), false),
-            self.constant(modulus, false),
-        );
-        let sum = value("arith.addi", &[number, shift], i32, before);
-        let around = self.compare(SGE, sum, modulus, before);
-        let less = value("arith.subi", &[sum, modulus], i32, before);
-        value("arith.select", &[around, less, sum], i32, before)
+        let modulus = 2 * i64::try_from(self.depth).unwrap_or(i64::MAX / 2);
+        let shift = builder.const_i32(shift.rem_euclid(modulus));
+        let modulus = builder.const_i32(modulus);
+        let sum = value("arith.addi", &[number, shift], builder.i32, before);
+        let around = builder.compare(Compare::Sge, sum, modulus, before);
+        let less = value("arith.subi", &[sum, modulus], builder.i32, before);
+        value("arith.select", &[around, less, sum], builder.i32, before)
     }
 
-    pub(super) fn wait(&mut self, ring: Mbarriers<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
-        let ticks = self.constant(TICKS, true);
-        let operands = [ring.group, parity, ticks, slot];
+    /// Waits for the phase of a slot that has `parity`.
+    pub fn wait(self, builder: &mut Builder<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
+        let ticks = builder.const_index(TICKS);
+        let operands = [self.group, parity, ticks, slot];
         write("nvgpu.mbarrier.try_wait.parity", &operands, &[], before);
     }
 
     /// Waits for the phase before this one on its slot; a slot that was never armed is passed at once.
-    pub(super) fn wait_for_last(
-        &mut self,
-        ring: Mbarriers<'c>,
-        slot: Value<'c>,
-        number: &Number<'c>,
+    pub fn wait_for_last(
+        self,
+        builder: &mut Builder<'c>,
+        read: &Read<'c>,
+        phase: &Opened<'c>,
         before: Op<'c>,
     ) {
-        let parity = self.parity(ring, number, true, before);
-        self.wait(ring, slot, parity, before);
+        let parity = self.parity(builder, read, &phase.number, Of::Last, before);
+        self.wait(builder, phase.slot, parity, before);
     }
 
-    /// A number in closed form.
-    fn number(&mut self, number: &Linear, before: Op<'c>) -> Value<'c> {
-        let mut sum = None;
-        for (&unknown, &factor) in &number.factors {
-            let mut term = self.unknown(unknown, before);
-            if factor != 1 {
-                let factor = self.index(factor);
-                term = value("arith.muli", &[term, factor], self.types.index, before);
-            }
-            sum = Some(sum.map_or(term, |sum| {
-                value("arith.addi", &[sum, term], self.types.index, before)
-            }));
-        }
-        match sum {
-            None => self.index(number.constant),
-            Some(sum) if number.constant == 0 => sum,
-            Some(sum) => {
-                let constant = self.index(number.constant);
-                value("arith.addi", &[sum, constant], self.types.index, before)
-            }
-        }
+    /// Arrives at the phase of a slot.
+    pub fn arrive(self, builder: &Builder<'c>, slot: Value<'c>, before: Op<'c>) {
+        let token = builder.parse("!nvgpu.mbarrier.token");
+        write("nvgpu.mbarrier.arrive", &[self.group, slot], &[token], before);
     }
 
-    /// The iteration of a loop, or how often it runs.
-    fn unknown(&mut self, unknown: Unknown, before: Op<'c>) -> Value<'c> {
-        let (Unknown::Iteration(region) | Unknown::Trips(region)) = unknown;
-        let op = self.read.regions[region];
-        let [lower, upper, step] = [0, 1, 2].map(|i| op.operand(i));
-        let zero = self.index(0);
-        match unknown {
-            Unknown::Iteration(_) => {
-                let variable = self.read.blocks[self.read.tree.regions[region].blocks[0]].arg(0);
-                let distance = self.distance(variable, lower, before);
-                if step.as_constant_int() == Some(1) {
-                    return distance;
-                }
-                let step = self.as_index(step, before);
-                value("arith.divui", &[distance, step], self.types.index, before)
-            }
-            Unknown::Trips(_) => {
-                let distance = self.distance(upper, lower, before);
-                let none = value("arith.maxsi", &[distance, zero], self.types.index, before);
-                if step.as_constant_int() == Some(1) {
-                    return none;
-                }
-                let step = self.as_index(step, before);
-                value("arith.ceildivui", &[none, step], self.types.index, before)
-            }
-        }
+    /// The address of a slot's mbarrier.
+    pub fn address(self, builder: &Builder<'c>, slot: Value<'c>, before: Op<'c>) -> Value<'c> {
+        let address = value("nvgpu.mbarrier.get", &[self.group, slot], builder.i32, before);
+        value("llvm.inttoptr", &[address], builder.parse("!llvm.ptr<3>"), before)
     }
+}
 
-    fn distance(&mut self, to: Value<'c>, from: Value<'c>, before: Op<'c>) -> Value<'c> {
-        let to = self.as_index(to, before);
-        if from.as_constant_int() == Some(0) {
-            return to;
-        }
-        let from = self.as_index(from, before);
-        value("arith.subi", &[to, from], self.types.index, before)
-    }
-
-    pub(super) fn as_index(&self, number: Value<'c>, before: Op<'c>) -> Value<'c> {
-        if number.ty() == self.types.index {
-            return number;
-        }
-        value("arith.index_cast", &[number], self.types.index, before)
-    }
+/// A phase that is open: its slot, and its number.
+#[derive(Clone)]
+pub(super) struct Opened<'c> {
+    pub slot: Value<'c>,
+    pub number: Number<'c>,
 }

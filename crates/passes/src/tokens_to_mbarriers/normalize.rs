@@ -11,7 +11,7 @@ use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Value};
 use std::collections::HashSet;
 
-/// Awaits a load right behind it; its token is complete for everybody else.
+/// Awaits a load right after it; its token is complete for everybody else.
 pub(super) fn await_at_once(load: Op<'_>) {
     let token = load.result(0);
     let complete = ready(load.location(), token.ty()).after(load);
@@ -47,7 +47,7 @@ pub(super) fn await_escapes(read: &Read) -> bool {
     any
 }
 
-/// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are handed on.
+/// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are passed on.
 pub(super) fn erase_complete(function: Op<'_>) {
     let skeleton = skeleton::read(function, &Async::default(), &HashSet::new());
     let origins = Origins::new(&skeleton);

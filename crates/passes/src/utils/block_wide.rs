@@ -18,7 +18,7 @@ use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
 use async_dialects::nvvm::{proxy_of_workgroup, space_of_block};
 use async_dialects::pass::PassError;
 use std::collections::{HashMap, HashSet};
-use tokenflow::phases::{self, Guard};
+use tokenflow::phases::{self, Sync};
 
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
@@ -36,7 +36,7 @@ pub(crate) struct Issuer<'c> {
     function: Op<'c>,
     leader: Option<Value<'c>>,
     /// What has to come before which store; both a fence and a barrier where there is no entry.
-    guards: HashMap<Op<'c>, Guard>,
+    guards: HashMap<Op<'c>, Sync>,
     /// How many barriers were made.
     pub barriers: u64,
 }
@@ -55,7 +55,7 @@ impl<'c> Issuer<'c> {
 
     /// Puts the issued form of `op`, whose tokens nothing uses any more, in its place.
     pub fn issue(&mut self, op: Op<'c>) {
-        let both = Guard {
+        let both = Sync {
             fence: true,
             barrier: true,
         };
@@ -98,16 +98,16 @@ pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
 
 /// What has to come before each store in token form, so that what threads have written so far is visible to the
 /// asynchronous proxy. Where control flow is not structured, nothing is known.
-fn guards(function: Op<'_>) -> HashMap<Op<'_>, Guard> {
+fn guards(function: Op<'_>) -> HashMap<Op<'_>, Sync> {
     let Ok(read) = tree::read(function) else {
         return HashMap::new();
     };
-    let guards = phases::guard_stores(&read.tree, false);
+    let guards = phases::store_syncs(&read.tree, false);
     read.stores.into_iter().zip(guards.stores).collect()
 }
 
 /// Writes a guard before `op`: a fence of every thread, and behind it a barrier.
-pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Guard) {
+pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Sync) {
     if guard.fence {
         fence(context, op.location()).before(op);
     }

@@ -1,208 +1,213 @@
-//! Phase 4: which phases take turns on one ring of mbarriers, and how deep the ring is.
+//! Step 5.1: how old phases get, and how deep rings are for that.
 //!
-//! Phases that edges bind to one variable must be on one ring, since only the running program knows which of them is
-//! awaited. A ring of depth D gives its slots out in turn: the phase that is armed as number n of the ring is on slot
-//! n mod D, with parity (n / D) mod 2. The slot of a phase is armed again D arms later, by when nobody may wait for it any
-//! more. So D is one more than the most arms that happen while a phase is waited for: its **age** where it is last
-//! awaited or handed on.
+//! **In:** which phases share a ring. **Out:** the age of each phase where it is awaited, and the depth of each ring.
 //!
-//! The age of a variable is the greatest of what is bound to it, plus the arms between the definition of that and the
-//! edge: longest paths in a graph of the variables. A token that outlives any number of arms has no such ring, and its
-//! loads are lost.
+//! Phases that edges bind to one phi must be on one ring, since only the running program knows which of them is awaited. The slot
+//! of a phase is armed again as many arms later as its ring is deep, by when nobody may wait for it any more. So the depth is one
+//! more than the greatest **age** of a phase where it is last awaited or passed on.
 //!
-//! Rings that are never live at the same time are one ring ([`super::live`], [`super::share`]). A slot is live from its arm to a block
-//! barrier behind its last wait: without one, slow threads could still wait for its last phase when it is armed anew. Where
-//! that makes a ring deeper ([`super::guards`]), an mbarrier more saves a barrier in each round.
+//! The age of a phi is the greatest of what is bound to it, plus the arms between the definition of that and the edge: longest
+//! paths in a graph of the phis. A token that outlives any number of arms has no such ring, and its loads are unallocated.
+//!
+//! **Cost.** Linear in awaits and bindings, times the depth of the tree; ages of phis that depend on one another converge in as
+//! many rounds as the deepest ring has mbarriers.
 
-use super::bundles::{Bundles, Phase};
-use super::counts::{Counts, Place, Sum, add};
-use super::homes::{By, Homes};
-use super::tree::{BlockId, LoadId, Step, Tree};
-use super::union::Union;
+use super::arm_counts::{ArmCounts, Point, PrefixSum, add};
+use super::ids::{AwaitId, BlockId, Id, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
+use super::partition::{Partition, PhaseValue};
+use super::placement::{DefinedBy, Placement};
+use super::tree::{Inst, Tree};
+use super::union_find::UnionFind;
 use std::collections::{BTreeMap, HashMap};
 
-/// A ring, numbered from 0.
-pub type RingId = usize;
 /// The deepest ring.
 pub const MAX_DEPTH: u64 = 64;
-/// For each block, where phases are opened in it: before which step, on which ring, of which bundle.
-pub(super) type Opened = HashMap<BlockId, Vec<(usize, RingId, usize)>>;
+/// For each block, where phases are opened in it: before which instruction, on which ring, of which phase.
+pub(super) type Opened = HashMap<BlockId, Vec<(usize, RingId, PhaseId)>>;
 
 /// The rings.
 pub(super) struct Rings {
-    /// The ring of each bundle.
-    pub bundle: Vec<RingId>,
-    /// The ring of each variable.
-    pub var: Vec<RingId>,
+    /// The ring of each phase.
+    pub phase: IndexVec<PhaseId, RingId>,
+    /// The ring of each phi.
+    pub phi: IndexVec<PhiId, RingId>,
     /// How many mbarriers each ring has.
-    pub depth: Vec<u64>,
+    pub depth: IndexVec<RingId, u64>,
     /// Where phases are opened.
     pub opened: Opened,
     /// How often each ring is armed where.
-    pub counts: Counts,
-    /// How much greater the number of each bundle is than how often its ring was armed before.
-    pub shift: Vec<i64>,
-    /// The most arms since a phase, by ring, where an await is for it: by await and place in its list.
-    pub age_at: HashMap<(usize, Phase), u64>,
+    pub counts: ArmCounts,
+    /// How much greater the number of each phase is than how often its ring was armed before.
+    pub shift: IndexVec<PhaseId, i64>,
+    /// The most arms since a phase, by ring, where an await is for it: by await and value.
+    pub age_at: HashMap<(AwaitId, PhaseValue), u64>,
     /// Loads of rings that would have to be endless.
-    pub lost: Vec<LoadId>,
+    pub unallocated: Vec<LoadId>,
 }
 
 impl Rings {
     /// The ring of a phase.
-    pub fn of(&self, phase: Phase) -> RingId {
+    pub fn of(&self, phase: PhaseValue) -> RingId {
         match phase {
-            Phase::Bundle(bundle) => self.bundle[bundle],
-            Phase::Var(var) => self.var[var],
+            PhaseValue::Opened(phase) => self.phase[phase],
+            PhaseValue::Phi(phi) => self.phi[phi],
         }
     }
 }
 
-/// The places of loads and awaits.
-pub(super) struct Places {
+/// Where loads, awaits and region ops stand.
+pub(super) struct Sites {
     /// Where each load stands.
-    pub load: Vec<(BlockId, usize)>,
+    pub load: IndexVec<LoadId, (BlockId, usize)>,
     /// Where each await stands.
-    pub awaits: Vec<(BlockId, usize)>,
-    /// The step of each region in its parent.
-    pub region: Vec<usize>,
+    pub awaits: IndexVec<AwaitId, (BlockId, usize)>,
+    /// The instruction of each region op in its parent.
+    pub region_ops: IndexVec<RegionOpId, usize>,
 }
 
-impl Places {
+impl Sites {
     /// Finds them.
     pub fn new(tree: &Tree) -> Self {
-        let mut places = Self {
-            load: vec![(0, 0); tree.loads.len()],
-            awaits: vec![(0, 0); tree.awaits],
-            region: vec![0; tree.regions.len()],
+        let mut sites = Self {
+            load: IndexVec::filled((BlockId(0), 0), tree.loads.len()),
+            awaits: IndexVec::filled((BlockId(0), 0), tree.awaits),
+            region_ops: IndexVec::filled(0, tree.region_ops.len()),
         };
-        for (b, block) in tree.blocks.iter().enumerate() {
-            for (i, step) in block.steps.iter().enumerate() {
-                match step {
-                    Step::Load { load, .. } => places.load[*load] = (b, i),
-                    Step::Await { id, .. } => places.awaits[*id] = (b, i),
-                    Step::Region(region) => places.region[*region] = i,
+        for (b, block) in tree.blocks.with_ids() {
+            for (i, inst) in block.insts.iter().enumerate() {
+                match inst {
+                    Inst::Load { load, .. } => sites.load[*load] = (b, i),
+                    Inst::Await { id, .. } => sites.awaits[*id] = (b, i),
+                    Inst::RegionOp(op) => sites.region_ops[*op] = i,
                     _ => {}
                 }
             }
         }
-        places
+        sites
     }
 
-    /// The home of loads that share a phase, and the first and last step there that has one of them.
-    pub fn span(&self, tree: &Tree, homes: &Homes, loads: &[LoadId]) -> (BlockId, usize, usize) {
-        let home = homes.home[loads[0]];
-        let steps = loads.iter();
-        let steps = steps.filter_map(|&load| self.step_in(tree, home, self.load[load]));
-        let (first, last) = steps.fold((usize::MAX, 0), |(first, last), step| {
-            (first.min(step), last.max(step))
+    /// The block that opens the phase of loads that share a phase, and the first and last instruction there that has one of them.
+    pub fn span(&self, tree: &Tree, placement: &Placement, loads: &[LoadId]) -> (BlockId, usize, usize) {
+        let open_block = placement.open_block[loads[0]];
+        let insts = loads.iter();
+        let insts = insts.filter_map(|&load| self.inst_in(tree, open_block, self.load[load]));
+        let (first, last) = insts.fold((usize::MAX, 0), |(first, last), inst| {
+            (first.min(inst), last.max(inst))
         });
-        (home, first, last)
+        (open_block, first, last)
     }
 
-    /// The step of `outer` that holds what stands at `place`, in it or in a region inside.
-    pub fn step_in(&self, tree: &Tree, outer: BlockId, place: (BlockId, usize)) -> Option<usize> {
-        let (mut block, mut step) = place;
+    /// The instruction of `outer` that holds what stands at `place`, in it or in a region op inside.
+    pub fn inst_in(&self, tree: &Tree, outer: BlockId, place: (BlockId, usize)) -> Option<usize> {
+        let (mut block, mut inst) = place;
         while block != outer {
-            let region = tree.blocks[block].region?;
-            (block, step) = (tree.regions[region].parent, self.region[region]);
+            let op = tree.blocks[block].parent_op?;
+            (block, inst) = (tree.region_ops[op].parent, self.region_ops[op]);
         }
-        Some(step)
+        Some(inst)
     }
 }
 
 /// Puts phases on rings; `joined` are those that share a ring because they are never live together, and `shift` says what to add
-/// to the number of each bundle.
-pub(super) fn rings(
+/// to the number of each phase.
+pub(super) fn assign(
     tree: &Tree,
-    homes: &Homes,
-    places: &Places,
-    bundles: &Bundles,
-    joined: &Union,
-    shift: Vec<i64>,
+    placement: &Placement,
+    sites: &Sites,
+    partition: &Partition,
+    joined: &UnionFind,
+    shift: IndexVec<PhaseId, i64>,
 ) -> Rings {
-    let n = bundles.loads.len();
+    let n = partition.phases.len();
     let mut union = joined.clone();
-    for (var, bound) in bundles.bound.iter().enumerate() {
-        for (_, phase) in bound {
+    for (phi, incoming) in partition.incoming.with_ids() {
+        for (_, phase) in incoming {
             match phase {
-                Some(Phase::Bundle(bundle)) => union.unite(*bundle, n + var),
-                Some(Phase::Var(other)) => union.unite(n + other, n + var),
+                Some(PhaseValue::Opened(phase)) => union.union(phase.index(), n + phi.index()),
+                Some(PhaseValue::Phi(other)) => union.union(n + other.index(), n + phi.index()),
                 None => {}
             }
         }
     }
     let mut numbers: BTreeMap<usize, RingId> = BTreeMap::new();
-    let mut ring = |i: usize, union: &mut Union| {
-        let next = numbers.len();
-        *numbers.entry(union.root(i)).or_insert(next)
+    let mut ring = |i: usize, union: &mut UnionFind| {
+        let next = RingId(numbers.len());
+        *numbers.entry(union.find(i)).or_insert(next)
     };
-    let bundle: Vec<RingId> = (0..n).map(|i| ring(i, &mut union)).collect();
-    let var: Vec<RingId> = (n..n + bundles.vars.len()).map(|i| ring(i, &mut union)).collect();
+    let phase: IndexVec<PhaseId, RingId> = (0..n).map(|i| ring(i, &mut union)).collect();
+    let phi: IndexVec<PhiId, RingId> = (n..n + partition.phis.len())
+        .map(|i| ring(i, &mut union))
+        .collect();
     let mut opened: Opened = HashMap::new();
-    for (b, loads) in bundles.loads.iter().enumerate() {
-        let (home, first, _) = places.span(tree, homes, loads);
-        opened.entry(home).or_default().push((first, bundle[b], b));
+    for (b, loads) in partition.phases.with_ids() {
+        let (open_block, first, _) = sites.span(tree, placement, loads);
+        opened.entry(open_block).or_default().push((first, phase[b], b));
     }
     for opened in opened.values_mut() {
-        opened.sort_unstable_by_key(|&(step, _, bundle)| (step, bundle));
+        opened.sort_unstable_by_key(|&(inst, _, phase)| (inst, phase));
     }
-    let mut counts = Counts::new(tree, &opened);
-    for (bundle, opened) in &mut counts.opened {
-        opened.shift(shift[*bundle]);
+    let mut counts = ArmCounts::new(tree, &opened);
+    for (phase, opened) in &mut counts.opened {
+        opened.shift(shift[*phase]);
     }
     let mut rings = Rings {
-        depth: vec![1; numbers.len()],
-        bundle,
-        var,
+        depth: IndexVec::filled(1, numbers.len()),
+        phase,
+        phi,
         opened,
         counts,
         shift,
         age_at: HashMap::new(),
-        lost: Vec::new(),
+        unallocated: Vec::new(),
     };
-    ages(tree, homes, bundles, places, &mut rings);
+    ages(tree, placement, partition, sites, &mut rings);
     rings
 }
 
 /// Finds how old phases get, and how deep rings have to be for that.
-pub(super) fn ages(tree: &Tree, homes: &Homes, bundles: &Bundles, places: &Places, rings: &mut Rings) {
+pub(super) fn ages(
+    tree: &Tree,
+    placement: &Placement,
+    partition: &Partition,
+    sites: &Sites,
+    rings: &mut Rings,
+) {
     let ages = Ages {
         tree,
-        homes,
-        bundles,
-        places,
+        placement,
+        partition,
+        sites,
     };
     ages.fill(rings);
 }
 
 struct Ages<'t> {
     tree: &'t Tree,
-    homes: &'t Homes,
-    bundles: &'t Bundles,
-    places: &'t Places,
+    placement: &'t Placement,
+    partition: &'t Partition,
+    sites: &'t Sites,
 }
 
 impl Ages<'_> {
     fn fill(&self, rings: &mut Rings) {
-        let vars = self.vars(rings);
-        let age = |phase: Phase| match phase {
-            Phase::Bundle(_) => 0,
-            Phase::Var(var) => vars[var],
+        let phis = self.phis(rings);
+        let age = |phase: PhaseValue| match phase {
+            PhaseValue::Opened(_) => 0,
+            PhaseValue::Phi(phi) => phis[phi],
         };
-        for (var, &age) in vars.iter().enumerate() {
-            let depth = &mut rings.depth[rings.var[var]];
+        for (phi, &age) in phis.with_ids() {
+            let depth = &mut rings.depth[rings.phi[phi]];
             *depth = (*depth).max(add(age, 1));
         }
-        for (id, phases) in self.bundles.awaits.iter().enumerate() {
-            let (block, step) = self.places.awaits[id];
+        for (id, phases) in self.partition.awaits.with_ids() {
+            let (block, inst) = self.sites.awaits[id];
             for &phase in phases {
                 let ring = rings.of(phase);
                 let arms = rings.counts.between(
                     self.tree,
                     ring,
                     self.def(rings, phase),
-                    (block, Place::before(step)),
+                    (block, Point::before(inst)),
                 );
                 let age = add(age(phase), arms);
                 rings.age_at.insert((id, phase), age);
@@ -210,9 +215,9 @@ impl Ages<'_> {
             }
         }
         self.count_open(rings);
-        for (bundle, loads) in self.bundles.loads.iter().enumerate() {
-            if rings.depth[rings.bundle[bundle]] > MAX_DEPTH {
-                rings.lost.extend(loads);
+        for (phase, loads) in self.partition.phases.with_ids() {
+            if rings.depth[rings.phase[phase]] > MAX_DEPTH {
+                rings.unallocated.extend(loads);
             }
         }
     }
@@ -220,86 +225,86 @@ impl Ages<'_> {
     /// A phase must have all its loads before its slot is armed again, whoever waits for it.
     fn count_open(&self, rings: &mut Rings) {
         // Whether phases of a ring are numbered in turn.
-        let mut turns = vec![true; rings.depth.len()];
-        for (bundle, &shift) in rings.shift.iter().enumerate().take(self.bundles.loads.len()) {
-            turns[rings.bundle[bundle]] &= shift == 0;
+        let mut turns = IndexVec::filled(true, rings.depth.len());
+        for (phase, &shift) in rings.shift.with_ids().take(self.partition.phases.len()) {
+            turns[rings.phase[phase]] &= shift == 0;
         }
-        for (bundle, loads) in self.bundles.loads.iter().enumerate() {
-            let (home, _, last) = self.places.span(self.tree, self.homes, loads);
-            let (ring, phase) = (rings.bundle[bundle], Phase::Bundle(bundle));
-            // The arrival on it is behind the step, with all that is armed in there.
-            let to = (home, Place::before(last + 1));
+        for (phase, loads) in self.partition.phases.with_ids() {
+            let (open_block, _, last) = self.sites.span(self.tree, self.placement, loads);
+            let (ring, phase) = (rings.phase[phase], PhaseValue::Opened(phase));
+            // The arrival on it is after the instruction, with all that is armed in there.
+            let to = (open_block, Point::before(last + 1));
             let arms = rings.counts.between(self.tree, ring, self.def(rings, phase), to);
             let arms = if turns[ring] {
                 arms
             } else {
-                arms.max(self.ahead(rings, phase, (home, last)))
+                arms.max(self.ahead(rings, phase, (open_block, last)))
             };
             rings.depth[ring] = rings.depth[ring].max(add(arms, 1));
         }
     }
 
-    /// How far ahead of a phase the numbers are of those that are opened up to a step of its home.
-    fn ahead(&self, rings: &Rings, phase: Phase, (home, last): (BlockId, usize)) -> u64 {
+    /// How far ahead of a phase the numbers are of those that are opened up to an instruction of its block.
+    fn ahead(&self, rings: &Rings, phase: PhaseValue, (open_block, last): (BlockId, usize)) -> u64 {
         let (_, own) = self.def(rings, phase);
-        let opened = rings.opened.get(&home).into_iter().flatten();
-        let others = opened.filter(|&&(step, ring, _)| step <= last && ring == rings.of(phase));
+        let opened = rings.opened.get(&open_block).into_iter().flatten();
+        let others = opened.filter(|&&(inst, ring, _)| inst <= last && ring == rings.of(phase));
         let ahead = others.map(|(.., other)| rings.counts.opened[other].since(own));
         ahead.max().unwrap_or(0)
     }
 
     /// Where a phase is defined: the block, and the arms of its ring up to there.
-    fn def(&self, rings: &Rings, phase: Phase) -> (BlockId, Sum) {
+    fn def(&self, rings: &Rings, phase: PhaseValue) -> (BlockId, PrefixSum) {
         match phase {
-            Phase::Bundle(bundle) => {
-                let home = self.homes.home[self.bundles.loads[bundle][0]];
-                (home, rings.counts.opened[&bundle])
+            PhaseValue::Opened(phase) => {
+                let open_block = self.placement.open_block[self.partition.phases[phase][0]];
+                (open_block, rings.counts.opened[&phase])
             }
-            Phase::Var(var) => {
-                let def = self.homes.defs[self.bundles.vars[var][0].0 as usize];
+            PhaseValue::Phi(phi) => {
+                let def = self.placement.defs[self.partition.phis[phi][0].0 as usize];
                 let sum = match def.by {
-                    By::Region(_) => {
+                    DefinedBy::RegionOp(_) => {
                         rings
                             .counts
-                            .up_to(def.block, rings.var[var], Place::before(def.step + 1))
+                            .up_to(def.block, rings.phi[phi], Point::before(def.inst + 1))
                     }
-                    _ => Sum::default(),
+                    _ => PrefixSum::default(),
                 };
                 (def.block, sum)
             }
         }
     }
 
-    /// The greatest age of each variable where it is defined, or more than [`MAX_DEPTH`].
-    fn vars(&self, rings: &Rings) -> Vec<u64> {
-        let n = self.bundles.vars.len();
-        let mut ages = vec![0; n];
-        // The variables that each is bound to, and how much older it is by then.
-        let mut next: Vec<Vec<(usize, u64)>> = vec![Vec::new(); n];
-        for (var, bound) in self.bundles.bound.iter().enumerate() {
-            for &((region, edge), phase) in bound {
+    /// The greatest age of each phi where it is defined, or more than [`MAX_DEPTH`].
+    fn phis(&self, rings: &Rings) -> IndexVec<PhiId, u64> {
+        let n = self.partition.phis.len();
+        let mut ages = IndexVec::filled(0, n);
+        // The phis that each is bound to, and how much older it is by then.
+        let mut next: IndexVec<PhiId, Vec<(PhiId, u64)>> = IndexVec::filled(Vec::new(), n);
+        for (phi, incoming) in self.partition.incoming.with_ids() {
+            for &((op, edge), phase) in incoming {
                 let Some(phase) = phase else { continue };
-                let place = match self.tree.regions[region].edges[edge].from {
+                let place = match self.tree.region_ops[op].edges[edge].from {
                     None => (
-                        self.tree.regions[region].parent,
-                        Place::inside(self.places.region[region]),
+                        self.tree.region_ops[op].parent,
+                        Point::inside(self.sites.region_ops[op]),
                     ),
-                    Some(from) => (self.tree.regions[region].blocks[from], Place::END),
+                    Some(from) => (self.tree.region_ops[op].blocks[from], Point::END),
                 };
-                let ring = rings.var[var];
+                let ring = rings.phi[phi];
                 let arms = rings
                     .counts
                     .between(self.tree, ring, self.def(rings, phase), place);
                 match phase {
-                    Phase::Bundle(_) => ages[var] = arms.max(ages[var]),
-                    Phase::Var(other) => next[other].push((var, arms)),
+                    PhaseValue::Opened(_) => ages[phi] = arms.max(ages[phi]),
+                    PhaseValue::Phi(other) => next[other].push((phi, arms)),
                 }
             }
         }
-        let mut work: Vec<usize> = (0..n).collect();
-        while let Some(var) = work.pop() {
-            for &(to, arms) in &next[var] {
-                let age = add(ages[var], arms).min(MAX_DEPTH);
+        let mut work: Vec<PhiId> = ages.ids().collect();
+        while let Some(phi) = work.pop() {
+            for &(to, arms) in &next[phi] {
+                let age = add(ages[phi], arms).min(MAX_DEPTH);
                 if age > ages[to] {
                     ages[to] = age;
                     work.push(to);

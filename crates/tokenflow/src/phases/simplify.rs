@@ -1,10 +1,12 @@
-//! Before all phases: takes out the tokens that make no difference.
+//! Step 1: copy propagation, and elimination of dead tokens.
 //!
-//! - A token that every edge binds to the same other one, or to itself, **is** that one: an `if` that yields one token in
-//!   both arms, what a loop carries around as it is.
+//! **In:** a tree. **Out:** a tree with the same awaits of the same loads, and fewer tokens bound.
+//!
+//! - A token that every edge binds to the same other one, or to itself, is a **copy** of that one: an `if` that yields one token
+//!   in both arms, what a loop carries around as it is.
 //! - A token that nobody awaits, nor anything that it flows into, is **dead**: no edge binds it.
 //!
-//! What a loop hands on to its next iteration stays, dead or not, if the last iteration hands it out: that says that it is of
+//! What a loop passes on to its next iteration stays, dead or not, if the last iteration passes it out: that says that it is of
 //! one iteration, and not of all.
 //!
 //! What is left is bound because a choice is made that somebody waits for. Else such a token would hold mbarriers of loads
@@ -12,35 +14,36 @@
 //!
 //! **Cost.** Linear in the number of bindings, times how deeply what is bound lies inside of what it is bound to.
 
-use super::tree::{BlockId, Region, RegionId, Step, Tree};
+use super::ids::{BlockId, RegionOpId};
+use super::tree::{Inst, RegionOp, Tree};
 use crate::program::Token;
 use std::collections::HashMap;
 
 /// A tree with the same awaits, of the same loads, with fewer tokens bound.
 pub(super) fn simplify(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
-    let same = Same::find(&tree);
-    for step in tree.blocks.iter_mut().flat_map(|block| &mut block.steps) {
-        if let Step::Await { tokens, .. } | Step::Join { of: tokens, .. } = step {
+    let copies = Copies::find(&tree);
+    for inst in tree.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+        if let Inst::Await { tokens, .. } | Inst::Join { of: tokens, .. } = inst {
             for token in tokens {
-                *token = same.of(*token);
+                *token = copies.of(*token);
             }
         }
     }
-    for edge in tree.regions.iter_mut().flat_map(|region| &mut region.edges) {
-        edge.bindings.retain(|(_, to)| same.of(*to) == *to);
+    for edge in tree.region_ops.iter_mut().flat_map(|op| &mut op.edges) {
+        edge.bindings.retain(|(_, to)| copies.of(*to) == *to);
         for (from, _) in &mut edge.bindings {
-            *from = same.of(*from);
+            *from = copies.of(*from);
         }
     }
     let live = live(&tree);
-    let is_kept = |token: &Token| live[token.0 as usize] && same.of(*token) == *token;
+    let is_kept = |token: &Token| live[token.0 as usize] && copies.of(*token) == *token;
     for block in &mut tree.blocks {
         block.params.retain(is_kept);
     }
-    for region in &mut tree.regions {
-        region.results.retain(is_kept);
-        for edge in &mut region.edges {
+    for op in &mut tree.region_ops {
+        op.results.retain(is_kept);
+        for edge in &mut op.edges {
             edge.bindings.retain(|(_, to)| is_kept(to));
         }
     }
@@ -51,18 +54,18 @@ pub(super) fn simplify(tree: &Tree) -> Tree {
 fn live(tree: &Tree) -> Vec<bool> {
     let mut from: Vec<Vec<Token>> = vec![Vec::new(); tree.tokens as usize];
     let mut work: Vec<Token> = Vec::new();
-    for step in tree.blocks.iter().flat_map(|block| &block.steps) {
-        match step {
-            Step::Await { tokens, .. } => work.extend(tokens),
-            Step::Join { token, of } => from[token.0 as usize].extend(of),
+    for inst in tree.blocks.iter().flat_map(|block| &block.insts) {
+        match inst {
+            Inst::Await { tokens, .. } => work.extend(tokens),
+            Inst::Join { token, of } => from[token.0 as usize].extend(of),
             _ => {}
         }
     }
-    let edges = tree.regions.iter().flat_map(|region| &region.edges);
+    let edges = tree.region_ops.iter().flat_map(|op| &op.edges);
     for &(source, to) in edges.flat_map(|edge| &edge.bindings) {
         from[to.0 as usize].push(source);
     }
-    for (result, param) in tree.regions.iter().flat_map(of_one_iteration) {
+    for (result, param) in tree.region_ops.iter().flat_map(of_one_iteration) {
         from[result.0 as usize].push(param);
     }
     let mut live = vec![false; from.len()];
@@ -75,12 +78,12 @@ fn live(tree: &Tree) -> Vec<bool> {
 }
 
 /// The results of a loop that are what an argument would be in the next iteration, with the arguments.
-fn of_one_iteration(region: &Region) -> Vec<(Token, Token)> {
-    if region.results.is_empty() || !region.repeats() {
+fn of_one_iteration(op: &RegionOp) -> Vec<(Token, Token)> {
+    if op.results.is_empty() || !op.repeats() {
         return Vec::new();
     }
     let bindings = |out: bool| {
-        let inside = region.edges.iter().filter(|edge| edge.from.is_some());
+        let inside = op.edges.iter().filter(|edge| edge.from.is_some());
         let edges = inside.filter(move |edge| edge.to.is_none() == out);
         edges.flat_map(|edge| edge.bindings.iter().copied())
     };
@@ -97,46 +100,46 @@ fn of_one_iteration(region: &Region) -> Vec<(Token, Token)> {
 }
 
 /// Which tokens are others.
-struct Same {
+struct Copies {
     of: Vec<Token>,
 }
 
-impl Same {
+impl Copies {
     fn find(tree: &Tree) -> Self {
         let tokens = tree.tokens as usize;
-        let mut same = Self {
+        let mut copies = Self {
             of: (0..tree.tokens).map(Token).collect(),
         };
-        let home = blocks(tree);
-        let mut bound: HashMap<Token, (RegionId, Vec<Token>)> = HashMap::new();
+        let def_block = def_blocks(tree);
+        let mut incoming: HashMap<Token, (RegionOpId, Vec<Token>)> = HashMap::new();
         let mut next: Vec<Vec<Token>> = vec![Vec::new(); tokens];
-        for (r, region) in tree.regions.iter().enumerate() {
-            for &(from, to) in region.edges.iter().flat_map(|edge| &edge.bindings) {
-                bound.entry(to).or_insert((r, Vec::new())).1.push(from);
+        for (r, op) in tree.region_ops.with_ids() {
+            for &(from, to) in op.edges.iter().flat_map(|edge| &edge.bindings) {
+                incoming.entry(to).or_insert((r, Vec::new())).1.push(from);
                 next[from.0 as usize].push(to);
             }
         }
-        let mut work: Vec<Token> = bound.keys().copied().collect();
+        let mut work: Vec<Token> = incoming.keys().copied().collect();
         work.sort_unstable();
         while let Some(token) = work.pop() {
-            let (region, from) = &bound[&token];
-            if same.of(token) != token {
+            let (op, from) = &incoming[&token];
+            if copies.of(token) != token {
                 continue;
             }
             let mut others = from
                 .iter()
-                .map(|&from| same.of(from))
+                .map(|&from| copies.of(from))
                 .filter(|from| *from != token);
             let Some(other) = others.next().filter(|other| others.all(|next| next == *other)) else {
                 continue;
             };
             // What is made inside is a new one each time.
-            if home[other.0 as usize].is_some_and(|home| is_around(tree, home, *region)) {
-                same.of[token.0 as usize] = other;
+            if def_block[other.0 as usize].is_some_and(|def_block| is_around(tree, def_block, *op)) {
+                copies.of[token.0 as usize] = other;
                 work.extend(&next[token.0 as usize]);
             }
         }
-        same
+        copies
     }
 
     fn of(&self, mut token: Token) -> Token {
@@ -148,29 +151,29 @@ impl Same {
 }
 
 /// The block that each token is defined in.
-fn blocks(tree: &Tree) -> Vec<Option<BlockId>> {
-    let mut home = vec![None; tree.tokens as usize];
-    for (b, block) in tree.blocks.iter().enumerate() {
+fn def_blocks(tree: &Tree) -> Vec<Option<BlockId>> {
+    let mut def_block = vec![None; tree.tokens as usize];
+    for (b, block) in tree.blocks.with_ids() {
         block
             .params
             .iter()
-            .for_each(|param| home[param.0 as usize] = Some(b));
-        for step in &block.steps {
-            match step {
-                Step::Load { token, .. } | Step::Join { token, .. } => home[token.0 as usize] = Some(b),
-                Step::Region(region) => {
-                    let results = tree.regions[*region].results.iter();
-                    results.for_each(|result| home[result.0 as usize] = Some(b));
+            .for_each(|param| def_block[param.0 as usize] = Some(b));
+        for inst in &block.insts {
+            match inst {
+                Inst::Load { token, .. } | Inst::Join { token, .. } => def_block[token.0 as usize] = Some(b),
+                Inst::RegionOp(op) => {
+                    let results = tree.region_ops[*op].results.iter();
+                    results.for_each(|result| def_block[result.0 as usize] = Some(b));
                 }
                 _ => {}
             }
         }
     }
-    home
+    def_block
 }
 
-/// Returns true if `region` stands in `block`, or in a region inside.
-fn is_around(tree: &Tree, block: BlockId, region: RegionId) -> bool {
-    let parent = tree.regions[region].parent;
+/// Returns true if `op` stands in `block`, or in a region op inside.
+fn is_around(tree: &Tree, block: BlockId, op: RegionOpId) -> bool {
+    let parent = tree.region_ops[op].parent;
     std::iter::successors(Some(parent), |&inner| tree.outer(inner)).any(|outer| outer == block)
 }

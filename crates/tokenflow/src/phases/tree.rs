@@ -1,28 +1,20 @@
-//! The skeleton that phases are planned on: structured control flow with loads, awaits, barriers and accesses.
+//! The input: structured control flow with loads, awaits, barriers and accesses.
 //!
-//! A [`Tree`] is made of blocks without branches. A step of a block may be a [`Region`], an operation with blocks of
+//! A [`Tree`] is made of blocks without branches. An instruction of a block may be a [`RegionOp`], an operation with blocks of
 //! its own and edges between them, as MLIR's `RegionBranchOpInterface` tells them. Tokens are in SSA form.
 
+use super::ids::{AwaitId, BlockId, IndexVec, LoadId, RegionOpId, StoreId};
 use crate::program::Token;
-
-/// A block, by its place in [`Tree::blocks`]; 0 is the function's body.
-pub type BlockId = usize;
-/// A region, by its place in [`Tree::regions`]; one inside of another comes after it.
-pub type RegionId = usize;
-/// A load, by its place in [`Tree::loads`].
-pub type LoadId = usize;
-/// An await, numbered from 0.
-pub type AwaitId = usize;
 
 /// A function body.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// The blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: IndexVec<BlockId, Block>,
     /// The operations with blocks of their own.
-    pub regions: Vec<Region>,
+    pub region_ops: IndexVec<RegionOpId, RegionOp>,
     /// The loads.
-    pub loads: Vec<Load>,
+    pub loads: IndexVec<LoadId, Load>,
     /// How many tokens there are; they are numbered from 0.
     pub tokens: u32,
     /// How many awaits there are.
@@ -53,20 +45,20 @@ pub enum Buffer {
     Any,
 }
 
-/// A straight line of steps.
+/// A straight line of instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Tokens that the edges to the block bind.
     pub params: Vec<Token>,
     /// What happens, in order.
-    pub steps: Vec<Step>,
-    /// The region that the block is of; `None` for the body.
-    pub region: Option<RegionId>,
+    pub insts: Vec<Inst>,
+    /// The region op that the block is of; `None` for the body.
+    pub parent_op: Option<RegionOpId>,
 }
 
-/// One step of a block.
+/// One instruction of a block.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum Inst {
     /// A load starts, once all threads are here.
     Load {
         /// Which.
@@ -89,10 +81,10 @@ pub enum Step {
         of: Vec<Token>,
     },
     /// An operation with blocks.
-    Region(RegionId),
+    RegionOp(RegionOpId),
     /// All threads of the block meet.
     Barrier,
-    /// What this thread wrote is handed to the asynchronous proxy.
+    /// What this thread wrote is passed to the asynchronous proxy.
     Fence,
     /// Threads wait for copies of their own, which have written by now.
     Settle,
@@ -105,8 +97,8 @@ pub enum Step {
     },
     /// A store starts, once all threads are here; it reads through the asynchronous proxy.
     Store {
-        /// Which, numbered from 0.
-        store: usize,
+        /// Which.
+        store: StoreId,
         /// What it reads.
         buffer: Buffer,
     },
@@ -125,7 +117,7 @@ pub enum AccessKind {
 
 /// An operation with blocks.
 #[derive(Clone, Debug, Default)]
-pub struct Region {
+pub struct RegionOp {
     /// The block it stands in.
     pub parent: BlockId,
     /// Its blocks, single ones each.
@@ -136,7 +128,7 @@ pub struct Region {
     pub results: Vec<Token>,
     /// How often its blocks run.
     pub trips: Trips,
-    /// True if threads may differ in the way they take through it. With something inside for which all threads meet, they
+    /// True if threads may differ in the path they take through it. With something inside for which all threads meet, they
     /// don't.
     pub divergent: bool,
     /// True if it takes a division to know which iteration of it runs, or how often it does.
@@ -145,10 +137,10 @@ pub struct Region {
     pub closed: bool,
 }
 
-/// How often the blocks of a region run.
+/// How often the blocks of a region op run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trips {
-    /// As the edges say; some way around may be run any number of times.
+    /// As the edges say; some path around may be run any number of times.
     #[default]
     Free,
     /// It is a loop of one block, whose iterations are numbered from 0 by the program, and these many are run.
@@ -157,12 +149,12 @@ pub enum Trips {
     Counted,
 }
 
-/// A way from one block of a region to another one.
+/// A path from one block of a region op to another one.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// From the end of this block of the region, or `None`: from where the region is entered.
+    /// From the end of this block of the region op, or `None`: from where the region op is entered.
     pub from: Option<usize>,
-    /// To the start of this block of the region, or `None`: behind the region.
+    /// To the start of this block of the region op, or `None`: after the region op.
     pub to: Option<usize>,
     /// Which token is bound to which.
     pub bindings: Vec<(Token, Token)>,
@@ -180,14 +172,14 @@ impl Tree {
     pub fn loaded(&self) -> Vec<bool> {
         let mut next: Vec<Vec<Token>> = vec![Vec::new(); self.tokens as usize];
         let mut work: Vec<Token> = Vec::new();
-        for step in self.blocks.iter().flat_map(|block| &block.steps) {
-            match step {
-                Step::Load { token, .. } => work.push(*token),
-                Step::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
+        for inst in self.blocks.iter().flat_map(|block| &block.insts) {
+            match inst {
+                Inst::Load { token, .. } => work.push(*token),
+                Inst::Join { token, of } => of.iter().for_each(|of| next[of.0 as usize].push(*token)),
                 _ => {}
             }
         }
-        let edges = self.regions.iter().flat_map(|region| &region.edges);
+        let edges = self.region_ops.iter().flat_map(|op| &op.edges);
         for (from, to) in edges.flat_map(|edge| &edge.bindings) {
             next[from.0 as usize].push(*to);
         }
@@ -203,12 +195,12 @@ impl Tree {
     /// The block around `block`.
     #[must_use]
     pub fn outer(&self, block: BlockId) -> Option<BlockId> {
-        Some(self.regions[self.blocks[block].region?].parent)
+        Some(self.region_ops[self.blocks[block].parent_op?].parent)
     }
 }
 
-impl Region {
-    /// Returns true if a block of the region may run more than once.
+impl RegionOp {
+    /// Returns true if a block of the region op may run more than once.
     #[must_use]
     pub fn repeats(&self) -> bool {
         match self.trips {
@@ -233,7 +225,7 @@ impl Region {
         }
     }
 
-    /// The edges into a block of the region, or behind it.
+    /// The edges into a block of the region op, or after it.
     pub fn edges_to(&self, to: Option<usize>) -> impl Iterator<Item = (usize, &Edge)> {
         self.edges
             .iter()

@@ -1,63 +1,134 @@
 //! Random programs.
 
-use super::run::Rng;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::fmt::Write;
 use tokenflow::Token;
-use tokenflow::phases::{AccessKind, Block, Buffer, Edge, Load, Plan, Region, Step, Tree, Trips};
+use tokenflow::phases::{
+    AccessKind, AwaitId, Block, BlockId, Buffer, Edge, Inst, Load, LoadId, Plan, RegionOp, RegionOpId, Tree,
+    Trips, plan,
+};
+
+/// Case counts are fixed, and programs the same in every run, unless the environment says otherwise.
+pub fn config(cases: u32) -> ProptestConfig {
+    let from_env = ProptestConfig::default();
+    ProptestConfig {
+        cases: match std::env::var_os("PROPTEST_CASES") {
+            Some(_) => from_env.cases,
+            None => cases,
+        },
+        rng_seed: match from_env.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(1),
+            seed @ RngSeed::Fixed(_) => seed,
+        },
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..from_env
+    }
+}
+
+/// A program with its plan.
+#[derive(Clone)]
+pub struct Planned {
+    pub tree: Tree,
+    pub plan: Plan,
+}
+
+impl std::fmt::Debug for Planned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&text(&self.tree, &self.plan))
+    }
+}
+
+/// Any program, with its plan; loads that no ring can follow are awaited at once. Shrinking takes choices away, or makes
+/// them simpler.
+pub fn any_program() -> impl Strategy<Value = Planned> {
+    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(|choices| {
+        let mut tree = generate(&mut Choices {
+            values: choices.into_iter(),
+        });
+        loop {
+            let plan = plan(&tree, false);
+            if plan.unallocated.is_empty() {
+                return Planned { tree, plan };
+            }
+            await_at_once(&mut tree, &plan.unallocated);
+        }
+    })
+}
+
+/// More choices than most programs take.
+const CHOICES: usize = 400;
+
+/// The choices that make a program; where they run out, the simplest one is taken.
+struct Choices {
+    values: std::vec::IntoIter<u64>,
+}
+
+impl Choices {
+    /// A number less than `n`.
+    fn below(&mut self, n: u64) -> u64 {
+        self.values.next().unwrap_or(0) % n
+    }
+
+    /// True `a` times out of `b`.
+    fn chance(&mut self, a: u64, b: u64) -> bool {
+        self.below(b) < a
+    }
+}
 
 /// Makes a program.
-pub fn generate(rng: &mut Rng) -> Tree {
+fn generate(choices: &mut Choices) -> Tree {
     let mut new = Generator {
         tree: Tree {
             buffers: 3,
             ..Tree::default()
         },
-        rng,
+        choices,
         budget: 28,
     };
     let body = new.new_block(None, Vec::new());
     let mut scope = Vec::new();
     new.fill(body, &mut scope, 0);
     // Most tokens are awaited in the end.
-    if !scope.is_empty() && new.rng.chance(4, 5) {
+    if !scope.is_empty() && new.choices.chance(4, 5) {
         new.await_tokens(body, scope);
     }
-    for region in &mut new.tree.regions {
-        region.divergent = new.rng.chance(1, 4);
+    for op in &mut new.tree.region_ops {
+        op.divergent = new.choices.chance(1, 4);
     }
     new.tree
 }
 
 struct Generator<'r> {
     tree: Tree,
-    rng: &'r mut Rng,
+    choices: &'r mut Choices,
     budget: u32,
 }
 
 impl Generator<'_> {
-    fn new_block(&mut self, region: Option<usize>, params: Vec<Token>) -> usize {
+    fn new_block(&mut self, parent_op: Option<RegionOpId>, params: Vec<Token>) -> BlockId {
         self.tree.blocks.push(Block {
             params,
-            steps: Vec::new(),
-            region,
-        });
-        self.tree.blocks.len() - 1
+            insts: Vec::new(),
+            parent_op,
+        })
     }
 
-    fn push(&mut self, block: usize, step: Step) {
-        self.tree.blocks[block].steps.push(step);
+    fn push(&mut self, block: BlockId, inst: Inst) {
+        self.tree.blocks[block].insts.push(inst);
     }
 
     fn tokens(&mut self, n: usize) -> Vec<Token> {
         (0..n).map(|_| self.tree.token()).collect()
     }
 
-    fn pick(&mut self, block: usize, scope: &[Token]) -> Token {
-        if scope.is_empty() || self.rng.chance(1, 12) {
+    fn pick(&mut self, block: BlockId, scope: &[Token]) -> Token {
+        if scope.is_empty() || self.choices.chance(1, 12) {
             let token = self.tree.token();
             self.push(
                 block,
-                Step::Join {
+                Inst::Join {
                     token,
                     of: Vec::new(),
                 },
@@ -65,42 +136,42 @@ impl Generator<'_> {
             return token;
         }
         // Mostly recent ones.
-        let back = self.rng.below(scope.len().min(4) as u64) as usize;
+        let back = self.choices.below(scope.len().min(4) as u64) as usize;
         scope[scope.len() - 1 - back]
     }
 
-    fn await_tokens(&mut self, block: usize, tokens: Vec<Token>) {
-        let id = self.tree.awaits;
+    fn await_tokens(&mut self, block: BlockId, tokens: Vec<Token>) {
+        let id = AwaitId(self.tree.awaits);
         self.tree.awaits += 1;
-        self.push(block, Step::Await { id, tokens });
+        self.push(block, Inst::Await { id, tokens });
     }
 
     /// Fills a block; `scope` has the tokens that may be used, and gets those of the block.
-    fn fill(&mut self, block: usize, scope: &mut Vec<Token>, depth: u32) {
-        let steps = 2 + self.rng.below(5);
-        for _ in 0..steps {
+    fn fill(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
+        let insts = 2 + self.choices.below(5);
+        for _ in 0..insts {
             if self.budget == 0 {
                 return;
             }
             self.budget -= 1;
-            match self.rng.below(if depth < 3 { 16 } else { 11 }) {
+            match self.choices.below(if depth < 3 { 16 } else { 11 }) {
                 0..=3 => self.load(block, scope),
                 4..=6 => {
-                    let n = 1 + self.rng.below(3);
+                    let n = 1 + self.choices.below(3);
                     let tokens = (0..n).map(|_| self.pick(block, scope)).collect();
                     self.await_tokens(block, tokens);
                 }
                 7 => {
                     let of = vec![self.pick(block, scope), self.pick(block, scope)];
                     let token = self.tree.token();
-                    self.push(block, Step::Join { token, of });
+                    self.push(block, Inst::Join { token, of });
                     scope.push(token);
                 }
-                8 => self.push(block, Step::Barrier),
+                8 => self.push(block, Inst::Barrier),
                 9 | 10 => {
                     let buffer = self.buffer();
-                    let kind = [AccessKind::Read, AccessKind::Write][self.rng.below(2) as usize];
-                    self.push(block, Step::Access { buffer, kind });
+                    let kind = [AccessKind::Read, AccessKind::Write][self.choices.below(2) as usize];
+                    self.push(block, Inst::Access { buffer, kind });
                 }
                 11 | 12 => self.branch(block, scope, depth),
                 13 => self.rotation(block, scope, depth),
@@ -111,74 +182,72 @@ impl Generator<'_> {
     }
 
     fn buffer(&mut self) -> Buffer {
-        match self.rng.below(10) {
+        match self.choices.below(10) {
             0 => Buffer::Any,
             n => Buffer::Known((n % 3) as usize),
         }
     }
 
-    fn load(&mut self, block: usize, scope: &mut Vec<Token>) {
+    fn load(&mut self, block: BlockId, scope: &mut Vec<Token>) {
         let buffer = self.buffer();
-        let load = self.tree.loads.len();
-        self.tree.loads.push(Load {
-            bytes: 16 * (1 + self.rng.below(8)),
+        let load = self.tree.loads.push(Load {
+            bytes: 16 * (1 + self.choices.below(8)),
             buffer,
         });
         let token = self.tree.token();
-        self.push(block, Step::Load { load, token });
+        self.push(block, Inst::Load { load, token });
         scope.push(token);
     }
 
-    fn region(&mut self, parent: usize, trips: Trips, results: Vec<Token>) -> usize {
-        self.tree.regions.push(Region {
+    fn region_op(&mut self, parent: BlockId, trips: Trips, results: Vec<Token>) -> RegionOpId {
+        self.tree.region_ops.push(RegionOp {
             parent,
             trips,
             results,
-            ..Region::default()
-        });
-        self.tree.regions.len() - 1
+            ..RegionOp::default()
+        })
     }
 
-    fn edge(&mut self, region: usize, from: Option<usize>, to: Option<usize>, args: &[Token]) {
-        let it = &self.tree.regions[region];
+    fn edge(&mut self, op: RegionOpId, from: Option<usize>, to: Option<usize>, args: &[Token]) {
+        let it = &self.tree.region_ops[op];
         let targets = match to {
             Some(to) => self.tree.blocks[it.blocks[to]].params.clone(),
             None => it.results.clone(),
         };
         let bindings = args.iter().copied().zip(targets).collect();
-        self.tree.regions[region].edges.push(Edge { from, to, bindings });
+        self.tree.region_ops[op].edges.push(Edge { from, to, bindings });
     }
 
-    fn branch(&mut self, block: usize, scope: &mut Vec<Token>, depth: u32) {
-        let n = self.rng.below(3) as usize;
+    fn branch(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
+        let n = self.choices.below(3) as usize;
         let results = self.tokens(n);
-        let region = self.region(block, Trips::Free, results.clone());
+        let op = self.region_op(block, Trips::Free, results.clone());
         for place in 0..2 {
-            let arm = self.new_block(Some(region), Vec::new());
-            self.tree.regions[region].blocks.push(arm);
+            let arm = self.new_block(Some(op), Vec::new());
+            self.tree.region_ops[op].blocks.push(arm);
             let mut inner = scope.clone();
-            if place == 0 || self.rng.chance(1, 2) {
+            if place == 0 || self.choices.chance(1, 2) {
                 self.fill(arm, &mut inner, depth + 1);
             }
             let args: Vec<Token> = (0..n).map(|_| self.pick(arm, &inner)).collect();
-            self.edge(region, None, Some(place), &[]);
-            self.edge(region, Some(place), None, &args);
+            self.edge(op, None, Some(place), &[]);
+            self.edge(op, Some(place), None, &args);
         }
-        self.push(block, Step::Region(region));
+        self.push(block, Inst::RegionOp(op));
         scope.extend(results);
     }
 
     fn trips(&mut self) -> Trips {
-        if self.rng.chance(1, 3) {
-            Trips::Constant(1 + self.rng.below(4))
+        if self.choices.chance(1, 3) {
+            Trips::Constant(1 + self.choices.below(4))
         } else {
             Trips::Counted
         }
     }
 
     /// A loop that carries tokens around at random.
-    fn counted(&mut self, block: usize, scope: &mut Vec<Token>, depth: u32) {
-        let n = self.rng.below(3) as usize;
+    fn counted(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
+        let n = self.choices.below(3) as usize;
         let inits: Vec<Token> = (0..n).map(|_| self.pick(block, scope)).collect();
         self.for_loop(block, scope, &inits, |new, body, inner| {
             new.fill(body, inner, depth + 1);
@@ -187,19 +256,19 @@ impl Generator<'_> {
     }
 
     /// A pipeline: the oldest token is awaited, and a new one joins the others.
-    fn rotation(&mut self, block: usize, scope: &mut Vec<Token>, depth: u32) {
-        let n = 1 + self.rng.below(3) as usize;
+    fn rotation(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
+        let n = 1 + self.choices.below(3) as usize;
         for _ in 0..n {
             self.load(block, scope);
         }
         let inits: Vec<Token> = scope[scope.len() - n..].to_vec();
         self.for_loop(block, scope, &inits, |new, body, inner| {
             let params = new.tree.blocks[body].params.clone();
-            let early = new.rng.chance(1, 2);
+            let early = new.choices.chance(1, 2);
             if early {
                 new.await_tokens(body, vec![params[0]]);
             }
-            if new.rng.chance(1, 4) {
+            if new.choices.chance(1, 4) {
                 new.fill(body, inner, depth + 1);
             }
             new.load(body, inner);
@@ -207,8 +276,8 @@ impl Generator<'_> {
             if !early {
                 new.await_tokens(body, vec![params[0]]);
             }
-            if new.rng.chance(1, 2) {
-                new.push(body, Step::Barrier);
+            if new.choices.chance(1, 2) {
+                new.push(body, Inst::Barrier);
             }
             params[1..].iter().copied().chain([token]).collect()
         });
@@ -216,84 +285,84 @@ impl Generator<'_> {
 
     fn for_loop(
         &mut self,
-        block: usize,
+        block: BlockId,
         scope: &mut Vec<Token>,
         inits: &[Token],
-        fill: impl FnOnce(&mut Self, usize, &mut Vec<Token>) -> Vec<Token>,
+        fill: impl FnOnce(&mut Self, BlockId, &mut Vec<Token>) -> Vec<Token>,
     ) {
         let trips = self.trips();
         let results = self.tokens(inits.len());
         let params = self.tokens(inits.len());
-        let region = self.region(block, trips, results.clone());
-        let body = self.new_block(Some(region), params.clone());
-        self.tree.regions[region].blocks.push(body);
+        let op = self.region_op(block, trips, results.clone());
+        let body = self.new_block(Some(op), params.clone());
+        self.tree.region_ops[op].blocks.push(body);
         let mut inner = scope.clone();
         inner.extend(&params);
         let args = fill(self, body, &mut inner);
-        self.edge(region, None, Some(0), inits);
+        self.edge(op, None, Some(0), inits);
         if trips == Trips::Counted {
-            self.edge(region, None, None, inits);
+            self.edge(op, None, None, inits);
         }
         if trips != Trips::Constant(1) {
-            self.edge(region, Some(0), Some(0), &args);
+            self.edge(op, Some(0), Some(0), &args);
         }
-        self.edge(region, Some(0), None, &args);
-        self.push(block, Step::Region(region));
+        self.edge(op, Some(0), None, &args);
+        self.push(block, Inst::RegionOp(op));
         scope.extend(results);
     }
 
-    /// A loop with a block before its condition and one behind it.
-    fn looped(&mut self, block: usize, scope: &mut Vec<Token>, depth: u32) {
-        let n = self.rng.below(3) as usize;
+    /// A loop with a block before its condition and one after it.
+    fn looped(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
+        let n = self.choices.below(3) as usize;
         let inits: Vec<Token> = (0..n).map(|_| self.pick(block, scope)).collect();
         let results = self.tokens(n);
-        let region = self.region(block, Trips::Free, results.clone());
+        let op = self.region_op(block, Trips::Free, results.clone());
         let mut blocks = Vec::new();
         let mut handed = Vec::new();
         for place in 0..2 {
             let params = self.tokens(n);
-            let inside = self.new_block(Some(region), params.clone());
-            self.tree.regions[region].blocks.push(inside);
+            let inside = self.new_block(Some(op), params.clone());
+            self.tree.region_ops[op].blocks.push(inside);
             let mut inner = scope.clone();
             inner.extend(params);
-            if place == 1 || self.rng.chance(1, 2) {
+            if place == 1 || self.choices.chance(1, 2) {
                 self.fill(inside, &mut inner, depth + 1);
             }
             handed.push((0..n).map(|_| self.pick(inside, &inner)).collect::<Vec<Token>>());
             blocks.push(inside);
         }
-        self.edge(region, None, Some(0), &inits);
-        self.edge(region, Some(0), Some(1), &handed[0]);
-        self.edge(region, Some(0), None, &handed[0]);
-        self.edge(region, Some(1), Some(0), &handed[1]);
-        self.push(block, Step::Region(region));
+        self.edge(op, None, Some(0), &inits);
+        self.edge(op, Some(0), Some(1), &handed[0]);
+        self.edge(op, Some(0), None, &handed[0]);
+        self.edge(op, Some(1), Some(0), &handed[1]);
+        self.push(block, Inst::RegionOp(op));
         scope.extend(results);
     }
 }
 
-/// Awaits loads right behind where they are issued; their tokens are complete for everybody else.
-pub fn await_at_once(tree: &mut Tree, loads: &[usize]) {
-    for block in 0..tree.blocks.len() {
+/// Awaits loads right after where they are issued; their tokens are complete for everybody else.
+fn await_at_once(tree: &mut Tree, loads: &[LoadId]) {
+    for block in tree.blocks.ids() {
         let mut at = 0;
-        while at < tree.blocks[block].steps.len() {
-            if let Step::Load { load, token } = tree.blocks[block].steps[at].clone()
+        while at < tree.blocks[block].insts.len() {
+            if let Inst::Load { load, token } = tree.blocks[block].insts[at].clone()
                 && loads.contains(&load)
             {
                 let own = tree.token();
-                let id = tree.awaits;
+                let id = AwaitId(tree.awaits);
                 tree.awaits += 1;
-                let steps = &mut tree.blocks[block].steps;
-                steps[at] = Step::Load { load, token: own };
-                steps.insert(
+                let insts = &mut tree.blocks[block].insts;
+                insts[at] = Inst::Load { load, token: own };
+                insts.insert(
                     at + 1,
-                    Step::Await {
+                    Inst::Await {
                         id,
                         tokens: vec![own],
                     },
                 );
-                steps.insert(
+                insts.insert(
                     at + 2,
-                    Step::Join {
+                    Inst::Join {
                         token,
                         of: Vec::new(),
                     },
@@ -306,20 +375,20 @@ pub fn await_at_once(tree: &mut Tree, loads: &[usize]) {
 }
 
 /// A program in words, with what was planned.
-pub fn text(tree: &Tree, plan: &Plan) -> String {
+fn text(tree: &Tree, plan: &Plan) -> String {
     let mut out = String::new();
-    block_text(tree, 0, 0, &mut out);
+    block_text(tree, BlockId(0), 0, &mut out);
     let _ = writeln!(out, "{plan:#?}");
     out
 }
 
-fn block_text(tree: &Tree, block: usize, depth: usize, out: &mut String) {
+fn block_text(tree: &Tree, block: BlockId, depth: usize, out: &mut String) {
     let pad = "  ".repeat(depth);
-    let _ = writeln!(out, "{pad}block {block} {:?}", tree.blocks[block].params);
-    for (i, step) in tree.blocks[block].steps.iter().enumerate() {
-        let _ = writeln!(out, "{pad}{i}: {step:?}");
-        if let Step::Region(region) = step {
-            let it = &tree.regions[*region];
+    let _ = writeln!(out, "{pad}block {} {:?}", block.0, tree.blocks[block].params);
+    for (i, inst) in tree.blocks[block].insts.iter().enumerate() {
+        let _ = writeln!(out, "{pad}{i}: {inst:?}");
+        if let Inst::RegionOp(op) = inst {
+            let it = &tree.region_ops[*op];
             let _ = writeln!(out, "{pad}  {:?} results {:?}", it.trips, it.results);
             it.edges.iter().for_each(|edge| {
                 let _ = writeln!(out, "{pad}  {edge:?}");

@@ -5,12 +5,12 @@
 //!
 //! - a wait is for a phase that has been opened, and whose slot has not been armed again;
 //! - an await is complete when it has waited for its phases; but for a few, each of them has a load of its tokens;
-//! - a slot is armed only when its last phase is over, and when a barrier lies behind the last wait for it;
+//! - a slot is armed only when its last phase is over, and when a barrier lies after the last wait for it;
 //! - a phase counts the bytes that are loaded in it, and all of them before anybody waits for it;
 //! - numbers in closed form are what counting gives;
 //! - threads that meet at mbarriers don't arrive on a slot whose last phase may be open;
 //! - a load is not issued while only some threads know that the last one of its buffer has landed;
-//! - a load is issued behind a barrier and a fence where threads have accessed its buffer, and a guard is there for a
+//! - a load is issued after a barrier and a fence where threads have accessed its buffer, and a barrier is there for a
 //!   reason;
 //! - at the end nothing is in flight, but for rings that are drained;
 //! - over all runs, as many phases of a ring are live together as it has mbarriers, but for a few rings; and as many phases
@@ -22,57 +22,67 @@
 
 mod generate;
 mod run;
+mod verify;
 
-use generate::generate;
-use run::{Depths, Fault, Rng, run};
-use tokenflow::phases::{Plan, Tree, plan};
+use generate::{Planned, any_program, config};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::{prelude::*, prop_assert};
+use run::{Depths, Fault, run};
+use std::cell::{Cell, RefCell};
 
-fn cases(default: u64) -> u64 {
-    let given = std::env::var("PROPTEST_CASES").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+/// The choices of an execution: the same for each program.
+fn execution(number: u16) -> TestRng {
+    let mut seed = [0; 32];
+    seed[..2].copy_from_slice(&number.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &seed)
 }
 
-/// Plans a program; loads that no ring can follow are awaited at once.
-fn planned(seed: u64) -> (Tree, Plan) {
-    let mut tree = generate(&mut Rng(seed));
-    loop {
-        let plan = plan(&tree, false);
-        if plan.lost.is_empty() {
-            return (tree, plan);
-        }
-        generate::await_at_once(&mut tree, &plan.lost);
+/// Checks `property` on random programs; says which is the smallest that fails.
+fn check(cases: u32, property: impl Fn(Planned) -> Result<(), TestCaseError>) {
+    let mut runner = TestRunner::new(config(cases));
+    if let Err(error) = runner.run(&any_program(), property) {
+        panic!("{error}");
     }
+}
+
+fn add(cell: &Cell<u64>, more: u64) {
+    cell.set(cell.get() + more);
 }
 
 #[test]
 fn plans_are_sound() {
-    let (mut phases, mut waits, mut deep, mut in_vain) = (0, 0, 0, 0);
-    let (mut out_of_turn, mut not_first) = (0, 0);
-    for seed in 0..cases(4000) {
-        let (tree, plan) = planned(seed);
+    let [phases, waits, deep, in_vain, out_of_turn, no_wait] = [0; 6].map(Cell::new);
+    check(4000, |Planned { tree, plan }| {
         let mut depths = Depths::new(&plan);
-        for execution in 0..12 {
-            let mut rng = Rng(seed.wrapping_mul(1000).wrapping_add(execution));
-            match run(&tree, &plan, &mut rng, Fault::None, &mut depths) {
+        for number in 0..12 {
+            match run(&tree, &plan, &mut execution(number), Fault::None, &mut depths) {
                 Ok(seen) => {
-                    phases += seen.phases;
-                    waits += seen.waits;
-                    in_vain += seen.in_vain;
+                    add(&phases, seen.phases);
+                    add(&waits, seen.waits);
+                    add(&in_vain, seen.in_vain);
                 }
-                Err(error) => panic!(
-                    "program {seed}, execution {execution}: {error}\n{}",
-                    generate::text(&tree, &plan)
-                ),
+                Err(error) => prop_assert!(false, "execution {number}: {error}"),
             }
         }
-        out_of_turn += plan.bundles.iter().filter(|bundle| bundle.shift != 0).count();
-        not_first += plan.syncs.iter().filter(|sync| !sync.waits).count();
-        deep += plan.rings.iter().filter(|ring| ring.depth > 1).count();
-    }
+        let shifted = plan.phases.iter().filter(|phase| phase.shift != 0);
+        add(&out_of_turn, shifted.count() as u64);
+        add(
+            &no_wait,
+            plan.rendezvous.iter().filter(|meeting| !meeting.waits).count() as u64,
+        );
+        add(
+            &deep,
+            plan.rings.iter().filter(|ring| ring.depth > 1).count() as u64,
+        );
+        Ok(())
+    });
+    let [phases, waits, deep, in_vain, out_of_turn, no_wait] =
+        [phases, waits, deep, in_vain, out_of_turn, no_wait].map(Cell::into_inner);
     // The programs are worth the name.
     assert!(
-        phases > 0 && waits > 0 && deep > 0 && out_of_turn > 0 && not_first > 0,
-        "{phases} phases, {waits} waits, {deep} deep rings, {out_of_turn} phases numbered out of turn, {not_first} meetings \
+        phases > 0 && waits > 0 && deep > 0 && out_of_turn > 0 && no_wait > 0,
+        "{phases} phases, {waits} waits, {deep} deep rings, {out_of_turn} phases numbered out of turn, {no_wait} rendezvous \
          without a wait"
     );
     assert!(
@@ -83,32 +93,40 @@ fn plans_are_sound() {
 
 #[test]
 fn no_mbarrier_is_wasted() {
-    let (mut rings, mut wasted) = (0_u64, Vec::new());
-    let (mut made, mut together) = (0, 0);
-    for seed in 0..cases(4000) / 4 {
-        let (tree, plan) = planned(seed);
-        let mut depths = Depths::new(&plan);
-        for execution in 0..200 {
-            let mut rng = Rng(seed.wrapping_mul(7919).wrapping_add(execution));
-            let _ = run(&tree, &plan, &mut rng, Fault::None, &mut depths);
+    let rings = Cell::new(0);
+    let (made, together) = (Cell::new(0), Cell::new(0));
+    // How long programs are, and those that have a ring that is deeper than any execution needs.
+    let wasted: RefCell<Vec<(usize, String)>> = RefCell::default();
+    check(1000, |program| {
+        let Planned { tree, plan } = &program;
+        let mut depths = Depths::new(plan);
+        for number in 0..200 {
+            let _ = run(tree, plan, &mut execution(number), Fault::None, &mut depths);
         }
-        if plan.rings.iter().all(|ring| ring.sure) {
-            made += plan.rings.iter().map(|ring| ring.depth).sum::<u64>();
-            together += depths.together;
+        if plan.rings.iter().all(|ring| ring.always_awaited) {
+            add(&made, plan.rings.iter().map(|ring| ring.depth).sum());
+            add(&together, depths.together);
         }
-        for (ring, depth) in depths.most.iter().enumerate() {
-            rings += 1;
-            if plan.rings[ring].sure && *depth < plan.rings[ring].depth {
-                wasted.push((seed, ring, *depth, plan.rings[ring].depth));
+        add(&rings, plan.rings.len() as u64);
+        for (ring, &needed) in plan.rings.iter().zip(&depths.most) {
+            if ring.always_awaited && needed < ring.depth {
+                let insts = tree.blocks.iter().map(|block| block.insts.len()).sum();
+                let text = format!("{needed} of {} mbarriers are needed in\n{program:?}", ring.depth);
+                wasted.borrow_mut().push((insts, text));
             }
         }
-    }
-    // Some programs hardly ever take the way that needs the depth, or forget on no way what the plan takes for possible.
+        Ok(())
+    });
+    // Some programs hardly ever take the path that needs the depth, or forget on no path what the plan takes for possible.
+    let (rings, wasted) = (rings.get(), wasted.into_inner());
     assert!(
         wasted.len() as u64 * 200 <= rings,
-        "of {rings} rings, deeper than needed (program, ring, needed, depth): {wasted:?}"
+        "{} of {rings} rings are deeper than needed; {}",
+        wasted.len(),
+        wasted.iter().min().map_or("", |(_, text)| text)
     );
     // Nor are rings kept apart that are never live together.
+    let (made, together) = (made.get(), together.get());
     assert!(
         (made - together) * 30 <= made,
         "{made} mbarriers are made, and {together} are live together"
@@ -119,12 +137,14 @@ fn no_mbarrier_is_wasted() {
 #[test]
 fn planted_faults_are_noticed() {
     for fault in Fault::ALL {
-        let noticed = (0..cases(4000)).any(|seed| {
-            let (tree, plan) = planned(seed);
-            (0..12).any(|execution| {
-                let mut rng = Rng(seed.wrapping_mul(1000).wrapping_add(execution));
-                run(&tree, &plan, &mut rng, fault, &mut Depths::new(&plan)).is_err()
-            })
+        let config = config(4000);
+        let cases = config.cases;
+        let mut runner = TestRunner::new(config);
+        let noticed = (0..cases).any(|_| {
+            let program = any_program().new_tree(&mut runner).expect("nothing is rejected");
+            let Planned { tree, plan } = program.current();
+            let mut depths = Depths::new(&plan);
+            (0..12).any(|number| run(&tree, &plan, &mut execution(number), fault, &mut depths).is_err())
         });
         assert!(noticed, "{fault:?} goes unnoticed");
     }

@@ -1,31 +1,13 @@
 //! Runs a program with its plan, on mbarriers as the definition has them.
 
+use proptest::prelude::Rng;
+use proptest::test_runner::TestRng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
-use tokenflow::phases::{AccessKind, Buffer, Guard, Linear, Phase, Plan, Step, Tree, Trips, Unknown};
-
-/// `splitmix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
-pub struct Rng(pub u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
-    }
-
-    /// A number less than `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    /// True `a` times out of `b`.
-    pub fn chance(&mut self, a: u64, b: u64) -> bool {
-        self.below(b) < a
-    }
-}
+use tokenflow::phases::{
+    AccessKind, AffineExpr, AwaitId, Before, BlockId, Buffer, IndexVec, Inst, LoadId, PhaseId, PhaseValue,
+    Plan, RegionOpId, RingId, Symbol, Sync, Tree, Trips,
+};
 
 /// A fault to be planted into a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,9 +18,9 @@ pub enum Fault {
     Shallow,
     /// Rings that are not sure are taken to be.
     Sure,
-    /// No guard has a barrier.
+    /// No sync has a barrier.
     NoBarriers,
-    /// No guard has a fence.
+    /// No sync has a fence.
     NoFences,
     /// Numbers in closed form are one more in loops.
     Numbers,
@@ -66,7 +48,7 @@ impl Fault {
 
 /// The most phases that were live together, for each ring.
 pub struct Depths {
-    pub most: Vec<u64>,
+    pub most: IndexVec<RingId, u64>,
     /// Of all rings together.
     pub together: u64,
 }
@@ -74,7 +56,7 @@ pub struct Depths {
 impl Depths {
     pub fn new(plan: &Plan) -> Self {
         Self {
-            most: vec![0; plan.rings.len()],
+            most: IndexVec::filled(0, plan.rings.len()),
             together: 0,
         }
     }
@@ -92,11 +74,11 @@ pub struct Seen {
 /// A phase of a ring, while the program runs.
 #[derive(Default)]
 struct Opened {
-    bundle: usize,
+    phase: PhaseId,
     /// The instances of loads in it.
     loads: Vec<u64>,
     bytes: u64,
-    /// When it was armed, behind how many meetings, and when it was last waited for.
+    /// When it was armed, after how many meetings, and when it was last waited for.
     armed: u64,
     met: u64,
     waited: Option<u64>,
@@ -107,22 +89,22 @@ struct Opened {
 struct Runner<'a> {
     tree: &'a Tree,
     plan: &'a Plan,
-    rng: &'a mut Rng,
+    rng: &'a mut TestRng,
     fault: Fault,
-    /// The clock: every event is one step later.
+    /// The clock: every event is one instruction later.
     now: u64,
     last_barrier: u64,
     barriers: Vec<u64>,
     /// The instances of loads that each token stands for.
     tokens: HashMap<Token, BTreeSet<u64>>,
     /// Which number of its ring each phase has; `None`: a complete token.
-    numbers: HashMap<Phase, Option<u64>>,
+    numbers: HashMap<PhaseValue, Option<u64>>,
     /// The phases of each ring by number, and how many there are.
-    rings: Vec<BTreeMap<u64, Opened>>,
+    rings: IndexVec<RingId, BTreeMap<u64, Opened>>,
     instances: u64,
     complete: BTreeSet<u64>,
-    iterations: HashMap<usize, u64>,
-    trips: HashMap<usize, u64>,
+    iterations: HashMap<RegionOpId, u64>,
+    trips: HashMap<RegionOpId, u64>,
     /// When each buffer was last read, written, and written without a fence since; the last is for any buffer.
     read: Vec<u64>,
     written: Vec<u64>,
@@ -132,14 +114,14 @@ struct Runner<'a> {
     landed: Vec<u64>,
     /// The buffer of each instance of a load.
     buffers: Vec<Buffer>,
-    /// In how many regions it is where threads may differ.
+    /// In how many region ops it is where threads may differ.
     divergent: u64,
     /// The instances of loads that each token may not stand for in other threads.
     chosen: HashMap<Token, BTreeSet<u64>>,
-    /// How many guards threads have met at, and how many of these meetings are known to be over.
+    /// How many syncs threads have met at, and how many of these meetings are known to be over.
     met: u64,
     over: u64,
-    steps: u64,
+    insts: u64,
     seen: Seen,
 }
 
@@ -147,7 +129,7 @@ struct Runner<'a> {
 pub fn run(
     tree: &Tree,
     plan: &Plan,
-    rng: &mut Rng,
+    rng: &mut TestRng,
     fault: Fault,
     depths: &mut Depths,
 ) -> Result<Seen, String> {
@@ -177,43 +159,43 @@ pub fn run(
         chosen: HashMap::new(),
         met: 0,
         over: 0,
-        steps: 0,
+        insts: 0,
         seen: Seen::default(),
     };
-    runner.block(0)?;
+    runner.block(BlockId(0))?;
     runner.end(depths)?;
     Ok(runner.seen)
 }
 
 impl Runner<'_> {
-    fn block(&mut self, block: usize) -> Result<(), String> {
-        for (i, step) in self.tree.blocks[block].steps.iter().enumerate() {
-            self.steps += 1;
+    fn block(&mut self, block: BlockId) -> Result<(), String> {
+        for (i, inst) in self.tree.blocks[block].insts.iter().enumerate() {
+            self.insts += 1;
             self.now += 1;
-            for (b, bundle) in self.plan.bundles.iter().enumerate() {
-                if (bundle.home, bundle.first) == (block, i) {
+            for (b, phase) in self.plan.phases.with_ids() {
+                if (phase.open_block, phase.first) == (block, i) {
                     self.open(b)?;
                 }
             }
-            match step {
-                Step::Load { load, token } => self.load(*load, *token)?,
-                Step::Await { id, tokens } => self.wait(*id, tokens)?,
-                Step::Join { token, of } => {
+            match inst {
+                Inst::Load { load, token } => self.load(*load, *token)?,
+                Inst::Await { id, tokens } => self.wait(*id, tokens)?,
+                Inst::Join { token, of } => {
                     let chosen = of.iter().flat_map(|of| self.chosen_of(*of)).collect();
                     self.chosen.insert(*token, chosen);
                     let all = of.iter().flat_map(|of| self.tokens[of].clone()).collect();
                     self.tokens.insert(*token, all);
                 }
-                Step::Region(region) => self.region(*region)?,
-                Step::Barrier => {
+                Inst::RegionOp(op) => self.region_op(*op)?,
+                Inst::Barrier => {
                     self.over = self.met;
                     self.barrier();
                 }
-                Step::Access { buffer, kind } => self.access(*buffer, *kind),
-                Step::Fence | Step::Settle | Step::Store { .. } => unreachable!("not generated"),
+                Inst::Access { buffer, kind } => self.access(*buffer, *kind),
+                Inst::Fence | Inst::Settle | Inst::Store { .. } => unreachable!("not generated"),
             }
-            for (b, bundle) in self.plan.bundles.iter().enumerate() {
-                if (bundle.home, bundle.last) == (block, i) {
+            for (b, phase) in self.plan.phases.with_ids() {
+                if (phase.open_block, phase.last) == (block, i) {
                     self.close(b);
                 }
             }
@@ -222,9 +204,9 @@ impl Runner<'_> {
     }
 
     /// All loads of a phase have been issued that will be.
-    fn close(&mut self, b: usize) {
-        let phases = &mut self.rings[self.plan.bundles[b].ring];
-        if let Some(opened) = phases.values_mut().rev().find(|opened| opened.bundle == b) {
+    fn close(&mut self, id: PhaseId) {
+        let phases = &mut self.rings[self.plan.phases[id].ring];
+        if let Some(opened) = phases.values_mut().rev().find(|opened| opened.phase == id) {
             opened.closed = true;
         }
     }
@@ -244,7 +226,7 @@ impl Runner<'_> {
     }
 
     /// Where what may have happened to a buffer is noted.
-    fn places(&self, buffer: Buffer) -> Vec<usize> {
+    fn places_of(&self, buffer: Buffer) -> Vec<usize> {
         match buffer {
             Buffer::Known(buffer) => vec![buffer, self.tree.buffers],
             Buffer::Any => (0..=self.tree.buffers).collect(),
@@ -266,16 +248,16 @@ impl Runner<'_> {
     }
 
     /// Threads arrive at an mbarrier: none may be a whole ring of them ahead of the others.
-    fn meet(&mut self, load: bool, of: usize) -> Result<(), String> {
-        let mut syncs = self.plan.syncs.iter();
-        let sync = syncs.find(|sync| (sync.load, sync.of) == (load, of));
-        let sync = sync.ok_or("a guard is no meeting")?;
-        let before = (self.met + 1).saturating_sub(self.plan.sync_depth());
-        if sync.waits && self.fault != Fault::Ahead {
-            self.over = self.over.max(before);
-        } else if self.over < before {
+    fn meet(&mut self, before: Before) -> Result<(), String> {
+        let mut all = self.plan.rendezvous.iter();
+        let meeting = all.find(|meeting| meeting.before == before);
+        let meeting = meeting.ok_or("a barrier is no rendezvous")?;
+        let over = (self.met + 1).saturating_sub(self.plan.rendezvous_depth());
+        if meeting.waits && self.fault != Fault::Ahead {
+            self.over = self.over.max(over);
+        } else if self.over < over {
             return Err(format!(
-                "threads may arrive at meeting {} while only {} are known to be over",
+                "threads may arrive at rendezvous {} while only {} are known to be over",
                 self.met, self.over
             ));
         }
@@ -283,24 +265,24 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn guard(&mut self, guard: Guard, load: bool, of: usize) -> Result<(), String> {
-        if guard.barrier {
-            self.meet(load, of)?;
+    fn sync(&mut self, sync: Sync, before: Before) -> Result<(), String> {
+        if sync.barrier {
+            self.meet(before)?;
         }
-        if guard.fence && self.fault != Fault::NoFences {
+        if sync.fence && self.fault != Fault::NoFences {
             for place in 0..self.unfenced.len() {
                 if std::mem::take(&mut self.unfenced[place]) {
                     self.fenced[place] = self.now;
                 }
             }
         }
-        if guard.barrier && self.fault != Fault::NoBarriers {
+        if sync.barrier && self.fault != Fault::NoBarriers {
             self.barrier();
         }
         Ok(())
     }
 
-    fn depth(&self, ring: usize) -> u64 {
+    fn depth(&self, ring: RingId) -> u64 {
         let depth = self.plan.rings[ring].depth;
         if self.fault == Fault::Shallow {
             depth.saturating_sub(1).max(1)
@@ -309,21 +291,21 @@ impl Runner<'_> {
         }
     }
 
-    fn open(&mut self, b: usize) -> Result<(), String> {
-        let bundle = &self.plan.bundles[b];
-        let ring = bundle.ring;
+    fn open(&mut self, id: PhaseId) -> Result<(), String> {
+        let phase = &self.plan.phases[id];
+        let ring = phase.ring;
         let armed = self.rings[ring].len() as u64;
         let number = armed
-            .checked_add_signed(bundle.shift)
+            .checked_add_signed(phase.shift)
             .ok_or("a number is less than 0")?;
         if self.rings[ring].contains_key(&number) {
             return Err(format!("ring {ring} has two phases of number {number}"));
         }
-        self.guard(self.plan.guards.phases[b], false, b)?;
-        if let Some(linear) = &bundle.number {
-            self.check(linear, number, &format!("bundle {b}"))?;
+        self.sync(self.plan.syncs.phases[id], Before::Phase(id))?;
+        if let Some(expr) = &phase.number {
+            self.check(expr, number, &format!("{id:?}"))?;
         }
-        let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
+        let always_awaited = self.plan.rings[ring].always_awaited || self.fault == Fault::Sure;
         if let Some(before) = number.checked_sub(self.depth(ring)) {
             let last_barrier = self.last_barrier;
             let before = self.rings[ring]
@@ -340,7 +322,7 @@ impl Runner<'_> {
                         "ring {ring} is armed while threads may still wait for the slot's last phase"
                     ));
                 }
-                None if sure => {
+                None if always_awaited => {
                     return Err(format!(
                         "ring {ring} is armed while the slot's last phase is open"
                     ));
@@ -349,9 +331,9 @@ impl Runner<'_> {
             }
         }
         self.now += 1;
-        self.numbers.insert(Phase::Bundle(b), Some(number));
+        self.numbers.insert(PhaseValue::Opened(id), Some(number));
         let opened = Opened {
-            bundle: b,
+            phase: id,
             armed: self.now,
             met: self.met,
             ..Opened::default()
@@ -361,27 +343,27 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn check(&self, linear: &Linear, number: u64, what: &str) -> Result<(), String> {
-        let mut value = linear.constant;
-        for (unknown, factor) in &linear.factors {
+    fn check(&self, expr: &AffineExpr, number: u64, what: &str) -> Result<(), String> {
+        let mut value = expr.constant;
+        for (symbol, factor) in &expr.coefficients {
             value += factor
-                * match unknown {
-                    Unknown::Iteration(region) => self.iterations[region],
-                    Unknown::Trips(region) => self.trips[region],
+                * match symbol {
+                    Symbol::Iteration(op) => self.iterations[op],
+                    Symbol::TripCount(op) => self.trips[op],
                 };
         }
-        value += u64::from(self.fault == Fault::Numbers && !linear.factors.is_empty());
+        value += u64::from(self.fault == Fault::Numbers && !expr.coefficients.is_empty());
         if value == number {
             Ok(())
         } else {
-            Err(format!("{what} has number {number}, but {linear:?} is {value}"))
+            Err(format!("{what} has number {number}, but {expr:?} is {value}"))
         }
     }
 
-    fn load(&mut self, load: usize, token: Token) -> Result<(), String> {
-        self.guard(self.plan.guards.loads[load], true, load)?;
+    fn load(&mut self, load: LoadId, token: Token) -> Result<(), String> {
+        self.sync(self.plan.syncs.loads[load], Before::Load(load))?;
         let buffer = self.tree.loads[load].buffer;
-        for place in self.places(buffer) {
+        for place in self.places_of(buffer) {
             if self.read[place].max(self.written[place]).max(self.fenced[place]) >= self.last_barrier {
                 return Err(format!(
                     "load {load} is issued while threads may still access its buffer"
@@ -396,20 +378,20 @@ impl Runner<'_> {
                 return Err(format!("load {load} writes what was written without a fence"));
             }
         }
-        let bundles = &self.plan.bundles;
-        let b = bundles
-            .iter()
-            .position(|bundle| bundle.loads.contains(&load))
+        let phases = &self.plan.phases;
+        let (id, _) = phases
+            .with_ids()
+            .find(|(_, phase)| phase.loads.contains(&load))
             .ok_or("a load has no phase")?;
         let number = self
             .numbers
-            .get(&Phase::Bundle(b))
+            .get(&PhaseValue::Opened(id))
             .copied()
             .flatten()
             .ok_or("a load has no open phase")?;
-        let phase = self.rings[bundles[b].ring].get_mut(&number);
+        let phase = self.rings[phases[id].ring].get_mut(&number);
         let phase = phase.ok_or("a load has no phase of its number")?;
-        if phase.bundle != b || phase.waited.is_some() {
+        if phase.phase != id || phase.waited.is_some() {
             return Err(format!("load {load} joins a phase that is over"));
         }
         let instance = self.instances;
@@ -422,7 +404,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn wait(&mut self, id: usize, tokens: &[Token]) -> Result<(), String> {
+    fn wait(&mut self, id: AwaitId, tokens: &[Token]) -> Result<(), String> {
         let wanted: BTreeSet<u64> = tokens
             .iter()
             .flat_map(|token| self.tokens[token].clone())
@@ -441,9 +423,9 @@ impl Runner<'_> {
         let phases = &self.plan.awaits[id];
         for &phase in phases.iter().skip(usize::from(self.fault == Fault::NoWait)) {
             self.now += 1;
-            let (ring, linear) = match phase {
-                Phase::Bundle(b) => (self.plan.bundles[b].ring, &self.plan.bundles[b].number),
-                Phase::Var(v) => (self.plan.vars[v].ring, &self.plan.vars[v].number),
+            let (ring, expr) = match phase {
+                PhaseValue::Opened(b) => (self.plan.phases[b].ring, &self.plan.phases[b].number),
+                PhaseValue::Phi(v) => (self.plan.phis[v].ring, &self.plan.phis[v].number),
             };
             let Some(number) = *self
                 .numbers
@@ -452,8 +434,8 @@ impl Runner<'_> {
             else {
                 continue;
             };
-            if let Some(linear) = linear {
-                self.check(linear, number, &format!("{phase:?}"))?;
+            if let Some(expr) = expr {
+                self.check(expr, number, &format!("{phase:?}"))?;
             }
             let armed = self.rings[ring].len() as u64;
             let in_turn = armed.saturating_sub(number) <= self.depth(ring);
@@ -465,7 +447,7 @@ impl Runner<'_> {
             self.over(ring, number)?;
             let opened = self.rings[ring].get_mut(&number).expect("just looked up");
             let own = opened.loads.iter().any(|load| wanted.contains(load));
-            if !own && !opened.loads.is_empty() && !self.plan.bundles[opened.bundle].loads.is_empty() {
+            if !own && !opened.loads.is_empty() && !self.plan.phases[opened.phase].loads.is_empty() {
                 // Alternatives of several phases each are waited for together.
                 self.seen.in_vain += 1;
             }
@@ -481,9 +463,9 @@ impl Runner<'_> {
     }
 
     /// Checks that a phase is over once its loads have landed.
-    fn over(&self, ring: usize, number: u64) -> Result<(), String> {
+    fn over(&self, ring: RingId, number: u64) -> Result<(), String> {
         let opened = &self.rings[ring][&number];
-        let expected = self.plan.bundles[opened.bundle].bytes;
+        let expected = self.plan.phases[opened.phase].bytes;
         let expected = expected.map(|bytes| bytes + 16 * u64::from(self.fault == Fault::Bytes));
         match expected {
             Some(bytes) if bytes != opened.bytes => Err(format!(
@@ -494,20 +476,20 @@ impl Runner<'_> {
         }
     }
 
-    fn region(&mut self, region: usize) -> Result<(), String> {
-        let it = &self.tree.regions[region];
+    fn region_op(&mut self, op: RegionOpId) -> Result<(), String> {
+        let it = &self.tree.region_ops[op];
         let trips = match it.trips {
             Trips::Constant(trips) => Some(trips),
-            Trips::Counted => Some(self.rng.below(6)),
+            Trips::Counted => Some(self.rng.next_u64() % 6),
             Trips::Free => None,
         };
-        let divergent = self.diverges(region);
+        let divergent = self.diverges(op);
         self.divergent += u64::from(divergent);
         let mut at: Option<usize> = None;
         let mut runs = 0;
         loop {
             let edges: Vec<usize> = (0..it.edges.len()).filter(|&e| it.edges[e].from == at).collect();
-            let enough = self.steps > 400;
+            let enough = self.insts > 400;
             let possible: Vec<usize> = edges
                 .iter()
                 .copied()
@@ -517,28 +499,28 @@ impl Runner<'_> {
                     (None, to) => !enough || to.is_none() || !edges.iter().any(|&e| it.edges[e].to.is_none()),
                 })
                 .collect();
-            let edge = possible[self.rng.below(possible.len() as u64) as usize];
-            self.take(region, edge, divergent);
+            let edge = possible[(self.rng.next_u64() % possible.len() as u64) as usize];
+            self.take(op, edge, divergent);
             at = it.edges[edge].to;
             let Some(to) = at else { break };
-            self.iterations.insert(region, runs);
+            self.iterations.insert(op, runs);
             runs += 1;
             self.block(it.blocks[to])?;
         }
-        self.trips.insert(region, runs);
+        self.trips.insert(op, runs);
         self.divergent -= u64::from(divergent);
         Ok(())
     }
 
-    /// Returns true if threads may differ in a region: not where all meet inside.
-    fn diverges(&self, region: usize) -> bool {
-        let it = &self.tree.regions[region];
+    /// Returns true if threads may differ in a region op: not where all meet inside.
+    fn diverges(&self, op: RegionOpId) -> bool {
+        let it = &self.tree.region_ops[op];
         let mut work = it.blocks.clone();
         while let Some(block) = work.pop() {
-            for step in &self.tree.blocks[block].steps {
-                match step {
-                    Step::Load { .. } | Step::Barrier => return false,
-                    Step::Region(inner) => work.extend(&self.tree.regions[*inner].blocks),
+            for inst in &self.tree.blocks[block].insts {
+                match inst {
+                    Inst::Load { .. } | Inst::Barrier => return false,
+                    Inst::RegionOp(inner) => work.extend(&self.tree.region_ops[*inner].blocks),
                     _ => {}
                 }
             }
@@ -546,9 +528,9 @@ impl Runner<'_> {
         it.divergent
     }
 
-    /// What a token may be bound to by the edges of a region, of what they don't bind themselves.
-    fn sources(&self, region: usize, token: Token) -> BTreeSet<Token> {
-        let edges = &self.tree.regions[region].edges;
+    /// What a token may be bound to by the edges of a region op, of what they don't bind themselves.
+    fn sources(&self, op: RegionOpId, token: Token) -> BTreeSet<Token> {
+        let edges = &self.tree.region_ops[op].edges;
         let (mut sources, mut seen, mut work) = (BTreeSet::new(), BTreeSet::new(), vec![token]);
         while let Some(token) = work.pop() {
             if !seen.insert(token) {
@@ -568,12 +550,12 @@ impl Runner<'_> {
     }
 
     /// Binds what an edge binds, all at once.
-    fn take(&mut self, region: usize, edge: usize, divergent: bool) {
-        let bindings = &self.tree.regions[region].edges[edge].bindings;
+    fn take(&mut self, op: RegionOpId, edge: usize, divergent: bool) {
+        let bindings = &self.tree.region_ops[op].edges[edge].bindings;
         let chosen: Vec<(Token, BTreeSet<u64>)> = bindings
             .iter()
             .map(|&(from, to)| {
-                let all = divergent && self.sources(region, to).len() > 1;
+                let all = divergent && self.sources(op, to).len() > 1;
                 (
                     to,
                     if all {
@@ -590,15 +572,15 @@ impl Runner<'_> {
             .map(|(from, to)| (*to, self.tokens[from].clone()))
             .collect();
         self.tokens.extend(tokens);
-        let vars = self.plan.vars.iter().enumerate();
-        let numbers: Vec<(Phase, Option<u64>)> = vars
-            .flat_map(|(v, var)| var.bound.iter().map(move |bound| (v, bound)))
-            .filter(|(_, bound)| (bound.region, bound.edge) == (region, edge))
-            .map(|(v, bound)| {
-                let number = bound
+        let phis = self.plan.phis.with_ids();
+        let numbers: Vec<(PhaseValue, Option<u64>)> = phis
+            .flat_map(|(v, phi)| phi.incoming.iter().map(move |incoming| (v, incoming)))
+            .filter(|(_, incoming)| (incoming.op, incoming.edge) == (op, edge))
+            .map(|(v, incoming)| {
+                let number = incoming
                     .phase
                     .and_then(|phase| self.numbers.get(&phase).copied().flatten());
-                (Phase::Var(v), number)
+                (PhaseValue::Phi(v), number)
             })
             .collect();
         self.numbers.extend(numbers);
@@ -606,16 +588,16 @@ impl Runner<'_> {
 
     fn end(&mut self, depths: &mut Depths) -> Result<(), String> {
         let mut changes: Vec<(u64, i64)> = Vec::new();
-        for (ring, phases) in self.rings.iter().enumerate() {
-            let sure = self.plan.rings[ring].sure || self.fault == Fault::Sure;
+        for (ring, phases) in self.rings.with_ids() {
+            let always_awaited = self.plan.rings[ring].always_awaited || self.fault == Fault::Sure;
             for (&number, opened) in phases {
                 self.over(ring, number)?;
-                let drained = !sure && number + self.depth(ring) >= phases.len() as u64;
-                let armed_again = !sure && !drained;
+                let drained = !always_awaited && number + self.depth(ring) >= phases.len() as u64;
+                let armed_again = !always_awaited && !drained;
                 if opened.waited.is_none() && !drained && !armed_again {
                     return Err(format!("phase {number} of ring {ring} is in flight at the end"));
                 }
-                // Live until the first barrier behind the last wait.
+                // Live until the first barrier after the last wait.
                 let free = opened
                     .waited
                     .and_then(|waited| self.barriers.iter().find(|&&barrier| barrier > waited));

@@ -1,12 +1,12 @@
-//! Sets that grow together.
+//! Disjoint sets.
 
 /// Disjoint sets of the numbers from 0 on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Union {
+pub(super) struct UnionFind {
     parent: Vec<usize>,
 }
 
-impl Union {
+impl UnionFind {
     /// So many sets of one.
     pub fn new(n: usize) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Union {
     }
 
     /// The number that stands for the set of `i`.
-    pub fn root(&mut self, mut i: usize) -> usize {
+    pub fn find(&mut self, mut i: usize) -> usize {
         while self.parent[i] != i {
             self.parent[i] = self.parent[self.parent[i]];
             i = self.parent[i];
@@ -30,8 +30,8 @@ impl Union {
     }
 
     /// Makes one set of two; the smaller root stands for it.
-    pub fn unite(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
+    pub fn union(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
         self.parent[a.max(b)] = a.min(b);
     }
 }

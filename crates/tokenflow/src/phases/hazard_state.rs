@@ -1,6 +1,7 @@
-//! What may be dirty at a place: buffers that threads have accessed, and rings that they may still wait for.
+//! Step 8: what may be pending at a point: accesses to buffers, and waits for rings. The lattice of [`super::hazards`].
 
-use super::rings::{MAX_DEPTH, RingId};
+use super::ids::RingId;
+use super::rings::MAX_DEPTH;
 use super::tree::{Buffer, Tree};
 use std::collections::BTreeMap;
 
@@ -20,41 +21,41 @@ pub(super) const COPIED: u64 = 16;
 /// Loaded since the last barrier or before, which some threads may not know yet.
 pub(super) const LANDED: u64 = 32;
 
-/// What is dirty; there is no entry for what is not.
+/// What is pending; there is no entry for what is not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct State {
+pub(super) struct HazardState {
     /// Buffers; `None` is any of them.
     buffers: BTreeMap<Option<usize>, u64>,
     /// Rings of mbarriers: one more than the most arms since a phase that was waited for.
     pub rings: BTreeMap<RingId, u64>,
 }
 
-impl State {
+impl HazardState {
     pub fn at_start(tree: &Tree) -> Self {
         let mut state = Self::default();
         if tree.called {
-            state.touch(Buffer::Any, READ | WRITTEN | UNFENCED);
+            state.record(Buffer::Any, READ | WRITTEN | UNFENCED);
         }
         state
     }
 
-    pub fn touch(&mut self, buffer: Buffer, dirt: u64) {
-        *self.buffers.entry(number(buffer)).or_default() |= dirt;
+    pub fn record(&mut self, buffer: Buffer, pending: u64) {
+        *self.buffers.entry(number(buffer)).or_default() |= pending;
     }
 
-    pub fn wait(&mut self, ring: RingId, arms: u64) {
+    pub fn record_wait(&mut self, ring: RingId, arms: u64) {
         let known = self.rings.entry(ring).or_default();
         *known = arms.max(*known);
     }
 
     pub fn join(&mut self, other: &Self) {
-        for (&buffer, &dirt) in &other.buffers {
-            *self.buffers.entry(buffer).or_default() |= dirt;
+        for (&buffer, &pending) in &other.buffers {
+            *self.buffers.entry(buffer).or_default() |= pending;
         }
         other
             .rings
             .iter()
-            .for_each(|(&ring, &arms)| self.wait(ring, arms));
+            .for_each(|(&ring, &arms)| self.record_wait(ring, arms));
     }
 
     pub fn widen(&mut self) {
@@ -62,32 +63,40 @@ impl State {
     }
 
     pub fn barrier(&mut self) {
-        self.buffers.retain(|_, dirt| {
-            *dirt &= !(READ | WRITTEN | FENCED | LANDED);
-            *dirt != 0
+        self.buffers.retain(|_, pending| {
+            *pending &= !(READ | WRITTEN | FENCED | LANDED);
+            *pending != 0
         });
         self.rings.clear();
     }
 
     pub fn fence(&mut self) {
-        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & UNFENCED != 0) {
-            *dirt = *dirt & !UNFENCED | FENCED;
+        for pending in self
+            .buffers
+            .values_mut()
+            .filter(|pending| **pending & UNFENCED != 0)
+        {
+            *pending = *pending & !UNFENCED | FENCED;
         }
     }
 
     /// Threads wait for copies of their own.
-    pub fn settle(&mut self) {
-        for dirt in self.buffers.values_mut().filter(|dirt| **dirt & COPIED != 0) {
-            *dirt |= WRITTEN | UNFENCED;
+    pub fn complete_copies(&mut self) {
+        for pending in self
+            .buffers
+            .values_mut()
+            .filter(|pending| **pending & COPIED != 0)
+        {
+            *pending |= WRITTEN | UNFENCED;
         }
     }
 
-    /// What of `buffer` is dirty.
-    pub fn of(&self, buffer: Buffer) -> u64 {
+    /// What is pending for `buffer`.
+    pub fn pending(&self, buffer: Buffer) -> u64 {
         let of = |buffer: Option<usize>| self.buffers.get(&buffer).copied().unwrap_or(0);
         match buffer {
             Buffer::Known(_) => of(number(buffer)) | of(None),
-            Buffer::Any => self.buffers.values().fold(0, |dirt, more| dirt | more),
+            Buffer::Any => self.buffers.values().fold(0, |pending, more| pending | more),
         }
     }
 }

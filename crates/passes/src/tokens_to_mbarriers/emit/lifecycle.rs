@@ -1,0 +1,120 @@
+//! What comes before all loads and after them: mbarriers are initialized once, and invalidated.
+
+use super::Emitter;
+use crate::tokens_to_mbarriers::War;
+use crate::tokens_to_mbarriers::builder::{value, write};
+use crate::tokens_to_mbarriers::mbarriers::{Mbarriers, Number, Of};
+use async_dialects::gpu::block_threads;
+use async_dialects::ir::{Op, OpBuilder, Value};
+use tokenflow::phases::{RingId, needs_init_barrier};
+
+impl<'c> Emitter<'_, 'c> {
+    /// Makes and initializes the rings before `before`: by one thread, with a fence, so that all threads and the
+    /// asynchronous proxy find them initialized after a barrier: the one here, unless one comes soon enough anyway.
+    pub(super) fn initialize(&mut self, before: Op<'c>) {
+        let one = self.builder.const_index(1);
+        for ring in &self.plan.rings {
+            let ring = Mbarriers::create(&self.builder, ring.depth, before);
+            self.rings.push(ring);
+            self.initialize_ring(ring, one, before);
+        }
+        if self.war == War::Mbarrier && !self.plan.rendezvous.is_empty() {
+            let ring = Mbarriers::create(&self.builder, self.plan.rendezvous_depth(), before);
+            let threads = self.threads(before);
+            self.initialize_ring(ring, threads, before);
+            self.rendezvous = Some(ring);
+            if self.plan.counts_rendezvous {
+                self.state.rendezvous_counter = Some(self.builder.const_count(0));
+            }
+        }
+        for (ring, _) in self.plan.rings.with_ids().filter(|(_, ring)| ring.has_counter) {
+            self.state.counters[ring] = Some(self.builder.const_count(0));
+        }
+        write("nvvm.fence.mbarrier.init", &[], &[], before);
+        if needs_init_barrier(&self.read.tree, self.plan, self.war == War::Barrier) {
+            write("gpu.barrier", &[], &[], before);
+        }
+    }
+
+    fn initialize_ring(&mut self, ring: Mbarriers<'c>, arrivals: Value<'c>, before: Op<'c>) {
+        let leader = self.builder.leader();
+        for slot in 0..ring.depth {
+            let slot = self.builder.const_index(slot);
+            let operands = [ring.group, arrivals, slot, leader];
+            write("nvgpu.mbarrier.init", &operands, &[], before);
+        }
+    }
+
+    /// How many threads the block has.
+    fn threads(&mut self, before: Op<'c>) -> Value<'c> {
+        if let Some(threads) = block_threads(self.builder.function) {
+            return self.builder.const_index(threads);
+        }
+        let index = self.builder.index;
+        let mut product = None;
+        for dimension in ["x", "y", "z"] {
+            let size = OpBuilder::new("gpu.block_dim", before.location())
+                .results(&[index])
+                .attr(
+                    "dimension",
+                    self.builder.attribute(&format!("#gpu<dim {dimension}>")),
+                )
+                .before(before)
+                .result(0);
+            product = Some(product.map_or(size, |product| {
+                value("arith.muli", &[product, size], index, before)
+            }));
+        }
+        product.unwrap_or_else(|| self.builder.const_index(1))
+    }
+
+    /// Waits for what nobody may have waited for, and invalidates the rings, before `before`. One thread waits: the barrier
+    /// after it is for all.
+    pub(super) fn finish(&mut self, before: Op<'c>) {
+        for (ring, _) in self
+            .plan
+            .rings
+            .with_ids()
+            .filter(|(_, ring)| !ring.always_awaited)
+        {
+            self.drain(ring, before);
+        }
+        write("gpu.barrier", &[], &[], before);
+        let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.rendezvous).collect();
+        let inside = self.builder.as_leader(before);
+        for ring in rings {
+            for slot in 0..ring.depth {
+                let slot = self.builder.const_index(slot);
+                let address = ring.address(&self.builder, slot, inside);
+                write("nvvm.mbarrier.inval", &[address], &[], inside);
+            }
+        }
+    }
+
+    /// Has the issuing thread wait for the last phase of each slot of a ring.
+    fn drain(&mut self, ring: RingId, before: Op<'c>) {
+        let mbarriers = self.rings[ring];
+        let mut numbers: Vec<Number> = Vec::new();
+        if let Some(end) = self.plan.rings[ring].end.clone() {
+            for later in 0..mbarriers.depth {
+                let mut number = end.clone();
+                number.constant += later;
+                // Slots that were never armed have no last phase.
+                if !number.coefficients.is_empty() || number.constant >= mbarriers.depth {
+                    numbers.push(Number::Known(number));
+                }
+            }
+        } else if let Some(mut number) = self.state.counters[ring] {
+            for _ in 0..mbarriers.depth {
+                numbers.push(Number::Counted(number));
+                number = mbarriers.next(&mut self.builder, number, before);
+            }
+        }
+        for number in numbers {
+            let slot = mbarriers.slot(&mut self.builder, &self.read, &number, before);
+            let parity = mbarriers.parity(&mut self.builder, &self.read, &number, Of::Last, before);
+            let inside = self.builder.as_leader(before);
+            mbarriers.wait(&mut self.builder, slot, parity, inside);
+        }
+    }
+}

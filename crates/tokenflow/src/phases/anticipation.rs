@@ -1,0 +1,170 @@
+//! Step 5.3: which phases are awaited on every path. A backward must-analysis.
+//!
+//! **In:** awaits and phis. **Out:** for each ring, whether all its phases are always awaited.
+//!
+//! A phase is always awaited if on every path from where it is opened there is an await of it, or it is passed on to a phi that
+//! is always awaited. Where that is not known, a wait has to be added: before the slot is armed again, and where everything
+//! ends. The greatest fixed point: what is passed on for ever is not forgotten.
+//!
+//! **Cost.** Linear in the uses of phases, times the rounds until phis don't change any more; after [`ROUNDS`], nothing is taken
+//! for always awaited.
+
+use super::ids::{BlockId, IndexVec, PhiId, RegionOpId, RingId};
+use super::partition::{Partition, PhaseValue};
+use super::placement::Placement;
+use super::rings::{Rings, Sites};
+use super::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The most rounds until nothing is taken for always awaited.
+const ROUNDS: usize = 256;
+
+/// How a phase is used in one block.
+#[derive(Default)]
+struct Uses {
+    awaited: bool,
+    /// The region ops in the block that use it.
+    region_ops: BTreeSet<RegionOpId>,
+    /// What the edges of the block's own region op, from its end, bind it to: by edge.
+    passed_on: BTreeMap<usize, Vec<PhiId>>,
+}
+
+/// For each ring, whether all its phases are always awaited.
+pub(super) fn always_awaited(
+    tree: &Tree,
+    placement: &Placement,
+    sites: &Sites,
+    partition: &Partition,
+    rings: &Rings,
+) -> IndexVec<RingId, bool> {
+    let mut work = Anticipation {
+        tree,
+        uses: HashMap::new(),
+        entered: HashMap::new(),
+        phis: IndexVec::filled(true, partition.phis.len()),
+    };
+    work.note(placement, sites, partition);
+    let block_of = |phase: PhaseValue| match phase {
+        PhaseValue::Opened(phase) => placement.open_block[partition.phases[phase][0]],
+        PhaseValue::Phi(phi) => placement.defs[partition.phis[phi][0].0 as usize].block,
+    };
+    let mut changed = true;
+    for _ in 0..ROUNDS {
+        changed = false;
+        for phi in work.phis.ids() {
+            let phase = PhaseValue::Phi(phi);
+            if work.phis[phi] && !work.in_block(phase, block_of(phase)) {
+                work.phis[phi] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut always_awaited = IndexVec::filled(!changed, rings.depth.len());
+    for phase in partition.phases.ids() {
+        let phase = PhaseValue::Opened(phase);
+        always_awaited[rings.of(phase)] &= work.in_block(phase, block_of(phase));
+    }
+    for (phi, &is_always_awaited) in work.phis.with_ids() {
+        always_awaited[rings.of(PhaseValue::Phi(phi))] &= is_always_awaited;
+    }
+    always_awaited
+}
+
+struct Anticipation<'t> {
+    tree: &'t Tree,
+    uses: HashMap<(PhaseValue, BlockId), Uses>,
+    /// What the edges into a region op bind a phase to: by phase, region op and edge.
+    entered: HashMap<(PhaseValue, RegionOpId, usize), Vec<PhiId>>,
+    phis: IndexVec<PhiId, bool>,
+}
+
+impl Anticipation<'_> {
+    fn note(&mut self, placement: &Placement, sites: &Sites, partition: &Partition) {
+        let open_block = |phase: PhaseValue| match phase {
+            PhaseValue::Opened(phase) => placement.open_block[partition.phases[phase][0]],
+            PhaseValue::Phi(phi) => placement.defs[partition.phis[phi][0].0 as usize].block,
+        };
+        for (id, phases) in partition.awaits.with_ids() {
+            for &phase in phases {
+                let block = sites.awaits[id].0;
+                self.uses.entry((phase, block)).or_default().awaited = true;
+                self.up(phase, block, open_block(phase));
+            }
+        }
+        for (phi, incoming) in partition.incoming.with_ids() {
+            for &((op, edge), phase) in incoming {
+                let Some(phase) = phase else { continue };
+                if let Some(from) = self.tree.region_ops[op].edges[edge].from {
+                    let block = self.tree.region_ops[op].blocks[from];
+                    let uses = self.uses.entry((phase, block)).or_default();
+                    uses.passed_on.entry(edge).or_default().push(phi);
+                    self.up(phase, block, open_block(phase));
+                } else {
+                    let block = self.tree.region_ops[op].parent;
+                    self.entered.entry((phase, op, edge)).or_default().push(phi);
+                    self.uses.entry((phase, block)).or_default().region_ops.insert(op);
+                    self.up(phase, block, open_block(phase));
+                }
+            }
+        }
+    }
+
+    /// Notes at all blocks from `block` out to `open_block` which of their region ops use `phase`.
+    fn up(&mut self, phase: PhaseValue, mut block: BlockId, open_block: BlockId) {
+        while block != open_block {
+            let Some(op) = self.tree.blocks[block].parent_op else {
+                return;
+            };
+            block = self.tree.region_ops[op].parent;
+            if !self.uses.entry((phase, block)).or_default().region_ops.insert(op) {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if a phase that is pending where `block` starts, or that is opened in it, is always awaited.
+    fn in_block(&self, phase: PhaseValue, block: BlockId) -> bool {
+        let Some(uses) = self.uses.get(&(phase, block)) else {
+            return false;
+        };
+        uses.awaited
+            || uses.region_ops.iter().any(|&op| self.in_region(phase, op))
+            || self.at_end(uses, block)
+    }
+
+    /// Returns true if every path from the end of `block` hands the phase on to a phi that is always awaited.
+    fn at_end(&self, uses: &Uses, block: BlockId) -> bool {
+        let Some(op) = self.tree.blocks[block].parent_op else {
+            return false;
+        };
+        let op = &self.tree.region_ops[op];
+        let ends = op
+            .edges
+            .iter()
+            .enumerate()
+            .filter(|(_, edge)| edge.from.is_some_and(|from| op.blocks[from] == block));
+        let mut any = false;
+        let all = ends.into_iter().all(|(edge, _)| {
+            any = true;
+            uses.passed_on
+                .get(&edge)
+                .is_some_and(|phis| phis.iter().any(|&phi| self.phis[phi]))
+        });
+        any && all
+    }
+
+    fn in_region(&self, phase: PhaseValue, op: RegionOpId) -> bool {
+        let edges = self.tree.region_ops[op].edges.iter().enumerate();
+        let mut entries = edges.filter(|(_, edge)| edge.from.is_none());
+        entries.all(|(e, edge)| {
+            let incoming = self.entered.get(&(phase, op, e));
+            incoming.is_some_and(|phis| phis.iter().any(|&phi| self.phis[phi]))
+                || edge.to.is_some_and(|to| {
+                    crate::program::deep(|| self.in_block(phase, self.tree.region_ops[op].blocks[to]))
+                })
+        })
+    }
+}

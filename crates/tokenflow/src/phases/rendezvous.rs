@@ -1,0 +1,118 @@
+//! Step 9: which number each rendezvous has, where threads meet at mbarriers.
+//!
+//! **In:** the barriers that step 8 asks for. **Out:** their numbers, as if they were the arms of one ring of their own, and
+//! which of them need a wait before ([`super::skew`]).
+
+use super::arm_counts::{ArmCounts, Point};
+use super::ids::{Id, IndexVec, LoadId, PhaseId, RingId};
+use super::numbering::number_phases;
+use super::partition::Partition;
+use super::placement::Placement;
+use super::plan::{Before, Plan, Rendezvous};
+use super::rings::{self, Opened, Rings, Sites};
+use super::skew::rendezvous_waits;
+use super::tree::Tree;
+use std::collections::HashMap;
+
+/// The ring that all rendezvous are on.
+const THE_RING: RingId = RingId(0);
+
+/// Numbers the barriers of [`Plan::syncs`], and finds where threads may be too far ahead.
+pub(super) fn plan_rendezvous(
+    tree: &Tree,
+    placement: &Placement,
+    sites: &Sites,
+    partition: &Partition,
+    rings: &Rings,
+    plan: &mut Plan,
+) {
+    let mut meetings = as_ring(tree, sites, rings, plan);
+    plan.has_rendezvous = meetings
+        .counts
+        .per_op
+        .iter()
+        .map(|rings| !rings.is_empty())
+        .collect();
+    let all: Vec<PhaseId> = meetings.opened.values().flatten().map(|&(.., id)| id).collect();
+    let numbering = number_phases(
+        tree,
+        placement,
+        &Partition::default(),
+        &meetings,
+        &IndexVec::filled(true, 1),
+        plan.scope,
+    );
+    plan.counts_rendezvous =
+        numbering.expensive[THE_RING] || all.iter().any(|&id| numbering.phase[id].is_none());
+    // Where a phase has no rendezvous of its own, those before it are known to be over.
+    for (id, phase) in plan.phases.with_ids() {
+        let before = meetings
+            .counts
+            .up_to(phase.open_block, THE_RING, Point::before(phase.first));
+        meetings.counts.opened.entry(id).or_insert(before);
+    }
+    meetings.phi = IndexVec::filled(THE_RING, partition.phis.len());
+    rings::ages(tree, placement, partition, sites, &mut meetings);
+    plan.rendezvous = all
+        .into_iter()
+        .map(|id| Rendezvous {
+            before: before(id, plan.phases.len()),
+            number: numbering.phase[id].clone().filter(|_| !plan.counts_rendezvous),
+            waits: true,
+        })
+        .collect();
+    plan.rendezvous.sort_by_key(|meeting| meeting.before);
+    let waits = rendezvous_waits(tree, partition, &meetings, plan);
+    for meeting in &mut plan.rendezvous {
+        meeting.waits = waits.contains(&phase_id(meeting.before, plan.phases.len()));
+    }
+}
+
+/// The phase that stands for a rendezvous: that before which it is, or one after all of these for each load.
+fn phase_id(before: Before, phases: usize) -> PhaseId {
+    match before {
+        Before::Phase(phase) => phase,
+        Before::Load(load) => PhaseId(phases + load.index()),
+    }
+}
+
+/// The rendezvous that a phase stands for.
+fn before(id: PhaseId, phases: usize) -> Before {
+    match id.index().checked_sub(phases) {
+        None => Before::Phase(id),
+        Some(load) => Before::Load(LoadId(load)),
+    }
+}
+
+/// All rendezvous as if they were the arms of one ring.
+fn as_ring(tree: &Tree, sites: &Sites, rings: &Rings, plan: &Plan) -> Rings {
+    let syncs = &plan.syncs;
+    let mut opened = Opened::new();
+    let opens = rings
+        .opened
+        .iter()
+        .flat_map(|(&block, opens)| opens.iter().map(move |&(inst, _, phase)| (block, inst, phase)));
+    for (block, inst, phase) in opens.filter(|&(.., phase)| syncs.phases[phase].barrier) {
+        opened.entry(block).or_default().push((inst, THE_RING, phase));
+    }
+    for (load, _) in syncs.loads.with_ids().filter(|(_, sync)| sync.barrier) {
+        let (block, inst) = sites.load[load];
+        let id = phase_id(Before::Load(load), plan.phases.len());
+        opened.entry(block).or_default().push((inst, THE_RING, id));
+    }
+    for opened in opened.values_mut() {
+        opened.sort_unstable_by_key(|&(inst, _, id)| (inst, id));
+    }
+    let depths = plan.rings.iter().map(|ring| ring.depth);
+    let ids = plan.phases.len() + syncs.loads.len();
+    Rings {
+        phase: IndexVec::filled(THE_RING, ids),
+        phi: IndexVec::default(),
+        depth: IndexVec::filled(depths.max().unwrap_or(1), 1),
+        counts: ArmCounts::new(tree, &opened),
+        opened,
+        shift: IndexVec::filled(0, ids),
+        age_at: HashMap::new(),
+        unallocated: Vec::new(),
+    }
+}

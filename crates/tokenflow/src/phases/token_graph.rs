@@ -1,0 +1,58 @@
+//! Step 2: the dataflow graph of the tokens of one region op, and its connected components.
+
+use super::union_find::UnionFind;
+use crate::program::Token;
+use std::collections::{BTreeSet, HashMap};
+
+/// The tokens of a region op's own blocks, and its results.
+#[derive(Default)]
+pub(super) struct TokenGraph {
+    /// The tokens; true for the results of the region op itself.
+    pub nodes: Vec<(Token, bool)>,
+    index: HashMap<(Token, bool), usize>,
+    pub union: UnionFind,
+    /// What flows into each directly.
+    pub predecessors: Vec<Vec<usize>>,
+    /// How many edges bind each.
+    pub incoming_edges: Vec<usize>,
+    /// Tokens from outside, and what they run into.
+    pub live_ins: Vec<(Token, usize)>,
+}
+
+impl TokenGraph {
+    pub fn local_node(&mut self, token: Token) -> usize {
+        self.node(token, false)
+    }
+
+    /// All that flows into `node`, and the node itself.
+    pub fn backward_slice(&self, node: usize) -> BTreeSet<usize> {
+        let mut seen = BTreeSet::from([node]);
+        let mut work = vec![node];
+        while let Some(node) = work.pop() {
+            let predecessors = self.predecessors[node].iter().copied();
+            work.extend(predecessors.filter(|&predecessors| seen.insert(predecessors)));
+        }
+        seen
+    }
+
+    pub fn result_node(&mut self, token: Token) -> usize {
+        self.node(token, true)
+    }
+
+    fn node(&mut self, token: Token, is_result: bool) -> usize {
+        let Self {
+            nodes,
+            index,
+            union,
+            predecessors,
+            incoming_edges,
+            ..
+        } = self;
+        *index.entry((token, is_result)).or_insert_with(|| {
+            nodes.push((token, is_result));
+            predecessors.push(Vec::new());
+            incoming_edges.push(0);
+            union.add()
+        })
+    }
+}
