@@ -5,15 +5,18 @@
 //! counter and the tokens' numbers through control flow. A token that is complete has number -1 there.
 
 use super::War;
-use super::mbarriers::{Mbarriers, Number, SGE};
+use super::mbarriers::{Mbarriers, Number};
 use crate::analysis::tree::Read;
-use crate::block_wide;
-use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
+use crate::utils::block_wide;
+use crate::utils::builders;
+use async_dialects::arith::Predicate;
+use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::llvm::{AddressSpace, pointer};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::IntegerAttribute;
-use async_dialects::melior::ir::{Attribute, Type};
+use async_dialects::melior::ir::Type;
+use async_dialects::names::{async_, gpu, gpux, llvm, nvgpu, nvvm, scf};
+use async_dialects::nvgpu::mbarrier_token;
 use async_dialects::pass::PassError;
-use async_dialects::types::{known_attribute, known_type};
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{Guard, Phase, Plan, Step};
@@ -95,7 +98,6 @@ impl Places {
 pub(super) struct Types<'c> {
     pub context: &'c Context,
     pub index: Type<'c>,
-    pub i1: Type<'c>,
     pub i32: Type<'c>,
 }
 
@@ -105,17 +107,8 @@ impl<'c> Types<'c> {
         Self {
             context,
             index: Type::index(context),
-            i1: integer(1),
             i32: integer(32),
         }
-    }
-
-    pub fn parse(&self, text: &str) -> Type<'c> {
-        known_type(self.context, text)
-    }
-
-    pub fn attribute(&self, text: &str) -> Attribute<'c> {
-        known_attribute(self.context, text)
     }
 }
 
@@ -165,7 +158,7 @@ impl<'c> Emitter<'_, 'c> {
         // What still uses the tokens is for other engines, for which a load is complete.
         for &load in &self.read.loads {
             let token = load.result(0);
-            let ready = OpBuilder::new("async.ready", load.location()).results(&[token.ty()]);
+            let ready = OpBuilder::new(async_::READY, load.location()).results(&[token.ty()]);
             token.replace_all_uses_with(ready.before(load).result(0));
             load.erase();
         }
@@ -185,11 +178,7 @@ impl<'c> Emitter<'_, 'c> {
         let (entry, location, types) = (self.entry, self.function.location(), &self.types);
         *self.constants.entry((value, is_index)).or_insert_with(|| {
             let ty = if is_index { types.index } else { types.i32 };
-            OpBuilder::new("arith.constant", location)
-                .results(&[ty])
-                .attr("value", IntegerAttribute::new(ty, value).into())
-                .at_start(entry)
-                .result(0)
+            builders::constant(location, ty, value).at_start(entry).result(0)
         })
     }
 
@@ -207,11 +196,14 @@ impl<'c> Emitter<'_, 'c> {
         *self.leader.get_or_insert_with(|| block_wide::leader(function))
     }
 
-    pub(super) fn compare(&self, predicate: i64, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
-        OpBuilder::new("arith.cmpi", before.location())
-            .operands(&[a, b])
-            .results(&[self.types.i1])
-            .attr("predicate", int_attr(self.types.context, 64, predicate))
+    pub(super) fn compare(
+        &self,
+        predicate: Predicate,
+        a: Value<'c>,
+        b: Value<'c>,
+        before: Op<'c>,
+    ) -> Value<'c> {
+        builders::compare(before.location(), predicate, a, b)
             .before(before)
             .result(0)
     }
@@ -252,7 +244,7 @@ impl<'c> Emitter<'_, 'c> {
     pub(super) fn as_leader(&mut self, before: Op<'c>) -> Op<'c> {
         let leader = self.leader();
         if let Some(last) = before.prev()
-            && last.is("scf.if")
+            && last.is(scf::IF)
             && last.operand(0) == leader
             && last.num_results() == 0
             && let Some(end) = last.region(0).first().and_then(Block::terminator)
@@ -281,7 +273,7 @@ impl<'c> Emitter<'_, 'c> {
             return Ok(None);
         }
         let Some(reached) = self.reached else {
-            write("gpu.barrier", &[], &[], before);
+            write(gpu::BARRIER, &[], &[], before);
             return Ok(None);
         };
         let sync = self.places.syncs.get(&of).map(|&sync| &self.plan.syncs[sync]);
@@ -297,8 +289,8 @@ impl<'c> Emitter<'_, 'c> {
         if sync.is_none_or(|sync| sync.waits) {
             self.wait_for_last(reached, slot, &number, before);
         }
-        let token = self.types.parse("!nvgpu.mbarrier.token");
-        write("nvgpu.mbarrier.arrive", &[reached.group, slot], &[token], before);
+        let token = mbarrier_token(self.types.context);
+        write(nvgpu::MBARRIER_ARRIVE, &[reached.group, slot], &[token], before);
         Ok(Some(Opened { slot, number }))
     }
 
@@ -325,7 +317,7 @@ impl<'c> Emitter<'_, 'c> {
         self.wait_until_reached(met.as_ref(), parity, inside);
         if let Some(bytes) = bytes {
             write(
-                "nvgpu.mbarrier.arrive.expect_tx",
+                nvgpu::MBARRIER_ARRIVE_EXPECT_TX,
                 &[ring.group, bytes, slot],
                 &[],
                 inside,
@@ -350,9 +342,9 @@ impl<'c> Emitter<'_, 'c> {
     fn close(&mut self, bundle: usize, before: Op<'c>) -> Result<(), PassError<'c>> {
         let slot = self.slot_of(bundle, before)?;
         let group = self.rings[self.plan.bundles[bundle].ring].group;
-        let token = self.types.parse("!nvgpu.mbarrier.token");
+        let token = mbarrier_token(self.types.context);
         let inside = self.as_leader(before);
-        write("nvgpu.mbarrier.arrive", &[group, slot], &[token], inside);
+        write(nvgpu::MBARRIER_ARRIVE, &[group, slot], &[token], inside);
         Ok(())
     }
 
@@ -379,14 +371,14 @@ impl<'c> Emitter<'_, 'c> {
         let inside = self.as_leader(op);
         self.wait_until_reached(met.as_ref(), parity, inside);
         if let Some(bytes) = bytes {
-            let address = value("nvgpu.mbarrier.get", &[group, slot], self.types.i32, inside);
+            let address = value(nvgpu::MBARRIER_GET, &[group, slot], self.types.i32, inside);
             let pointer = value(
-                "llvm.inttoptr",
+                llvm::INTTOPTR,
                 &[address],
-                self.types.parse("!llvm.ptr<3>"),
+                pointer(self.types.context, AddressSpace::Shared),
                 inside,
             );
-            write("nvvm.mbarrier.expect_tx", &[pointer, bytes], &[], inside);
+            write(nvvm::MBARRIER_EXPECT_TX, &[pointer, bytes], &[], inside);
         }
         issue(op, group, slot, inside);
         Ok(())
@@ -432,7 +424,7 @@ impl<'c> Emitter<'_, 'c> {
     /// The end of what is run only if `number` is that of a phase, and not of a complete token.
     fn if_pending(&mut self, number: Value<'c>, before: Op<'c>) -> Op<'c> {
         let zero = self.small(0);
-        let pending = self.compare(SGE, number, zero, before);
+        let pending = self.compare(Predicate::SignedGreaterOrEqual, number, zero, before);
         block_wide::only_if(pending, before)
     }
 }
@@ -457,22 +449,17 @@ pub(super) fn value<'c>(name: &str, operands: &[Value<'c>], ty: Type<'c>, before
 
 /// Writes the issued form of a load before `before`; the token form stays, for its token.
 fn issue<'c>(load: Op<'c>, group: Value<'c>, slot: Value<'c>, before: Op<'c>) {
-    use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
     let operands: Vec<Value> = load.operands().collect();
     // Dependencies were awaited; then come the operands of the token form, the mbarriers and the slot.
-    let indices = i32::try_from(operands.len()).unwrap_or(i32::MAX) - 2;
-    let segments: Vec<i32> = if load.is("gpux.tma_load") {
-        vec![0, 1, indices, 1, 1, 1]
-    } else {
-        vec![0, 1, 1, 1, 1]
+    let [first, rest @ .., last] = &operands[..] else {
+        unreachable!("a verified load has a source and a destination");
     };
-    let issued = OpBuilder::new(load.name(), load.location())
-        .operands(&operands)
-        .operands(&[group, slot])
-        .attr(
-            "operandSegmentSizes",
-            DenseI32ArrayAttribute::new(load.context(), &segments).into(),
-        )
-        .before(before);
-    issued.copy_discardable_attrs(load);
+    let (first, last, group, slot) = ([*first], [*last], [group], [slot]);
+    let issued = OpBuilder::new(load.name(), load.location());
+    let issued = if load.is(gpux::TMA_LOAD) {
+        issued.operand_groups(&[&[], &first, rest, &last, &group, &slot])
+    } else {
+        issued.operand_groups(&[&[], &first, &last, &group, &slot])
+    };
+    issued.before(before).copy_discardable_attrs(load);
 }

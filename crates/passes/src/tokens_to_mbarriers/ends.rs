@@ -3,8 +3,10 @@
 use super::War;
 use super::emit::{Emitter, value, write};
 use super::mbarriers::{Mbarriers, Number};
-use async_dialects::gpu::block_threads;
+use async_dialects::gpu::{Dimension, block_threads};
 use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::llvm::{AddressSpace, pointer};
+use async_dialects::names::{arith, attr, gpu, llvm, nvgpu, nvvm};
 use tokenflow::phases::{RingId, meet_first};
 
 impl<'c> Emitter<'_, 'c> {
@@ -31,9 +33,9 @@ impl<'c> Emitter<'_, 'c> {
                 self.counters[ring] = Some(self.small(0));
             }
         }
-        write("nvvm.fence.mbarrier.init", &[], &[], before);
+        write(nvvm::FENCE_MBARRIER_INIT, &[], &[], before);
         if meet_first(&self.read.tree, self.plan, self.war == War::Barrier) {
-            write("gpu.barrier", &[], &[], before);
+            write(gpu::BARRIER, &[], &[], before);
         }
     }
 
@@ -42,7 +44,7 @@ impl<'c> Emitter<'_, 'c> {
         for slot in 0..ring.depth {
             let slot = self.index(slot);
             let operands = [ring.group, arrivals, slot, leader];
-            write("nvgpu.mbarrier.init", &operands, &[], before);
+            write(nvgpu::MBARRIER_INIT, &operands, &[], before);
         }
     }
 
@@ -52,17 +54,14 @@ impl<'c> Emitter<'_, 'c> {
             return self.index(threads);
         }
         let mut product = None;
-        for dimension in ["x", "y", "z"] {
-            let size = OpBuilder::new("gpu.block_dim", before.location())
+        for dimension in Dimension::ALL {
+            let size = OpBuilder::new(gpu::BLOCK_DIM, before.location())
                 .results(&[self.types.index])
-                .attr(
-                    "dimension",
-                    self.types.attribute(&format!("#gpu<dim {dimension}>")),
-                )
+                .attr(attr::DIMENSION, dimension.attribute(self.types.context))
                 .before(before)
                 .result(0);
             product = Some(product.map_or(size, |product| {
-                value("arith.muli", &[product, size], self.types.index, before)
+                value(arith::MULI, &[product, size], self.types.index, before)
             }));
         }
         product.unwrap_or_else(|| self.index(1))
@@ -76,17 +75,17 @@ impl<'c> Emitter<'_, 'c> {
                 self.drain(ring, before);
             }
         }
-        write("gpu.barrier", &[], &[], before);
+        write(gpu::BARRIER, &[], &[], before);
         let address = self.types.i32;
-        let pointer = self.types.parse("!llvm.ptr<3>");
+        let pointer = pointer(self.types.context, AddressSpace::Shared);
         let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.reached).collect();
         let inside = self.as_leader(before);
         for ring in rings {
             for slot in 0..ring.depth {
                 let slot = self.index(slot);
-                let address = value("nvgpu.mbarrier.get", &[ring.group, slot], address, inside);
-                let pointer = value("llvm.inttoptr", &[address], pointer, inside);
-                write("nvvm.mbarrier.inval", &[pointer], &[], inside);
+                let address = value(nvgpu::MBARRIER_GET, &[ring.group, slot], address, inside);
+                let pointer = value(llvm::INTTOPTR, &[address], pointer, inside);
+                write(nvvm::MBARRIER_INVAL, &[pointer], &[], inside);
             }
         }
     }

@@ -5,17 +5,14 @@
 //! parity take a comparison and nothing overflows.
 
 use super::emit::{Emitter, value, write};
+use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::{arith, nvgpu};
+use async_dialects::nvgpu::mbarrier_group;
 use tokenflow::phases::{Linear, Unknown};
 
 /// What a wait suspends a thread for at most before it looks again, as upstream's lowerings have it.
 const TICKS: i64 = 10_000_000;
-
-// Predicates of arith.cmpi.
-const EQ: i64 = 0;
-const NE: i64 = 1;
-const SLT: i64 = 2;
-pub(super) const SGE: i64 = 5;
 
 /// A ring of mbarriers.
 #[derive(Clone, Copy)]
@@ -37,13 +34,8 @@ pub(super) enum Number<'c> {
 impl<'c> Emitter<'_, 'c> {
     /// Makes a ring before `before`.
     pub(super) fn create(&self, depth: u64, before: Op<'c>) -> Mbarriers<'c> {
-        let count = if depth == 1 {
-            String::new()
-        } else {
-            format!(", num_barriers = {depth}")
-        };
-        let ty = format!("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>{count}>");
-        let group = value("nvgpu.mbarrier.create", &[], self.types.parse(&ty), before);
+        let ty = mbarrier_group(self.types.context, depth);
+        let group = value(nvgpu::MBARRIER_CREATE, &[], ty, before);
         Mbarriers { group, depth }
     }
 
@@ -53,13 +45,13 @@ impl<'c> Emitter<'_, 'c> {
             Number::Known(number) if number.factors.is_empty() => self.index(number.constant % ring.depth),
             Number::Known(number) => {
                 let (number, depth) = (self.number(number, before), self.index(ring.depth));
-                value("arith.remui", &[number, depth], self.types.index, before)
+                value(arith::REMUI, &[number, depth], self.types.index, before)
             }
             Number::Counted(number) => {
                 let (depth, i32) = (self.small(ring.depth), self.types.i32);
-                let odd = self.compare(SGE, *number, depth, before);
-                let less = value("arith.subi", &[*number, depth], i32, before);
-                let slot = value("arith.select", &[odd, less, *number], i32, before);
+                let odd = self.compare(Predicate::SignedGreaterOrEqual, *number, depth, before);
+                let less = value(arith::SUBI, &[*number, depth], i32, before);
+                let slot = value(arith::SELECT, &[odd, less, *number], i32, before);
                 self.as_index(slot, before)
             }
         }
@@ -76,7 +68,16 @@ impl<'c> Emitter<'_, 'c> {
         let round = match number {
             Number::Counted(number) => {
                 let depth = self.small(ring.depth);
-                return self.compare(if of_last { SLT } else { SGE }, *number, depth, before);
+                return self.compare(
+                    if of_last {
+                        Predicate::SignedLess
+                    } else {
+                        Predicate::SignedGreaterOrEqual
+                    },
+                    *number,
+                    depth,
+                    before,
+                );
             }
             Number::Known(number) if number.factors.is_empty() => {
                 self.index(number.constant / ring.depth % 2)
@@ -85,22 +86,31 @@ impl<'c> Emitter<'_, 'c> {
                 let mut round = self.number(number, before);
                 if ring.depth > 1 {
                     let depth = self.index(ring.depth);
-                    round = value("arith.divui", &[round, depth], self.types.index, before);
+                    round = value(arith::DIVUI, &[round, depth], self.types.index, before);
                 }
                 let two = self.index(2);
-                value("arith.remui", &[round, two], self.types.index, before)
+                value(arith::REMUI, &[round, two], self.types.index, before)
             }
         };
         let zero = self.index(0);
-        self.compare(if of_last { EQ } else { NE }, round, zero, before)
+        self.compare(
+            if of_last {
+                Predicate::Equal
+            } else {
+                Predicate::NotEqual
+            },
+            round,
+            zero,
+            before,
+        )
     }
 
     /// The count after `number`.
     pub(super) fn next(&mut self, ring: Mbarriers<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         let (zero, one, modulus) = (self.small(0), self.small(1), self.small(2 * ring.depth));
-        let next = value("arith.addi", &[number, one], self.types.i32, before);
-        let around = self.compare(EQ, next, modulus, before);
-        value("arith.select", &[around, zero, next], self.types.i32, before)
+        let next = value(arith::ADDI, &[number, one], self.types.i32, before);
+        let around = self.compare(Predicate::Equal, next, modulus, before);
+        value(arith::SELECT, &[around, zero, next], self.types.i32, before)
     }
 
     /// The count that is `shift` after `number`, or before it.
@@ -120,16 +130,16 @@ impl<'c> Emitter<'_, 'c> {
             self.constant(shift.rem_euclid(modulus), false),
             self.constant(modulus, false),
         );
-        let sum = value("arith.addi", &[number, shift], i32, before);
-        let around = self.compare(SGE, sum, modulus, before);
-        let less = value("arith.subi", &[sum, modulus], i32, before);
-        value("arith.select", &[around, less, sum], i32, before)
+        let sum = value(arith::ADDI, &[number, shift], i32, before);
+        let around = self.compare(Predicate::SignedGreaterOrEqual, sum, modulus, before);
+        let less = value(arith::SUBI, &[sum, modulus], i32, before);
+        value(arith::SELECT, &[around, less, sum], i32, before)
     }
 
     pub(super) fn wait(&mut self, ring: Mbarriers<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
         let ticks = self.constant(TICKS, true);
         let operands = [ring.group, parity, ticks, slot];
-        write("nvgpu.mbarrier.try_wait.parity", &operands, &[], before);
+        write(nvgpu::MBARRIER_TRY_WAIT_PARITY, &operands, &[], before);
     }
 
     /// Waits for the phase before this one on its slot; a slot that was never armed is passed at once.
@@ -151,10 +161,10 @@ impl<'c> Emitter<'_, 'c> {
             let mut term = self.unknown(unknown, before);
             if factor != 1 {
                 let factor = self.index(factor);
-                term = value("arith.muli", &[term, factor], self.types.index, before);
+                term = value(arith::MULI, &[term, factor], self.types.index, before);
             }
             sum = Some(sum.map_or(term, |sum| {
-                value("arith.addi", &[sum, term], self.types.index, before)
+                value(arith::ADDI, &[sum, term], self.types.index, before)
             }));
         }
         match sum {
@@ -162,7 +172,7 @@ impl<'c> Emitter<'_, 'c> {
             Some(sum) if number.constant == 0 => sum,
             Some(sum) => {
                 let constant = self.index(number.constant);
-                value("arith.addi", &[sum, constant], self.types.index, before)
+                value(arith::ADDI, &[sum, constant], self.types.index, before)
             }
         }
     }
@@ -181,16 +191,16 @@ impl<'c> Emitter<'_, 'c> {
                     return distance;
                 }
                 let step = self.as_index(step, before);
-                value("arith.divui", &[distance, step], self.types.index, before)
+                value(arith::DIVUI, &[distance, step], self.types.index, before)
             }
             Unknown::Trips(_) => {
                 let distance = self.distance(upper, lower, before);
-                let none = value("arith.maxsi", &[distance, zero], self.types.index, before);
+                let none = value(arith::MAXSI, &[distance, zero], self.types.index, before);
                 if step.as_constant_int() == Some(1) {
                     return none;
                 }
                 let step = self.as_index(step, before);
-                value("arith.ceildivui", &[none, step], self.types.index, before)
+                value(arith::CEILDIVUI, &[none, step], self.types.index, before)
             }
         }
     }
@@ -201,13 +211,13 @@ impl<'c> Emitter<'_, 'c> {
             return to;
         }
         let from = self.as_index(from, before);
-        value("arith.subi", &[to, from], self.types.index, before)
+        value(arith::SUBI, &[to, from], self.types.index, before)
     }
 
     pub(super) fn as_index(&self, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         if number.ty() == self.types.index {
             return number;
         }
-        value("arith.index_cast", &[number], self.types.index, before)
+        value(arith::INDEX_CAST, &[number], self.types.index, before)
     }
 }

@@ -9,6 +9,7 @@ use super::mbarriers::Number;
 use crate::analysis::tree::Read;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::names::{affine, arith, memref, scf};
 use async_dialects::pass::PassError;
 use tokenflow::Token;
 use tokenflow::phases::{Phase, RingId};
@@ -38,8 +39,8 @@ enum Kind {
 
 fn kind(op: Op<'_>) -> Option<Kind> {
     match op.name() {
-        "scf.for" | "scf.while" | "affine.for" => Some(Kind::Loop),
-        "scf.if" | "affine.if" | "scf.index_switch" | "scf.execute_region" | "memref.alloca_scope" => {
+        scf::FOR | scf::WHILE | affine::FOR => Some(Kind::Loop),
+        scf::IF | affine::IF | scf::INDEX_SWITCH | scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => {
             Some(Kind::Branch)
         }
         _ => None,
@@ -276,17 +277,19 @@ impl<'c> Emitter<'_, 'c> {
         lanes: &[Lane],
         before: &[Option<Value<'c>>],
     ) -> Result<(), PassError<'c>> {
-        if !matches!(op.name(), "scf.if" | "affine.if") || op.region(1).first().is_some() {
+        if !matches!(op.name(), scf::IF | affine::IF) || op.region(1).first().is_some() {
             return Ok(());
         }
         self.restore(lanes, before);
         let values = self.all_handed(region, None, lanes)?;
         let block = Block::new(&[]);
         op.region(1).append(block);
-        let dialect = op.name().split('.').next().unwrap_or_default();
-        OpBuilder::new(&format!("{dialect}.yield"), op.location())
-            .operands(&values)
-            .at_end(block);
+        let end = if op.is(affine::IF) {
+            affine::YIELD
+        } else {
+            scf::YIELD
+        };
+        OpBuilder::new(end, op.location()).operands(&values).at_end(block);
         Ok(())
     }
 
@@ -312,7 +315,7 @@ impl<'c> Emitter<'_, 'c> {
             [only] => *only,
             [if_true, if_false] => {
                 let operands = [op.operand(0), *if_true, *if_false];
-                value("arith.select", &operands, self.types.i32, op)
+                value(arith::SELECT, &operands, self.types.i32, op)
             }
             _ => return Err(bug(op, "selects between other than two phases")),
         });
