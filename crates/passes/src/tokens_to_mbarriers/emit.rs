@@ -196,18 +196,6 @@ impl<'c> Emitter<'_, 'c> {
         *self.leader.get_or_insert_with(|| block_wide::leader(function))
     }
 
-    pub(super) fn compare(
-        &self,
-        predicate: Predicate,
-        a: Value<'c>,
-        b: Value<'c>,
-        before: Op<'c>,
-    ) -> Value<'c> {
-        builders::compare(before.location(), predicate, a, b)
-            .before(before)
-            .result(0)
-    }
-
     pub(super) fn block(&mut self, block: usize) -> Result<(), PassError<'c>> {
         for step in 0..self.read.tree.blocks[block].steps.len() {
             let op = self.step_op(block, step);
@@ -424,7 +412,7 @@ impl<'c> Emitter<'_, 'c> {
     /// The end of what is run only if `number` is that of a phase, and not of a complete token.
     fn if_pending(&mut self, number: Value<'c>, before: Op<'c>) -> Op<'c> {
         let zero = self.small(0);
-        let pending = self.compare(Predicate::SignedGreaterOrEqual, number, zero, before);
+        let pending = compare(Predicate::SignedGreaterOrEqual, number, zero, before);
         block_wide::only_if(pending, before)
     }
 }
@@ -445,6 +433,13 @@ pub(super) fn write<'c>(name: &str, operands: &[Value<'c>], results: &[Type<'c>]
 /// Writes an operation of one result before `before`.
 pub(super) fn value<'c>(name: &str, operands: &[Value<'c>], ty: Type<'c>, before: Op<'c>) -> Value<'c> {
     write(name, operands, &[ty], before).result(0)
+}
+
+/// Writes a comparison before `before`.
+pub(super) fn compare<'c>(predicate: Predicate, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
+    builders::compare(before.location(), predicate, a, b)
+        .before(before)
+        .result(0)
 }
 
 /// Writes the issued form of a load before `before`; the token form stays, for its token.

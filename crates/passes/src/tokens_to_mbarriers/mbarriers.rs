@@ -4,7 +4,7 @@
 //! are expressions of induction variables and trip counts. Others are counted modulo twice the depth, so that slot and
 //! parity take a comparison and nothing overflows.
 
-use super::emit::{Emitter, value, write};
+use super::emit::{Emitter, compare, value, write};
 use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, Value};
 use async_dialects::names::{arith, nvgpu};
@@ -49,7 +49,7 @@ impl<'c> Emitter<'_, 'c> {
             }
             Number::Counted(number) => {
                 let (depth, i32) = (self.small(ring.depth), self.types.i32);
-                let odd = self.compare(Predicate::SignedGreaterOrEqual, *number, depth, before);
+                let odd = compare(Predicate::SignedGreaterOrEqual, *number, depth, before);
                 let less = value(arith::SUBI, &[*number, depth], i32, before);
                 let slot = value(arith::SELECT, &[odd, less, *number], i32, before);
                 self.as_index(slot, before)
@@ -68,7 +68,7 @@ impl<'c> Emitter<'_, 'c> {
         let round = match number {
             Number::Counted(number) => {
                 let depth = self.small(ring.depth);
-                return self.compare(
+                return compare(
                     if of_last {
                         Predicate::SignedLess
                     } else {
@@ -93,7 +93,7 @@ impl<'c> Emitter<'_, 'c> {
             }
         };
         let zero = self.index(0);
-        self.compare(
+        compare(
             if of_last {
                 Predicate::Equal
             } else {
@@ -109,7 +109,7 @@ impl<'c> Emitter<'_, 'c> {
     pub(super) fn next(&mut self, ring: Mbarriers<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         let (zero, one, modulus) = (self.small(0), self.small(1), self.small(2 * ring.depth));
         let next = value(arith::ADDI, &[number, one], self.types.i32, before);
-        let around = self.compare(Predicate::Equal, next, modulus, before);
+        let around = compare(Predicate::Equal, next, modulus, before);
         value(arith::SELECT, &[around, zero, next], self.types.i32, before)
     }
 
@@ -131,7 +131,7 @@ impl<'c> Emitter<'_, 'c> {
             self.constant(modulus, false),
         );
         let sum = value(arith::ADDI, &[number, shift], i32, before);
-        let around = self.compare(Predicate::SignedGreaterOrEqual, sum, modulus, before);
+        let around = compare(Predicate::SignedGreaterOrEqual, sum, modulus, before);
         let less = value(arith::SUBI, &[sum, modulus], i32, before);
         value(arith::SELECT, &[around, less, sum], i32, before)
     }
