@@ -66,13 +66,13 @@ pub enum Float {
 
 /// The type that `text` is in a context that has its dialect loaded.
 #[must_use]
-pub fn known_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
+pub(crate) fn known_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
     Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
 }
 
 /// The attribute that `text` is in a context that has its dialect loaded.
 #[must_use]
-pub fn known_attribute<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
+pub(crate) fn known_attribute<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
     Attribute::parse(context, text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
 }
 

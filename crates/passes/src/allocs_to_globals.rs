@@ -12,8 +12,7 @@
 
 mod repeated;
 
-use crate::utils::device::device_code;
-pub(crate) use crate::utils::device::is_workgroup_alloc;
+use crate::utils::device::{device_code, is_workgroup_alloc};
 use async_dialects::calls::UsedSymbols;
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, int_attr};

@@ -105,7 +105,7 @@ impl<'c> Inliner<'c> {
             let Some(&call) = calls.last() else {
                 let done = State::Done {
                     inlined: false,
-                    must: self.why(*function).is_some(),
+                    must: why(*function).is_some(),
                 };
                 self.states.insert(*function, done);
                 open.pop();
@@ -120,9 +120,9 @@ impl<'c> Inliner<'c> {
             }
             calls.pop();
             match (callee, state) {
-                (Some(callee), Some(State::Open)) => self.check_recursive(call, callee)?,
+                (Some(callee), Some(State::Open)) => check_recursive(call, callee)?,
                 (Some(callee), Some(State::Done { must: true, .. })) => self.inline(call, callee)?,
-                (None, _) => self.check_unknown(call)?,
+                (None, _) => check_unknown(call)?,
                 _ => {}
             }
         }
@@ -157,66 +157,13 @@ impl<'c> Inliner<'c> {
                 "it is marked no_inline, or does not return: put its body where it is called".to_owned()
             }
         };
-        Err(self.fault(call, callee, &what_to_do))
-    }
-
-    /// Returns an error if `call`, in what `callee` calls, would have to be inlined.
-    fn check_recursive(&self, call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
-        if self.why(callee).is_none() {
-            return Ok(());
-        }
-        Err(self.fault(
-            call,
-            callee,
-            "it calls itself, which would never end: write it as a loop",
-        ))
-    }
-
-    /// Returns an error if `call`, of nobody knows what, has tokens.
-    fn check_unknown(&self, call: Op<'c>) -> Result<(), PassError<'c>> {
-        let mut values = call.operands().chain(call.results());
-        if !values.any(|value| is_token(value.ty())) {
-            return Ok(());
-        }
-        let message = "has tokens, which the hardware has not, and what it calls is not known: call a function of this \
-                       gpu.module by its name";
-        Err(PassError::new(call, message))
-    }
-
-    fn fault(&self, call: Op<'c>, callee: Op<'c>, what_to_do: &str) -> PassError<'c> {
-        let name = callee.str_attr(attr::SYM_NAME).unwrap_or_default();
-        let why = self.why(callee).unwrap_or("has to be inlined");
-        let message = format!("calls @{name}, which {why} and so has to be inlined, but {what_to_do}");
-        PassError::new(call, message).note(callee, "the function is here")
-    }
-
-    /// Why calls of `function` have to go, if they have to.
-    fn why(&self, function: Op<'c>) -> Option<&'static str> {
-        if function.is(async_::FUNC) {
-            Some("is asynchronous")
-        } else if Self::has_tokens(function) {
-            Some("takes or returns tokens")
-        } else if function.nested().into_iter().any(is_workgroup_alloc) {
-            Some("allocates memory of the workgroup")
-        } else {
-            None
-        }
-    }
-
-    /// Returns true if `function` takes or returns tokens.
-    fn has_tokens(function: Op<'_>) -> bool {
-        let Some(ty) = function_type(function) else {
-            return false;
-        };
-        let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
-        let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-        inputs.chain(results).any(is_token)
+        Err(fault(call, callee, &what_to_do))
     }
 
     /// Erases the private functions whose calls would have to go and that nothing but such functions refers to: what is
     /// wrong with them matters to nobody.
     fn erase_dead(&mut self, module: Op<'c>, functions: &mut Vec<Op<'c>>) {
-        let may_go = |function: &Op<'c>| is_private_symbol(*function) && self.why(*function).is_some();
+        let may_go = |function: &Op<'c>| is_private_symbol(*function) && why(*function).is_some();
         let mut dead: HashSet<Op> = functions.iter().copied().filter(may_go).collect();
         let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
         let mut live: Vec<Op> = ops.filter(|op| !dead.contains(op)).collect();
@@ -268,4 +215,57 @@ impl<'c> Inliner<'c> {
 /// Returns true if `function` is defined here.
 fn has_body(function: Op<'_>) -> bool {
     function.regions().next().and_then(Region::first).is_some()
+}
+
+/// Returns an error if `call`, in what `callee` calls, would have to be inlined.
+fn check_recursive<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
+    if why(callee).is_none() {
+        return Ok(());
+    }
+    Err(fault(
+        call,
+        callee,
+        "it calls itself, which would never end: write it as a loop",
+    ))
+}
+
+/// Returns an error if `call`, of nobody knows what, has tokens.
+fn check_unknown<'c>(call: Op<'c>) -> Result<(), PassError<'c>> {
+    let mut values = call.operands().chain(call.results());
+    if !values.any(|value| is_token(value.ty())) {
+        return Ok(());
+    }
+    let message = "has tokens, which the hardware has not, and what it calls is not known: call a function of this \
+                   gpu.module by its name";
+    Err(PassError::new(call, message))
+}
+
+fn fault<'c>(call: Op<'c>, callee: Op<'c>, what_to_do: &str) -> PassError<'c> {
+    let name = callee.str_attr(attr::SYM_NAME).unwrap_or_default();
+    let why = why(callee).unwrap_or("has to be inlined");
+    let message = format!("calls @{name}, which {why} and so has to be inlined, but {what_to_do}");
+    PassError::new(call, message).note(callee, "the function is here")
+}
+
+/// Why calls of `function` have to go, if they have to.
+fn why(function: Op<'_>) -> Option<&'static str> {
+    if function.is(async_::FUNC) {
+        Some("is asynchronous")
+    } else if has_tokens(function) {
+        Some("takes or returns tokens")
+    } else if function.nested().into_iter().any(is_workgroup_alloc) {
+        Some("allocates memory of the workgroup")
+    } else {
+        None
+    }
+}
+
+/// Returns true if `function` takes or returns tokens.
+fn has_tokens(function: Op<'_>) -> bool {
+    let Some(ty) = function_type(function) else {
+        return false;
+    };
+    let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
+    let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
+    inputs.chain(results).any(is_token)
 }

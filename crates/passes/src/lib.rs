@@ -29,7 +29,6 @@ pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
-use utils::{block_wide, device};
 
 /// Adds every pass and pipeline of async-opt to MLIR's global registry.
 ///

@@ -2,6 +2,7 @@
 
 mod toolkit;
 
+use crate::tokens_to_mbarriers::WARS;
 use crate::utils::chip::sm_of;
 use async_dialects::names::gpu;
 use async_dialects::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
@@ -38,12 +39,7 @@ impl Pipeline for LowerToNvvm {
                 "",
                 "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME, or around ptxas",
             ),
-            OptionInfo::choice(
-                "war",
-                "barrier",
-                &[("barrier", ""), ("mbarrier", "")],
-                "as in gpux-tokens-to-mbarriers",
-            ),
+            OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),

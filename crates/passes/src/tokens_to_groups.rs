@@ -16,7 +16,7 @@
 
 mod emit;
 mod explain;
-pub(crate) mod normalize;
+mod normalize;
 mod peel;
 mod stores;
 
@@ -24,7 +24,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::Async;
 use crate::utils::device::own_ops;
-pub(crate) use crate::utils::erase;
+use crate::utils::erase;
 use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
 use async_dialects::ir::{Op, Walk};
 use async_dialects::names::{async_, gpu, gpux};

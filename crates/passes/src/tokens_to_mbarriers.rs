@@ -24,8 +24,9 @@ mod normalize;
 mod state;
 
 use crate::analysis::tree::{self, Read};
-use crate::block_wide::Uniform;
-use crate::tokens_to_groups::normalize as shared;
+use crate::utils::block_wide::Uniform;
+use crate::utils::device::own_ops;
+use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::pass::{
@@ -45,15 +46,19 @@ enum War {
     Mbarrier,
 }
 
+/// The values of the option `war`.
+pub(crate) const WARS: &[(&str, &str)] = &[("barrier", "of the block"), ("mbarrier", "")];
+
 impl Pass for TokensToMbarriers {
     const INFO: PassInfo = PassInfo {
         description: include_str!("tokens_to_mbarriers/description.md"),
         anchor: Anchor::Functions,
         options: &[
-            OptionInfo::string(
+            OptionInfo::choice(
                 "war",
                 "barrier",
-                "what keeps a slot from being filled while it is in use: barrier (of the block) or mbarrier",
+                WARS,
+                "what keeps a slot from being filled while it is in use",
             ),
             OptionInfo::bool(
                 "fence-reads",
@@ -94,27 +99,18 @@ impl Pass for TokensToMbarriers {
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let war = match cx.str("war") {
-            "barrier" => War::Barrier,
             "mbarrier" => War::Mbarrier,
-            other => {
-                return Err(PassError::new(
-                    op,
-                    format!("war is '{other}', but must be barrier or mbarrier"),
-                ));
-            }
+            _ => War::Barrier,
         };
-        let loads: Vec<Op> = shared::own_ops(op)
-            .into_iter()
-            .filter(|op| tree::is_load(*op))
-            .collect();
+        let loads: Vec<Op> = own_ops(op).into_iter().filter(|op| tree::is_load(*op)).collect();
         if loads.is_empty() {
             return Ok(());
         }
         let mut uniform = Uniform::default();
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
-        shared::check_arguments(op)?;
-        shared::inline_regions(op);
-        shared::split_dependencies(op);
+        check_arguments(op)?;
+        inline_regions(op);
+        split_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
@@ -163,10 +159,7 @@ fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, P
 
 /// What holds after the pass: no load has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    match shared::own_ops(function)
-        .into_iter()
-        .find(|op| tree::is_load(*op))
-    {
+    match own_ops(function).into_iter().find(|op| tree::is_load(*op)) {
         None => Ok(()),
         Some(op) => Err(PassError::new(
             op,

@@ -127,22 +127,22 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
 
 /// Returns true if the results of `op` differ between threads by themselves.
 fn differs(op: Op<'_>) -> bool {
-    match op.name() {
+    matches!(
+        op.name(),
         gpu::THREAD_ID
-        | gpu::GLOBAL_ID
-        | gpu::LANE_ID
-        | gpu::SUBGROUP_ID
-        | gpu::SHUFFLE
-        | gpux::ELECT
-        | nvvm::ELECT_SYNC
-        | memref::ATOMIC_RMW
-        | nvvm::READ_PTX_SREG_LANEID
-        | nvvm::READ_PTX_SREG_TID_X
-        | nvvm::READ_PTX_SREG_TID_Y
-        | nvvm::READ_PTX_SREG_TID_Z
-        | nvvm::READ_PTX_SREG_WARPID => true,
-        _ => false,
-    }
+            | gpu::GLOBAL_ID
+            | gpu::LANE_ID
+            | gpu::SUBGROUP_ID
+            | gpu::SHUFFLE
+            | gpux::ELECT
+            | nvvm::ELECT_SYNC
+            | memref::ATOMIC_RMW
+            | nvvm::READ_PTX_SREG_LANEID
+            | nvvm::READ_PTX_SREG_TID_X
+            | nvvm::READ_PTX_SREG_TID_Y
+            | nvvm::READ_PTX_SREG_TID_Z
+            | nvvm::READ_PTX_SREG_WARPID
+    )
 }
 
 /// The values that edges of `op` bind to `value`, an argument of its blocks or a result.

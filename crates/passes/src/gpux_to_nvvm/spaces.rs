@@ -4,51 +4,21 @@
 //! what is known to be elsewhere is refused: workgroup memory from `malloc` or a stack, a copy from a stack, and a cast
 //! from one memory space to another that shares no byte with it.
 
-use crate::allocs_to_globals::is_workgroup_alloc;
-use crate::device::device_code;
+use crate::utils::device::{device_code, is_workgroup_alloc};
 use async_dialects::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
-use async_dialects::gpu::{attributions, inputs, is_workgroup};
+use async_dialects::gpu::{MemorySpace, attributions, inputs};
 use async_dialects::ir::{Definition, Op, Value};
-use async_dialects::melior::ir::Type;
-use async_dialects::melior::ir::attribute::IntegerAttribute;
+use async_dialects::names::{gpu, gpux, memref, nvgpu};
 use async_dialects::pass::PassError;
-use async_dialects::types::{memory_space, memref_shape};
+use async_dialects::types::memref_shape;
 use std::collections::{HashMap, HashSet};
 
-/// A memory space of the hardware.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Space {
-    Global,
-    Workgroup,
-    Private,
-}
-
-impl Space {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global memory",
-            Self::Workgroup => "memory of the workgroup",
-            Self::Private => "memory of one thread",
-        }
-    }
-
-    /// What a type says; `None` if that is any.
-    fn of(ty: Type<'_>) -> Option<Self> {
-        let space = memory_space(ty)?;
-        if is_workgroup(ty) {
-            return Some(Self::Workgroup);
-        }
-        let number = IntegerAttribute::try_from(space).map(|space| space.value());
-        match (number, space) {
-            (Ok(1), _) => Some(Self::Global),
-            (Ok(5), _) => Some(Self::Private),
-            (Err(_), space) => match space.to_string().as_str() {
-                "#gpu.address_space<global>" => Some(Self::Global),
-                "#gpu.address_space<private>" => Some(Self::Private),
-                _ => None,
-            },
-            _ => None,
-        }
+/// What messages call a memory space.
+fn words(space: MemorySpace) -> &'static str {
+    match space {
+        MemorySpace::Global => "global memory",
+        MemorySpace::Workgroup => "memory of the workgroup",
+        MemorySpace::Private => "memory of one thread",
     }
 }
 
@@ -75,7 +45,7 @@ pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
 /// Returns true if `op` takes an address to be in a memory space of its own.
 fn is_particular(op: Op<'_>) -> bool {
     let name = op.name();
-    name == "memref.memory_space_cast" || name == "nvgpu.device_async_copy" || name.starts_with("gpux.")
+    name == memref::MEMORY_SPACE_CAST || name == nvgpu::DEVICE_ASYNC_COPY || op.dialect() == gpux::NAMESPACE
 }
 
 /// Where the values of a function come from.
@@ -83,7 +53,7 @@ struct Sources<'c> {
     /// What control flow binds to them.
     bound: HashMap<Value<'c>, Vec<Value<'c>>>,
     /// Values that were looked at, and in which memory space they may well be.
-    seen: HashSet<(Value<'c>, Space)>,
+    seen: HashSet<(Value<'c>, MemorySpace)>,
 }
 
 impl<'c> Sources<'c> {
@@ -109,16 +79,16 @@ impl<'c> Sources<'c> {
     fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
         for memref in op.operands().filter(|value| memref_shape(value.ty()).is_some()) {
             let taken_for = match op.name() {
-                "memref.memory_space_cast" => match Space::of(op.result(0).ty()) {
+                memref::MEMORY_SPACE_CAST => match MemorySpace::of(op.result(0).ty()) {
                     None => continue,
                     Some(space) => space,
                 },
-                _ => Space::of(memref.ty()).unwrap_or(Space::Global),
+                _ => MemorySpace::of(memref.ty()).unwrap_or(MemorySpace::Global),
             };
             let Some((start, space)) = self.elsewhere(memref, taken_for) else {
                 continue;
             };
-            let (what_for, space) = (taken_for.name(), space.name());
+            let (what_for, space) = (words(taken_for), words(space));
             let message = format!(
                 "takes an address for one of {what_for}, but it is one of {space}: copy the elements instead"
             );
@@ -132,7 +102,7 @@ impl<'c> Sources<'c> {
     }
 
     /// What `memref` may be a view of that is known not to be in the memory space `expected`.
-    fn elsewhere(&mut self, memref: Value<'c>, expected: Space) -> Option<(Value<'c>, Space)> {
+    fn elsewhere(&mut self, memref: Value<'c>, expected: MemorySpace) -> Option<(Value<'c>, MemorySpace)> {
         let mut work = vec![memref];
         while let Some(value) = work.pop() {
             if !self.seen.insert((value, expected)) {
@@ -152,17 +122,17 @@ impl<'c> Sources<'c> {
 }
 
 /// The memory space that `value` is known to be in, by its type or by where it is made.
-fn space_of(value: Value<'_>) -> Option<Space> {
-    if let Some(space) = Space::of(value.ty()) {
+fn space_of(value: Value<'_>) -> Option<MemorySpace> {
+    if let Some(space) = MemorySpace::of(value.ty()) {
         return Some(space);
     }
     match value.definition() {
-        Definition::Result(op, _) if op.is("memref.alloca") => Some(Space::Private),
+        Definition::Result(op, _) if op.is(memref::ALLOCA) => Some(MemorySpace::Private),
         Definition::Result(..) => None,
         Definition::Argument(block, index) => {
-            let function = block.parent_op().filter(|op| op.is("gpu.func"))?;
+            let function = block.parent_op().filter(|op| op.is(gpu::FUNC))?;
             let own = inputs(function)? + attributions(function);
-            (function.region(0).first() == Some(block) && index >= own).then_some(Space::Private)
+            (function.region(0).first() == Some(block) && index >= own).then_some(MemorySpace::Private)
         }
     }
 }

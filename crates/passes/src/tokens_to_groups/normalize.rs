@@ -4,10 +4,7 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::utils::block_wide::barrier;
 use crate::utils::device::advice_on_escape;
-pub(crate) use crate::utils::device::own_ops;
-pub(crate) use crate::utils::tokens::{
-    await_before, check_arguments, inline_regions, ready, split_dependencies,
-};
+use crate::utils::tokens::{await_before, ready};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use std::collections::HashSet;

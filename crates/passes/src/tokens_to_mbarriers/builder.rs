@@ -1,22 +1,13 @@
 //! Writes single operations: constants are made once, and what one thread executes is put together.
 
-use crate::block_wide;
-use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
+use crate::utils::{block_wide, builders};
+use async_dialects::arith::Predicate;
+use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::IntegerAttribute;
+use async_dialects::melior::ir::Type;
 use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::types::{known_attribute, known_type};
+use async_dialects::names::{arith, scf};
 use std::collections::HashMap;
-
-/// Predicates of `arith.cmpi`.
-#[derive(Clone, Copy)]
-pub(super) enum Compare {
-    Eq = 0,
-    Ne = 1,
-    Slt = 2,
-    Sge = 5,
-}
 
 /// Writes operations into a function.
 pub(super) struct Builder<'c> {
@@ -24,7 +15,6 @@ pub(super) struct Builder<'c> {
     pub function: Op<'c>,
     pub index: Type<'c>,
     pub i32: Type<'c>,
-    i1: Type<'c>,
     entry: Block<'c>,
     constants: HashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,
@@ -39,31 +29,19 @@ impl<'c> Builder<'c> {
             function,
             index: Type::index(context),
             i32: IntegerType::new(context, 32).into(),
-            i1: IntegerType::new(context, 1).into(),
             entry,
             constants: HashMap::new(),
             leader: None,
         }
     }
 
-    pub fn parse(&self, text: &str) -> Type<'c> {
-        known_type(self.context, text)
-    }
-
-    pub fn attribute(&self, text: &str) -> Attribute<'c> {
-        known_attribute(self.context, text)
-    }
-
     fn constant(&mut self, value: i64, is_index: bool) -> Value<'c> {
         let (entry, location) = (self.entry, self.function.location());
         let ty = if is_index { self.index } else { self.i32 };
-        *self.constants.entry((value, is_index)).or_insert_with(|| {
-            OpBuilder::new("arith.constant", location)
-                .results(&[ty])
-                .attr("value", IntegerAttribute::new(ty, value).into())
-                .at_start(entry)
-                .result(0)
-        })
+        *self
+            .constants
+            .entry((value, is_index))
+            .or_insert_with(|| builders::constant(location, ty, value).at_start(entry).result(0))
     }
 
     /// A constant of type `index`.
@@ -87,27 +65,18 @@ impl<'c> Builder<'c> {
         *self.leader.get_or_insert_with(|| block_wide::leader(function))
     }
 
-    pub fn compare(&self, predicate: Compare, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
-        OpBuilder::new("arith.cmpi", before.location())
-            .operands(&[a, b])
-            .results(&[self.i1])
-            .attr("predicate", int_attr(self.context, 64, predicate as i64))
-            .before(before)
-            .result(0)
-    }
-
     pub fn as_index(&self, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         if number.ty() == self.index {
             return number;
         }
-        value("arith.index_cast", &[number], self.index, before)
+        value(arith::INDEX_CAST, &[number], self.index, before)
     }
 
     /// The terminator of a block that only the thread that issues executes, right before `before`.
     pub fn as_leader(&mut self, before: Op<'c>) -> Op<'c> {
         let leader = self.leader();
         if let Some(last) = before.prev()
-            && last.is("scf.if")
+            && last.is(scf::IF)
             && last.operand(0) == leader
             && last.num_results() == 0
             && let Some(end) = last.region(0).first().and_then(Block::terminator)
@@ -116,6 +85,13 @@ impl<'c> Builder<'c> {
         }
         block_wide::only_if(leader, before)
     }
+}
+
+/// Writes a comparison before `before`.
+pub(super) fn compare<'c>(predicate: Predicate, a: Value<'c>, b: Value<'c>, before: Op<'c>) -> Value<'c> {
+    builders::compare(before.location(), predicate, a, b)
+        .before(before)
+        .result(0)
 }
 
 /// Writes an operation before `before`.

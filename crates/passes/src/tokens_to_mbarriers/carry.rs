@@ -6,6 +6,7 @@
 use super::state::State;
 use crate::analysis::tree::Read;
 use async_dialects::ir::Op;
+use async_dialects::names::{affine, memref, scf};
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};
@@ -56,8 +57,8 @@ pub(super) enum Kind {
 /// How values go through `op`, if they can.
 pub(super) fn kind(op: Op<'_>) -> Option<Kind> {
     match op.name() {
-        "scf.for" | "scf.while" | "affine.for" => Some(Kind::Loop),
-        "scf.if" | "affine.if" | "scf.index_switch" | "scf.execute_region" | "memref.alloca_scope" => {
+        scf::FOR | scf::WHILE | affine::FOR => Some(Kind::Loop),
+        scf::IF | affine::IF | scf::INDEX_SWITCH | scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => {
             Some(Kind::Branch)
         }
         _ => None,

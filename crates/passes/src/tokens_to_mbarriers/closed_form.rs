@@ -3,6 +3,7 @@
 use super::builder::{Builder, value};
 use crate::analysis::tree::Read;
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::arith;
 use tokenflow::phases::{AffineExpr, RegionOpId, Symbol};
 
 /// Computes `expr` before `before`.
@@ -20,10 +21,10 @@ pub(super) fn compute<'c>(
         };
         if coefficient != 1 {
             let coefficient = builder.const_index(coefficient);
-            term = value("arith.muli", &[term, coefficient], builder.index, before);
+            term = value(arith::MULI, &[term, coefficient], builder.index, before);
         }
         sum = Some(sum.map_or(term, |sum| {
-            value("arith.addi", &[sum, term], builder.index, before)
+            value(arith::ADDI, &[sum, term], builder.index, before)
         }));
     }
     match sum {
@@ -31,7 +32,7 @@ pub(super) fn compute<'c>(
         Some(sum) if expr.constant == 0 => sum,
         Some(sum) => {
             let constant = builder.const_index(expr.constant);
-            value("arith.addi", &[sum, constant], builder.index, before)
+            value(arith::ADDI, &[sum, constant], builder.index, before)
         }
     }
 }
@@ -47,7 +48,7 @@ fn iteration<'c>(builder: &mut Builder<'c>, read: &Read<'c>, op: RegionOpId, bef
         return distance;
     }
     let step = builder.as_index(step, before);
-    value("arith.divui", &[distance, step], builder.index, before)
+    value(arith::DIVUI, &[distance, step], builder.index, before)
 }
 
 /// How often a loop runs.
@@ -55,12 +56,12 @@ fn trip_count<'c>(builder: &mut Builder<'c>, read: &Read<'c>, op: RegionOpId, be
     let [lower, upper, step] = [0, 1, 2].map(|i| read.region_ops[op].operand(i));
     let zero = builder.const_index(0);
     let distance = distance(builder, upper, lower, before);
-    let not_negative = value("arith.maxsi", &[distance, zero], builder.index, before);
+    let not_negative = value(arith::MAXSI, &[distance, zero], builder.index, before);
     if step.as_constant_int() == Some(1) {
         return not_negative;
     }
     let step = builder.as_index(step, before);
-    value("arith.ceildivui", &[not_negative, step], builder.index, before)
+    value(arith::CEILDIVUI, &[not_negative, step], builder.index, before)
 }
 
 fn distance<'c>(builder: &Builder<'c>, to: Value<'c>, from: Value<'c>, before: Op<'c>) -> Value<'c> {
@@ -69,5 +70,5 @@ fn distance<'c>(builder: &Builder<'c>, to: Value<'c>, from: Value<'c>, before: O
         return to;
     }
     let from = builder.as_index(from, before);
-    value("arith.subi", &[to, from], builder.index, before)
+    value(arith::SUBI, &[to, from], builder.index, before)
 }

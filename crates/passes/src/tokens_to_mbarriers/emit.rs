@@ -8,13 +8,14 @@ mod lifecycle;
 mod region_ops;
 
 use super::War;
-use super::builder::{Builder, Compare, write};
+use super::builder::{Builder, compare, write};
 use super::mbarriers::{Mbarriers, Number, Of, Opened};
 use super::state::{State, bug};
 use crate::analysis::tree::Read;
-use crate::block_wide;
+use crate::utils::block_wide;
+use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::melior::ir::attribute::DenseI32ArrayAttribute;
+use async_dialects::names::{async_, gpu, gpux, nvgpu, nvvm};
 use async_dialects::pass::PassError;
 use std::collections::HashMap;
 use tokenflow::Token;
@@ -121,7 +122,7 @@ impl<'c> Emitter<'_, 'c> {
         // What still uses the tokens is for other engines, for which a load is complete.
         for &load in &self.read.loads {
             let token = load.result(0);
-            let ready = OpBuilder::new("async.ready", load.location()).results(&[token.ty()]);
+            let ready = OpBuilder::new(async_::READY, load.location()).results(&[token.ty()]);
             token.replace_all_uses_with(ready.before(load).result(0));
             load.erase();
         }
@@ -190,7 +191,7 @@ impl<'c> Emitter<'_, 'c> {
         }
         if let Some(bytes) = bytes {
             let operands = [ring.group, bytes, slot];
-            write("nvgpu.mbarrier.arrive.expect_tx", &operands, &[], inside);
+            write(nvgpu::MBARRIER_ARRIVE_EXPECT_TX, &operands, &[], inside);
         }
         Ok(())
     }
@@ -214,7 +215,7 @@ impl<'c> Emitter<'_, 'c> {
             return Ok(None);
         }
         let Some(ring) = self.rendezvous else {
-            write("gpu.barrier", &[], &[], before);
+            write(gpu::BARRIER, &[], &[], before);
             return Ok(None);
         };
         let rendezvous = self.index.rendezvous.get(&of).copied();
@@ -267,7 +268,7 @@ impl<'c> Emitter<'_, 'c> {
         }
         if let Some(bytes) = bytes {
             let address = ring.address(&self.builder, slot, inside);
-            write("nvvm.mbarrier.expect_tx", &[address, bytes], &[], inside);
+            write(nvvm::MBARRIER_EXPECT_TX, &[address, bytes], &[], inside);
         }
         issue(op, ring.group, slot, inside);
         Ok(())
@@ -312,7 +313,7 @@ impl<'c> Emitter<'_, 'c> {
     /// The end of what is run only if `number` is that of a phase, and not of a complete token.
     fn if_pending(&mut self, number: Value<'c>, before: Op<'c>) -> Op<'c> {
         let zero = self.builder.const_count(0);
-        let pending = self.builder.compare(Compare::Sge, number, zero, before);
+        let pending = compare(Predicate::SignedGreaterOrEqual, number, zero, before);
         block_wide::only_if(pending, before)
     }
 }
@@ -321,19 +322,15 @@ impl<'c> Emitter<'_, 'c> {
 fn issue<'c>(load: Op<'c>, group: Value<'c>, slot: Value<'c>, before: Op<'c>) {
     let operands: Vec<Value> = load.operands().collect();
     // Dependencies were awaited; then come the operands of the token form, the mbarriers and the slot.
-    let indices = i32::try_from(operands.len()).unwrap_or(i32::MAX) - 2;
-    let segments: Vec<i32> = if load.is("gpux.tma_load") {
-        vec![0, 1, indices, 1, 1, 1]
-    } else {
-        vec![0, 1, 1, 1, 1]
+    let [first, rest @ .., last] = &operands[..] else {
+        unreachable!("a verified load has a source and a destination");
     };
-    let issued = OpBuilder::new(load.name(), load.location())
-        .operands(&operands)
-        .operands(&[group, slot])
-        .attr(
-            "operandSegmentSizes",
-            DenseI32ArrayAttribute::new(load.context(), &segments).into(),
-        )
-        .before(before);
-    issued.copy_discardable_attrs(load);
+    let (first, last, group, slot) = ([*first], [*last], [group], [slot]);
+    let issued = OpBuilder::new(load.name(), load.location());
+    let issued = if load.is(gpux::TMA_LOAD) {
+        issued.operand_groups(&[&[], &first, rest, &last, &group, &slot])
+    } else {
+        issued.operand_groups(&[&[], &first, &last, &group, &slot])
+    };
+    issued.before(before).copy_discardable_attrs(load);
 }

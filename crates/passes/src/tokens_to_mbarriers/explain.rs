@@ -4,6 +4,7 @@ use super::War;
 use crate::analysis::tree::Read;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
+use async_dialects::location::position;
 use std::collections::BTreeSet;
 use tokenflow::phases::{AffineExpr, Phase, PhaseId, PhaseValue, Plan, Ring, RingId, Symbol};
 
@@ -183,8 +184,5 @@ fn number_text(read: &Read, number: &AffineExpr, depth: u64) -> String {
 }
 
 fn line(op: Op<'_>) -> String {
-    let text = op.location().to_string();
-    let mut parts = text.rsplit(':');
-    parts.next();
-    parts.next().unwrap_or("?").to_owned()
+    position(op.location()).map_or("?".to_owned(), |place| place.line.to_string())
 }

@@ -4,10 +4,14 @@
 //! are expressions ([`super::closed_form`]). Others are counted modulo twice the depth, so that slot and parity take a
 //! comparison and nothing overflows.
 
-use super::builder::{Builder, Compare, value, write};
+use super::builder::{Builder, compare, value, write};
 use super::closed_form::compute;
 use crate::analysis::tree::Read;
+use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, Value};
+use async_dialects::llvm::{AddressSpace, pointer};
+use async_dialects::names::{arith, llvm, nvgpu};
+use async_dialects::nvgpu::{mbarrier_group, mbarrier_token};
 use tokenflow::phases::AffineExpr;
 
 /// What a wait suspends a thread for at most before it looks again, as upstream's lowerings have it.
@@ -42,13 +46,8 @@ pub(super) struct Mbarriers<'c> {
 impl<'c> Mbarriers<'c> {
     /// Makes a ring before `before`.
     pub fn create(builder: &Builder<'c>, depth: u64, before: Op<'c>) -> Self {
-        let count = if depth == 1 {
-            String::new()
-        } else {
-            format!(", num_barriers = {depth}")
-        };
-        let ty = format!("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>{count}>");
-        let group = value("nvgpu.mbarrier.create", &[], builder.parse(&ty), before);
+        let ty = mbarrier_group(builder.context, depth);
+        let group = value(nvgpu::MBARRIER_CREATE, &[], ty, before);
         Self { group, depth }
     }
 
@@ -68,13 +67,13 @@ impl<'c> Mbarriers<'c> {
             Number::Known(number) => {
                 let number = compute(builder, read, number, before);
                 let depth = builder.const_index(self.depth);
-                value("arith.remui", &[number, depth], builder.index, before)
+                value(arith::REMUI, &[number, depth], builder.index, before)
             }
             Number::Counted(number) => {
                 let depth = builder.const_count(self.depth);
-                let odd = builder.compare(Compare::Sge, *number, depth, before);
-                let less = value("arith.subi", &[*number, depth], builder.i32, before);
-                let slot = value("arith.select", &[odd, less, *number], builder.i32, before);
+                let odd = compare(Predicate::SignedGreaterOrEqual, *number, depth, before);
+                let less = value(arith::SUBI, &[*number, depth], builder.i32, before);
+                let slot = value(arith::SELECT, &[odd, less, *number], builder.i32, before);
                 builder.as_index(slot, before)
             }
         }
@@ -93,10 +92,10 @@ impl<'c> Mbarriers<'c> {
             Number::Counted(number) => {
                 let depth = builder.const_count(self.depth);
                 let predicate = match of {
-                    Of::This => Compare::Sge,
-                    Of::Last => Compare::Slt,
+                    Of::This => Predicate::SignedGreaterOrEqual,
+                    Of::Last => Predicate::SignedLess,
                 };
-                return builder.compare(predicate, *number, depth, before);
+                return compare(predicate, *number, depth, before);
             }
             Number::Known(number) if number.coefficients.is_empty() => {
                 builder.const_index(number.constant / self.depth % 2)
@@ -105,27 +104,27 @@ impl<'c> Mbarriers<'c> {
                 let mut round = compute(builder, read, number, before);
                 if self.depth > 1 {
                     let depth = builder.const_index(self.depth);
-                    round = value("arith.divui", &[round, depth], builder.index, before);
+                    round = value(arith::DIVUI, &[round, depth], builder.index, before);
                 }
                 let two = builder.const_index(2);
-                value("arith.remui", &[round, two], builder.index, before)
+                value(arith::REMUI, &[round, two], builder.index, before)
             }
         };
         let zero = builder.const_index(0);
         let predicate = match of {
-            Of::This => Compare::Ne,
-            Of::Last => Compare::Eq,
+            Of::This => Predicate::NotEqual,
+            Of::Last => Predicate::Equal,
         };
-        builder.compare(predicate, round, zero, before)
+        compare(predicate, round, zero, before)
     }
 
     /// The count after `number`.
     pub fn next(self, builder: &mut Builder<'c>, number: Value<'c>, before: Op<'c>) -> Value<'c> {
         let (zero, one) = (builder.const_count(0), builder.const_count(1));
         let modulus = builder.const_count(2 * self.depth);
-        let next = value("arith.addi", &[number, one], builder.i32, before);
-        let around = builder.compare(Compare::Eq, next, modulus, before);
-        value("arith.select", &[around, zero, next], builder.i32, before)
+        let next = value(arith::ADDI, &[number, one], builder.i32, before);
+        let around = compare(Predicate::Equal, next, modulus, before);
+        value(arith::SELECT, &[around, zero, next], builder.i32, before)
     }
 
     /// The count that is `shift` after `number`, or before it.
@@ -142,17 +141,17 @@ impl<'c> Mbarriers<'c> {
         let modulus = 2 * i64::try_from(self.depth).unwrap_or(i64::MAX / 2);
         let shift = builder.const_i32(shift.rem_euclid(modulus));
         let modulus = builder.const_i32(modulus);
-        let sum = value("arith.addi", &[number, shift], builder.i32, before);
-        let around = builder.compare(Compare::Sge, sum, modulus, before);
-        let less = value("arith.subi", &[sum, modulus], builder.i32, before);
-        value("arith.select", &[around, less, sum], builder.i32, before)
+        let sum = value(arith::ADDI, &[number, shift], builder.i32, before);
+        let around = compare(Predicate::SignedGreaterOrEqual, sum, modulus, before);
+        let less = value(arith::SUBI, &[sum, modulus], builder.i32, before);
+        value(arith::SELECT, &[around, less, sum], builder.i32, before)
     }
 
     /// Waits for the phase of a slot that has `parity`.
     pub fn wait(self, builder: &mut Builder<'c>, slot: Value<'c>, parity: Value<'c>, before: Op<'c>) {
         let ticks = builder.const_index(TICKS);
         let operands = [self.group, parity, ticks, slot];
-        write("nvgpu.mbarrier.try_wait.parity", &operands, &[], before);
+        write(nvgpu::MBARRIER_TRY_WAIT_PARITY, &operands, &[], before);
     }
 
     /// Waits for the phase before this one on its slot; a slot that was never armed is passed at once.
@@ -169,14 +168,15 @@ impl<'c> Mbarriers<'c> {
 
     /// Arrives at the phase of a slot.
     pub fn arrive(self, builder: &Builder<'c>, slot: Value<'c>, before: Op<'c>) {
-        let token = builder.parse("!nvgpu.mbarrier.token");
-        write("nvgpu.mbarrier.arrive", &[self.group, slot], &[token], before);
+        let token = mbarrier_token(builder.context);
+        write(nvgpu::MBARRIER_ARRIVE, &[self.group, slot], &[token], before);
     }
 
     /// The address of a slot's mbarrier.
     pub fn address(self, builder: &Builder<'c>, slot: Value<'c>, before: Op<'c>) -> Value<'c> {
-        let address = value("nvgpu.mbarrier.get", &[self.group, slot], builder.i32, before);
-        value("llvm.inttoptr", &[address], builder.parse("!llvm.ptr<3>"), before)
+        let address = value(nvgpu::MBARRIER_GET, &[self.group, slot], builder.i32, before);
+        let pointer = pointer(builder.context, AddressSpace::Shared);
+        value(llvm::INTTOPTR, &[address], pointer, before)
     }
 }
 

@@ -4,11 +4,12 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton;
 use crate::analysis::tree::{Escape, Read};
 use crate::analysis::vocabulary::Async;
-use crate::device::advice_on_escape;
-use crate::tokens_to_groups::erase;
-use crate::tokens_to_groups::normalize::{await_before, ready};
+use crate::utils::device::advice_on_escape;
+use crate::utils::erase;
+use crate::utils::tokens::{await_before, ready};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::names::async_;
 use std::collections::HashSet;
 
 /// Awaits a load right after it; its token is complete for everybody else.
@@ -16,7 +17,7 @@ pub(super) fn await_at_once(load: Op<'_>) {
     let token = load.result(0);
     let complete = ready(load.location(), token.ty()).after(load);
     token.replace_all_uses_with(complete.result(0));
-    OpBuilder::new("async.await", load.location())
+    OpBuilder::new(async_::AWAIT, load.location())
         .operands(&[token])
         .after(load);
 }
@@ -55,7 +56,7 @@ pub(super) fn erase_complete(function: Op<'_>) {
         let token = skeleton.tokens.get(&value);
         token.is_some_and(|&token| origins.is_complete(token))
     };
-    for &op in skeleton.awaits.iter().filter(|op| op.is("async.await")) {
+    for &op in skeleton.awaits.iter().filter(|op| op.is(async_::AWAIT)) {
         let left: Vec<Value> = op.operands().filter(|value| !is_complete(*value)).collect();
         if left.is_empty() {
             op.erase();

@@ -74,7 +74,7 @@ impl<'c> Eraser<'_, 'c> {
             && matches!(completion.effect, GroupEffect::Issue | GroupEffect::Commit)
         {
             if self.counted {
-                self.to_counted(op, completion.scope);
+                to_counted(op, completion.scope);
             }
             return;
         }
@@ -94,18 +94,6 @@ impl<'c> Eraser<'_, 'c> {
                     erase_results(op, |result| self.goes(result));
                 }
             }
-        }
-    }
-
-    /// Takes the tokens off an operation of a queue. Those of a block-wide one go when it is issued.
-    fn to_counted(&self, op: Op<'c>, scope: ExecutionScope) {
-        let tokens = op.results().filter(|result| is_token(result.ty()));
-        let tokens: Vec<Value> = tokens.collect();
-        for token in &tokens {
-            replace_by_ready(*token, op);
-        }
-        if scope != ExecutionScope::Block && !tokens.is_empty() {
-            erase_results(op, |result| is_token(result.ty()));
         }
     }
 
@@ -138,4 +126,16 @@ fn erase_unused(op: Op<'_>) {
     }
     replace_by_ready(op.result(0), op);
     op.erase();
+}
+
+/// Takes the tokens off an operation of a queue. Those of a block-wide one go when it is issued.
+fn to_counted(op: Op<'_>, scope: ExecutionScope) {
+    let tokens = op.results().filter(|result| is_token(result.ty()));
+    let tokens: Vec<Value> = tokens.collect();
+    for token in &tokens {
+        replace_by_ready(*token, op);
+    }
+    if scope != ExecutionScope::Block && !tokens.is_empty() {
+        erase_results(op, |result| is_token(result.ty()));
+    }
 }

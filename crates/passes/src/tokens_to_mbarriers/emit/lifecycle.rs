@@ -4,8 +4,9 @@ use super::Emitter;
 use crate::tokens_to_mbarriers::War;
 use crate::tokens_to_mbarriers::builder::{value, write};
 use crate::tokens_to_mbarriers::mbarriers::{Mbarriers, Number, Of};
-use async_dialects::gpu::block_threads;
+use async_dialects::gpu::{Dimension, block_threads};
 use async_dialects::ir::{Op, OpBuilder, Value};
+use async_dialects::names::{arith, attr, gpu, nvgpu, nvvm};
 use tokenflow::phases::{RingId, needs_init_barrier};
 
 impl<'c> Emitter<'_, 'c> {
@@ -30,9 +31,9 @@ impl<'c> Emitter<'_, 'c> {
         for (ring, _) in self.plan.rings.with_ids().filter(|(_, ring)| ring.has_counter) {
             self.state.counters[ring] = Some(self.builder.const_count(0));
         }
-        write("nvvm.fence.mbarrier.init", &[], &[], before);
+        write(nvvm::FENCE_MBARRIER_INIT, &[], &[], before);
         if needs_init_barrier(&self.read.tree, self.plan, self.war == War::Barrier) {
-            write("gpu.barrier", &[], &[], before);
+            write(gpu::BARRIER, &[], &[], before);
         }
     }
 
@@ -41,7 +42,7 @@ impl<'c> Emitter<'_, 'c> {
         for slot in 0..ring.depth {
             let slot = self.builder.const_index(slot);
             let operands = [ring.group, arrivals, slot, leader];
-            write("nvgpu.mbarrier.init", &operands, &[], before);
+            write(nvgpu::MBARRIER_INIT, &operands, &[], before);
         }
     }
 
@@ -52,17 +53,14 @@ impl<'c> Emitter<'_, 'c> {
         }
         let index = self.builder.index;
         let mut product = None;
-        for dimension in ["x", "y", "z"] {
-            let size = OpBuilder::new("gpu.block_dim", before.location())
+        for dimension in Dimension::ALL {
+            let size = OpBuilder::new(gpu::BLOCK_DIM, before.location())
                 .results(&[index])
-                .attr(
-                    "dimension",
-                    self.builder.attribute(&format!("#gpu<dim {dimension}>")),
-                )
+                .attr(attr::DIMENSION, dimension.attribute(self.builder.context))
                 .before(before)
                 .result(0);
             product = Some(product.map_or(size, |product| {
-                value("arith.muli", &[product, size], index, before)
+                value(arith::MULI, &[product, size], index, before)
             }));
         }
         product.unwrap_or_else(|| self.builder.const_index(1))
@@ -79,14 +77,14 @@ impl<'c> Emitter<'_, 'c> {
         {
             self.drain(ring, before);
         }
-        write("gpu.barrier", &[], &[], before);
+        write(gpu::BARRIER, &[], &[], before);
         let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.rendezvous).collect();
         let inside = self.builder.as_leader(before);
         for ring in rings {
             for slot in 0..ring.depth {
                 let slot = self.builder.const_index(slot);
                 let address = ring.address(&self.builder, slot, inside);
-                write("nvvm.mbarrier.inval", &[address], &[], inside);
+                write(nvvm::MBARRIER_INVAL, &[address], &[], inside);
             }
         }
     }

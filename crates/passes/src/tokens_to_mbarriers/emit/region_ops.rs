@@ -6,6 +6,7 @@ use crate::tokens_to_mbarriers::carry::{Carried, Kind, carried_through, kind};
 use crate::tokens_to_mbarriers::state::bug;
 use async_dialects::control_flow::append;
 use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::names::{affine, arith, scf};
 use async_dialects::pass::PassError;
 use tokenflow::phases::RegionOpId;
 
@@ -106,17 +107,19 @@ impl<'c> Emitter<'_, 'c> {
         all: &[Carried],
         counters: &[Option<Value<'c>>],
     ) -> Result<(), PassError<'c>> {
-        if !matches!(op.name(), "scf.if" | "affine.if") || op.region(1).first().is_some() {
+        if !matches!(op.name(), scf::IF | affine::IF) || op.region(1).first().is_some() {
             return Ok(());
         }
         self.state.restore(all, counters);
         let values = self.all_passed_on(id, None, all)?;
         let block = Block::new(&[]);
         op.region(1).append(block);
-        let dialect = op.name().split('.').next().unwrap_or_default();
-        OpBuilder::new(&format!("{dialect}.yield"), op.location())
-            .operands(&values)
-            .at_end(block);
+        let end = if op.is(affine::IF) {
+            affine::YIELD
+        } else {
+            scf::YIELD
+        };
+        OpBuilder::new(end, op.location()).operands(&values).at_end(block);
         Ok(())
     }
 
@@ -141,7 +144,7 @@ impl<'c> Emitter<'_, 'c> {
             [only] => *only,
             [if_true, if_false] => {
                 let operands = [op.operand(0), *if_true, *if_false];
-                value("arith.select", &operands, self.builder.i32, op)
+                value(arith::SELECT, &operands, self.builder.i32, op)
             }
             _ => return Err(bug(op, "selects between other than two phases")),
         });
