@@ -16,6 +16,7 @@
 
 use crate::age::{Age, AgeMap, AgeTable};
 use crate::index::{GraphInfo, Index};
+use crate::line::Step;
 use crate::program::{Commits, Graph, Item, Nested, Program, Queue, Repeat, Slot, Target, Token, deep};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -117,7 +118,7 @@ pub(crate) struct Evaluator<'p> {
     pub program: &'p Program,
     pub index: &'p Index,
     queue: Queue,
-    commits: &'p Commits,
+    pub commits: Commits,
     view: View<'p>,
     pub mode: Mode,
     /// True if waits of the program itself are passed over.
@@ -143,14 +144,14 @@ impl<'p> Evaluator<'p> {
         program: &'p Program,
         index: &'p Index,
         queue: Queue,
-        commits: &'p Commits,
+        commits: &Commits,
         view: View<'p>,
     ) -> Self {
         Self {
             program,
             index,
             queue,
-            commits,
+            commits: commits.clone(),
             view,
             mode: Mode::Fix,
             awaits_alone: false,
@@ -179,7 +180,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Returns the age of `token` at the point reached.
-    fn age(&mut self, token: Token) -> Age {
+    pub fn age(&mut self, token: Token) -> Age {
         let root = self.find(token.0);
         let mut age = self.root_age[root as usize];
         let depth = self.index.depth[token.0 as usize] as usize;
@@ -426,6 +427,30 @@ impl<'p> Evaluator<'p> {
             if !meet(&mut state, &next) {
                 return Some(state);
             }
+        }
+    }
+
+    // The body, item by item.
+
+    /// Begins anywhere in the body, where tokens from before have these ages.
+    pub fn begin(&mut self, alive: impl Iterator<Item = (Token, Age)>) {
+        // What is remembered may be of other commits.
+        self.version += 1;
+        self.frames.clear();
+        self.frames.push(Frame::new(AgeMap::identity()));
+        for (token, age) in alive {
+            self.define(token, age);
+        }
+    }
+
+    /// Runs a step of the body; returns false if control does not come back from it.
+    pub fn run_step(&mut self, step: &Step<'p>) -> bool {
+        match step {
+            Step::Start(slot) => {
+                self.commits_at(*slot);
+                true
+            }
+            Step::Item(item, info) => self.item(item, &mut info.iter()),
         }
     }
 

@@ -16,6 +16,7 @@ mod diamond;
 mod flows;
 mod groups;
 mod joined;
+mod nearby;
 mod occupancy;
 mod peeling;
 mod points;
@@ -36,8 +37,10 @@ use crate::compare::{Comparison, Extent, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
 use crate::eval::N;
 use crate::index::Index;
+use crate::line::Line;
 use crate::program::{Await, Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// What to do beyond exact counts for one group per operation.
@@ -186,6 +189,8 @@ struct Part<'p> {
     max_padding: u32,
     /// How many solutions may be tried one by one.
     trials: usize,
+    /// The steps of the body, if commits can be tried step by step.
+    line: OnceCell<Option<Line>>,
 }
 
 /// The result for a [`Part`].
@@ -230,6 +235,7 @@ impl<'p> Part<'p> {
             drop_implied: options.drop_implied,
             max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
+            line: OnceCell::new(),
         }
     }
 
