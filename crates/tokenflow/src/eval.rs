@@ -26,7 +26,6 @@ pub(crate) type N = u8;
 /// No wait is emitted.
 pub(crate) const NO_WAIT: N = u8::MAX;
 
-const NO_TOKEN: u32 = u32::MAX;
 /// Steps of a constant-trip loop after which it is treated as one of unknown trip count.
 const STEP_LIMIT: usize = 4096;
 /// Remembered outcomes per graph.
@@ -91,9 +90,9 @@ pub(crate) struct Outcome {
 struct Frame {
     /// From the ages on entry to the ages here, for tokens from outside.
     table: AgeMap,
-    /// The class of this frame's own tokens of each age.
+    /// The class of this frame's own tokens of each age, for ages that have one.
     class: AgeTable<u32>,
-    /// The ages that have a class, as a set of bits.
+    /// Those ages, as a set of bits.
     ages: u128,
 }
 
@@ -101,7 +100,7 @@ impl Frame {
     fn new(table: AgeMap) -> Self {
         Self {
             table,
-            class: AgeTable::filled(NO_TOKEN),
+            class: AgeTable::filled(0),
             ages: 0,
         }
     }
@@ -207,16 +206,16 @@ impl<'p> Evaluator<'p> {
         let Some(frame) = self.frames.last_mut() else {
             return;
         };
-        let class = &mut frame.class[age];
-        if *class == NO_TOKEN {
-            *class = token.0;
-            frame.ages |= 1 << age.index();
+        let bit = 1 << age.index();
+        if frame.ages & bit == 0 {
+            frame.ages |= bit;
+            frame.class[age] = token.0;
             self.root_age[token.0 as usize] = age;
         }
-        self.parent[token.0 as usize] = *class;
+        self.parent[token.0 as usize] = frame.class[age];
     }
 
-    /// Changes the age of every token.
+    /// Changes the age of every token; none gets younger.
     fn step(&mut self, step: impl Fn(Age) -> Age) {
         let outermost = self.frames.len() == 1;
         let Some(frame) = self.frames.last_mut() else {
@@ -225,22 +224,21 @@ impl<'p> Evaluator<'p> {
         if !outermost {
             frame.table.then_each(&step);
         }
-        let mut moved = AgeTable::filled(NO_TOKEN);
         let mut left = std::mem::take(&mut frame.ages);
+        // The oldest first: none moves to where one that has not moved yet is.
         while left != 0 {
-            let age = Age::at(left.trailing_zeros());
-            left &= left - 1;
-            let root = frame.class[age];
-            let to = step(age);
-            frame.ages |= 1 << to.index();
-            if moved[to] == NO_TOKEN {
-                moved[to] = root;
+            let age = Age::at(left.ilog2());
+            left &= !(1 << age.index());
+            let (root, to) = (frame.class[age], step(age));
+            let bit = 1 << to.index();
+            if frame.ages & bit == 0 {
+                frame.ages |= bit;
+                frame.class[to] = root;
                 self.root_age[root as usize] = to;
             } else {
-                self.parent[root as usize] = moved[to];
+                self.parent[root as usize] = frame.class[to];
             }
         }
-        frame.class = moved;
     }
 
     // Items.
@@ -570,7 +568,8 @@ impl<'p> Evaluator<'p> {
         self.work += 1;
         let block = &graph.blocks[b];
         if let Some(frame) = self.frames.last_mut() {
-            *frame = Frame::new(state.table);
+            frame.table = state.table;
+            frame.ages = 0;
         }
         let live_in = &info.blocks[b].live_in;
         for (token, age) in block.params.iter().chain(live_in).zip(&state.results) {

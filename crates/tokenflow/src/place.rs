@@ -40,7 +40,7 @@ use crate::index::Index;
 use crate::line::Line;
 use crate::program::{Await, Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 /// What to do beyond exact counts for one group per operation.
@@ -191,6 +191,16 @@ struct Part<'p> {
     trials: usize,
     /// The steps of the body, if commits can be tried step by step.
     line: OnceCell<Option<Line>>,
+    /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
+    balanced: RefCell<Option<QueueSolution>>,
+    grouped: RefCell<Option<Grouped>>,
+}
+
+/// What [`Part::form_groups`] makes of some commits.
+struct Grouped {
+    base: Commits,
+    columns: Vec<Vec<Slot>>,
+    found: QueueSolution,
 }
 
 /// The result for a [`Part`].
@@ -236,6 +246,8 @@ impl<'p> Part<'p> {
             max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
             line: OnceCell::new(),
+            balanced: RefCell::new(None),
+            grouped: RefCell::new(None),
         }
     }
 
@@ -355,6 +367,11 @@ impl<'p> Part<'p> {
     }
 
     fn solve(&self, commits: Commits) -> QueueSolution {
+        if let Some(known) = &*self.balanced.borrow()
+            && known.commits == commits
+        {
+            return known.clone();
+        }
         solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
     }
 

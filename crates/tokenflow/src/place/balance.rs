@@ -69,6 +69,7 @@ impl Part<'_> {
             .all_on(&graphs, &all, base)
             .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
         best = self.prune(&graphs, base, best);
+        self.balanced.replace(Some(best.solution.clone()));
         Balanced {
             columns: best.rendered.columns,
             solution: best.solution,

@@ -14,7 +14,7 @@
 
 use super::flows::Flows;
 use super::nearby::{Nearby, Trial};
-use super::{Part, touches};
+use super::{Grouped, Part, touches};
 use crate::index::{GraphInfo, defs};
 use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
 use crate::solve::QueueSolution;
@@ -42,6 +42,22 @@ struct Unit {
 
 impl Part<'_> {
     pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
+        if let Some(known) = &*self.grouped.borrow()
+            && known.base == base.commits
+            && known.columns == columns
+        {
+            return known.found.clone();
+        }
+        let found = self.form_groups_anew(base, columns);
+        self.grouped.replace(Some(Grouped {
+            base: base.commits.clone(),
+            columns: columns.to_vec(),
+            found: found.clone(),
+        }));
+        found
+    }
+
+    fn form_groups_anew(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
         let units = self.units(base, columns);
         let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
         let within = units.iter().filter(|unit| !unit.alone);

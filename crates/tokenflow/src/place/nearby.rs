@@ -17,6 +17,9 @@ use std::ops::Range;
 /// With fewer steps than this, nearly all of them are around any change.
 const STEPS: usize = 24;
 
+/// Nor are fewer trials than this worth the states of all steps.
+const TRIALS: usize = 8;
+
 /// Ages are told apart up to so many commits beyond the largest count: others may need more than the known ones.
 const BEYOND: usize = 8;
 
@@ -69,7 +72,7 @@ impl<'p> Part<'p> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
     pub(super) fn nearby(&self, known: &QueueSolution) -> Option<Nearby<'_>> {
         let line = self.line.get_or_init(|| {
-            let plain = self.drop_implied && !self.reads() && !self.index.covered;
+            let plain = self.drop_implied && !self.reads() && !self.index.covered && self.trials >= TRIALS;
             plain
                 .then(|| Line::new(self.program, &self.index, self.queue))
                 .flatten()
