@@ -141,7 +141,7 @@ impl<'a> Stretch<'a> {
 
     /// Returns true if something is committed in the first translation and not in the second.
     pub fn leaves_open(&self) -> bool {
-        self.pairs.iter().any(left_open)
+        self.pairs.iter().any(|(pair, _)| is_left_open(*pair))
     }
 }
 
@@ -150,7 +150,7 @@ fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
     run.extent = extent;
     let end = run.graph(&program.body, run.root, &Vec::new(), true);
     Comparison {
-        left_open: end.pairs.iter().any(left_open),
+        left_open: end.pairs.iter().any(|(pair, _)| is_left_open(*pair)),
         more: run
             .more
             .into_iter()
@@ -162,7 +162,7 @@ fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
 }
 
 /// Returns true if an instance is committed in the first translation and not in the second.
-fn left_open(&((a, b), _): &(Pair, Site)) -> bool {
+fn is_left_open((a, b): Pair) -> bool {
     a != Age::OPEN && b == Age::OPEN
 }
 

@@ -12,6 +12,7 @@ use crate::eval::{Evaluator, N, NO_WAIT, View};
 use crate::line::Line;
 use crate::program::{Await, Commits};
 use crate::solve::{QueueSolution, counts, wait_of};
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// With fewer steps than this, nearly all of them are around any change.
@@ -32,7 +33,7 @@ pub(super) struct Nearby<'a> {
     n: Vec<N>,
     legality: Option<Legality<'a>>,
     /// Made when first used.
-    states: Option<Option<States<'a>>>,
+    states: OnceCell<Option<States<'a>>>,
 }
 
 /// What the known solution comes to at each step.
@@ -84,7 +85,7 @@ impl<'p> Part<'p> {
             known: known.clone(),
             n: counts(&known.waits),
             legality: None,
-            states: None,
+            states: OnceCell::new(),
         })
     }
 }
@@ -115,10 +116,8 @@ impl<'a> Nearby<'a> {
             return Trial::Unknown;
         };
         let (part, line, known, n) = (self.part, self.line, &self.known, &self.n);
-        let states = self
-            .states
-            .get_or_insert_with(|| States::new(part, line, known, n));
-        let Some(states) = states else {
+        self.states.get_or_init(|| States::new(part, line, known, n));
+        let Some(Some(states)) = self.states.get_mut() else {
             return Trial::Unknown;
         };
         let Some(solved) = states.solve(part, line, commits, (first, last)) else {
