@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 DEPTH = 4  # groups in flight in the rolling window
 OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
 UPSTREAM_PASSES = ("ConvertNVGPUToNVVMPass",)
@@ -194,8 +194,8 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
             write_program(program, shape, tool.form, size)
             if size == sizes[0]:
                 tool.check(program, size)
-        # What takes minutes needs no repetition to be told from noise.
-        times = repetitions if size <= 100_000 else 1
+        # What takes milliseconds needs more repetitions to be told from noise, and what takes minutes none.
+        times = 4 * repetitions if size <= 1_000 else repetitions if size <= 100_000 else 1
         ours, theirs = alternate(lambda side: pair[side].measure(programs[side]), times)
         ratio = statistics.median(a[0] / b[0] for a, b in zip(ours, theirs))
         seconds = [statistics.median(run[0] for run in side) for side in (ours, theirs)]
@@ -219,6 +219,37 @@ def measure_start(pair, repetitions, folder):
 
     sides = alternate(start, 4 * repetitions)
     return [1000 * statistics.median(side) for side in sides]
+
+
+def options_of(example):
+    """The options that the header of an example gives the pipeline."""
+    text = example.read_text(encoding="utf-8")
+    found = re.search(r'--gpux-lower-to-nvvm="([^"]*)"', text)
+    if not found:
+        raise Failure(f"{example.name} does not say how it is lowered")
+    return found[1]
+
+
+def measure_examples(arguments, folder):
+    """Returns rows of an example's name and the milliseconds that each tool takes for it, from text to PTX."""
+    lower = Tool("async-opt", arguments.async_opt, None, None, ())
+    translate = Tool("async-translate", arguments.async_translate, None, None, ())
+    lowered = folder / "lowered.mlir"
+
+    def seconds(tool, command):
+        begin = time.monotonic()
+        tool.run(command)
+        return time.monotonic() - begin
+
+    rows = []
+    for example in sorted((ROOT / "examples").glob("*.mlir")):
+        option = f"--gpux-lower-to-nvvm={options_of(example)}"
+        runs = [
+            (seconds(lower, [example, option, "-o", lowered]), seconds(translate, [lowered, "--ptx", "-o", os.devnull]))
+            for _ in range(arguments.repetitions)
+        ]
+        rows.append((example.name, *(1000 * statistics.median(side) for side in zip(*runs))))
+    return rows
 
 
 # The report.
@@ -260,6 +291,16 @@ def format_shape(shape, rows):
     return f"### {shape}: {SHAPES[shape].__doc__.rstrip('.').lower()}\n\n{table(header, cells)}\n"
 
 
+def format_examples(rows):
+    header = ["example", "async-opt", "async-translate", "both", "mlir-opt"]
+    # No stock tool reads tokens, so that there is nothing beside them.
+    cells = [
+        [name, f"{lowering:.0f} ms", f"{translation:.0f} ms", f"{lowering + translation:.0f} ms", "-"]
+        for name, lowering, translation in rows
+    ]
+    return f"### examples: from text to PTX\n\n{table(header, cells)}\n"
+
+
 def cpu_model():
     try:
         text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -269,7 +310,7 @@ def cpu_model():
     return model[1] if model else "unknown CPU"
 
 
-def format_report(pair, start, shapes, loads):
+def format_report(pair, start, shapes, examples, loads):
     cores = len(os.sched_getaffinity(0))
     quiet = max(loads) < cores
     lines = [
@@ -287,7 +328,10 @@ def format_report(pair, start, shapes, loads):
         f"ratio {start[0] / start[1]:.2f}.",
         "",
     ]
-    return "\n".join(lines) + "\n" + "\n".join(format_shape(shape, rows) for shape, rows in shapes.items())
+    tables = [format_shape(shape, rows) for shape, rows in shapes.items()]
+    if examples:
+        tables.append(format_examples(examples))
+    return "\n".join(lines) + "\n" + "\n".join(tables)
 
 
 def parse_arguments():
@@ -296,9 +340,11 @@ def parse_arguments():
     ours = os.environ.get("ASYNC_OPT", ROOT / "target/release/async-opt")
     parser.add_argument("--async-opt", default=ours, help="a release build of ours (default: ASYNC_OPT, or target/release)")
     parser.add_argument("--mlir-opt", default=f"{prefix}/bin/mlir-opt", help="the stock mlir-opt")
+    translate = os.environ.get("ASYNC_TRANSLATE", ROOT / "target/release/async-translate")
+    parser.add_argument("--async-translate", default=translate, help="likewise (default: ASYNC_TRANSLATE, or target/release)")
     parser.add_argument("--max", type=int, default=100_000, help="the most copies, up to 1000000 (see README.md)")
     parser.add_argument("--repetitions", type=int, default=5, help="runs of each tool up to 100000 copies (one above)")
-    parser.add_argument("--shape", action="append", choices=SHAPES, help="only this shape (may be repeated)")
+    parser.add_argument("--shape", action="append", choices=SHAPES, help="only this shape (may be repeated), and no examples")
     parser.add_argument("--record", action="store_true", help="write the tables to RESULTS.md")
     return parser.parse_args()
 
@@ -306,9 +352,10 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     pair = tools(arguments)
-    for tool in pair:
-        if not os.access(tool.binary, os.X_OK):
-            raise Failure(f"no {tool.name} at {tool.binary}: run `cargo build --release`, or tools/setup for mlir-opt")
+    binaries = {tool.name: tool.binary for tool in pair} | {"async-translate": arguments.async_translate}
+    for name, binary in binaries.items():
+        if not os.access(binary, os.X_OK):
+            raise Failure(f"no {name} at {binary}: run `cargo build --release --workspace`, or tools/setup for mlir-opt")
     sizes = [size for size in SIZES if size <= arguments.max]
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
@@ -318,7 +365,8 @@ def main():
         for shape in arguments.shape or SHAPES:
             some = sizes if shape == "window" or arguments.shape else [size for size in sizes if size <= 100_000]
             shapes[shape] = measure_shape(pair, shape, some, arguments.repetitions, folder)
-    text = format_report(pair, start, shapes, (before, os.getloadavg()[0]))
+        examples = [] if arguments.shape else measure_examples(arguments, folder)
+    text = format_report(pair, start, shapes, examples, (before, os.getloadavg()[0]))
     print(text)
     if arguments.record:
         title = "# Conversion time beside upstream's\n\nWritten by `bench.py --record`; README.md says what the columns are.\n\n"

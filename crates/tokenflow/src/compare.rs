@@ -14,6 +14,7 @@
 use crate::age::Age;
 use crate::eval::{N, NO_WAIT};
 use crate::index::{GraphInfo, Index};
+use crate::line::Step;
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
 use crate::solve::{QueueSolution, counts};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -86,13 +87,70 @@ pub(crate) fn compare(
     comparison
 }
 
+/// A comparison of two translations that are alike up to some step of the body, step by step.
+pub(crate) struct Stretch<'a> {
+    run: Run<'a>,
+    /// The ages of all that is in flight.
+    pairs: Pairs,
+}
+
+impl<'a> Stretch<'a> {
+    /// Begins where what is in flight has the same `ages` in both; `oldest` is older than any count.
+    pub fn new(
+        index: &'a Index,
+        queue: Queue,
+        (a, b): (Translation<'a>, Translation<'a>),
+        oldest: Age,
+        ages: &[Age],
+    ) -> Self {
+        let mut run = Run::new(index, queue, false, a, b);
+        run.extent = Extent::UntilMore;
+        run.oldest = [oldest; 2];
+        Self {
+            run,
+            pairs: ages.iter().map(|&age| ((age, age), Site(0))).collect(),
+        }
+    }
+
+    /// Runs a step of the body; returns false if something is forced more.
+    pub fn run_step(&mut self, step: &Step) -> bool {
+        match step {
+            Step::Start(slot) => {
+                self.run.commits_at(*slot, &mut self.pairs);
+                true
+            }
+            Step::Item(item, info) => self.run.item(item, &mut info.iter(), &mut self.pairs, true),
+        }
+    }
+
+    /// The ages in the first translation.
+    pub fn ages(&self) -> impl Iterator<Item = Age> {
+        self.pairs.iter().map(|((age, _), _)| *age)
+    }
+
+    /// Returns true if what is in flight has these ages in both.
+    pub fn is_at(&self, ages: &[Age]) -> bool {
+        let pairs = self.pairs.iter().map(|(pair, _)| *pair);
+        pairs.eq(ages.iter().map(|&age| (age, age)))
+    }
+
+    /// Returns true if something was forced less.
+    pub fn forces_less(&self) -> bool {
+        self.run.less
+    }
+
+    /// Returns true if something is committed in the first translation and not in the second.
+    pub fn leaves_open(&self) -> bool {
+        self.pairs.iter().any(|(pair, _)| is_left_open(*pair))
+    }
+}
+
 /// Compares one completion.
 fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
     run.extent = extent;
     let end = run.graph(&program.body, run.root, &Vec::new(), true);
-    let left_open = |&((a, b), _): &(Pair, Site)| a != Age::OPEN && b == Age::OPEN;
     Comparison {
-        left_open: end.pairs.iter().any(left_open),
+        left_open: end.pairs.iter().any(|(pair, _)| is_left_open(*pair)),
         more: run
             .more
             .into_iter()
@@ -101,6 +159,11 @@ fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
         less: run.less,
         more_at_waits: run.more_at_waits,
     }
+}
+
+/// Returns true if an instance is committed in the first translation and not in the second.
+fn is_left_open((a, b): Pair) -> bool {
+    a != Age::OPEN && b == Age::OPEN
 }
 
 impl Comparison {
@@ -166,7 +229,7 @@ struct Run<'a> {
     /// For a graph and a pair on entry, the pairs on exit.
     through: FxHashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
-    born: Vec<Option<Exit>>,
+    born: FxHashMap<usize, Exit>,
     more: BTreeMap<Await, BTreeMap<Age, Site>>,
     more_at_waits: bool,
     less: bool,
@@ -189,7 +252,7 @@ impl<'a> Run<'a> {
             b,
             oldest: [oldest(a.n, given), oldest(b.n, given)],
             through: FxHashMap::default(),
-            born: vec![None; index.graphs],
+            born: FxHashMap::default(),
             more: BTreeMap::new(),
             more_at_waits: false,
             less: false,
@@ -290,51 +353,60 @@ impl<'a> Run<'a> {
         let block = &graph.blocks[b];
         self.commits_at(block.start, pairs);
         let mut inner = info.blocks[b].inner.iter();
-        for item in &block.items {
-            match item {
-                Item::Issue {
-                    site, queue, slot, ..
-                } => {
-                    if births && *queue == self.queue {
-                        pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
-                        pairs.dedup_by_key(|(pair, _)| *pair);
-                    }
-                    self.commits_at(*slot, pairs);
+        block
+            .items
+            .iter()
+            .all(|item| self.item(item, &mut inner, pairs, births))
+    }
+
+    /// Runs an item; returns false if control does not come back from it, or nothing else is asked.
+    fn item(
+        &mut self,
+        item: &Item,
+        inner: &mut std::slice::Iter<GraphInfo>,
+        pairs: &mut Pairs,
+        births: bool,
+    ) -> bool {
+        match item {
+            Item::Issue {
+                site, queue, slot, ..
+            } => {
+                if births && *queue == self.queue {
+                    pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
+                    pairs.dedup_by_key(|(pair, _)| *pair);
                 }
-                Item::Commit { queue, .. } if *queue == self.queue => {
-                    let [oldest_a, oldest_b] = self.oldest;
-                    step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
-                }
-                Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
-                    let n = N::try_from(*n).unwrap_or(NO_WAIT);
-                    let more = |&((a, b), _): &(Pair, Site)| {
-                        b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
-                    };
-                    self.more_at_waits |= pairs.iter().any(more);
-                    let less = |&((a, b), _): &(Pair, Site)| {
-                        a != Age::DONE && wait(a, n) == Age::DONE && wait(b, n) != Age::DONE
-                    };
-                    self.less |= pairs.iter().any(less);
-                    step(pairs, |(a, b)| (wait(a, n), wait(b, n)));
-                }
-                Item::Await { site, .. } => self.await_at(*site, pairs),
-                Item::Point(slot) => self.commits_at(Some(*slot), pairs),
-                Item::Nested(_) | Item::Repeat(_) => {
-                    let Some(info) = inner.next() else { continue };
-                    let reached = deep(|| self.inner(item, info, pairs, births));
-                    if !reached {
-                        return false;
-                    }
-                    self.commits_at(item.after(), pairs);
-                }
-                Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
+                self.commits_at(*slot, pairs);
             }
-            if self.extent == Extent::UntilMore && (self.more_at_waits || !self.more.is_empty()) {
-                // As if control ended here: nothing else is asked.
-                return false;
+            Item::Commit { queue, .. } if *queue == self.queue => {
+                let [oldest_a, oldest_b] = self.oldest;
+                step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
             }
+            Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
+                let n = N::try_from(*n).unwrap_or(NO_WAIT);
+                let more = |&((a, b), _): &(Pair, Site)| {
+                    b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
+                };
+                self.more_at_waits |= pairs.iter().any(more);
+                let less = |&((a, b), _): &(Pair, Site)| {
+                    a != Age::DONE && wait(a, n) == Age::DONE && wait(b, n) != Age::DONE
+                };
+                self.less |= pairs.iter().any(less);
+                step(pairs, |(a, b)| (wait(a, n), wait(b, n)));
+            }
+            Item::Await { site, .. } => self.await_at(*site, pairs),
+            Item::Point(slot) => self.commits_at(Some(*slot), pairs),
+            Item::Nested(_) | Item::Repeat(_) => {
+                let Some(info) = inner.next() else { return true };
+                let reached = deep(|| self.inner(item, info, pairs, births));
+                if !reached {
+                    return false;
+                }
+                self.commits_at(item.after(), pairs);
+            }
+            Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
         }
-        true
+        // As if control ended here: nothing else is asked.
+        self.extent == Extent::Whole || !self.more_at_waits && self.more.is_empty()
     }
 
     fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {
@@ -391,7 +463,7 @@ impl<'a> Run<'a> {
     }
 
     fn born(&mut self, item: &Item, info: &GraphInfo) -> Exit {
-        if let Some(born) = &self.born[info.id] {
+        if let Some(born) = self.born.get(&info.id) {
             return born.clone();
         }
         let exit = match item {
@@ -400,7 +472,7 @@ impl<'a> Run<'a> {
                 .graph()
                 .map_or_else(Exit::default, |graph| self.graph(graph, info, &Vec::new(), true)),
         };
-        self.born[info.id] = Some(exit.clone());
+        self.born.insert(info.id, exit.clone());
         exit
     }
 
@@ -482,7 +554,7 @@ impl<'a> Run<'a> {
 }
 
 /// The first age that is older than any count.
-fn oldest(counts: &[N], given: Option<N>) -> Age {
+pub(crate) fn oldest(counts: &[N], given: Option<N>) -> Age {
     let emitted = counts.iter().copied().filter(|n| *n != NO_WAIT).max();
     let mut age = Age::NEWEST;
     for _ in 0..emitted.max(given).unwrap_or(0) {

@@ -16,6 +16,7 @@
 
 use crate::age::{Age, AgeMap, AgeTable};
 use crate::index::{GraphInfo, Index};
+use crate::line::Step;
 use crate::program::{Commits, Graph, Item, Nested, Program, Queue, Repeat, Slot, Target, Token, deep};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -25,7 +26,6 @@ pub(crate) type N = u8;
 /// No wait is emitted.
 pub(crate) const NO_WAIT: N = u8::MAX;
 
-const NO_TOKEN: u32 = u32::MAX;
 /// Steps of a constant-trip loop after which it is treated as one of unknown trip count.
 const STEP_LIMIT: usize = 4096;
 /// Remembered outcomes per graph.
@@ -90,9 +90,9 @@ pub(crate) struct Outcome {
 struct Frame {
     /// From the ages on entry to the ages here, for tokens from outside.
     table: AgeMap,
-    /// The class of this frame's own tokens of each age.
+    /// The class of this frame's own tokens of each age, for ages that have one.
     class: AgeTable<u32>,
-    /// The ages that have a class, as a set of bits.
+    /// Those ages, as a set of bits.
     ages: u128,
 }
 
@@ -100,7 +100,7 @@ impl Frame {
     fn new(table: AgeMap) -> Self {
         Self {
             table,
-            class: AgeTable::filled(NO_TOKEN),
+            class: AgeTable::filled(0),
             ages: 0,
         }
     }
@@ -117,7 +117,7 @@ pub(crate) struct Evaluator<'p> {
     pub program: &'p Program,
     pub index: &'p Index,
     queue: Queue,
-    commits: &'p Commits,
+    pub commits: Commits,
     view: View<'p>,
     pub mode: Mode,
     /// True if waits of the program itself are passed over.
@@ -143,14 +143,14 @@ impl<'p> Evaluator<'p> {
         program: &'p Program,
         index: &'p Index,
         queue: Queue,
-        commits: &'p Commits,
+        commits: &Commits,
         view: View<'p>,
     ) -> Self {
         Self {
             program,
             index,
             queue,
-            commits,
+            commits: commits.clone(),
             view,
             mode: Mode::Fix,
             awaits_alone: false,
@@ -179,7 +179,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Returns the age of `token` at the point reached.
-    fn age(&mut self, token: Token) -> Age {
+    pub fn age(&mut self, token: Token) -> Age {
         let root = self.find(token.0);
         let mut age = self.root_age[root as usize];
         let depth = self.index.depth[token.0 as usize] as usize;
@@ -206,16 +206,16 @@ impl<'p> Evaluator<'p> {
         let Some(frame) = self.frames.last_mut() else {
             return;
         };
-        let class = &mut frame.class[age];
-        if *class == NO_TOKEN {
-            *class = token.0;
-            frame.ages |= 1 << age.index();
+        let bit = 1 << age.index();
+        if frame.ages & bit == 0 {
+            frame.ages |= bit;
+            frame.class[age] = token.0;
             self.root_age[token.0 as usize] = age;
         }
-        self.parent[token.0 as usize] = *class;
+        self.parent[token.0 as usize] = frame.class[age];
     }
 
-    /// Changes the age of every token.
+    /// Changes the age of every token; none gets younger.
     fn step(&mut self, step: impl Fn(Age) -> Age) {
         let outermost = self.frames.len() == 1;
         let Some(frame) = self.frames.last_mut() else {
@@ -224,22 +224,21 @@ impl<'p> Evaluator<'p> {
         if !outermost {
             frame.table.then_each(&step);
         }
-        let mut moved = AgeTable::filled(NO_TOKEN);
         let mut left = std::mem::take(&mut frame.ages);
+        // The oldest first: none moves to where one that has not moved yet is.
         while left != 0 {
-            let age = Age::at(left.trailing_zeros());
-            left &= left - 1;
-            let root = frame.class[age];
-            let to = step(age);
-            frame.ages |= 1 << to.index();
-            if moved[to] == NO_TOKEN {
-                moved[to] = root;
+            let age = Age::at(left.ilog2());
+            left &= !(1 << age.index());
+            let (root, to) = (frame.class[age], step(age));
+            let bit = 1 << to.index();
+            if frame.ages & bit == 0 {
+                frame.ages |= bit;
+                frame.class[to] = root;
                 self.root_age[root as usize] = to;
             } else {
-                self.parent[root as usize] = moved[to];
+                self.parent[root as usize] = frame.class[to];
             }
         }
-        frame.class = moved;
     }
 
     // Items.
@@ -429,6 +428,30 @@ impl<'p> Evaluator<'p> {
         }
     }
 
+    // The body, item by item.
+
+    /// Begins anywhere in the body, where tokens from before have these ages.
+    pub fn begin(&mut self, alive: impl Iterator<Item = (Token, Age)>) {
+        // What is remembered may be of other commits.
+        self.version += 1;
+        self.frames.clear();
+        self.frames.push(Frame::new(AgeMap::identity()));
+        for (token, age) in alive {
+            self.define(token, age);
+        }
+    }
+
+    /// Runs a step of the body; returns false if control does not come back from it.
+    pub fn run_step(&mut self, step: &Step<'p>) -> bool {
+        match step {
+            Step::Start(slot) => {
+                self.commits_at(*slot);
+                true
+            }
+            Step::Item(item, info) => self.item(item, &mut info.iter()),
+        }
+    }
+
     // Graphs.
 
     /// Runs a graph, in a frame of its own.
@@ -545,7 +568,8 @@ impl<'p> Evaluator<'p> {
         self.work += 1;
         let block = &graph.blocks[b];
         if let Some(frame) = self.frames.last_mut() {
-            *frame = Frame::new(state.table);
+            frame.table = state.table;
+            frame.ages = 0;
         }
         let live_in = &info.blocks[b].live_in;
         for (token, age) in block.params.iter().chain(live_in).zip(&state.results) {

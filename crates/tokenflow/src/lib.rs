@@ -10,6 +10,7 @@ mod explain;
 mod flat;
 mod flight;
 mod index;
+mod line;
 pub mod phases;
 mod place;
 mod program;

@@ -16,6 +16,7 @@ mod diamond;
 mod flows;
 mod groups;
 mod joined;
+mod nearby;
 mod occupancy;
 mod peeling;
 mod points;
@@ -36,8 +37,10 @@ use crate::compare::{Comparison, Extent, Translation, compare, read_counts};
 use crate::copy::{Peel, copy_items};
 use crate::eval::N;
 use crate::index::Index;
+use crate::line::Line;
 use crate::program::{Await, Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 /// What to do beyond exact counts for one group per operation.
@@ -187,6 +190,18 @@ struct Part<'p> {
     max_padding: u32,
     /// How many solutions may be tried one by one.
     trials: usize,
+    /// The steps of the body, if commits can be tried step by step.
+    line: OnceCell<Option<Line>>,
+    /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
+    balanced: RefCell<Option<QueueSolution>>,
+    grouped: RefCell<Option<Grouped>>,
+}
+
+/// What [`Part::form_groups`] makes of some commits.
+struct Grouped {
+    base: Commits,
+    columns: Vec<Vec<Slot>>,
+    found: QueueSolution,
 }
 
 /// The result for a [`Part`].
@@ -231,6 +246,9 @@ impl<'p> Part<'p> {
             drop_implied: options.drop_implied,
             max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
+            line: OnceCell::new(),
+            balanced: RefCell::new(None),
+            grouped: RefCell::new(None),
         }
     }
 
@@ -359,6 +377,11 @@ impl<'p> Part<'p> {
     }
 
     fn solve(&self, commits: Commits) -> QueueSolution {
+        if let Some(known) = &*self.balanced.borrow()
+            && known.commits == commits
+        {
+            return known.clone();
+        }
         solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
     }
 

@@ -134,13 +134,16 @@ fn solve_view(
         }
     }
     let waits = eval.n.iter().zip(&eval.measured);
-    let waits = waits.map(|(&n, &age)| {
-        (n != NO_WAIT).then_some(Count {
-            n,
-            clamped: age == Age::MANY,
-        })
-    });
+    let waits = waits.map(|(&n, &age)| wait_of(n, age));
     (waits.collect(), eval.open)
+}
+
+/// Returns the wait with count `n` of an await that is met with `age`.
+pub(crate) fn wait_of(n: N, age: Age) -> Option<Count> {
+    (n != NO_WAIT).then_some(Count {
+        n,
+        clamped: age == Age::MANY,
+    })
 }
 
 /// Returns the count of every wait.

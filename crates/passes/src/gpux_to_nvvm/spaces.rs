@@ -7,7 +7,8 @@
 use crate::utils::device::{device_code, is_workgroup_alloc};
 use async_dialects::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
 use async_dialects::gpu::{MemorySpace, attributions, inputs};
-use async_dialects::ir::{Definition, Op, Value};
+use async_dialects::ir::{Definition, Op, Value, Walk};
+use async_dialects::melior::ir::Type;
 use async_dialects::names::{gpu, gpux, memref, nvgpu};
 use async_dialects::pass::PassError;
 use async_dialects::types::memref_shape;
@@ -25,19 +26,13 @@ fn words(space: MemorySpace) -> &'static str {
 /// Returns an error if something in device code in `root` has an address in another memory space than it says.
 pub(super) fn check<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
     for function in device_code(root) {
-        let mut sources = None;
-        for op in function.nested() {
-            if is_workgroup_alloc(op) {
-                let message = "is memory of the workgroup that device code allocates, which upstream's lowering would take \
-                               from malloc or a stack: run --gpux-allocs-to-globals before";
-                return Err(PassError::new(op, message));
-            }
-            if !is_particular(op) {
-                continue;
-            }
-            let sources = sources.get_or_insert_with(|| Sources::of(function));
-            sources.check(op)?;
-        }
+        let mut sources = Sources::of(function);
+        let mut result = Ok(());
+        function.walk(|op| {
+            result = sources.check_op(op);
+            if result.is_ok() { Walk::Advance } else { Walk::Stop }
+        });
+        result?;
     }
     Ok(())
 }
@@ -50,40 +45,70 @@ fn is_particular(op: Op<'_>) -> bool {
 
 /// Where the values of a function come from.
 struct Sources<'c> {
-    /// What control flow binds to them.
-    bound: HashMap<Value<'c>, Vec<Value<'c>>>,
+    function: Op<'c>,
+    /// What control flow binds to them; found when it is asked for first.
+    bound: Option<HashMap<Value<'c>, Vec<Value<'c>>>>,
     /// Values that were looked at, and in which memory space they may well be.
     seen: HashSet<(Value<'c>, MemorySpace)>,
+    /// What types say, of which a function has few.
+    types: Vec<(Type<'c>, Said)>,
+}
+
+/// What a type says of where a value is.
+#[derive(Clone, Copy)]
+struct Said {
+    is_memref: bool,
+    space: Option<MemorySpace>,
 }
 
 impl<'c> Sources<'c> {
     fn of(function: Op<'c>) -> Self {
-        let mut bound: HashMap<Value, Vec<Value>> = HashMap::new();
-        for op in function.nested() {
-            let mut edges = entry_edges(op).unwrap_or_default();
-            if op.is_terminator() {
-                edges.extend(region_exit_edges(op).into_iter().flatten());
-                edges.extend(branch_edges(op).into_iter().flatten());
-            }
-            for (from, to) in edges.into_iter().flat_map(|edge| edge.bindings) {
-                bound.entry(to).or_default().push(from);
-            }
-        }
         Self {
-            bound,
+            function,
+            bound: None,
             seen: HashSet::new(),
+            types: Vec::new(),
+        }
+    }
+
+    fn said(&mut self, ty: Type<'c>) -> Said {
+        if let Some(&(_, said)) = self.types.iter().find(|(known, _)| *known == ty) {
+            return said;
+        }
+        let said = Said {
+            is_memref: memref_shape(ty).is_some(),
+            space: MemorySpace::of(ty),
+        };
+        self.types.push((ty, said));
+        said
+    }
+
+    /// Returns an error if `op` is or has an address in another memory space than it says.
+    fn check_op(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        if is_particular(op) {
+            self.check(op)
+        } else if op.dialect() == memref::NAMESPACE && is_workgroup_alloc(op) {
+            let message = "is memory of the workgroup that device code allocates, which upstream's lowering would take \
+                           from malloc or a stack: run --gpux-allocs-to-globals before";
+            Err(PassError::new(op, message))
+        } else {
+            Ok(())
         }
     }
 
     /// Returns an error if `op` takes an address for one in another memory space than it is in.
     fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
-        for memref in op.operands().filter(|value| memref_shape(value.ty()).is_some()) {
+        for memref in op.operands() {
+            let said = self.said(memref.ty());
+            if !said.is_memref {
+                continue;
+            }
             let taken_for = match op.name() {
-                memref::MEMORY_SPACE_CAST => match MemorySpace::of(op.result(0).ty()) {
+                memref::MEMORY_SPACE_CAST => match self.said(op.result(0).ty()).space {
                     None => continue,
                     Some(space) => space,
                 },
-                _ => MemorySpace::of(memref.ty()).unwrap_or(MemorySpace::Global),
+                _ => said.space.unwrap_or(MemorySpace::Global),
             };
             let Some((start, space)) = self.elsewhere(memref, taken_for) else {
                 continue;
@@ -103,15 +128,21 @@ impl<'c> Sources<'c> {
 
     /// What `memref` may be a view of that is known not to be in the memory space `expected`.
     fn elsewhere(&mut self, memref: Value<'c>, expected: MemorySpace) -> Option<(Value<'c>, MemorySpace)> {
+        if self.seen.contains(&(memref, expected)) {
+            return None;
+        }
         let mut work = vec![memref];
         while let Some(value) = work.pop() {
             if !self.seen.insert((value, expected)) {
                 continue;
             }
-            if let Some(space) = space_of(value).filter(|space| *space != expected) {
+            if let Some(space) = self.space_of(value).filter(|space| *space != expected) {
                 return Some((value, space));
             }
-            work.extend(self.bound.get(&value).into_iter().flatten());
+            if may_be_bound(value) {
+                let bound = self.bound.get_or_insert_with(|| bindings(self.function));
+                work.extend(bound.get(&value).into_iter().flatten());
+            }
             if let Definition::Result(op, _) = value.definition() {
                 work.extend(op.view_source());
                 work.extend(selected_values(op).unwrap_or_default());
@@ -119,13 +150,42 @@ impl<'c> Sources<'c> {
         }
         None
     }
+
+    /// The memory space that `value` is known to be in, by its type or by where it is made.
+    fn space_of(&mut self, value: Value<'c>) -> Option<MemorySpace> {
+        self.said(value.ty()).space.or_else(|| made_in(value))
+    }
 }
 
-/// The memory space that `value` is known to be in, by its type or by where it is made.
-fn space_of(value: Value<'_>) -> Option<MemorySpace> {
-    if let Some(space) = MemorySpace::of(value.ty()) {
-        return Some(space);
+/// What control flow in `function` binds to values.
+fn bindings(function: Op<'_>) -> HashMap<Value<'_>, Vec<Value<'_>>> {
+    let mut bound: HashMap<Value, Vec<Value>> = HashMap::new();
+    for op in function.nested() {
+        let mut edges = entry_edges(op).unwrap_or_default();
+        if op.is_terminator() {
+            edges.extend(region_exit_edges(op).into_iter().flatten());
+            edges.extend(branch_edges(op).into_iter().flatten());
+        }
+        for (from, to) in edges.into_iter().flat_map(|edge| edge.bindings) {
+            bound.entry(to).or_default().push(from);
+        }
     }
+    bound
+}
+
+/// Returns true if control flow may bind something to `value`: not to what a function is called with.
+fn may_be_bound(value: Value<'_>) -> bool {
+    match value.definition() {
+        Definition::Result(op, _) => op.num_regions() > 0,
+        Definition::Argument(block, _) => {
+            let owner = block.parent_op();
+            owner.is_none_or(|owner| !owner.is_function() || owner.region(0).first() != Some(block))
+        }
+    }
+}
+
+/// The memory space that `value` is known to be in by where it is made.
+fn made_in(value: Value<'_>) -> Option<MemorySpace> {
     match value.definition() {
         Definition::Result(op, _) if op.is(memref::ALLOCA) => Some(MemorySpace::Private),
         Definition::Result(..) => None,

@@ -12,9 +12,11 @@
 
 use super::Part;
 use super::diamond::{Column, Committed, Diamond, GraphDiamonds, diamonds, total};
+use super::nearby::Trial as Outcome;
+use crate::line::Line;
 use crate::program::{Await, Commits, Graph, Item, Slot};
 use crate::solve::QueueSolution;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
@@ -67,6 +69,7 @@ impl Part<'_> {
             .all_on(&graphs, &all, base)
             .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
         best = self.prune(&graphs, base, best);
+        self.balanced.replace(Some(best.solution.clone()));
         Balanced {
             columns: best.rendered.columns,
             solution: best.solution,
@@ -160,6 +163,7 @@ impl Part<'_> {
     fn prune(&self, graphs: &[GraphDiamonds], base: &QueueSolution, best: Trial) -> Trial {
         let mut best = best;
         let mut trials = self.trials;
+        let mut nearby = self.nearby(&best.solution);
         for d in (0..best.forms.len()).rev() {
             if best.rendered.effects[d] != Effect::Evened || trials == 0 {
                 continue;
@@ -167,14 +171,54 @@ impl Part<'_> {
             trials -= 1;
             let mut forms = best.forms.clone();
             forms[d] = Form::Off;
+            if let Some(nearby) = &mut nearby {
+                let commits = self.render_around(graphs, &base.commits, &best, d, nearby.line());
+                match nearby.try_commits(&commits) {
+                    Outcome::More => continue,
+                    Outcome::NoMore(changed) if changed.solution.open != base.open => continue,
+                    Outcome::NoMore(_) | Outcome::Unknown => {}
+                }
+            }
             let trial = self.trial(graphs, base, forms);
             if trial.solution.open == base.open
                 && self.compare(&best.solution, &trial.solution).more.is_empty()
             {
                 best = trial;
+                nearby = self.nearby(&best.solution);
             }
         }
         best
+    }
+
+    /// Works out the commits of `best` with diamond `d` off: only the graphs in the same item of the body count.
+    fn render_around(
+        &self,
+        graphs: &[GraphDiamonds],
+        base: &Commits,
+        best: &Trial,
+        d: usize,
+        line: &Line,
+    ) -> Commits {
+        // The last is the body, which has no diamonds if it is a line.
+        let (mut first, mut last) = (0, graphs.len() - 1);
+        let mut before = 0;
+        while before + graphs[first].diamonds.len() <= d {
+            before += graphs[first].diamonds.len();
+            first += 1;
+        }
+        let step = line.step_of_graph(graphs[first].info.id);
+        while first > 0 && line.step_of_graph(graphs[first - 1].info.id) == step {
+            first -= 1;
+            before -= graphs[first].diamonds.len();
+        }
+        let here = |graph: &GraphDiamonds| line.step_of_graph(graph.info.id) == step;
+        last = (first..last).find(|&i| !here(&graphs[i])).unwrap_or(last);
+        let mut forms = best.forms[before..].to_vec();
+        forms[d - before] = Form::Off;
+        let slots = line.slots(step..step + 1);
+        let mut commits = best.rendered.commits.clone();
+        commits[slots.clone()].copy_from_slice(&base[slots]);
+        self.render(&graphs[first..last], &commits, &forms).commits
     }
 
     /// Works out the commits for the given forms.
@@ -187,7 +231,7 @@ impl Part<'_> {
         let mut committed = Committed {
             queue: self.queue,
             graphs: vec![None; self.index.graphs],
-            diamonds: HashMap::new(),
+            diamonds: FxHashMap::default(),
             unbounded: vec![false; self.index.graphs],
         };
         for graph in graphs {

@@ -6,6 +6,7 @@
 
 use crate::index::GraphInfo;
 use crate::program::{Commits, Graph, Item, Queue, Slot, Target};
+use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
 
 /// Arms of more blocks than this are not followed, so that many diamonds in a row stay linear.
@@ -209,7 +210,7 @@ pub(super) struct Committed {
     /// For each graph.
     pub graphs: Vec<Option<u64>>,
     /// For the head block of each diamond of a graph.
-    pub diamonds: HashMap<(usize, usize), Option<u64>>,
+    pub diamonds: FxHashMap<(usize, usize), Option<u64>>,
     /// For each graph, whether a loop of unknown trip count in it commits.
     pub unbounded: Vec<bool>,
 }
@@ -293,15 +294,11 @@ impl Committed {
         if info.cyclic {
             return counts.iter().all(|count| *count == Some(0)).then_some(0);
         }
-        let mut order: Vec<usize> = (0..graph.blocks.len())
-            .filter(|&b| info.order[b].is_some())
-            .collect();
-        order.sort_by_key(|&b| info.order[b]);
         let mut before: Vec<Option<u64>> = vec![None; graph.blocks.len() + 1];
         if let Some(first) = before.first_mut() {
             *first = Some(0);
         }
-        for b in order {
+        for &b in &info.sequence {
             let sum = before[b]?.checked_add(counts[b]?)?;
             for edge in &graph.blocks[b].edges {
                 let to = &mut before[place(edge.to, graph.blocks.len())];

@@ -13,9 +13,10 @@
 //! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
 use super::flows::Flows;
-use super::{Part, touches};
+use super::nearby::{Nearby, Trial};
+use super::{Grouped, Part, touches};
 use crate::index::{GraphInfo, defs};
-use crate::program::{Await, Block, Graph, Item, Site, Slot, Token};
+use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
 use crate::solve::QueueSolution;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -41,6 +42,22 @@ struct Unit {
 
 impl Part<'_> {
     pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
+        if let Some(known) = &*self.grouped.borrow()
+            && known.base == base.commits
+            && known.columns == columns
+        {
+            return known.found.clone();
+        }
+        let found = self.form_groups_anew(base, columns);
+        self.grouped.replace(Some(Grouped {
+            base: base.commits.clone(),
+            columns: columns.to_vec(),
+            found: found.clone(),
+        }));
+        found
+    }
+
+    fn form_groups_anew(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
         let units = self.units(base, columns);
         let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
         let within = units.iter().filter(|unit| !unit.alone);
@@ -69,6 +86,7 @@ impl Part<'_> {
         // One class may become possible by another: until none does any more.
         let mut trials = self.trials;
         let mut changed = true;
+        let mut nearby = self.nearby(base);
         while std::mem::take(&mut changed) {
             let left: Vec<usize> = classes.difference(&merged).copied().collect();
             for class in left {
@@ -76,25 +94,46 @@ impl Part<'_> {
                     return best;
                 }
                 trials -= 1;
-                merged.insert(class);
-                let solution = self.merge(base, &units, &merged);
-                if self.culprits(base, &solution, &units, &merged, true).is_none() {
+                let mut commits = best.commits.clone();
+                for unit in units.iter().filter(|unit| unit.class == class) {
+                    leave_out(unit, &mut commits);
+                }
+                if let Some(solution) = self.grouped_alike(base, commits, nearby.as_mut()) {
+                    merged.insert(class);
                     best = solution;
                     changed = true;
-                } else {
-                    merged.remove(&class);
                 }
             }
         }
         best
     }
 
+    /// Returns the solution for `commits` if it forces nothing more than `base`.
+    fn grouped_alike(
+        &self,
+        base: &QueueSolution,
+        commits: Commits,
+        nearby: Option<&mut Nearby>,
+    ) -> Option<QueueSolution> {
+        match nearby.map(|nearby| nearby.try_commits(&commits)) {
+            Some(Trial::More) => None,
+            Some(Trial::NoMore(changed)) => (!changed.left_open).then_some(changed.solution),
+            Some(Trial::Unknown) | None => {
+                let solution = self.solve(commits);
+                if solution.open.iter().any(|w| !base.open.contains(w)) {
+                    return None;
+                }
+                let comparison = self.compare(base, &solution);
+                let alike = comparison.forces_no_more() && !comparison.left_open;
+                alike.then_some(solution)
+            }
+        }
+    }
+
     fn merge(&self, base: &QueueSolution, units: &[Unit], merged: &BTreeSet<usize>) -> QueueSolution {
         let mut commits = base.commits.clone();
         for unit in units.iter().filter(|unit| merged.contains(&unit.class)) {
-            for slot in &unit.slots {
-                commits[slot.0 as usize] -= 1;
-            }
+            leave_out(unit, &mut commits);
         }
         self.solve(commits)
     }
@@ -137,6 +176,13 @@ impl Part<'_> {
         };
         finder.graph(&self.program.body, &self.index.root);
         finder.into_units(columns)
+    }
+}
+
+/// Makes one commit fewer at the slots of `unit`.
+fn leave_out(unit: &Unit, commits: &mut Commits) {
+    for slot in &unit.slots {
+        commits[slot.0 as usize] -= 1;
     }
 }
 

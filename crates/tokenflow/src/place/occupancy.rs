@@ -6,7 +6,9 @@
 
 use super::{Options, Part};
 use crate::index::GraphInfo;
+use crate::line::{Line, Step};
 use crate::program::{Commits, Graph, Item, Slot, Target, deep};
+use std::ops::Range;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +43,12 @@ impl Open {
         self.0 & 0b1100 != 0
     }
 
+    /// Returns true if closing it closes a group that is nonempty: on some execution, or on all as the options may have
+    /// it.
+    fn may_be_closed(self, options: &Options) -> bool {
+        !self.reached() || self.may_hold() && (options.balance || !self.may_be_empty())
+    }
+
     fn issue(self, slotted: bool) -> Self {
         let (empty, counted, one, more) = (self.0 & 1, self.0 >> 1 & 1, self.0 >> 2 & 1, self.0 >> 3 & 1);
         Self(if slotted {
@@ -62,6 +70,7 @@ impl Open {
 }
 
 /// What may be open where.
+#[derive(Default)]
 pub(super) struct Occupancy {
     /// At each slot, before its commits.
     pub at: Vec<Open>,
@@ -75,8 +84,16 @@ impl Occupancy {
     /// Returns true if a commit at a slot closes a group that is nonempty: on some execution, or on all as the options
     /// may have it.
     pub fn allows(&self, slot: Slot, options: &Options) -> bool {
-        let open = self.at[slot.0 as usize];
-        !open.reached() || open.may_hold() && (options.balance || !open.may_be_empty())
+        self.at[slot.0 as usize].may_be_closed(options)
+    }
+
+    /// Returns true if the commits at a slot may be there.
+    fn is_legal_at(&self, slot: usize, (commits, padding): (&Commits, &Commits), options: &Options) -> bool {
+        let real = commits[slot].saturating_sub(padding[slot]);
+        commits[slot] == 0
+            || real <= 1
+                && (real == 0 || self.at[slot].may_be_closed(options))
+                && (options.form_groups || !self.at[slot].may_be_shared())
     }
 }
 
@@ -102,13 +119,7 @@ impl Part<'_> {
     /// and, without `form_groups`, a single operation. A slot may have as many empty groups besides as `padding` says.
     pub(super) fn is_legal(&self, commits: &Commits, padding: &Commits, options: &Options) -> bool {
         let open = self.occupancy(commits);
-        let slots = (0..).map(Slot).zip(commits.iter().zip(padding));
-        let mut slots = slots.filter(|(_, (commits, _))| **commits > 0);
-        let each = slots.all(|(slot, (&commits, &padding))| {
-            let real = commits.saturating_sub(padding);
-            let shared = open.at[slot.0 as usize].may_be_shared();
-            real <= 1 && (real == 0 || open.allows(slot, options)) && (options.form_groups || !shared)
-        });
+        let each = (0..commits.len()).all(|slot| open.is_legal_at(slot, (commits, padding), options));
         let alone = !open.given.may_be_shared() && !open.end.may_hold_slotted();
         let drained = !self.reads() || !open.end.may_hold_slotted();
         each && drained && (options.form_groups || alone)
@@ -127,6 +138,100 @@ impl Part<'_> {
                 }
             })
             .collect()
+    }
+}
+
+/// What may be open at each step of a body, for commits that are known: where others differ, it is found out anew.
+pub(super) struct Legality<'a> {
+    part: &'a Part<'a>,
+    line: &'a Line,
+    options: Options,
+    commits: Commits,
+    /// What may be open before each step, and at the end.
+    before: Vec<Open>,
+    /// How many slots before each step have commits that may not be there.
+    illegal: Vec<u32>,
+    /// What is to be used again.
+    known: Vec<[Option<Open>; Open::SETS]>,
+    out: Occupancy,
+}
+
+impl<'a> Legality<'a> {
+    /// Finds out what may be open for `commits`; as many at each slot as `padding` says may be empty.
+    pub fn new(
+        part: &'a Part,
+        line: &'a Line,
+        (commits, padding): (&Commits, &Commits),
+        options: &Options,
+    ) -> Self {
+        let mut new = Self {
+            part,
+            line,
+            options: *options,
+            commits: commits.clone(),
+            before: Vec::with_capacity(line.len() + 1),
+            illegal: Vec::with_capacity(line.len() + 1),
+            known: vec![[None; Open::SETS]; part.index.graphs],
+            out: Occupancy {
+                at: vec![Open::default(); commits.len()],
+                given: Open::default(),
+                end: Open::default(),
+            },
+        };
+        let (mut open, mut illegal) = (Open::NOTHING, 0);
+        for step in 0..line.len() {
+            new.before.push(open);
+            new.illegal.push(illegal);
+            open = new.run_step(step, commits, open);
+            illegal += new.illegal_in(step..step + 1, (commits, padding));
+        }
+        new.before.push(open);
+        new.illegal.push(illegal);
+        new
+    }
+
+    fn run_step(&mut self, step: usize, commits: &Commits, open: Open) -> Open {
+        self.out.at[self.line.slots(step..step + 1)].fill(Open::default());
+        self.known[self.line.graphs(step..step + 1)].fill([None; Open::SETS]);
+        let mut run = Run {
+            part: self.part,
+            commits,
+            known: std::mem::take(&mut self.known),
+            out: std::mem::take(&mut self.out),
+        };
+        let open = match self.line.step(self.part.program, &self.part.index, step) {
+            Step::Start(slot) => run.slot(slot, open),
+            Step::Item(item, info) => run.item(item, &mut info.iter(), open),
+        };
+        (self.known, self.out) = (run.known, run.out);
+        open
+    }
+
+    fn illegal_in(&self, steps: Range<usize>, commits: (&Commits, &Commits)) -> u32 {
+        let slots = self.line.slots(steps);
+        let illegal = slots.filter(|&slot| !self.out.is_legal_at(slot, commits, &self.options));
+        illegal.map(|_| 1).sum()
+    }
+
+    /// Does what [`Part::is_legal`] does. Where `commits` are those known, so is `padding`.
+    pub fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
+        let end = self.before.len() - 1;
+        let (mut open, mut illegal) = (self.before[end], self.illegal[end]);
+        if let Some((first, last)) = self.line.changed(&self.commits, commits) {
+            let mut step = first;
+            open = self.before[first];
+            let mut here = 0;
+            while step < end && (step <= last || open != self.before[step]) {
+                open = self.run_step(step, commits, open);
+                here += self.illegal_in(step..step + 1, (commits, padding));
+                step += 1;
+            }
+            if step < end {
+                open = self.before[end];
+            }
+            illegal = illegal - self.illegal[step] + self.illegal[first] + here;
+        }
+        illegal == 0 && (self.options.form_groups || !open.may_hold_slotted())
     }
 }
 

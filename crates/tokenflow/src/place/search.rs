@@ -17,6 +17,7 @@
 
 use super::balance::{Effect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
+use super::nearby::{Nearby, Trial};
 use super::points::{Points, Rank};
 use super::{Options, Part};
 use crate::compare::Extent;
@@ -46,6 +47,8 @@ pub(super) struct Search<'a, 'p> {
     /// The branches whose arms may be padded.
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
+    /// What placements near the best one are tried with, where the body allows that.
+    nearby: Option<Nearby<'a>>,
     rank: Rank,
     /// How many of its commits at each slot are always empty.
     padding: Commits,
@@ -77,6 +80,7 @@ impl<'p> Part<'p> {
             graphs: Vec::new(),
             rank: points.rank(&start.commits),
             best: start,
+            nearby: None,
             padding: Commits::new(),
             trials: self.trials,
         };
@@ -88,6 +92,7 @@ impl<'p> Part<'p> {
             search.all_sets(alive);
             false
         } else {
+            search.nearby = self.nearby(&search.best);
             search.local(alive)
         };
         Found {
@@ -113,25 +118,50 @@ impl<'p> Part<'p> {
     }
 }
 
+impl Part<'_> {
+    /// Does what [`Self::try_commits`] does; `nearby` is for commits near those of `best`.
+    pub(super) fn try_near(
+        &self,
+        best: &QueueSolution,
+        commits: Commits,
+        nearby: Option<&mut Nearby>,
+    ) -> Option<(QueueSolution, bool)> {
+        match nearby.map(|nearby| nearby.try_commits(&commits)) {
+            Some(Trial::More) => None,
+            Some(Trial::NoMore(changed)) => Some((changed.solution, changed.less)),
+            Some(Trial::Unknown) | None => self.try_commits(best, commits),
+        }
+    }
+}
+
 impl Search<'_, '_> {
     /// Takes a placement if it is better than the best so far; returns true if so.
     fn consider(&mut self, commits: Commits, padding: &Commits) -> bool {
-        if commits == self.best.commits || !self.part.is_legal(&commits, padding, self.options) {
+        if commits == self.best.commits || !self.is_legal(&commits, padding) {
             return false;
         }
-        if !self.seen.insert(commits.clone()) {
+        if self.nearby.is_none() && !self.seen.insert(commits.clone()) {
             return false;
         }
-        let rank = self.points.rank(&commits);
-        let Some((solution, less)) = self.part.try_commits(&self.best, commits) else {
+        let found = self.part.try_near(&self.best, commits, self.nearby.as_mut());
+        let Some((solution, less)) = found else {
             return false;
         };
+        let rank = self.points.rank(&solution.commits);
         if !less && rank >= self.rank {
             return false;
         }
+        self.nearby = self.nearby.as_ref().and_then(|_| self.part.nearby(&solution));
         self.best = solution;
         self.rank = rank;
         true
+    }
+
+    fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
+        match &mut self.nearby {
+            Some(nearby) => nearby.is_legal((commits, padding), &self.padding, self.options),
+            None => self.part.is_legal(commits, padding, self.options),
+        }
     }
 
     /// Considers a set of points, also with empty groups in the arms of branches.

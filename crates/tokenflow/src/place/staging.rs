@@ -93,6 +93,8 @@ impl Part<'_> {
         let finder = Finder::of(self);
         let mut best: Option<QueueSolution> = None;
         let mut trials = self.trials;
+        let mut nearby = self.nearby(base);
+        let none = vec![0; base.commits.len()];
         for level in (0..LEVELS).rev() {
             let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
             let mut classes: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
@@ -108,10 +110,15 @@ impl Part<'_> {
                 trials -= 1;
                 let from = best.as_ref().unwrap_or(base);
                 let commits = finder.committed_before(&from.commits, &some);
-                if commits == from.commits || !self.is_legal(&commits, &vec![0; commits.len()], options) {
+                let is_legal = match &mut nearby {
+                    Some(nearby) => nearby.is_legal((&commits, &none), &none, options),
+                    None => self.is_legal(&commits, &none, options),
+                };
+                if commits == from.commits || !is_legal {
                     continue;
                 }
-                if let Some((solution, true)) = self.try_commits(from, commits) {
+                if let Some((solution, true)) = self.try_near(from, commits, nearby.as_mut()) {
+                    nearby = self.nearby(&solution);
                     best = Some(solution);
                 }
             }

@@ -1,0 +1,178 @@
+//! A body of a single block as a row of steps, so that a run can begin and end at any of them.
+//!
+//! Commits at a few places change little of what comes before and long after. With what is known at each step for some
+//! commits, others are tried by running the steps around the changes alone, from a step before the first one to where
+//! all is as it was.
+
+use crate::index::{GraphInfo, Index, defs, uses};
+use crate::program::{Commits, Graph, Item, Program, Queue, Slot, Token, deep};
+use std::ops::Range;
+
+/// More tokens than this are not alive at a step, on average; else the states at all steps would take too much.
+const ALIVE: usize = 16;
+
+/// A step of the body.
+pub(crate) enum Step<'p> {
+    /// The commits at its start.
+    Start(Option<Slot>),
+    /// An item, with what is known of its graph, if it has one.
+    Item(&'p Item, &'p [GraphInfo]),
+}
+
+/// The steps of a body: its start, and each item.
+pub(crate) struct Line {
+    /// For each step, how much comes before it.
+    before: Vec<Before>,
+    /// The tokens defined before a step and used at or after it, one step after the other.
+    alive: Vec<Token>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Before {
+    slots: usize,
+    awaits: usize,
+    graphs: usize,
+    /// Graphs right in the body alone.
+    inner: usize,
+    alive: usize,
+}
+
+impl Line {
+    /// Returns the steps of the program's body; `None` if it has several blocks, or `queue` has commits or waits of the
+    /// program's own, or too many tokens are alive at once.
+    pub fn new(program: &Program, index: &Index, queue: Queue) -> Option<Self> {
+        let [block] = program.body.blocks.as_slice() else {
+            return None;
+        };
+        if index.root.cyclic || !is_plain(&program.body, queue) {
+            return None;
+        }
+        let mut last_use = vec![0; program.tokens as usize];
+        for (i, item) in (1..).zip(&block.items) {
+            uses(item, &mut |token| last_use[token.0 as usize] = i);
+        }
+        let mut inner = index.root.blocks[0].inner.iter();
+        let mut line = Self {
+            before: vec![Before::default()],
+            alive: Vec::new(),
+        };
+        let mut at = Before {
+            slots: usize::from(block.start.is_some()),
+            // The body's own.
+            graphs: 1,
+            ..Before::default()
+        };
+        line.before[0].graphs = 1;
+        let mut alive: Vec<Token> = Vec::new();
+        for (i, item) in (1..).zip(&block.items) {
+            alive.retain(|token| last_use[token.0 as usize] >= i);
+            line.before.push(at);
+            line.alive.extend_from_slice(&alive);
+            if line.alive.len() > ALIVE * (i + ALIVE) {
+                return None;
+            }
+            at.alive = line.alive.len();
+            alive.extend(defs(item));
+            count(item, &mut at);
+            if item.graph().is_some() {
+                at.graphs = end_of(inner.next()?, at.graphs);
+                at.inner += 1;
+            }
+        }
+        line.before.push(at);
+        debug_assert_eq!(at.slots, program.slots as usize, "in program order");
+        debug_assert_eq!((at.awaits, at.graphs), (program.awaits as usize, index.graphs));
+        Some(line)
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.before.len() - 1
+    }
+
+    /// A step of the program that this was made of.
+    pub fn step<'p>(&self, program: &'p Program, index: &'p Index, step: usize) -> Step<'p> {
+        let (block, inner) = (&program.body.blocks[0], &index.root.blocks[0].inner);
+        match step.checked_sub(1) {
+            None => Step::Start(block.start),
+            Some(i) => Step::Item(
+                &block.items[i],
+                &inner[self.before[step].inner..self.before[step + 1].inner],
+            ),
+        }
+    }
+
+    /// The steps with the first and the last of the slots that differ.
+    pub fn changed(&self, a: &Commits, b: &Commits) -> Option<(usize, usize)> {
+        let first = a.iter().zip(b).position(|(a, b)| a != b)?;
+        let last = a.iter().zip(b).rposition(|(a, b)| a != b)?;
+        Some((self.step_of(first), self.step_of(last)))
+    }
+
+    /// The step that has a slot.
+    pub fn step_of(&self, slot: usize) -> usize {
+        self.before.partition_point(|before| before.slots <= slot) - 1
+    }
+
+    /// The step that has a graph.
+    pub fn step_of_graph(&self, graph: usize) -> usize {
+        self.before.partition_point(|before| before.graphs <= graph) - 1
+    }
+
+    /// The slots of some steps.
+    pub fn slots(&self, steps: Range<usize>) -> Range<usize> {
+        self.before[steps.start].slots..self.before[steps.end].slots
+    }
+
+    /// The awaits of some steps.
+    pub fn awaits(&self, steps: Range<usize>) -> Range<usize> {
+        self.before[steps.start].awaits..self.before[steps.end].awaits
+    }
+
+    /// The graphs of some steps.
+    pub fn graphs(&self, steps: Range<usize>) -> Range<usize> {
+        self.before[steps.start].graphs..self.before[steps.end].graphs
+    }
+
+    /// Where the tokens that are alive before a step are among those of all steps.
+    pub fn alive_at(&self, step: usize) -> Range<usize> {
+        self.before[step].alive..self.before[step + 1].alive
+    }
+
+    /// The tokens that are alive before a step.
+    pub fn alive(&self, step: usize) -> &[Token] {
+        &self.alive[self.alive_at(step)]
+    }
+}
+
+/// Returns true if each block has an edge, and the program itself neither commits nor waits.
+fn is_plain(graph: &Graph, queue: Queue) -> bool {
+    let is_plain_item = |item: &Item| match item {
+        Item::Commit { queue: q, .. } | Item::Wait { queue: q, .. } => *q != queue,
+        _ => item.graph().is_none_or(|inner| deep(|| is_plain(inner, queue))),
+    };
+    let mut blocks = graph.blocks.iter();
+    blocks.all(|block| !block.edges.is_empty() && block.items.iter().all(is_plain_item))
+}
+
+/// Counts the slots and awaits of an item.
+fn count(item: &Item, at: &mut Before) {
+    if let Item::Await { .. } = item {
+        at.awaits += 1;
+    }
+    if let Some(graph) = item.graph() {
+        for block in &graph.blocks {
+            at.slots += usize::from(block.start.is_some());
+            for item in &block.items {
+                deep(|| count(item, at));
+            }
+        }
+    }
+    at.slots += usize::from(item.after().is_some());
+}
+
+/// Returns the number behind those of a graph, whose own is `first`, and all graphs inside.
+fn end_of(info: &GraphInfo, first: usize) -> usize {
+    let inner = info.blocks.iter().flat_map(|block| &block.inner);
+    inner.fold(first + 1, |next, inner| deep(|| end_of(inner, next)))
+}
