@@ -10,7 +10,7 @@ use oracle::blocks::text;
 use oracle::build::Q;
 use oracle::compare::{Side, compare, same_meaning};
 use oracle::execute::{Emitted, End, execute, executions};
-use oracle::generate::{Recipe, Style, any_program, config, structured};
+use oracle::generate::{Recipe, Style, any_program, config, long, structured};
 use oracle::improve::{missed_balance, missed_group, unrolled};
 use oracle::lower::{Lowered, PLAIN, lower, lower_counted, lower_given, one_group_each};
 use oracle::placements::{always_empty, is_better, points};
@@ -230,6 +230,19 @@ proptest! {
             text(&on.program, &on.emitted),
             text(&off.program, &off.emitted)
         );
+    }
+}
+
+// Each takes as long as many small programs.
+proptest! {
+    #![proptest_config(config(30))]
+
+    /// What is solved around a change alone is checked against the whole, by assertions in the algorithm.
+    #[test]
+    fn long_programs_are_exact(recipe in long(Style::Tokens), options in options()) {
+        let lowered = lower(&recipe.program(), &options);
+        prop_assert!(lowered.open.iter().all(Vec::is_empty), "everything is committed");
+        right_waits(&lowered, options.drop_implied)?;
     }
 }
 

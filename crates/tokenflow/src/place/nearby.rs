@@ -112,6 +112,33 @@ impl<'a> Nearby<'a> {
 
     /// Solves for `commits` and compares with the known solution.
     pub fn try_commits(&mut self, commits: &Commits) -> Trial {
+        let trial = self.around_changes(commits);
+        if cfg!(debug_assertions) {
+            self.verify(commits, &trial);
+        }
+        trial
+    }
+
+    /// Panics if the whole program says otherwise.
+    fn verify(&self, commits: &Commits, trial: &Trial) {
+        let whole = self.part.solve(commits.clone());
+        let comparison = self.part.compare(&self.known, &whole);
+        let opens = whole.open.iter().any(|w| !self.known.open.contains(w));
+        match trial {
+            Trial::Unknown => {}
+            Trial::More => assert!(opens || !comparison.forces_no_more(), "something is forced more"),
+            Trial::NoMore(changed) => {
+                assert_eq!(changed.solution, whole, "the solution of the whole program");
+                assert!(!opens && comparison.forces_no_more(), "nothing is forced more");
+                assert_eq!(
+                    (changed.less, changed.left_open),
+                    (comparison.less, comparison.left_open)
+                );
+            }
+        }
+    }
+
+    fn around_changes(&mut self, commits: &Commits) -> Trial {
         let Some((first, last)) = self.line.changed(&self.known.commits, commits) else {
             return Trial::Unknown;
         };

@@ -382,6 +382,16 @@ pub fn structured(style: Style) -> impl Strategy<Value = Recipe> {
     })
 }
 
+/// Structured programs of many statements in a row.
+pub fn long(style: Style) -> impl Strategy<Value = Recipe> {
+    (1..3_u8, vec(stmt(style), 20..40)).prop_map(move |(queues, stmts)| Recipe {
+        style,
+        queues,
+        stmts,
+        blocks: Vec::new(),
+    })
+}
+
 /// Programs whose body is any graph of blocks: what `cf` can say.
 pub fn unstructured(style: Style) -> impl Strategy<Value = Recipe> {
     let blocks = blocks_of(vec(stmt(style), 0..4).boxed(), 2..6);
