@@ -1,6 +1,8 @@
 //! The `async` and `gpux` dialects, and what it takes to write MLIR passes in safe Rust.
 //!
-//! This is the only crate with `unsafe` code; everything that is public here may be called without it.
+//! This is the only crate with `unsafe` code, and everything that is public may be called without it. That is not a promise
+//! of memory safety: handles such as [`ir::Op`] are copied freely and are plain pointers. Once an operation, block or region
+//! is erased, its handles and those to what was in it must not be used; nothing checks that.
 //!
 //! - [`arith`]: how `arith` compares.
 //! - [`calls`]: calls of functions, and putting bodies in their place.
