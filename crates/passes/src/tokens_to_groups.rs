@@ -9,7 +9,7 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The phases, each a module: asynchronous regions, dependencies and escapes ([`normalize`]) are written as awaits; the
+//! The steps, each a module: asynchronous regions, dependencies and escapes ([`normalize`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
 //! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
 //! ([`mod@stores`]).

@@ -30,6 +30,15 @@ pub(crate) struct Translation<'a> {
 }
 
 impl<'a> Translation<'a> {
+    /// A translation in which reads are not looked at.
+    pub fn new(commits: &'a Commits, n: &'a [N]) -> Self {
+        Self {
+            commits,
+            n,
+            reads: None,
+        }
+    }
+
     /// Returns the same translation as the reads see it.
     fn of_reads(self) -> Option<Self> {
         self.reads.map(|n| Self {

@@ -171,7 +171,7 @@ fn count(item: &Item, at: &mut Before) {
     at.slots += usize::from(item.after().is_some());
 }
 
-/// Returns the number behind those of a graph, whose own is `first`, and all graphs inside.
+/// Returns the number after those of a graph, whose own is `first`, and of all graphs inside.
 fn end_of(info: &GraphInfo, first: usize) -> usize {
     let inner = info.blocks.iter().flat_map(|block| &block.inner);
     inner.fold(first + 1, |next, inner| deep(|| end_of(inner, next)))

@@ -5,10 +5,10 @@ use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::vocabulary::beyond;
 use crate::utils::block_wide::{barrier, is_barrier};
+use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;
 use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Block, Op, OpBuilder, Value};
-use async_dialects::names::{affine, scf};
+use async_dialects::ir::{Op, Value};
 use std::collections::HashSet;
 use tokenflow::{Count, Solution};
 
@@ -88,17 +88,8 @@ fn commit(place: SlotPlace<'_>, queue: GroupQueue) {
             }
         }
         SlotPlace::NewElse(op) => {
-            let block = op.region(1).first().unwrap_or_else(|| {
-                let block = Block::new(&[]);
-                op.region(1).append(block);
-                let end = if op.is(affine::IF) {
-                    affine::YIELD
-                } else {
-                    scf::YIELD
-                };
-                OpBuilder::new(end, op.location()).at_end(block);
-                block
-            });
+            let known = op.region(1).first();
+            let block = known.unwrap_or_else(|| new_else(op, &[]));
             block.prepend(queue.commit(op.location()));
         }
     }

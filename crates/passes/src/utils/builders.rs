@@ -1,17 +1,32 @@
 //! Makes operations that many passes need.
 
 use async_dialects::arith::Predicate;
-use async_dialects::ir::{OpBuilder, Value};
+use async_dialects::ir::{Block, Op, OpBuilder, Value};
 use async_dialects::melior::ir::attribute::IntegerAttribute;
 use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::melior::ir::{Location, Type};
-use async_dialects::names::{arith, attr};
+use async_dialects::names::{affine, arith, attr, scf};
 
 /// A constant of an integer type, or of `index`.
 pub(crate) fn constant<'c>(location: Location<'c>, ty: Type<'c>, value: i64) -> OpBuilder<'c> {
     OpBuilder::new(arith::CONSTANT, location)
         .results(&[ty])
         .attr(attr::VALUE, IntegerAttribute::new(ty, value).into())
+}
+
+/// The block of a new `else` of a branch that has none, which yields `values`.
+pub(crate) fn new_else<'c>(branch: Op<'c>, values: &[Value<'c>]) -> Block<'c> {
+    let block = Block::new(&[]);
+    branch.region(1).append(block);
+    let end = if branch.is(affine::IF) {
+        affine::YIELD
+    } else {
+        scf::YIELD
+    };
+    OpBuilder::new(end, branch.location())
+        .operands(values)
+        .at_end(block);
+    block
 }
 
 /// A comparison of two integers.

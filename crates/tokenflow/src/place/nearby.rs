@@ -172,11 +172,7 @@ impl<'a> States<'a> {
         }
         let mut eval = Evaluator::new(part.program, &part.index, part.queue, &known.commits, View::Done);
         eval.begin(std::iter::empty());
-        let translation = Translation {
-            commits: &known.commits,
-            n,
-            reads: None,
-        };
+        let translation = Translation::new(&known.commits, n);
         let both = (translation, translation);
         let mut stretch = Stretch::new(&part.index, part.queue, both, oldest, &[]);
         let (mut alive, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
@@ -272,16 +268,8 @@ impl<'a> States<'a> {
             return Trial::Unknown;
         }
         let both = (
-            Translation {
-                commits: &known.commits,
-                n,
-                reads: None,
-            },
-            Translation {
-                commits,
-                n: &self.n,
-                reads: None,
-            },
+            Translation::new(&known.commits, n),
+            Translation::new(commits, &self.n),
         );
         let in_flight = |step: usize| &self.in_flight[self.first[step]..self.first[step + 1]];
         let mut at = solved.steps.start;

@@ -4,8 +4,9 @@ use super::Emitter;
 use crate::tokens_to_mbarriers::builder::value;
 use crate::tokens_to_mbarriers::carry::{Carried, Kind, carried_through, kind};
 use crate::tokens_to_mbarriers::state::bug;
+use crate::utils::builders::new_else;
 use async_dialects::control_flow::append;
-use async_dialects::ir::{Block, Op, OpBuilder, Value};
+use async_dialects::ir::{Op, Value};
 use async_dialects::names::{affine, arith, scf};
 use async_dialects::pass::PassError;
 use tokenflow::phases::RegionOpId;
@@ -112,14 +113,7 @@ impl<'c> Emitter<'_, 'c> {
         }
         self.state.restore(all, counters);
         let values = self.all_passed_on(id, None, all)?;
-        let block = Block::new(&[]);
-        op.region(1).append(block);
-        let end = if op.is(affine::IF) {
-            affine::YIELD
-        } else {
-            scf::YIELD
-        };
-        OpBuilder::new(end, op.location()).operands(&values).at_end(block);
+        new_else(op, &values);
         Ok(())
     }
 
