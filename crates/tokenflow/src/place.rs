@@ -38,7 +38,7 @@ use crate::copy::{Peel, copy_items};
 use crate::eval::N;
 use crate::index::Index;
 use crate::line::Line;
-use crate::program::{Await, Commits, Item, Program, Queue, Slot};
+use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
 use crate::solve::{QueueSolution, counts, solve_indexed, solve_queue};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -162,8 +162,10 @@ impl<'p> Whole<'p> {
         let mut all = Joined::new(self);
         // Unrolled and inlined code repeats itself.
         let mut known: HashMap<Program, (Vec<Round>, Vec<Placed>)> = HashMap::new();
+        let commit_rules: Vec<CommitRules> = self.parts.iter().map(Part::rules).collect();
         for items in segments {
-            let segment = copy_items(self.program, items).program;
+            let mut segment = copy_items(self.program, items).program;
+            segment.commit_rules.clone_from(&commit_rules);
             if let Some((rounds, placed)) = known.get(&segment) {
                 all.add(&segment, rounds, placed);
                 continue;
@@ -340,7 +342,7 @@ impl<'p> Part<'p> {
             let comparison = self.compare(&best, &other);
             let rank = |solution: &QueueSolution| points.rank(&solution.commits);
             if comparison.forces_no_more()
-                && !(self.reads() && comparison.left_open)
+                && !(self.commits_all() && comparison.left_open)
                 && (comparison.less || rank(&other) < rank(&best))
             {
                 best = other;
@@ -383,6 +385,20 @@ impl<'p> Part<'p> {
             return known.clone();
         }
         solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
+    }
+
+    /// Returns true if every operation has to be committed by the end.
+    fn commits_all(&self) -> bool {
+        self.rules().all
+    }
+
+    /// What the queue asks of commits, in any segment of the program.
+    fn rules(&self) -> CommitRules {
+        let rules = self.program.rules(self.queue);
+        CommitRules {
+            all: rules.all || self.reads(),
+            ..rules
+        }
     }
 
     /// Returns true if the operations have two completions.

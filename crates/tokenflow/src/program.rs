@@ -65,6 +65,9 @@ pub struct CommitRules {
     pub empty_groups: bool,
     /// Commits may be where the threads of a warp may be apart ([`Block::divergent`]).
     pub divergent: bool,
+    /// Every operation is committed by the end of the program. So it is in any case where an operation of the queue
+    /// has a token of its reads.
+    pub all: bool,
 }
 
 impl Default for CommitRules {
@@ -72,6 +75,7 @@ impl Default for CommitRules {
         Self {
             empty_groups: true,
             divergent: true,
+            all: false,
         }
     }
 }

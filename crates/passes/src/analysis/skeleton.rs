@@ -101,6 +101,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
     let rules = reader.out.queues.iter().map(|queue| CommitRules {
         empty_groups: queue.has_free_empty_groups(),
         divergent: !queue.has_convergent_commits(),
+        ..CommitRules::default()
     });
     reader.out.program.commit_rules = rules.collect();
     let undefined: Vec<Token> = {

@@ -121,7 +121,7 @@ impl Part<'_> {
         let open = self.occupancy(commits);
         let each = (0..commits.len()).all(|slot| open.is_legal_at(slot, (commits, padding), options));
         let alone = !open.given.may_be_shared() && !open.end.may_hold_slotted();
-        let drained = !self.reads() || !open.end.may_hold_slotted();
+        let drained = !self.commits_all() || !open.end.may_hold_slotted();
         each && drained && (options.form_groups || alone)
     }
 

@@ -113,7 +113,7 @@ impl<'p> Part<'p> {
             return None;
         }
         let comparison = self.compare_as_far(best, &solution, Extent::UntilMore);
-        let allowed = comparison.forces_no_more() && !(self.reads() && comparison.left_open);
+        let allowed = comparison.forces_no_more() && !(self.commits_all() && comparison.left_open);
         allowed.then_some((solution, comparison.less))
     }
 }

@@ -80,7 +80,7 @@ pub fn elsewhere(
     }
     if comparison.more_at_waits {
         Elsewhere::MoreAtWait
-    } else if comparison.left_open && part.reads() {
+    } else if comparison.left_open && part.commits_all() {
         Elsewhere::LeftOpen
     } else if comparison.less {
         Elsewhere::Less(barred(&part, &other.commits, options))

@@ -104,3 +104,15 @@ fn stores_share_a_group_where_neither_kind_suffers() {
     assert_eq!(both(&program(true), &Options::default()), "0r 1 0");
     assert_eq!(commits(&program(true), &Options::default()), 2);
 }
+
+#[test]
+fn everything_is_committed_where_something_else_has_a_token_of_its_reads() {
+    // The loop is a segment of its own, and the operation after it is alone in the other one.
+    let mut b = Build::new();
+    b.repeat(0, [], |b, []| {
+        b.store_on(Q);
+        []
+    });
+    b.copy_on(Q);
+    assert_eq!(commits(&b.finish(), &Options::default()), 1);
+}
