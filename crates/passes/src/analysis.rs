@@ -1,12 +1,15 @@
 //! Reads IR into the skeletons that `tokenflow` works on.
 //!
-//! [`vocabulary`] says what single operations mean, in our dialects or upstream's; [`skeleton`] reads the control flow
-//! around them, through MLIR's interfaces alone; [`origin`] says which queues a token can belong to;
-//! [`threads`] what differs between the threads of a block.
+//! [`cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
+//! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
+//! come [`skeleton`], which groups are counted on, and [`tree`], which phases of mbarriers are planned on. [`origin`] says
+//! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
 
+pub mod cfg;
 pub mod memory;
 pub mod origin;
 pub mod skeleton;
-pub mod threads;
+
 pub mod tree;
+pub mod uniformity;
 pub mod vocabulary;

@@ -1,12 +1,11 @@
 //! From a function to its skeleton.
 //!
-//! Control flow is read through MLIR's interfaces, so that every dialect that implements them is understood by the same
-//! code. An operation with regions but without the interface is taken to run its regions in any order, any number of
-//! times, and to bind their arguments to tokens that are not known.
+//! [`super::cfg`] says how control flows, and a [`Vocabulary`] what operations mean.
 
 mod blocks;
 mod ops;
 
+use super::cfg::RegionFlow;
 use super::vocabulary::Vocabulary;
 use async_dialects::completion::GroupQueue;
 use async_dialects::ir::{self, Op, Value};
@@ -89,7 +88,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
         defined: HashSet::new(),
     };
     let regions: Vec<ir::Region> = function.regions().collect();
-    let scope = Scope::new(function, Kind::Function, 0);
+    let scope = Scope::new(RegionFlow::of_function(function), 0);
     reader.out.program.body = reader.regions(&regions, scope, Vec::new());
     if let Some(entry) = function.regions().next().and_then(ir::Region::first) {
         for arg in reader.token_values(entry.args()) {
@@ -119,41 +118,34 @@ struct Reader<'a, 'c, V> {
     defined: HashSet<Token>,
 }
 
-/// What is known of the control flow between the regions of an operation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A function: leaving it is leaving the program.
-    Function,
-    /// The interface tells.
-    Known,
-    /// A loop whose body's end is the end of an iteration.
-    Repeat,
-    /// Nothing.
-    Unknown,
-}
-
 /// The blocks that one graph is made of.
 struct Scope<'c> {
-    op: Op<'c>,
-    kind: Kind,
+    flow: RegionFlow<'c>,
+    /// True for a loop whose body's end is the end of an iteration.
+    is_iteration: bool,
     /// The place of each block in the graph.
     places: HashMap<ir::Block<'c>, usize>,
-    /// The first block of each region.
-    entries: Vec<Option<ir::Block<'c>>>,
 }
 
 impl<'c> Scope<'c> {
-    /// Numbers the blocks of all regions of `op` from `first` on.
-    fn new(op: Op<'c>, kind: Kind, first: usize) -> Self {
+    /// Numbers the blocks of all regions from `first` on.
+    fn new(flow: RegionFlow<'c>, first: usize) -> Self {
         let mut places = HashMap::new();
-        for block in op.regions().flat_map(ir::Region::blocks) {
+        for block in flow.op().regions().flat_map(ir::Region::blocks) {
             places.insert(block, first + places.len());
         }
         Self {
-            op,
-            kind,
+            flow,
+            is_iteration: false,
             places,
-            entries: op.regions().map(ir::Region::first).collect(),
+        }
+    }
+
+    /// The body of a loop.
+    fn iteration(flow: RegionFlow<'c>) -> Self {
+        Self {
+            is_iteration: true,
+            ..Self::new(flow, 0)
         }
     }
 }

@@ -3,19 +3,18 @@
 //! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. What is asked of
 //! memory is which buffers of the workgroup threads access, and between which barriers.
 
+use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
 use super::memory::Buffers;
-use super::threads::may_differ;
+use super::uniformity::may_differ;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
-use async_dialects::control_flow::{
-    Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges, region_exit_edges, selected_values,
-};
+use async_dialects::control_flow::{constant_trip_count, selected_values};
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{self, Op, Region as IrRegion, Value};
 use async_dialects::names::{async_, attr, gpu, gpux, nvgpu, nvvm, scf, ub};
 use async_dialects::nvvm::fences_workgroup;
 use async_dialects::pass::PassError;
 use async_dialects::types::{self, is_token};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
     AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, StoreId, Tree,
@@ -76,7 +75,7 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
     let block = single_block(function, region)?;
     reader.out.tree.called = !is_kernel(function);
     let body = reader.new_block(block, None);
-    reader.block(body)?;
+    reader.block(body, &RegionFlow::of_function(function))?;
     reader.out.tree.buffers = reader.buffers.number();
     reader.out.tree.awaits = reader.out.awaits.len();
     reader.out.tree.stores = reader.out.stores.len();
@@ -152,25 +151,20 @@ impl<'c> Reader<'c> {
         self.out.insts[block].push(op);
     }
 
-    fn block(&mut self, b: BlockId) -> Result<(), PassError<'c>> {
+    /// Reads what is in block `b`; returns the edges on which it is left.
+    fn block(&mut self, b: BlockId, flow: &RegionFlow<'c>) -> Result<Vec<IrEdge<'c>>, PassError<'c>> {
         let block = self.out.blocks[b];
         let terminator = block.terminator();
         let mut next = block.first();
-        while let Some(op) = next {
+        while let Some(op) = next.filter(|op| Some(*op) != terminator) {
             next = op.next();
-            if Some(op) == terminator {
-                // The function itself is left for good.
-                let edges = if b == BlockId(0) {
-                    None
-                } else {
-                    region_exit_edges(op)
-                };
-                self.escapes(op, &edges.unwrap_or_default(), op);
-            } else {
-                self.op(b, op)?;
-            }
+            self.op(b, op)?;
         }
-        Ok(())
+        let edges = flow.exits(terminator);
+        if let Some(op) = terminator {
+            self.escapes(op, &edges, op);
+        }
+        Ok(edges)
     }
 
     fn op(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
@@ -279,11 +273,11 @@ impl<'c> Reader<'c> {
     }
 
     fn regions(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let known = !matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0);
-        let Some(entries) = entry_edges(op).filter(|_| known) else {
+        let flow = RegionFlow::new(op);
+        let Some(entries) = flow.known_entries() else {
             return self.opaque(b, op);
         };
-        self.escapes(op, &entries, op);
+        self.escapes(op, entries, op);
         let mut blocks = Vec::new();
         for region in op.regions().filter(|region| region.first().is_some()) {
             match single_block(op, region) {
@@ -305,38 +299,20 @@ impl<'c> Reader<'c> {
         );
         let results = self.tokens(op.results());
         self.out.tree.region_ops[id].results = results;
-        let places: HashMap<usize, usize> = {
-            let regions = op
-                .regions()
-                .enumerate()
-                .filter(|(_, region)| region.first().is_some());
-            regions
-                .enumerate()
-                .map(|(place, (index, _))| (index, place))
-                .collect()
-        };
-        let ids: Vec<BlockId> = blocks
-            .iter()
-            .map(|&block| self.new_block(block, Some(id)))
-            .collect();
+        let places: HashMap<ir::Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let new = blocks.iter().map(|&block| self.new_block(block, Some(id)));
+        let ids: Vec<BlockId> = new.collect();
         self.out.tree.region_ops[id].blocks.clone_from(&ids);
-        // A loop that surely runs is not passed by.
-        let runs = matches!(self.out.tree.region_ops[id].trips, Trips::Constant(trips) if trips > 0);
-        for edge in entries.iter().filter(|edge| edge.possible) {
-            if !runs || edge.to != EdgeTarget::Behind {
-                self.edge(id, None, edge, &places);
-            }
+        // A loop that surely runs is not passed by, and one of a single iteration has no edge around.
+        let trips = self.out.tree.region_ops[id].trips;
+        let runs = matches!(trips, Trips::Constant(trips) if trips > 0);
+        for edge in entries.iter().filter(|edge| !runs || edge.to != Target::After) {
+            self.edge(id, None, edge, &places);
         }
         for (place, &inner) in ids.iter().enumerate() {
-            self.block(inner)?;
-            let edges = blocks[place]
-                .terminator()
-                .and_then(region_exit_edges)
-                .unwrap_or_default();
-            let once = self.out.tree.region_ops[id].trips == Trips::Constant(1);
-            for edge in edges.iter().filter(|edge| edge.possible) {
-                if !once || edge.to == EdgeTarget::Behind {
-                    self.edge(id, Some(place), edge, &places);
+            for edge in self.block(inner, &flow)? {
+                if trips != Trips::Constant(1) || edge.to == Target::After {
+                    self.edge(id, Some(place), &edge, &places);
                 }
             }
         }
@@ -348,17 +324,17 @@ impl<'c> Reader<'c> {
         region: RegionOpId,
         from: Option<usize>,
         edge: &IrEdge<'c>,
-        places: &HashMap<usize, usize>,
+        places: &HashMap<ir::Block<'c>, usize>,
     ) {
+        if !edge.possible {
+            return;
+        }
         let to = match edge.to {
-            EdgeTarget::Behind => None,
-            EdgeTarget::Index(index) => places.get(&index).copied(),
+            Target::After => None,
+            Target::Block(block) => places.get(&block).copied(),
         };
-        let pairs = edge.bindings.iter().filter(|(from, _)| is_token(from.ty()));
-        let pairs: Vec<(Value, Value)> = pairs.copied().collect();
-        let bindings = pairs
-            .into_iter()
-            .map(|(from, to)| (self.token(from), self.token(to)));
+        let tokens = edge.bindings.iter().filter(|(from, _)| is_token(from.ty()));
+        let bindings = tokens.map(|&(from, to)| (self.token(from), self.token(to)));
         let bindings = bindings.collect();
         self.out.tree.region_ops[region]
             .edges
@@ -396,12 +372,8 @@ impl<'c> Reader<'c> {
         if !op.operands().any(|value| is_token(value.ty())) {
             return;
         }
-        let bound: HashSet<Value> = edges
-            .iter()
-            .flat_map(|edge| edge.bindings.iter().map(|(from, _)| *from))
-            .collect();
-        for (operand, value) in op.operands().enumerate() {
-            if self.out.tokens.contains_key(&value) && !bound.contains(&value) {
+        for operand in unbound_operands(op, edges) {
+            if self.out.tokens.contains_key(&op.operand(operand)) {
                 self.out.escapes.push(Escape { op, operand, before });
             }
         }

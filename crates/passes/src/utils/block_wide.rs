@@ -7,8 +7,8 @@
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
-use crate::analysis::threads::{runs_for_some_threads, steering, thread_dependent};
 use crate::analysis::tree;
+use crate::analysis::uniformity::{runs_for_some_threads, steering, thread_dependent};
 use async_dialects::control_flow::erase_results;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;

@@ -1,11 +1,11 @@
 //! Blocks, terminators and edges: which tokens are bound to which on the way.
 
-use super::{Kind, Reader, Scope, SlotPlace};
-use crate::analysis::threads::may_differ;
+use super::{Reader, Scope, SlotPlace};
+use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};
+use crate::analysis::uniformity::may_differ;
 use crate::analysis::vocabulary::Vocabulary;
-use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, branch_edges, region_exit_edges};
 use async_dialects::ir::{self, Op, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 
 impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
@@ -20,9 +20,9 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         for (i, region) in regions.iter().enumerate() {
             region_of.extend(region.blocks().iter().map(|_| Some(i)));
         }
-        self.out.graphs.push((scope.op, region_of));
+        self.out.graphs.push((scope.flow.op(), region_of));
         let mut graph = Graph { blocks };
-        let alike = !V::INSERTS_COMMITS || scope.kind == Kind::Function || !may_differ(scope.op);
+        let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !may_differ(scope.flow.op());
         for block in &mut graph.blocks {
             block.divergent = !alike;
         }
@@ -52,61 +52,21 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                 self.op(op, &mut new.items);
             }
         }
-        new.edges = match terminator {
-            Some(terminator) => self.terminator(terminator, scope, &mut new.items),
-            None => self.unknown_edges(scope),
+        let edges = scope.flow.exits(terminator);
+        if let Some(terminator) = terminator {
+            self.escaping_operands(terminator, &edges, &mut new.items);
+            self.regions_and_results(terminator, &mut new.items);
+        }
+        let edges = self.possible(edges);
+        new.edges = if scope.is_iteration {
+            // Both edges, to the next iteration and after the loop, hand over the same tokens.
+            let back = edges.iter().find(|edge| edge.to != IrTarget::After);
+            let edge = back.or_else(|| edges.first());
+            edge.map(|edge| self.exit(edge, scope)).into_iter().collect()
+        } else {
+            edges.iter().map(|edge| self.edge(edge, scope)).collect()
         };
         new
-    }
-
-    pub(super) fn terminator(&mut self, op: Op<'c>, scope: &Scope<'c>, items: &mut Vec<Item>) -> Vec<Edge> {
-        let successors: Vec<ir::Block> = op.successors().collect();
-        let edges = if successors.is_empty() {
-            match scope.kind {
-                Kind::Function | Kind::Unknown => None,
-                Kind::Known | Kind::Repeat => region_exit_edges(op),
-            }
-        } else {
-            branch_edges(op)
-        };
-        self.escaping_operands(op, edges.as_deref().unwrap_or(&[]), items);
-        self.regions_and_results(op, items);
-        match edges.map(|edges| self.possible(edges)) {
-            Some(edges) if !successors.is_empty() => {
-                let edges = edges.iter().map(|edge| {
-                    let block = match edge.to {
-                        EdgeTarget::Index(i) => Some(successors[i]),
-                        EdgeTarget::Behind => None,
-                    };
-                    self.edge_to(edge, block, scope)
-                });
-                edges.collect()
-            }
-            Some(edges) if scope.kind == Kind::Repeat => {
-                // Both edges, to the next iteration and behind the loop, hand over the same tokens.
-                let back = edges.iter().find(|edge| edge.to == EdgeTarget::Index(0));
-                let edge = back.or_else(|| edges.first());
-                edge.map(|edge| self.exit(edge, scope)).into_iter().collect()
-            }
-            Some(edges) => {
-                let edges = edges.iter().map(|edge| match edge.to {
-                    EdgeTarget::Index(region) => self.edge_to(edge, scope.entries[region], scope),
-                    EdgeTarget::Behind => self.exit(edge, scope),
-                });
-                edges.collect()
-            }
-            None if !successors.is_empty() => {
-                let edges = successors
-                    .iter()
-                    .map(|&block| self.blind_edge(Some(block), scope));
-                edges.collect()
-            }
-            None if scope.kind == Kind::Function => vec![Edge {
-                to: Target::Exit,
-                args: Vec::new(),
-            }],
-            None => self.unknown_edges(scope),
-        }
     }
 
     /// Returns those of `edges` that can be taken. What the others bind stays or goes together, too.
@@ -129,7 +89,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
     pub(super) fn regions_and_results(&mut self, op: Op<'c>, items: &mut Vec<Item>) {
         let results = self.token_values(op.results());
         if op.num_regions() > 0 {
-            self.nested(op, None, &results, items);
+            self.region_op(RegionFlow::new(op), &results, items);
         } else {
             self.foreign_results(results, items);
         }
@@ -147,14 +107,12 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
     }
 
-    /// An edge to `block`, or out of the graph if there is none.
-    pub(super) fn edge_to(
-        &mut self,
-        edge: &IrEdge<'c>,
-        block: Option<ir::Block<'c>>,
-        scope: &Scope<'c>,
-    ) -> Edge {
-        let Some((block, &place)) = block.and_then(|block| Some((block, scope.places.get(&block)?))) else {
+    /// An edge within the graph, or out of it.
+    pub(super) fn edge(&mut self, edge: &IrEdge<'c>, scope: &Scope<'c>) -> Edge {
+        let IrTarget::Block(block) = edge.to else {
+            return self.exit(edge, scope);
+        };
+        let Some(&place) = scope.places.get(&block) else {
             return self.exit(edge, scope);
         };
         let params = self.token_values(block.args());
@@ -165,10 +123,9 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
     }
 
     pub(super) fn exit(&mut self, edge: &IrEdge<'c>, scope: &Scope<'c>) -> Edge {
-        let targets = if scope.kind == Kind::Repeat && edge.to == EdgeTarget::Index(0) {
-            scope.entries[0].map_or_else(Vec::new, |entry| self.token_values(entry.args()))
-        } else {
-            self.token_values(scope.op.results())
+        let targets = match edge.to {
+            IrTarget::Block(entry) if scope.is_iteration => self.token_values(entry.args()),
+            _ => self.token_values(scope.flow.op().results()),
         };
         Edge {
             to: Target::Exit,
@@ -194,31 +151,13 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         args.collect()
     }
 
-    /// An edge of which nothing is known but where it may lead.
-    pub(super) fn blind_edge(&mut self, block: Option<ir::Block<'c>>, scope: &Scope<'c>) -> Edge {
-        let edge = IrEdge {
-            to: EdgeTarget::Behind,
-            possible: true,
-            bindings: Vec::new(),
-        };
-        self.edge_to(&edge, block, scope)
-    }
-
-    /// Edges to every region and behind the operation.
-    pub(super) fn unknown_edges(&mut self, scope: &Scope<'c>) -> Vec<Edge> {
-        let entries: Vec<_> = scope.entries.iter().copied().flatten().map(Some).collect();
-        let targets = entries.into_iter().chain([None]);
-        targets.map(|block| self.blind_edge(block, scope)).collect()
-    }
-
     /// Notes the tokens that `op` uses and none of `edges` hands over.
     pub(super) fn escaping_operands(&mut self, op: Op<'c>, edges: &[IrEdge<'c>], items: &mut Vec<Item>) {
-        let bound: HashSet<Value> = edges
-            .iter()
-            .flat_map(|edge| edge.bindings.iter().map(|(from, _)| *from))
-            .collect();
-        for (i, operand) in op.operands().enumerate() {
-            if self.is_token(operand) && !bound.contains(&operand) {
+        if !op.operands().any(|value| self.is_token(value)) {
+            return;
+        }
+        for i in unbound_operands(op, edges) {
+            if self.is_token(op.operand(i)) {
                 self.escape(op, i, items);
             }
         }

@@ -1,10 +1,10 @@
 //! Operations: what they mean to counting, and loops of constant trip count.
 
-use super::{Kind, Reader, Scope, SlotPlace};
-use crate::analysis::threads::runs_for_some_threads;
+use super::{Reader, Scope, SlotPlace};
+use crate::analysis::cfg::{RegionFlow, Target as IrTarget};
 use crate::analysis::vocabulary::{Meaning, Vocabulary};
 use async_dialects::completion::GroupQueue;
-use async_dialects::control_flow::{Edge as IrEdge, EdgeTarget, constant_trip_count, entry_edges};
+use async_dialects::control_flow::{constant_trip_count, selected_values};
 use async_dialects::ir::{Op, Value};
 use async_dialects::names::{affine, scf, ub};
 use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
@@ -107,7 +107,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             if op.is(ub::POISON) {
                 return self.join(*result, &[], items);
             }
-            if let Some(values) = async_dialects::control_flow::selected_values(op) {
+            if let Some(values) = selected_values(op) {
                 return self.join(*result, &values, items);
             }
         }
@@ -115,35 +115,22 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             self.escaping_operands(op, &[], items);
             return self.foreign_results(results, items);
         }
-        let edges = if runs_for_some_threads(op) {
-            None
-        } else {
-            entry_edges(op)
-        };
-        if let Some(edges) = edges {
-            self.escaping_operands(op, &edges, items);
-            let edges = self.possible(edges);
-            if !self.repeat(op, &edges, &results, items) {
-                self.nested(op, Some(&edges), &results, items);
-            }
-        } else {
-            self.escaping_operands(op, &[], items);
-            self.nested(op, None, &results, items);
-        }
+        let flow = RegionFlow::new(op);
+        self.escaping_operands(op, flow.known_entries().unwrap_or(&[]), items);
+        self.region_op(flow, &results, items);
     }
 
     /// Reads a loop of constant trip count; returns false if `op` is none, or does not carry its tokens around plainly.
-    pub(super) fn repeat(
-        &mut self,
-        op: Op<'c>,
-        edges: &[IrEdge<'c>],
-        results: &[Value<'c>],
-        items: &mut Vec<Item>,
-    ) -> bool {
+    fn repeat(&mut self, flow: &RegionFlow<'c>, results: &[Value<'c>], items: &mut Vec<Item>) -> bool {
+        let op = flow.op();
         let Some(trip) = constant_trip_count(op) else {
             return false;
         };
-        let (Some(entry), Some(edge)) = (op.region(0).first(), edges.first()) else {
+        let entries = flow.known_entries().unwrap_or(&[]);
+        let Some(edge) = entries.iter().find(|edge| edge.possible) else {
+            return false;
+        };
+        let Some(entry) = op.region(0).first() else {
             return false;
         };
         let params = self.token_values(entry.args());
@@ -151,8 +138,8 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             return false;
         }
         let targets = match edge.to {
-            EdgeTarget::Index(_) => &params,
-            EdgeTarget::Behind => results,
+            IrTarget::Block(_) => &params,
+            IrTarget::After => results,
         };
         let carried = edge
             .bindings
@@ -172,7 +159,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         let id = self.out.program.new_loop();
         self.out.loops.push(op);
         let regions: Vec<_> = op.regions().collect();
-        let body = self.regions(&regions, Scope::new(op, Kind::Repeat, 0), Vec::new());
+        let body = self.regions(&regions, Scope::iteration(flow.clone()), Vec::new());
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
         items.push(Item::Repeat(Repeat {
@@ -187,24 +174,18 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         true
     }
 
-    pub(super) fn nested(
-        &mut self,
-        op: Op<'c>,
-        edges: Option<&[IrEdge<'c>]>,
-        results: &[Value<'c>],
-        items: &mut Vec<Item>,
-    ) {
-        let kind = if edges.is_some() {
-            Kind::Known
-        } else {
-            Kind::Unknown
-        };
+    /// Reads an operation with regions.
+    pub(super) fn region_op(&mut self, flow: RegionFlow<'c>, results: &[Value<'c>], items: &mut Vec<Item>) {
+        let edges = self.possible(flow.entries());
+        if flow.known_entries().is_some() && self.repeat(&flow, results, items) {
+            return;
+        }
+        let op = flow.op();
         // A branch without an else gets one in the skeleton, where commits may be wanted.
-        let skips = |edge: &IrEdge| edge.to == EdgeTarget::Behind;
         let new_else = matches!(op.name(), scf::IF | affine::IF)
             && op.region(1).first().is_none()
-            && edges.is_some_and(|edges| edges.iter().any(skips));
-        let scope = Scope::new(op, kind, if new_else { 2 } else { 1 });
+            && edges.iter().any(|edge| edge.to == IrTarget::After);
+        let scope = Scope::new(flow, if new_else { 2 } else { 1 });
         let mut blocks = vec![Block::default()];
         if new_else {
             blocks.push(Block {
@@ -216,20 +197,17 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
                 ..Block::default()
             });
         }
-        blocks[0].edges = match edges {
-            None => self.unknown_edges(&scope),
-            Some(edges) => {
-                let edges = edges.iter().map(|edge| match edge.to {
-                    EdgeTarget::Behind if new_else => Edge {
-                        to: Target::Block(1),
-                        args: Vec::new(),
-                    },
-                    EdgeTarget::Behind => self.exit(edge, &scope),
-                    EdgeTarget::Index(region) => self.edge_to(edge, scope.entries[region], &scope),
-                });
-                edges.collect()
+        let edges = edges.iter().map(|edge| {
+            if new_else && edge.to == IrTarget::After {
+                Edge {
+                    to: Target::Block(1),
+                    args: Vec::new(),
+                }
+            } else {
+                self.edge(edge, &scope)
             }
-        };
+        });
+        blocks[0].edges = edges.collect();
         let regions: Vec<_> = op.regions().collect();
         let graph = self.regions(&regions, scope, blocks);
         let results = results.iter().map(|&result| self.define(result)).collect();
