@@ -53,11 +53,11 @@ def Async_CompletionOpInterface : OpInterface<"AsyncCompletionOpInterface"> {
       "::async_opt::async::ExecutionScope", "getExecutionScope", (ins), "",
       "return ::async_opt::async::ExecutionScope::Thread;">,
     InterfaceMethod<
-      "The memref that is read asynchronously, or null.",
+      "The memref or pointer that is read asynchronously, or null.",
       "::mlir::Value", "getAsyncSource", (ins), "",
       "return nullptr;">,
     InterfaceMethod<
-      "The memref that is written asynchronously, or null.",
+      "The memref or pointer that is written asynchronously, or null.",
       "::mlir::Value", "getAsyncDestination", (ins), "",
       "return nullptr;">,
   ];

@@ -83,6 +83,33 @@ MlirValue asyncOptOperationGetViewSource(MlirOperation op) {
   return view ? wrap(view.getViewSource()) : MlirValue{nullptr};
 }
 
+bool asyncOptForEachMemoryEffect(MlirOperation op,
+                                 void (*callback)(AsyncOptMemoryEffect,
+                                                  MlirValue, void *),
+                                 void *userData) {
+  Operation *operation = unwrap(op);
+  auto interface = dyn_cast<MemoryEffectOpInterface>(operation);
+  if (!interface)
+    return operation->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    // Other resources are no buffers.
+    if (!effect.getValue() &&
+        effect.getResource() != SideEffects::DefaultResource::get())
+      continue;
+    auto kind = isa<MemoryEffects::Read>(effect.getEffect())
+                    ? AsyncOptMemoryEffectRead
+                : isa<MemoryEffects::Write>(effect.getEffect())
+                    ? AsyncOptMemoryEffectWrite
+                : isa<MemoryEffects::Allocate>(effect.getEffect())
+                    ? AsyncOptMemoryEffectAllocate
+                    : AsyncOptMemoryEffectFree;
+    callback(kind, wrap(effect.getValue()), userData);
+  }
+  return true;
+}
+
 bool asyncOptForEachConstantNumber(MlirAttribute attribute,
                                    void (*callback)(uint64_t, void *),
                                    void *userData) {

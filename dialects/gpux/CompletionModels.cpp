@@ -60,6 +60,21 @@ struct DeviceAsyncCopyModel
   }
 };
 
+struct CpAsyncModel
+    : public AsyncCompletionOpInterface::ExternalModel<CpAsyncModel,
+                                                       NVVM::CpAsyncOp> {
+  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Issue; }
+  const GroupQueue *getGroupQueue(Operation *) const {
+    return &gpux::getGroupQueue(Queue::CpAsync);
+  }
+  Value getAsyncSource(Operation *op) const {
+    return cast<NVVM::CpAsyncOp>(op).getSrc();
+  }
+  Value getAsyncDestination(Operation *op) const {
+    return cast<NVVM::CpAsyncOp>(op).getDst();
+  }
+};
+
 struct DeviceAsyncCreateGroupModel
     : public AsyncCompletionOpInterface::ExternalModel<
           DeviceAsyncCreateGroupModel, nvgpu::DeviceAsyncCreateGroupOp> {
@@ -142,7 +157,7 @@ static void attachNvgpuModels(MLIRContext *context, nvgpu::NVGPUDialect *) {
 
 static void attachNvvmModels(MLIRContext *context, NVVM::NVVMDialect *) {
   using namespace NVVM;
-  CpAsyncOp::attachInterface<IssueModel<CpAsyncOp, Queue::CpAsync>>(*context);
+  CpAsyncOp::attachInterface<CpAsyncModel>(*context);
   CpAsyncCommitGroupOp::attachInterface<
       CommitModel<CpAsyncCommitGroupOp, Queue::CpAsync>>(*context);
   CpAsyncWaitGroupOp::attachInterface<CpAsyncWaitGroupModel>(*context);

@@ -121,9 +121,9 @@ pub struct Completion<'c> {
     pub waits_for_reads: bool,
     /// Who executes it.
     pub scope: ExecutionScope,
-    /// The memref that is read asynchronously.
+    /// The memref or pointer that is read asynchronously.
     pub source: Option<Value<'c>>,
-    /// The memref that is written asynchronously.
+    /// The memref or pointer that is written asynchronously.
     pub destination: Option<Value<'c>>,
 }
 

@@ -150,6 +150,11 @@ unsafe extern "C" {
     pub fn asyncOptOperationIsPure(op: MlirOperation) -> bool;
     pub fn asyncOptOperationIsFunction(op: MlirOperation) -> bool;
     pub fn asyncOptOperationGetViewSource(op: MlirOperation) -> MlirValue;
+    pub fn asyncOptForEachMemoryEffect(
+        op: MlirOperation,
+        callback: Option<unsafe extern "C" fn(u32, MlirValue, *mut c_void)>,
+        data: *mut c_void,
+    ) -> bool;
     pub fn asyncOptForEachConstantNumber(
         attribute: MlirAttribute,
         callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,

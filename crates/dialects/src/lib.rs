@@ -13,6 +13,7 @@
 //! - [`gpu`]: what functions and memory of device code say of themselves.
 //! - [`llvm`]: types of the `llvm` dialect.
 //! - [`location`]: where in a file something came from.
+//! - [`memory_effects`]: what operations say of their effects on memory.
 //! - [`names`]: the names of operations and attributes.
 //! - [`nvgpu`]: upstream's lowering of `nvgpu`, and its types.
 //! - [`nvvm`]: attributes of fences.
@@ -33,6 +34,7 @@ pub mod gpu;
 pub mod ir;
 pub mod llvm;
 pub mod location;
+pub mod memory_effects;
 pub mod names;
 pub mod nvgpu;
 pub mod nvvm;

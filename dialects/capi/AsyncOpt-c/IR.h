@@ -69,6 +69,21 @@ MLIR_CAPI_EXPORTED bool asyncOptOperationIsFunction(MlirOperation op);
 /// views (ViewLikeOpInterface); else null.
 MLIR_CAPI_EXPORTED MlirValue asyncOptOperationGetViewSource(MlirOperation op);
 
+typedef enum AsyncOptMemoryEffect {
+  AsyncOptMemoryEffectRead = 0,
+  AsyncOptMemoryEffectWrite = 1,
+  AsyncOptMemoryEffectAllocate = 2,
+  AsyncOptMemoryEffectFree = 3,
+} AsyncOptMemoryEffect;
+
+/// Calls `callback` for each effect that `op` itself has on memory, with what
+/// it has it on: an operand or a result, or null for memory that is not named.
+/// Returns false if `op` does not say (MemoryEffectOpInterface,
+/// RecursiveMemoryEffects).
+MLIR_CAPI_EXPORTED bool asyncOptForEachMemoryEffect(
+    MlirOperation op, void (*callback)(AsyncOptMemoryEffect, MlirValue, void *),
+    void *userData);
+
 /// Calls `callback` for the bits of every number of a constant: an integer, a
 /// floating-point number, or dense elements of them. Returns false if it is
 /// none of these. Numbers of more than 64 bits are cut off at their largest

@@ -1,210 +1,223 @@
-//! Which buffers of the workgroup an operation accesses, and how.
+//! Which memory operations access, and what buffers it is of.
 //!
-//! Buffers are told apart by what they start as: attributions, globals and allocations share no byte. What is reached
-//! through anything but views of one of these may be any of them. So may be, in a function that casts workgroup memory to
-//! another memory space, what is in that space.
+//! MLIR's interfaces tell what an operation does to memory, what is a view of what, and what is a call; those of ours what is
+//! read and written asynchronously. What upstream's operations don't say of themselves stands in two tables here. Nothing is
+//! guessed: what is not known is [`Effects::Unknown`], or [`Origin::Unknown`].
 
-use async_dialects::gpu::{attributions, inputs, is_workgroup};
+use async_dialects::calls::is_call;
+use async_dialects::completion::GroupEffect;
+use async_dialects::control_flow::entry_edges;
+use async_dialects::gpu::inputs;
 use async_dialects::ir::{Definition, Op, Value};
+use async_dialects::llvm::is_pointer;
+use async_dialects::melior::ir::TypeLike;
+use async_dialects::memory_effects::{EffectKind, memory_effects};
 use async_dialects::names::{
-    affine, arith, async_, attr, builtin, cf, gpu, gpux, index, math, memref, nvgpu, nvvm, ub, vector,
+    affine, arith, async_, attr, builtin, cf, gpu, gpux, index, linalg, llvm, math, memref, nvgpu, nvvm, scf,
+    ub, vector,
 };
-use async_dialects::types::{memref_shape, symbol};
-use std::collections::HashMap;
-use tokenflow::phases::{AccessKind, Buffer};
+use async_dialects::types::symbol;
 
-/// Numbers buffers of the workgroup.
-pub struct Buffers<'c> {
-    known: HashMap<Root<'c>, usize>,
-    /// True if memory of the workgroup is also reached through other memory spaces.
-    cast: bool,
+/// How an operation accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes, and may read.
+    Write,
+    /// It starts something that reads until it is complete.
+    AsyncRead,
+    /// It starts something that writes until it is complete.
+    AsyncWrite,
+    /// It ends the life of a buffer.
+    Free,
 }
 
-/// What a buffer starts as.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Root<'c> {
-    /// An argument of a function that is memory of its own, or the result of an allocation.
-    Value(Value<'c>),
-    /// A global, by name.
+/// An access to a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect<'c> {
+    /// The memref or pointer.
+    pub memory: Value<'c>,
+    /// How it is accessed.
+    pub access: Access,
+}
+
+/// What an operation accesses.
+#[derive(Clone, Debug)]
+pub enum Effects<'c> {
+    /// These, and nothing else.
+    Known(Vec<Effect<'c>>),
+    /// Perhaps anything.
+    Unknown,
+}
+
+/// Operations that order accesses or show something, and access no buffer themselves.
+const NO_EFFECTS: &[&str] = &[
+    async_::AWAIT,
+    builtin::UNREALIZED_CONVERSION_CAST,
+    cf::ASSERT,
+    gpu::BARRIER,
+    gpu::PRINTF,
+    gpux::ELECT,
+    nvgpu::TMA_FENCE_DESCRIPTOR,
+    nvgpu::TMA_PREFETCH_DESCRIPTOR,
+    nvvm::BARRIER,
+    nvvm::BARRIER0,
+    nvvm::BAR_WARP_SYNC,
+    nvvm::ELECT_SYNC,
+    nvvm::FENCE_MBARRIER_INIT,
+    nvvm::FENCE_PROXY,
+];
+
+/// Dialects whose operations access nothing but what their operands name, even where they don't say how.
+const BY_OPERANDS: &[&str] = &[
+    affine::NAMESPACE,
+    arith::NAMESPACE,
+    cf::NAMESPACE,
+    gpu::NAMESPACE,
+    index::NAMESPACE,
+    linalg::NAMESPACE,
+    math::NAMESPACE,
+    memref::NAMESPACE,
+    nvgpu::NAMESPACE,
+    scf::NAMESPACE,
+    ub::NAMESPACE,
+    vector::NAMESPACE,
+];
+
+/// What `op` itself accesses; what its regions do is up to the operations in there.
+#[must_use]
+pub fn effects(op: Op<'_>) -> Effects<'_> {
+    let none = Effects::Known(Vec::new());
+    if NO_EFFECTS.contains(&op.name()) || op.is_function() || op.view_source().is_some() {
+        return none;
+    }
+    if is_call(op) || op.is(gpu::LAUNCH_FUNC) {
+        return Effects::Unknown;
+    }
+    if let Some(completion) = op.completion() {
+        let read = completion.source.map(|memory| (memory, Access::AsyncRead));
+        let written = completion.destination.map(|memory| (memory, Access::AsyncWrite));
+        let known = read.is_some() || written.is_some();
+        if known || completion.effect != GroupEffect::Issue {
+            let effects = read.into_iter().chain(written);
+            return Effects::Known(
+                effects
+                    .map(|(memory, access)| Effect { memory, access })
+                    .collect(),
+            );
+        }
+    }
+    if let Some(effects) = stated_effects(op) {
+        return effects;
+    }
+    if op.num_regions() > 0 && entry_edges(op).is_some() {
+        return none;
+    }
+    if !BY_OPERANDS.contains(&op.dialect()) {
+        return Effects::Unknown;
+    }
+    let memrefs = op.operands().filter(|value| is_memory(*value));
+    let access = Access::Write;
+    Effects::Known(memrefs.map(|memory| Effect { memory, access }).collect())
+}
+
+/// What `op` says of itself; `None` if it says nothing.
+fn stated_effects(op: Op<'_>) -> Option<Effects<'_>> {
+    let stated = memory_effects(op)?;
+    let mut known = Vec::new();
+    for &(kind, memory) in &stated {
+        let access = match kind {
+            EffectKind::Read => Access::Read,
+            EffectKind::Write => Access::Write,
+            EffectKind::Free => Access::Free,
+            EffectKind::Allocate => continue,
+        };
+        match memory {
+            Some(memory) if is_memory(memory) => known.push(Effect { memory, access }),
+            // Descriptors and the like are no buffers.
+            Some(_) => {}
+            // Where operands are named as well, it is a summary of them.
+            None if stated
+                .iter()
+                .any(|(other, memory)| *other == kind && memory.is_some()) => {}
+            None => return Some(Effects::Unknown),
+        }
+    }
+    Some(Effects::Known(known))
+}
+
+/// Returns true if `value` is a memref or a pointer.
+fn is_memory(value: Value<'_>) -> bool {
+    value.ty().is_mem_ref() || is_pointer(value.ty())
+}
+
+/// Operations that compute an address from that of their first operand, or hold one in another form.
+const ADDRESSES: &[&str] = &[
+    arith::INDEX_CAST,
+    builtin::UNREALIZED_CONVERSION_CAST,
+    llvm::ADDRSPACECAST,
+    llvm::GETELEMENTPTR,
+    llvm::INTTOPTR,
+    memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
+];
+
+/// What the results of `op` are views of, or addresses in.
+#[must_use]
+pub fn view_source(op: Op<'_>) -> Option<Value<'_>> {
+    let is_address = ADDRESSES.contains(&op.name()) && op.num_operands() > 0;
+    op.view_source().or_else(|| is_address.then(|| op.operand(0)))
+}
+
+/// What `memory` is a view of, or an address in.
+#[must_use]
+pub fn base(mut memory: Value<'_>) -> Value<'_> {
+    while let Some(source) = memory.defining_op().and_then(view_source) {
+        memory = source;
+    }
+    memory
+}
+
+/// Where a buffer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin<'c> {
+    /// An operation in the function allocates it; each a buffer of its own.
+    Allocation,
+    /// A kernel declares it; each a buffer of its own.
+    Attribution(Op<'c>),
+    /// A global of this name.
     Global(&'c str),
-    /// The arguments that callers hand over: they may be the same.
-    Arguments,
-    /// Dynamic memory of the workgroup.
+    /// Callers of the function hand it over.
+    Argument(Op<'c>),
+    /// Dynamic memory of the workgroup, which is the same in every view.
     Dynamic,
+    /// That is not known.
+    Unknown,
 }
 
-impl<'c> Buffers<'c> {
-    /// The buffers of `function`, none of which has a number yet.
-    #[must_use]
-    pub fn new(function: Op<'c>) -> Self {
-        let casts = |op: Op| op.is(memref::MEMORY_SPACE_CAST) && is_workgroup(op.operand(0).ty());
-        Self {
-            known: HashMap::new(),
-            cast: function.nested().into_iter().any(casts),
-        }
-    }
-
-    /// How many there are so far.
-    #[must_use]
-    pub fn number(&self) -> usize {
-        self.known.len()
-    }
-
-    /// The buffer that `memref` is a view of.
-    pub fn of(&mut self, memref: Value<'c>) -> Buffer {
-        let Some(root) = root(memref) else {
-            return Buffer::Any;
-        };
-        let next = self.known.len();
-        Buffer::Known(*self.known.entry(root).or_insert(next))
-    }
-
-    /// What `op` itself accesses of the workgroup's memory.
-    pub fn accesses(&mut self, op: Op<'c>) -> Vec<(Buffer, AccessKind)> {
-        let kind = match op.name() {
-            name if is_view(name) || op.is_pure() => return Vec::new(),
-            memref::LOAD
-            | vector::LOAD
-            | vector::TRANSFER_READ
-            | vector::MASKEDLOAD
-            | vector::GATHER
-            | nvgpu::LDMATRIX
-            | affine::LOAD
-            | affine::VECTOR_LOAD
-            | memref::PREFETCH => AccessKind::Read,
-            gpux::COPY | nvgpu::DEVICE_ASYNC_COPY => AccessKind::Copy,
-            nvvm::CP_ASYNC_SHARED_GLOBAL => return vec![(Buffer::Any, AccessKind::Copy)],
-            _ if is_harmless(op) => return Vec::new(),
-            _ => AccessKind::Write,
-        };
-        let memrefs = op.operands().filter(|value| memref_shape(value.ty()).is_some());
-        let mut any = false;
-        let mut found = Vec::new();
-        for memref in memrefs {
-            any = true;
-            if self.may_be_workgroup(memref) {
-                found.push((self.of(memref), kind));
-            }
-        }
-        // Nothing is known of what it accesses: a call, a pointer.
-        if op.name().rsplit('.').next() == Some("call") || !any {
-            return vec![(Buffer::Any, AccessKind::Write)];
-        }
-        found
-    }
-}
-
-impl Buffers<'_> {
-    fn may_be_workgroup(&self, memref: Value<'_>) -> bool {
-        if is_workgroup(memref.ty()) || !self.cast {
-            return is_workgroup(memref.ty());
-        }
-        let base = base(memref);
-        is_workgroup(base.ty())
-            || match base.definition() {
-                Definition::Result(op, _) => !is_allocation(op.name()),
-                Definition::Argument(block, _) => !block.parent_op().is_some_and(Op::is_function),
-            }
-    }
-}
-
-/// What `memref` is a view of.
-fn base(mut memref: Value<'_>) -> Value<'_> {
-    while let Definition::Result(op, _) = memref.definition()
-        && is_view(op.name())
-    {
-        memref = op.operand(0);
-    }
-    memref
-}
-
-fn is_allocation(name: &str) -> bool {
-    matches!(name, memref::ALLOC | memref::ALLOCA | memref::GET_GLOBAL)
-}
-
-/// What `memref` is a view of, if it can be told apart.
-fn root(memref: Value<'_>) -> Option<Root<'_>> {
-    let memref = base(memref);
-    match memref.definition() {
+/// Where `base`, which is no view, comes from.
+#[must_use]
+pub fn origin(base: Value<'_>) -> Origin<'_> {
+    match base.definition() {
         Definition::Result(op, _) => match op.name() {
-            memref::ALLOC | memref::ALLOCA => Some(Root::Value(memref)),
-            memref::GET_GLOBAL => Some(Root::Global(symbol(op.attr(attr::NAME)?)?)),
-            gpu::DYNAMIC_SHARED_MEMORY => Some(Root::Dynamic),
-            _ => None,
+            memref::ALLOC | memref::ALLOCA => Origin::Allocation,
+            memref::GET_GLOBAL => {
+                let name = op.attr(attr::NAME).and_then(symbol);
+                name.map_or(Origin::Unknown, Origin::Global)
+            }
+            gpu::DYNAMIC_SHARED_MEMORY => Origin::Dynamic,
+            _ => Origin::Unknown,
         },
         Definition::Argument(block, index) => {
-            let function = block.parent_op().filter(|op| op.is_function())?;
-            let is_entry = function.region(0).first() == Some(block);
-            let inputs = inputs(function)?;
-            match index {
-                _ if !is_entry => None,
-                _ if index < inputs => Some(Root::Arguments),
-                _ if index < inputs + attributions(function) => Some(Root::Value(memref)),
-                _ => None,
+            let function = block.parent_op().filter(|op| op.is_function());
+            let Some(function) = function.filter(|op| op.region(0).first() == Some(block)) else {
+                return Origin::Unknown;
+            };
+            match inputs(function) {
+                // The attributions of a `gpu.func` come after its arguments.
+                Some(inputs) if index >= inputs => Origin::Attribution(function),
+                _ => Origin::Argument(function),
             }
         }
     }
-}
-
-/// Returns true if an operation of this name is another view of the bytes of its first operand.
-fn is_view(name: &str) -> bool {
-    matches!(
-        name,
-        memref::SUBVIEW
-            | memref::CAST
-            | memref::REINTERPRET_CAST
-            | memref::COLLAPSE_SHAPE
-            | memref::EXPAND_SHAPE
-            | memref::VIEW
-            | memref::TRANSPOSE
-            | memref::MEMORY_SPACE_CAST
-            | memref::ASSUME_ALIGNMENT
-    )
-}
-
-/// Returns true if `op` has effects, but none on the memory of the workgroup. Of loads and stores in
-/// issued form, whoever wrote them has seen to what comes before and behind: what they access is known to be complete by
-/// waits and barriers that are there to be seen.
-fn is_harmless(op: Op<'_>) -> bool {
-    const DIALECTS: [&str; 6] = [
-        arith::NAMESPACE,
-        math::NAMESPACE,
-        index::NAMESPACE,
-        async_::NAMESPACE,
-        ub::NAMESPACE,
-        gpux::NAMESPACE,
-    ];
-    const NAMES: [&str; 30] = [
-        gpu::BARRIER,
-        gpu::PRINTF,
-        gpu::SHUFFLE,
-        gpu::SUBGROUP_REDUCE,
-        gpu::RETURN,
-        memref::ALLOC,
-        memref::ALLOCA,
-        memref::DEALLOC,
-        memref::GET_GLOBAL,
-        memref::DIM,
-        memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
-        memref::EXTRACT_STRIDED_METADATA,
-        nvgpu::DEVICE_ASYNC_CREATE_GROUP,
-        nvgpu::DEVICE_ASYNC_WAIT,
-        nvgpu::MMA_SYNC,
-        nvgpu::TMA_PREFETCH_DESCRIPTOR,
-        nvgpu::TMA_FENCE_DESCRIPTOR,
-        nvgpu::MBARRIER_CREATE,
-        nvvm::BARRIER0,
-        nvvm::BARRIER,
-        nvvm::BAR_WARP_SYNC,
-        nvvm::FENCE_PROXY,
-        nvvm::FENCE_MBARRIER_INIT,
-        nvvm::ELECT_SYNC,
-        nvvm::CP_ASYNC_COMMIT_GROUP,
-        nvvm::CP_ASYNC_WAIT_GROUP,
-        nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
-        nvvm::CP_ASYNC_BULK_WAIT_GROUP,
-        cf::ASSERT,
-        builtin::UNREALIZED_CONVERSION_CAST,
-    ];
-    NAMES.contains(&op.name()) || DIALECTS.contains(&op.dialect())
 }

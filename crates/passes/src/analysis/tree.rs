@@ -3,8 +3,10 @@
 //! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. What is asked of
 //! memory is which buffers of the workgroup threads access, and between which barriers.
 
+mod accesses;
+
+use self::accesses::Buffers;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
-use super::memory::Buffers;
 use super::uniformity::may_differ;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{constant_trip_count, selected_values};

@@ -1,8 +1,7 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
-use super::memory::{HARMLESS, VIEWS, only_accesses_operands};
-use async_dialects::gpu::inputs;
-use async_dialects::ir::{Definition, Op, Use, Value};
+use crate::analysis::memory::{Effects, Origin, effects, origin, view_source};
+use async_dialects::ir::{Op, Use, Value};
 use async_dialects::melior::ir::TypeLike;
 use async_dialects::names::{gpu, linalg, memref};
 use std::collections::HashSet;
@@ -30,32 +29,25 @@ pub(super) fn is_private(buffer: Value) -> bool {
 
 /// Returns true if `buffer` is made in the function.
 fn is_local(buffer: Value) -> bool {
-    match buffer.definition() {
-        Definition::Result(op, _) => matches!(op.name(), memref::ALLOC | memref::ALLOCA),
-        Definition::Argument(block, index) => block.parent_op().is_some_and(|op| {
-            let is_entry = op.is_function() && op.region(0).first() == Some(block);
-            // The attributions of a `gpu.func` come after its arguments.
-            is_entry && inputs(op).is_some_and(|inputs| index >= inputs)
-        }),
-    }
+    matches!(origin(buffer), Origin::Allocation | Origin::Attribution(_))
 }
 
 /// Returns true if `op` makes views of its first operand, and no address that is not a memref.
 fn makes_views(op: Op) -> bool {
-    let is_view = VIEWS.contains(&op.name());
+    let is_view = view_source(op).is_some();
     is_view
         && (op.is(memref::EXTRACT_STRIDED_METADATA) || op.results().all(|result| result.ty().is_mem_ref()))
 }
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.
 fn escapes_by(op: Op, index: usize) -> bool {
-    if op.is(memref::DEALLOC) || HARMLESS.contains(&op.name()) {
+    if op.is(memref::DEALLOC) || op.completion().is_some() {
         return false;
     }
     let is_stored = op.is(memref::STORE) && index == 0;
     let is_handed_on = op.is_terminator() || op.num_regions() > 0 && op.dialect() != linalg::NAMESPACE;
     let is_made_of_it = !op.is(gpu::SUBGROUP_MMA_LOAD_MATRIX) && !op.results().all(is_data);
-    is_stored || is_handed_on || is_made_of_it || !only_accesses_operands(op)
+    is_stored || is_handed_on || is_made_of_it || matches!(effects(op), Effects::Unknown)
 }
 
 /// Returns true if the value is what is stored in buffers, and no address of one.

@@ -1,16 +1,15 @@
-//! Which operations may access a buffer that a copy writes.
+//! Which operations may access a buffer that a copy writes, and which row of it.
 //!
-//! What is asked is only ever "may it?", and the answer is yes wherever nothing below says no.
+//! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use super::escape::is_private;
-use async_dialects::control_flow::entry_edges;
+use crate::analysis::memory::{self, Effects, Origin, origin, view_source};
+use async_dialects::calls::is_call;
 use async_dialects::ir::{Definition, Op, Value};
 use async_dialects::llvm::is_pointer;
 use async_dialects::melior::ir::{ShapedTypeLike, TypeLike, r#type::MemRefType};
-use async_dialects::names::{
-    affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
-};
-use async_dialects::types::{DYNAMIC, MapResult, dense_numbers, map_results, symbol, vector_rank};
+use async_dialects::names::{arith, attr, gpu, llvm, memref, nvgpu, nvvm, vector};
+use async_dialects::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,79 +25,16 @@ pub(super) enum Access<'c> {
     Anything,
 }
 
-/// Operations that make a view of their first operand, or its address.
-pub(super) const VIEWS: &[&str] = &[
-    memref::SUBVIEW,
-    memref::CAST,
-    memref::REINTERPRET_CAST,
-    memref::EXPAND_SHAPE,
-    memref::COLLAPSE_SHAPE,
-    memref::VIEW,
-    memref::TRANSPOSE,
-    memref::MEMORY_SPACE_CAST,
-    memref::ASSUME_ALIGNMENT,
-    memref::EXTRACT_STRIDED_METADATA,
-    memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
-    builtin::UNREALIZED_CONVERSION_CAST,
-    arith::INDEX_CAST,
-    llvm::INTTOPTR,
-    llvm::ADDRSPACECAST,
-    llvm::GETELEMENTPTR,
-];
-
-/// Operations that order accesses or show something, and access no buffer themselves.
-pub(super) const HARMLESS: &[&str] = &[
-    gpu::BARRIER,
-    gpu::PRINTF,
-    cf::ASSERT,
-    nvgpu::DEVICE_ASYNC_COPY,
-    nvgpu::DEVICE_ASYNC_CREATE_GROUP,
-    nvgpu::DEVICE_ASYNC_WAIT,
-    nvvm::BARRIER,
-    nvvm::BARRIER0,
-    nvvm::BAR_WARP_SYNC,
-    nvvm::CP_ASYNC_SHARED_GLOBAL,
-    nvvm::CP_ASYNC_COMMIT_GROUP,
-    nvvm::CP_ASYNC_WAIT_GROUP,
-    nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
-    nvvm::CP_ASYNC_BULK_WAIT_GROUP,
-    nvvm::WGMMA_COMMIT_GROUP_SYNC_ALIGNED,
-    nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED,
-];
-
-/// Dialects whose operations access nothing but what their operands point to.
-const BY_OPERANDS: &[&str] = &[
-    affine::NAMESPACE,
-    arith::NAMESPACE,
-    cf::NAMESPACE,
-    gpu::NAMESPACE,
-    index::NAMESPACE,
-    linalg::NAMESPACE,
-    math::NAMESPACE,
-    memref::NAMESPACE,
-    nvgpu::NAMESPACE,
-    scf::NAMESPACE,
-    ub::NAMESPACE,
-    vector::NAMESPACE,
-];
-
-/// Returns what `op` itself may access; what its regions do is up to the operations in there.
+/// Returns what `op` itself may access, but for what asynchronous copies write: those of a queue land in order.
 pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
-    let known_regions = op.num_regions() > 0 && entry_edges(op).is_some();
-    if HARMLESS.contains(&op.name()) || op.is_function() || known_regions || op.is_pure() {
-        return Access::Nothing;
-    }
-    if matches!(op.name(), llvm::LOAD | llvm::STORE) {
-        return Access::Places(vec![Place::of(op.operand(op.num_operands() - 1), None)]);
-    }
-    if !only_accesses_operands(op) {
+    let Effects::Known(effects) = memory::effects(op) else {
         return Access::Anything;
-    }
-    let places: Vec<Place> = op
-        .operands()
-        .enumerate()
-        .filter(|(_, value)| value.ty().is_mem_ref())
-        .map(|(i, value)| Place::of(value, first_index(op, i)))
+    };
+    let accesses = effects
+        .iter()
+        .filter(|effect| effect.access != memory::Access::AsyncWrite);
+    let places: Vec<Place> = accesses
+        .map(|effect| Place::of_operand(op, effect.memory))
         .collect();
     if places.is_empty() {
         Access::Nothing
@@ -107,40 +43,33 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     }
 }
 
-/// Returns true if `op` accesses nothing but what its operands point to.
-pub(super) fn only_accesses_operands(op: Op) -> bool {
-    BY_OPERANDS.contains(&op.dialect()) && !op.is(gpu::LAUNCH_FUNC)
-}
-
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
 pub(super) fn may_copy(op: Op) -> bool {
-    let is_call = op.name().rsplit('.').next() == Some("call");
-    let calls = is_call || op.name().contains(".inline_") || op.is(gpu::LAUNCH_FUNC);
+    let calls = is_call(op) || INLINE_ASSEMBLY.contains(&op.name()) || op.is(gpu::LAUNCH_FUNC);
     let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
     calls && op.operands().any(address)
 }
 
+/// Operations that hold text in the language of the hardware.
+const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
+
 /// Returns what an asynchronous copy writes; `None` for other operations.
 pub(super) fn destination(op: Op<'_>) -> Option<Place<'_>> {
-    let destination = op.completion()?.destination?;
-    let operand = op.operands().position(|value| value == destination)?;
-    Some(Place::of(destination, first_index(op, operand)))
+    Some(Place::of_operand(op, op.completion()?.destination?))
 }
 
 impl<'c> Place<'c> {
-    /// The place that an access at `first_index` of `memory` touches.
-    fn of(memory: Value<'c>, first_index: Option<i64>) -> Self {
-        let (mut base, mut index) = (memory, first_index);
-        while let Some(op) = base.defining_op() {
-            if !VIEWS.contains(&op.name()) || op.num_operands() == 0 {
-                break;
-            }
+    /// The place that the access of `op` to `memory`, an operand, touches.
+    fn of_operand(op: Op<'c>, memory: Value<'c>) -> Self {
+        let operand = op.operands().position(|value| value == memory);
+        let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
+        while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
             index = match op.name() {
                 memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
                 memref::SUBVIEW => row_of_subview(op),
                 _ => None,
             };
-            base = op.operand(0);
+            base = source;
         }
         Self {
             base,
@@ -170,52 +99,23 @@ impl<'c> Place<'c> {
             return false;
         }
         match (origin(self.base), origin(other.base)) {
-            (Origin::Unknown, _) | (_, Origin::Unknown) => true,
+            (Origin::Unknown, _) | (_, Origin::Unknown) | (Origin::Dynamic, Origin::Dynamic) => true,
             (Origin::Global(a), Origin::Global(b)) => a == b,
+            // Arguments are taken to be different buffers.
             _ => false,
         }
     }
 
     /// Returns true if the buffer may be used when the function has returned.
     pub fn outlives_function(self) -> bool {
+        let is_kernel = |op: Op| op.has_attr(attr::GPU_KERNEL) || op.has_attr(attr::KERNEL);
         match origin(self.base) {
             Origin::Allocation => false,
-            Origin::Argument(function) => {
-                !function.has_attr(attr::GPU_KERNEL) && !function.has_attr(attr::KERNEL)
-            }
-            Origin::Global(_) | Origin::Unknown => {
-                let function = parent_function(self.base);
-                function.is_none_or(|op| !op.has_attr(attr::GPU_KERNEL) && !op.has_attr(attr::KERNEL))
+            Origin::Argument(function) | Origin::Attribution(function) => !is_kernel(function),
+            Origin::Global(_) | Origin::Dynamic | Origin::Unknown => {
+                parent_function(self.base).is_none_or(|op| !is_kernel(op))
             }
         }
-    }
-}
-
-/// Where a buffer comes from. Different allocations, globals and function arguments are different buffers.
-#[derive(PartialEq, Eq)]
-enum Origin<'c> {
-    Allocation,
-    Global(&'c str),
-    Argument(Op<'c>),
-    Unknown,
-}
-
-fn origin<'c>(base: Value<'c>) -> Origin<'c> {
-    match base.definition() {
-        Definition::Result(op, _) => match op.name() {
-            memref::ALLOC | memref::ALLOCA => Origin::Allocation,
-            memref::GET_GLOBAL => op
-                .attr(attr::NAME)
-                .and_then(symbol)
-                .map_or(Origin::Unknown, Origin::Global),
-            _ => Origin::Unknown,
-        },
-        Definition::Argument(block, _) => match block.parent_op() {
-            Some(op) if op.is_function() && op.region(0).first() == Some(block) && base.ty().is_mem_ref() => {
-                Origin::Argument(op)
-            }
-            _ => Origin::Unknown,
-        },
     }
 }
 
