@@ -2,7 +2,7 @@
 
 use crate::ir::Op;
 use crate::llvm::AddressSpace;
-use crate::names::{attr, gpu};
+use crate::names::{attr, gpu, nvvm};
 use crate::types::{keyword, known_attribute, memory_space};
 use melior::Context;
 use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
@@ -103,6 +103,24 @@ pub fn attributions(function: Op<'_>) -> usize {
         .int_attr(attr::WORKGROUP_ATTRIBUTIONS)
         .filter(|_| function.is(gpu::FUNC));
     count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+}
+
+/// Returns true if `function` is a kernel: nothing happens in a block of threads before it is entered.
+#[must_use]
+pub fn is_kernel(function: Op<'_>) -> bool {
+    let names = [attr::KERNEL, attr::GPU_KERNEL, attr::NVVM_KERNEL];
+    names.iter().any(|name| function.has_attr(name))
+}
+
+/// Returns true if `op` is a barrier of all threads of a block, which orders accesses of all their memory.
+#[must_use]
+pub fn is_barrier(op: Op<'_>) -> bool {
+    match op.name() {
+        gpu::BARRIER | nvvm::BARRIER0 => !op.has_attr(attr::ADDRESS_SPACES),
+        // With operands it is for some of the threads.
+        nvvm::BARRIER => op.num_operands() == 0,
+        _ => false,
+    }
 }
 
 /// How many threads a block of `function` has in each dimension, if it says so.

@@ -24,7 +24,7 @@ mod normalize;
 mod state;
 
 use crate::analysis::tree::{self, Read};
-use crate::utils::block_wide::Uniform;
+use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
 use async_dialects::diagnostic::Diagnostic;
@@ -106,7 +106,7 @@ impl Pass for TokensToMbarriers {
         if loads.is_empty() {
             return Ok(());
         }
-        let mut uniform = Uniform::default();
+        let mut uniform = Uniformity::default();
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
         check_arguments(op)?;
         inline_regions(op);

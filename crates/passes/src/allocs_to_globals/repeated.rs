@@ -2,9 +2,9 @@
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
-use crate::utils::block_wide::is_barrier;
 use async_dialects::completion::GroupEffect;
 use async_dialects::control_flow::may_repeat;
+use async_dialects::gpu::is_barrier;
 use async_dialects::ir::{Block, Op, Region, Use, Value};
 use async_dialects::melior::ir::{Type, TypeLike};
 use async_dialects::names::{async_, memref};

@@ -10,9 +10,9 @@ use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
 use super::uniformity::may_differ;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{constant_trip_count, selected_values};
-use async_dialects::gpu::is_workgroup;
+use async_dialects::gpu::{is_barrier, is_kernel, is_workgroup};
 use async_dialects::ir::{self, Op, Region as IrRegion, Value};
-use async_dialects::names::{async_, attr, gpu, gpux, nvgpu, nvvm, scf, ub};
+use async_dialects::names::{async_, attr, nvvm, scf, ub};
 use async_dialects::nvvm::fences_workgroup;
 use async_dialects::pass::PassError;
 use async_dialects::types::{self, is_token};
@@ -177,6 +177,17 @@ impl<'c> Reader<'c> {
             self.load(b, op);
             return Ok(());
         }
+        if is_barrier(op) {
+            self.step(b, op, Inst::Barrier);
+            return Ok(());
+        }
+        if op
+            .completion()
+            .is_some_and(|completion| completion.effect == GroupEffect::Wait)
+        {
+            self.step(b, op, Inst::Settle);
+            return Ok(());
+        }
         match op.name() {
             async_::AWAIT => {
                 self.step(b, op, Inst::Settle);
@@ -188,13 +199,6 @@ impl<'c> Reader<'c> {
                 let (token, of) = (self.token(op.result(0)), self.tokens(op.operands()));
                 self.step(b, op, Inst::Join { token, of });
             }
-            gpux::WAIT_GROUP | nvgpu::DEVICE_ASYNC_WAIT | nvvm::CP_ASYNC_WAIT_GROUP => {
-                self.step(b, op, Inst::Settle);
-            }
-            gpu::BARRIER | nvvm::BARRIER0 if !op.has_attr(attr::ADDRESS_SPACES) => {
-                self.step(b, op, Inst::Barrier);
-            }
-            nvvm::BARRIER if op.num_operands() == 0 => self.step(b, op, Inst::Barrier),
             nvvm::FENCE_PROXY if is_shared_fence(op) => self.step(b, op, Inst::Fence),
             _ => self.other(b, op)?,
         }
@@ -380,13 +384,6 @@ impl<'c> Reader<'c> {
             }
         }
     }
-}
-
-/// Returns true if nothing happens in a block of threads before `function` is entered.
-pub(super) fn is_kernel(function: Op<'_>) -> bool {
-    [attr::KERNEL, attr::GPU_KERNEL, attr::NVVM_KERNEL]
-        .iter()
-        .any(|name| function.has_attr(name))
 }
 
 /// How often the block of `op` runs.

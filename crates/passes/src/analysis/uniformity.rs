@@ -1,10 +1,10 @@
-//! In what the threads of a block may differ.
+//! In what the threads of a block may differ: values, control flow, and whether they execute an operation together.
 
-use super::tree::is_kernel;
 use async_dialects::control_flow::{entry_edges, region_exit_edges};
-use async_dialects::gpu::{attributions, inputs};
+use async_dialects::gpu::{attributions, inputs, is_kernel};
 use async_dialects::ir::{Block, Definition, Op, Region, Value};
 use async_dialects::names::{affine, async_, gpu, gpux, memref, nvvm, scf, vector};
+use async_dialects::pass::PassError;
 use async_dialects::types::is_token;
 use std::collections::HashSet;
 
@@ -158,4 +158,57 @@ fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
         .filter(|(_, to)| *to == value)
         .map(|(from, _)| from)
         .collect()
+}
+
+/// Which operations threads of one block execute together, all of them equally often. Conservative in what it refuses:
+/// control flow that is known to differ.
+#[derive(Default)]
+pub struct Uniformity<'c> {
+    /// Operations around others in which threads don't differ.
+    known: HashSet<Op<'c>>,
+}
+
+impl<'c> Uniformity<'c> {
+    /// Returns an error if threads may differ in whether, or how often, they execute `op`.
+    ///
+    /// # Errors
+    ///
+    /// As said; with a note where threads differ.
+    pub fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let outer = op.ancestors().take_while(|outer| !outer.is_function());
+        for outer in outer {
+            if self.known.contains(&outer) {
+                break;
+            }
+            check_inside(op, outer)?;
+        }
+        let outer = op.ancestors().take_while(|outer| !outer.is_function());
+        self.known.extend(outer);
+        Ok(())
+    }
+}
+
+/// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
+fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
+    let fault = |why: String| {
+        let message = format!(
+            "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
+            outer.name()
+        );
+        PassError::new(op, message).note(outer, "threads differ here")
+    };
+    if runs_for_some_threads(outer) {
+        return Err(fault("is executed by some threads only".to_owned()));
+    }
+    if outer.is(gpu::LAUNCH) {
+        let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
+        return Err(PassError::new(op, message));
+    }
+    for value in steering(outer) {
+        if let Some(source) = thread_dependent(value) {
+            let why = format!("depends on '{}', which differs between threads", source.name());
+            return Err(fault(why).note(source, "this differs between threads"));
+        }
+    }
+    Ok(())
 }

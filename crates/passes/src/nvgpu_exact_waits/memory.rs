@@ -5,6 +5,7 @@
 use super::escape::is_private;
 use crate::analysis::memory::{self, Effects, Origin, origin, view_source};
 use async_dialects::calls::is_call;
+use async_dialects::gpu::is_kernel;
 use async_dialects::ir::{Definition, Op, Value};
 use async_dialects::llvm::is_pointer;
 use async_dialects::melior::ir::{ShapedTypeLike, TypeLike, r#type::MemRefType};
@@ -108,7 +109,6 @@ impl<'c> Place<'c> {
 
     /// Returns true if the buffer may be used when the function has returned.
     pub fn outlives_function(self) -> bool {
-        let is_kernel = |op: Op| op.has_attr(attr::GPU_KERNEL) || op.has_attr(attr::KERNEL);
         match origin(self.base) {
             Origin::Allocation => false,
             Origin::Argument(function) | Origin::Attribution(function) => !is_kernel(function),

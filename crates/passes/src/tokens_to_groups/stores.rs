@@ -4,7 +4,8 @@
 use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::tree::is_store;
-use crate::utils::block_wide::{Issuer, Uniform};
+use crate::analysis::uniformity::Uniformity;
+use crate::utils::block_wide::Issuer;
 use async_dialects::completion::GroupQueue;
 use async_dialects::ir::{Block, Op, Region};
 use async_dialects::pass::PassError;
@@ -24,7 +25,7 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
     if skeleton.block_wide.is_empty() {
         return Ok(());
     }
-    let mut uniform = Uniform::default();
+    let mut uniform = Uniformity::default();
     for &store in skeleton.sites.iter().filter(|op| is_store(**op)) {
         uniform.check(store)?;
     }

@@ -1,6 +1,6 @@
 //! Operations that every thread of a block executes and one thread issues.
 //!
-//! **Condition.** The operation stands where all threads of the block come together ([`Uniform`]).
+//! **Condition.** The operation stands where all threads of the block come together ([`Uniformity`](crate::analysis::uniformity::Uniformity)).
 //!
 //! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and in front of it what makes the
 //! other threads' accesses to the buffer visible to the asynchronous proxy ([`guard_issue`]).
@@ -8,7 +8,6 @@
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
 use crate::analysis::tree;
-use crate::analysis::uniformity::{runs_for_some_threads, steering, thread_dependent};
 use async_dialects::control_flow::erase_results;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
@@ -16,18 +15,12 @@ use async_dialects::melior::ir::Location;
 use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
 use async_dialects::nvvm::{proxy_of_workgroup, space_of_block};
-use async_dialects::pass::PassError;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use tokenflow::phases::{self, Sync};
 
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
     OpBuilder::new(gpu::BARRIER, location)
-}
-
-/// Returns true if `op` is a barrier of the block that orders accesses of all its memory.
-pub(crate) fn is_barrier(op: Op<'_>) -> bool {
-    matches!(op.name(), gpu::BARRIER | nvvm::BARRIER0) && !op.has_attr(attr::ADDRESS_SPACES)
 }
 
 /// Issues operations of one function, in program order.
@@ -121,53 +114,4 @@ pub(crate) fn fence<'c>(context: &'c Context, location: Location<'c>) -> OpBuild
     OpBuilder::new(nvvm::FENCE_PROXY, location)
         .attr(attr::KIND, proxy_of_workgroup(context))
         .attr(attr::SPACE, space_of_block(context))
-}
-
-/// Which operations threads of one block execute together, all of them equally often. Conservative in what it refuses:
-/// control flow that is known to differ.
-#[derive(Default)]
-pub(crate) struct Uniform<'c> {
-    /// Operations around others in which threads don't differ.
-    known: HashSet<Op<'c>>,
-}
-
-impl<'c> Uniform<'c> {
-    /// Returns an error if threads may differ in whether, or how often, they execute `op`.
-    pub fn check(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let outer = op.ancestors().take_while(|outer| !outer.is_function());
-        for outer in outer {
-            if self.known.contains(&outer) {
-                break;
-            }
-            check_inside(op, outer)?;
-        }
-        let outer = op.ancestors().take_while(|outer| !outer.is_function());
-        self.known.extend(outer);
-        Ok(())
-    }
-}
-
-/// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
-fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
-    let fault = |why: String| {
-        let message = format!(
-            "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
-            outer.name()
-        );
-        PassError::new(op, message).note(outer, "threads differ here")
-    };
-    if runs_for_some_threads(outer) {
-        return Err(fault("is executed by some threads only".to_owned()));
-    }
-    if outer.is(gpu::LAUNCH) {
-        let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-        return Err(PassError::new(op, message));
-    }
-    for value in steering(outer) {
-        if let Some(source) = thread_dependent(value) {
-            let why = format!("depends on '{}', which differs between threads", source.name());
-            return Err(fault(why).note(source, "this differs between threads"));
-        }
-    }
-    Ok(())
 }
