@@ -5,7 +5,7 @@ use super::{Done, Reader, Unknown, ints};
 use crate::code::{Access, Copy, Index, Op as Instruction, Queue, Reg, Shuffle, Target};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Region, Value};
-use async_dialects::names::attr;
+use async_dialects::names::{async_, attr, gpu, gpux, nvgpu, nvvm};
 use async_dialects::types;
 use std::ops::Range;
 
@@ -13,46 +13,46 @@ impl<'c> Reader<'c> {
     /// Reads `op` if it is asynchronous, or done by several threads together; returns false if it is neither.
     pub(super) fn asynchronous(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "gpux.copy" => self.copy(op)?,
-            "nvgpu.device_async_copy" => self.nvgpu_copy(op)?,
-            "nvvm.cp.async.shared.global" => self.nvvm_copy(op)?,
-            "nvvm.cp.async.bulk.global.shared.cta" => self.nvvm_bulk_store(op)?,
-            "gpux.commit_group" => {
+            gpux::COPY => self.copy(op)?,
+            nvgpu::DEVICE_ASYNC_COPY => self.nvgpu_copy(op)?,
+            nvvm::CP_ASYNC_SHARED_GLOBAL => self.nvvm_copy(op)?,
+            nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA => self.nvvm_bulk_store(op)?,
+            gpux::COMMIT_GROUP => {
                 let queue = queue(op)?;
                 self.commit(op, queue);
             }
-            "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => {
+            nvgpu::DEVICE_ASYNC_CREATE_GROUP | nvvm::CP_ASYNC_COMMIT_GROUP => {
                 self.commit(op, Queue::CpAsync);
             }
-            "nvvm.cp.async.bulk.commit.group" => self.commit(op, Queue::Bulk),
-            "gpux.wait_group" => {
+            nvvm::CP_ASYNC_BULK_COMMIT_GROUP => self.commit(op, Queue::Bulk),
+            gpux::WAIT_GROUP => {
                 let queue = queue(op)?;
                 self.wait(op, queue, "pending")?;
             }
-            "nvgpu.device_async_wait" => self.wait(op, Queue::CpAsync, "numGroups")?,
-            "nvvm.cp.async.wait.group" => self.wait(op, Queue::CpAsync, "n")?,
-            "nvvm.cp.async.bulk.wait_group" => self.wait(op, Queue::Bulk, "group")?,
-            "async.await" => {
+            nvgpu::DEVICE_ASYNC_WAIT => self.wait(op, Queue::CpAsync, "numGroups")?,
+            nvvm::CP_ASYNC_WAIT_GROUP => self.wait(op, Queue::CpAsync, "n")?,
+            nvvm::CP_ASYNC_BULK_WAIT_GROUP => self.wait(op, Queue::Bulk, "group")?,
+            async_::AWAIT => {
                 let tokens = self.operands(op);
                 self.emit(op, Instruction::Await(tokens));
             }
-            "async.ready" => self.set(op, op.result(0), Constant::Token([].into())),
-            "async.join" => {
+            async_::READY => self.set(op, op.result(0), Constant::Token([].into())),
+            async_::JOIN => {
                 let (from, to) = (self.operands(op), self.reg(op.result(0)));
                 self.emit(op, Instruction::Join { to, from });
             }
-            "async.region" => self.async_region(op)?,
-            "async.call" => self.async_call(op)?,
-            "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Instruction::Barrier),
-            "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
-            "nvvm.bar.warp.sync" => {
+            async_::REGION => self.async_region(op)?,
+            async_::CALL => self.async_call(op)?,
+            gpu::BARRIER | nvvm::BARRIER0 => self.emit(op, Instruction::Barrier),
+            nvvm::BARRIER if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
+            nvvm::BAR_WARP_SYNC => {
                 let mask = self.operand(op, 0);
                 self.emit(op, Instruction::WarpBarrier { mask });
             }
-            "gpu.shuffle" => self.shuffle_lanes(op)?,
-            "gpu.subgroup_reduce" => self.warp_reduce(op)?,
-            "nvgpu.ldmatrix" => self.ldmatrix(op)?,
-            "nvgpu.mma.sync" => self.mma(op)?,
+            gpu::SHUFFLE => self.shuffle_lanes(op)?,
+            gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
+            nvgpu::LDMATRIX => self.ldmatrix(op)?,
+            nvgpu::MMA_SYNC => self.mma(op)?,
             _ => return self.bulk(op),
         }
         Ok(true)
@@ -81,7 +81,7 @@ impl<'c> Reader<'c> {
             let tokens = deps.map(|i| self.operand(op, i)).collect();
             self.emit(op, Instruction::Await(tokens));
         }
-        let (unit, bytes) = Self::bytes(op, source.start, op.int_attr("elements").unwrap_or(0))?;
+        let (unit, bytes) = Self::bytes(op, source.start, op.int_attr(attr::ELEMENTS).unwrap_or(0))?;
         let from = Target::Element(self.access_at(op, source.start, source_indices));
         let to = Target::Element(self.access_at(op, destination.start, destination_indices));
         let read = count.clone().next().map(|i| self.operand(op, i));
@@ -93,7 +93,7 @@ impl<'c> Reader<'c> {
     fn nvgpu_copy(&mut self, op: Op<'c>) -> Done<'c> {
         let [destination, source, count] = segments(op, [0, 2, 4])?;
         let (destination_indices, source_indices) = (destination.end..source.start, source.end..count.start);
-        let elements = op.int_attr("dstElements").unwrap_or(0);
+        let elements = op.int_attr(attr::NVGPU_ELEMENTS).unwrap_or(0);
         let (unit, bytes) = Self::bytes(op, destination.start, elements)?;
         let from = Target::Element(self.access_at(op, source.start, source_indices));
         let to = Target::Element(self.access_at(op, destination.start, destination_indices));
@@ -106,7 +106,7 @@ impl<'c> Reader<'c> {
     fn nvvm_copy(&mut self, op: Op<'c>) -> Done<'c> {
         let to = Target::Pointer(self.operand(op, 0));
         let from = Target::Pointer(self.operand(op, 1));
-        let bytes = op.int_attr("size").and_then(|size| u32::try_from(size).ok());
+        let bytes = op.int_attr(attr::SIZE).and_then(|size| u32::try_from(size).ok());
         let bytes = bytes.ok_or_else(|| Unknown::operation(op))?;
         let read = (op.num_operands() > 2).then(|| self.operand(op, 2));
         self.issue(op, (from, to), (bytes, 1), read, None);
@@ -115,7 +115,7 @@ impl<'c> Reader<'c> {
 
     /// One thread stores as many bytes as an operand says, a multiple of 16 (PTX ISA, `cp.async.bulk`).
     fn nvvm_bulk_store(&mut self, op: Op<'c>) -> Done<'c> {
-        let sizes = ints(op, "operandSegmentSizes").unwrap_or_default();
+        let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
         if sizes.last() != Some(&0) {
             return Err(Unknown::new(op, "the interpreter does not know byte masks"));
         }
@@ -169,7 +169,7 @@ impl<'c> Reader<'c> {
     fn wait(&mut self, op: Op<'c>, queue: Queue, name: &str) -> Done<'c> {
         let n = op.int_attr(name).unwrap_or(0);
         let n = u32::try_from(n).map_err(|_| Unknown::new(op, format!("a wait for {n} groups")))?;
-        let read = op.attr("read").is_some();
+        let read = op.attr(attr::READ).is_some();
         self.emit(op, Instruction::Wait { queue, n, read });
         Ok(())
     }
@@ -186,7 +186,7 @@ impl<'c> Reader<'c> {
 
     /// The function's token comes last.
     fn async_call(&mut self, op: Op<'c>) -> Done<'c> {
-        let callee = self.callee(op, "async.func")?;
+        let callee = self.callee(op, async_::FUNC)?;
         let results: Vec<Value> = op.results().collect();
         let Some((&token, values)) = results.split_last() else {
             return Err(Unknown::operation(op));
@@ -218,7 +218,7 @@ impl<'c> Reader<'c> {
     }
 
     fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
-        let mode = match op.attr("mode").and_then(types::keyword) {
+        let mode = match op.attr(attr::MODE).and_then(types::keyword) {
             Some("xor") => Shuffle::Xor,
             Some("up") => Shuffle::Up,
             Some("down") => Shuffle::Down,
@@ -242,11 +242,11 @@ impl<'c> Reader<'c> {
     }
 
     fn warp_reduce(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.has_attr("cluster_size") {
+        if op.has_attr(attr::CLUSTER_SIZE) {
             return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
         }
         let elem = Self::elem(op, op.result(0).ty())?;
-        let kind = op.attr("op").and_then(types::keyword).unwrap_or_default();
+        let kind = op.attr(attr::OP).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
         let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(op, Instruction::WarpReduce { to, value, f, elem });
@@ -255,7 +255,7 @@ impl<'c> Reader<'c> {
 
     fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
         let tiles = op
-            .int_attr("numTiles")
+            .int_attr(attr::NUM_TILES)
             .and_then(|tiles| u32::try_from(tiles).ok());
         let elem = Self::elem(op, op.result(0).ty())?;
         let Some(tiles @ (1 | 2 | 4)) = tiles else {
@@ -263,7 +263,7 @@ impl<'c> Reader<'c> {
         };
         let from = self.access(op, 0, 1);
         let to = self.reg(op.result(0));
-        let transpose = op.bool_attr("transpose").unwrap_or(false);
+        let transpose = op.bool_attr(attr::TRANSPOSE).unwrap_or(false);
         if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
             return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
         }
@@ -285,7 +285,7 @@ impl<'c> Reader<'c> {
             Self::elem(op, op.operand(0).ty())?,
             Self::elem(op, op.result(0).ty())?,
         );
-        let shape = ints(op, "mmaShape").unwrap_or_default();
+        let shape = ints(op, attr::MMA_SHAPE).unwrap_or_default();
         let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
         let known = matches!(
             (input, shape.as_slice()),
@@ -331,7 +331,7 @@ pub(super) fn segments<const N: usize>(
     op: Op<'_>,
     which: [usize; N],
 ) -> Result<[Range<usize>; N], Unknown<'_>> {
-    let sizes = ints(op, "operandSegmentSizes").ok_or_else(|| Unknown::operation(op))?;
+    let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).ok_or_else(|| Unknown::operation(op))?;
     let sizes: Vec<usize> = sizes
         .into_iter()
         .map(|n| usize::try_from(n).unwrap_or(0))

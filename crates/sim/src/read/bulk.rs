@@ -8,7 +8,7 @@ use crate::code::{
 use crate::value::{BufferId, Elem, Tile, View};
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
-use async_dialects::names::attr;
+use async_dialects::names::{attr, gpux, nvgpu, nvvm};
 use async_dialects::nvgpu::{mbarriers, tensor_map};
 use async_dialects::nvvm::fences_workgroup;
 use async_dialects::types::{self, Float};
@@ -21,27 +21,27 @@ impl<'c> Reader<'c> {
     /// Reads `op` if it is a bulk copy, or has to do with mbarriers; returns false if not.
     pub(super) fn bulk(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "gpux.tma_load" => self.tma_load(op)?,
-            "gpux.tma_store" => self.tma_store(op)?,
-            "gpux.bulk_load" => self.bulk_load(op)?,
-            "gpux.bulk_store" => self.bulk_store(op),
-            "nvgpu.tma.async.load" => self.nvgpu_load(op)?,
-            "nvgpu.tma.async.store" => self.nvgpu_store(op)?,
-            "nvvm.cp.async.bulk.shared.cluster.global" => self.nvvm_load(op)?,
-            "nvgpu.tma.create.descriptor" => self.descriptor(op)?,
+            gpux::TMA_LOAD => self.tma_load(op)?,
+            gpux::TMA_STORE => self.tma_store(op)?,
+            gpux::BULK_LOAD => self.bulk_load(op)?,
+            gpux::BULK_STORE => self.bulk_store(op),
+            nvgpu::TMA_ASYNC_LOAD => self.nvgpu_load(op)?,
+            nvgpu::TMA_ASYNC_STORE => self.nvgpu_store(op)?,
+            nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL => self.nvvm_load(op)?,
+            nvgpu::TMA_CREATE_DESCRIPTOR => self.descriptor(op)?,
             // They move nothing.
-            "nvgpu.tma.prefetch.descriptor" | "nvgpu.tma.fence.descriptor" => {}
-            "gpux.elect" => {
+            nvgpu::TMA_PREFETCH_DESCRIPTOR | nvgpu::TMA_FENCE_DESCRIPTOR => {}
+            gpux::ELECT => {
                 let (to, of) = (self.reg(op.result(0)), Elect::Block);
                 self.emit(op, Instruction::Elect { to, of });
             }
-            "nvvm.elect.sync" => {
+            nvvm::ELECT_SYNC => {
                 let mask = (op.num_operands() > 0).then(|| self.operand(op, 0));
                 let (to, of) = (self.reg(op.result(0)), Elect::Warp(mask));
                 self.emit(op, Instruction::Elect { to, of });
             }
-            "nvvm.fence.mbarrier.init" => self.emit(op, Instruction::FenceInit),
-            "nvvm.fence.proxy" => self.fence(op),
+            nvvm::FENCE_MBARRIER_INIT => self.emit(op, Instruction::FenceInit),
+            nvvm::FENCE_PROXY => self.fence(op),
             _ => return self.mbarrier(op),
         }
         Ok(true)
@@ -226,15 +226,15 @@ impl<'c> Reader<'c> {
     fn mbarrier(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         let optional = |reader: &mut Self, i: usize| (op.num_operands() > i).then(|| reader.operand(op, i));
         let (slot, does) = match op.name() {
-            "nvgpu.mbarrier.create" => {
+            nvgpu::MBARRIER_CREATE => {
                 self.create_mbarriers(op)?;
                 return Ok(true);
             }
-            "nvgpu.mbarrier.init" => {
+            nvgpu::MBARRIER_INIT => {
                 let (count, predicate) = (self.operand(op, 1), optional(self, 3));
                 (self.slot(op, 0, 2), MBarrierOp::Init { count, predicate })
             }
-            "nvgpu.mbarrier.arrive.expect_tx" => {
+            nvgpu::MBARRIER_ARRIVE_EXPECT_TX => {
                 let bytes = Some(self.operand(op, 1));
                 let arrive = MBarrierOp::Arrive {
                     bytes,
@@ -243,7 +243,7 @@ impl<'c> Reader<'c> {
                 };
                 (self.slot(op, 0, 2), arrive)
             }
-            "nvgpu.mbarrier.arrive" => {
+            nvgpu::MBARRIER_ARRIVE => {
                 let arrive = MBarrierOp::Arrive {
                     bytes: None,
                     token: Some(self.reg(op.result(0))),
@@ -251,23 +251,23 @@ impl<'c> Reader<'c> {
                 };
                 (self.slot(op, 0, 1), arrive)
             }
-            "nvgpu.mbarrier.try_wait.parity" => {
+            nvgpu::MBARRIER_TRY_WAIT_PARITY => {
                 let parity = self.operand(op, 1);
                 (self.slot(op, 0, 3), MBarrierOp::Wait { parity })
             }
-            "nvgpu.mbarrier.test.wait" => {
+            nvgpu::MBARRIER_TEST_WAIT => {
                 let (token, to) = (self.operand(op, 1), self.reg(op.result(0)));
                 (self.slot(op, 0, 2), MBarrierOp::Test { token, to })
             }
-            "nvgpu.mbarrier.get" => {
+            nvgpu::MBARRIER_GET => {
                 let to = self.reg(op.result(0));
                 (self.slot(op, 0, 1), MBarrierOp::Get { to })
             }
-            "nvvm.mbarrier.expect_tx" => {
+            nvvm::MBARRIER_EXPECT_TX => {
                 let bytes = self.operand(op, 1);
                 (Slot::At(self.operand(op, 0)), MBarrierOp::ExpectTx { bytes })
             }
-            "nvvm.mbarrier.inval" => (Slot::At(self.operand(op, 0)), MBarrierOp::Inval),
+            nvvm::MBARRIER_INVAL => (Slot::At(self.operand(op, 0)), MBarrierOp::Inval),
             _ => return Ok(false),
         };
         self.emit(op, Instruction::MBarrier { slot, does });

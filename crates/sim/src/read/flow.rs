@@ -5,7 +5,7 @@ use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
 use async_dialects::control_flow::branch_edges;
 use async_dialects::ir::{Block, Op, Region, Value};
-use async_dialects::names::attr;
+use async_dialects::names::{attr, builtin, cf, func, gpu, memref, scf};
 use async_dialects::types;
 use std::collections::HashMap;
 
@@ -53,8 +53,8 @@ impl<'c> Reader<'c> {
         let edges = branch_edges(op).ok_or_else(|| Unknown::operation(op))?;
         let stubs: Vec<Label> = edges.iter().map(|_| self.label()).collect();
         match op.name() {
-            "cf.br" => {}
-            "cf.cond_br" => {
+            cf::BR => {}
+            cf::COND_BR => {
                 let condition = self.operand(op, 0);
                 self.emit(
                     op,
@@ -65,9 +65,9 @@ impl<'c> Reader<'c> {
                     },
                 );
             }
-            "cf.switch" => {
+            cf::SWITCH => {
                 let flag = self.operand(op, 0);
-                let values = op.attr("case_values").and_then(types::constant_numbers);
+                let values = op.attr(attr::CASE_VALUES).and_then(types::constant_numbers);
                 let values = values.unwrap_or_default().into_iter();
                 let cases = values.map(u64::cast_signed).zip(stubs[1..].iter().copied());
                 let cases = cases.collect();
@@ -95,28 +95,28 @@ impl<'c> Reader<'c> {
     pub(super) fn flow(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         let results: Vec<Value> = op.results().collect();
         match op.name() {
-            "scf.if" => self.choice(op, &results)?,
-            "scf.for" => self.counted_loop(op, &results)?,
-            "scf.while" => self.while_loop(op, &results)?,
-            "scf.parallel" => self.parallel(op, &results)?,
-            "scf.forall" => self.forall(op)?,
-            "gpu.warp_execute_on_lane_0" => self.lane_0(op)?,
-            "scf.index_switch" => self.switch(op, &results)?,
-            "scf.execute_region" | "memref.alloca_scope" => self.body(op.region(0), &results)?,
-            "func.call" => self.call(op, &results)?,
-            "cf.assert" => {
+            scf::IF => self.choice(op, &results)?,
+            scf::FOR => self.counted_loop(op, &results)?,
+            scf::WHILE => self.while_loop(op, &results)?,
+            scf::PARALLEL => self.parallel(op, &results)?,
+            scf::FORALL => self.forall(op)?,
+            gpu::WARP_EXECUTE_ON_LANE_0 => self.lane_0(op)?,
+            scf::INDEX_SWITCH => self.switch(op, &results)?,
+            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), &results)?,
+            func::CALL => self.call(op, &results)?,
+            cf::ASSERT => {
                 let condition = self.operand(op, 0);
-                let message = op.str_attr("msg").unwrap_or_default().to_owned();
+                let message = op.str_attr(attr::MSG).unwrap_or_default().to_owned();
                 self.emit(op, Instruction::Assert { condition, message });
             }
-            name @ ("gpu.launch" | "gpu.launch_func") => {
+            name @ (gpu::LAUNCH | gpu::LAUNCH_FUNC) => {
                 let message = format!(
                     "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"
                 );
                 return Err(Unknown::new(op, message));
             }
             // Programs of their own, which don't run where they stand; and what is printed is no result of a run.
-            "builtin.module" | "gpu.module" | "func.func" | "gpu.func" | "gpu.printf" => {}
+            builtin::MODULE | gpu::MODULE | func::FUNC | gpu::FUNC | gpu::PRINTF => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -147,7 +147,7 @@ impl<'c> Reader<'c> {
     fn switch(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
         let (end, default) = (self.label(), self.label());
         let flag = self.operand(op, 0);
-        let values = super::ints(op, "cases").unwrap_or_default();
+        let values = super::ints(op, attr::CASES).unwrap_or_default();
         let cases: Vec<(i64, Label)> = values.into_iter().map(|value| (value, self.label())).collect();
         self.emit(
             op,
@@ -191,7 +191,7 @@ impl<'c> Reader<'c> {
     }
 
     fn call(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
-        let callee = self.callee(op, "func.func")?;
+        let callee = self.callee(op, func::FUNC)?;
         self.inside(op, callee, &mut |reader| reader.body(callee.region(0), results))
     }
 

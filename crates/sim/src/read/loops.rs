@@ -5,6 +5,7 @@ use crate::code::{Index, Op as Instruction, Reg};
 use crate::scalar::{IntPredicate, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::attr;
 
 impl<'c> Reader<'c> {
     /// Enters a loop: its counter starts at 0.
@@ -49,7 +50,7 @@ impl<'c> Reader<'c> {
         let depth = self.enter(op);
         let (head, inside, end) = (self.label(), self.label(), self.label());
         self.bind(head);
-        let predicate = if op.has_attr("unsignedCmp") {
+        let predicate = if op.has_attr(attr::UNSIGNED_CMP) {
             IntPredicate::Ult
         } else {
             IntPredicate::Slt
@@ -135,7 +136,7 @@ impl<'c> Reader<'c> {
         let Some(entry) = op.region(0).first() else {
             return Err(Unknown::operation(op));
         };
-        if op.num_results() > 0 || op.has_attr("mapping") {
+        if op.num_results() > 0 || op.has_attr(attr::MAPPING) {
             return Err(Unknown::new(
                 op,
                 "only a loop without results and mapping can be run here",
@@ -143,9 +144,9 @@ impl<'c> Reader<'c> {
         }
         let mut next = 0;
         let [first, bound, step] = [
-            self.list(op, "staticLowerBound", &mut next)?,
-            self.list(op, "staticUpperBound", &mut next)?,
-            self.list(op, "staticStep", &mut next)?,
+            self.list(op, attr::STATIC_LOWER_BOUND, &mut next)?,
+            self.list(op, attr::STATIC_UPPER_BOUND, &mut next)?,
+            self.list(op, attr::STATIC_STEP, &mut next)?,
         ];
         let counters: Vec<(Reg, [Index; 3])> = (0..first.len())
             .map(|dim| (self.reg(entry.arg(dim)), [first[dim], bound[dim], step[dim]]))
