@@ -33,6 +33,8 @@ pub struct Code {
     pub global: Vec<BufferDecl>,
     /// The threads of a block, if the kernel says how many it has.
     pub block: Option<[u32; 3]>,
+    /// What the queues are called.
+    pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
     pub loops: Vec<Place>,
 }
@@ -124,31 +126,9 @@ pub enum Init {
     Dynamic,
 }
 
-/// A FIFO of groups.
+/// A FIFO of groups, as a place in [`Code::queues`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Queue {
-    /// `cp.async`
-    CpAsync = 0,
-    /// `cp.async.bulk` stores
-    Bulk = 1,
-    /// `wgmma`
-    Wgmma = 2,
-}
-
-impl Queue {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::CpAsync, Self::Bulk, Self::Wgmma];
-
-    /// Its name in the IR.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CpAsync => "cp_async",
-            Self::Bulk => "bulk",
-            Self::Wgmma => "wgmma",
-        }
-    }
-}
+pub struct Queue(pub u32);
 
 /// Which id an instruction reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,10 +199,21 @@ pub struct Copy {
     pub read: Option<Reg>,
     /// The bytes that `read` counts in.
     pub unit: u32,
+    /// True if it goes through the asynchronous proxy, and one thread issues it for others.
+    pub bulk: bool,
+    /// How it is seen to be complete.
+    pub issued: Issued,
+}
+
+/// How an operation that a thread issues is seen to be complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Issued {
+    /// The queue that it is in.
+    pub queue: Queue,
     /// Its token.
     pub token: Option<Reg>,
-    /// Which queue it is in.
-    pub queue: Queue,
+    /// True if that can be awaited; else it is complete with its group alone.
+    pub awaitable: bool,
 }
 
 /// What an instruction does.
@@ -529,6 +520,8 @@ pub enum Op {
     },
     /// Issues a copy.
     Copy(Copy),
+    /// Issues an operation that accesses no memory.
+    Issue(Issued),
     /// Issues a bulk copy, or does so for all threads of the block.
     Bulk(Box<Bulk>),
     /// Makes a descriptor of a tensor.

@@ -19,7 +19,7 @@ mod warp;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
-use crate::code::{Code, Elect, Id, Init, Instr, MBarrierOp, Op, ParamKind, Place, Queue, Reg};
+use crate::code::{Code, Elect, Id, Init, Instr, MBarrierOp, Op, ParamKind, Place, Reg};
 use crate::memory::{Actor, Memory, Moment, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::{Problem, Spot};
@@ -250,7 +250,7 @@ impl<'c> Machine<'c> {
                 counters: Vec::new(),
                 iterations: 0,
                 moved: false,
-                queues: Queues::default(),
+                queues: Queues::new(self.code.queues.len()),
                 steps: 0,
             })
             .collect();
@@ -465,16 +465,14 @@ impl<'c> Machine<'c> {
     fn drain(&mut self) {
         for t in 0..self.threads.len() {
             let queues = std::mem::take(&mut self.threads[t].queues);
-            for (queue, id, committed) in queues.left() {
+            for (id, committed) in queues.left() {
                 let spot = self.memory.issuer(id);
+                let issue = &self.code.instrs[spot.instr as usize].op;
                 // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
-                let source = queue == Queue::Bulk;
+                let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
-                    let copy = &self.code.instrs[spot.instr as usize];
-                    let has_token = matches!(&copy.op, Op::Copy(copy) if copy.token.is_some())
-                        && &*copy.place.op == "gpux.copy";
-                    let problem = Problem::undrained(spot, queue, committed, has_token);
+                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);
@@ -550,6 +548,7 @@ impl<'c> Machine<'c> {
                 self.set(t, *to, Value::Bits(value));
             }
             Op::Copy(_)
+            | Op::Issue(_)
             | Op::Commit { .. }
             | Op::Wait { .. }
             | Op::Await(_)

@@ -10,13 +10,16 @@ mod asynchronous;
 mod bulk;
 mod flow;
 mod loops;
+mod mbarriers;
 mod memory;
 mod tiles;
+mod together;
 mod vectors;
 mod views;
 
 use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
+use async_dialects::completion::GroupQueue;
 use async_dialects::gpu;
 use async_dialects::ir::{Block, Op, Value};
 use async_dialects::location::file_position;
@@ -65,6 +68,7 @@ pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
         loops: Vec::new(),
         calls: vec![function],
         call_sites: Vec::new(),
+        queues: Vec::new(),
         names: HashMap::new(),
         globals: HashMap::new(),
         dynamic: None,
@@ -84,6 +88,8 @@ struct Reader<'c> {
     calls: Vec<Op<'c>>,
     /// Where the functions being read are called, the first call first.
     call_sites: Vec<String>,
+    /// The queues by their numbers.
+    queues: Vec<GroupQueue>,
     names: HashMap<&'c str, Rc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
@@ -245,6 +251,8 @@ impl<'c> Reader<'c> {
             || self.views(op)?
             || self.vectors(op)?
             || self.asynchronous(op)?
+            || self.together(op)?
+            || self.mbarriers(op)?
         {
             return Ok(());
         }
