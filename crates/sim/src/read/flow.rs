@@ -3,7 +3,7 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
-use async_dialects::control_flow::branch_edges;
+use async_dialects::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
 use async_dialects::ir::{Block, Op, Region, Value};
 use async_dialects::names::{attr, builtin, cf, func, gpu, memref, scf};
 use async_dialects::types;
@@ -36,16 +36,41 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// Reads a region that runs once, and that control leaves for `to`: what is handed over there, MLIR's interfaces say.
+    pub(super) fn body(&mut self, region: Region<'c>, to: EdgeTarget) -> Done<'c> {
+        self.once(region, &mut |reader, terminator| {
+            let edges = region_exit_edges(terminator).unwrap_or_default();
+            reader.hand_over(terminator, &edges, to)
+        })
+    }
+
     /// Reads a region that runs once, and whose last operation hands its operands over to `results`.
-    pub(super) fn body(&mut self, region: Region<'c>, results: &[Value<'c>]) -> Done<'c> {
-        let end = self.label();
-        self.region(region, &mut |reader, terminator| {
+    pub(super) fn returning(&mut self, region: Region<'c>, results: &[Value<'c>]) -> Done<'c> {
+        self.once(region, &mut |reader, terminator| {
             let from: Vec<Value> = terminator.operands().collect();
             reader.moves(terminator, &from, results);
+            Ok(())
+        })
+    }
+
+    /// Reads a region that runs once; `exit` emits what its last operations do before control comes out after them.
+    fn once(&mut self, region: Region<'c>, exit: Exit<'_, 'c>) -> Done<'c> {
+        let end = self.label();
+        self.region(region, &mut |reader, terminator| {
+            exit(reader, terminator)?;
             reader.emit(terminator, Instruction::Jump(end));
             Ok(())
         })?;
         self.bind(end);
+        Ok(())
+    }
+
+    /// Assigns what `op` hands over on that one of its edges that leads to `to`.
+    pub(super) fn hand_over(&mut self, op: Op<'c>, edges: &[Edge<'c>], to: EdgeTarget) -> Done<'c> {
+        let edge = edges.iter().find(|edge| edge.to == to);
+        let edge = edge.ok_or_else(|| Unknown::operation(op))?;
+        let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
+        self.moves(op, &from, &to);
         Ok(())
     }
 
@@ -84,8 +109,7 @@ impl<'c> Reader<'c> {
         }
         for ((edge, stub), block) in edges.iter().zip(stubs).zip(op.successors()) {
             self.bind(stub);
-            let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
-            self.moves(op, &from, &to);
+            self.hand_over(op, std::slice::from_ref(edge), edge.to)?;
             self.emit(op, Instruction::Jump(labels[&block]));
         }
         Ok(())
@@ -95,14 +119,14 @@ impl<'c> Reader<'c> {
     pub(super) fn flow(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         let results: Vec<Value> = op.results().collect();
         match op.name() {
-            scf::IF => self.choice(op, &results)?,
+            scf::IF => self.choice(op)?,
             scf::FOR => self.counted_loop(op, &results)?,
-            scf::WHILE => self.while_loop(op, &results)?,
+            scf::WHILE => self.while_loop(op)?,
             scf::PARALLEL => self.parallel(op, &results)?,
             scf::FORALL => self.forall(op)?,
             gpu::WARP_EXECUTE_ON_LANE_0 => self.lane_0(op)?,
-            scf::INDEX_SWITCH => self.switch(op, &results)?,
-            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), &results)?,
+            scf::INDEX_SWITCH => self.switch(op)?,
+            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), EdgeTarget::Behind)?,
             func::CALL => self.call(op, &results)?,
             cf::ASSERT => {
                 let condition = self.operand(op, 0);
@@ -122,7 +146,7 @@ impl<'c> Reader<'c> {
         Ok(true)
     }
 
-    fn choice(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+    fn choice(&mut self, op: Op<'c>) -> Done<'c> {
         let (then, other, end) = (self.label(), self.label(), self.label());
         let condition = self.operand(op, 0);
         self.emit(
@@ -134,17 +158,17 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(then);
-        self.body(op.region(0), results)?;
+        self.body(op.region(0), EdgeTarget::Behind)?;
         self.emit(op, Instruction::Jump(end));
         self.bind(other);
         if op.region(1).first().is_some() {
-            self.body(op.region(1), results)?;
+            self.body(op.region(1), EdgeTarget::Behind)?;
         }
         self.bind(end);
         Ok(())
     }
 
-    fn switch(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+    fn switch(&mut self, op: Op<'c>) -> Done<'c> {
         let (end, default) = (self.label(), self.label());
         let flag = self.operand(op, 0);
         let values = super::ints(op, attr::CASES).unwrap_or_default();
@@ -160,7 +184,7 @@ impl<'c> Reader<'c> {
         let labels = std::iter::once(default).chain(cases.into_iter().map(|(_, label)| label));
         for (region, label) in op.regions().zip(labels.collect::<Vec<_>>()) {
             self.bind(label);
-            self.body(region, results)?;
+            self.body(region, EdgeTarget::Behind)?;
             self.emit(op, Instruction::Jump(end));
         }
         self.bind(end);
@@ -185,14 +209,16 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(first);
-        self.body(op.region(0), &[])?;
+        self.body(op.region(0), EdgeTarget::Behind)?;
         self.bind(others);
         Ok(())
     }
 
     fn call(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
         let callee = self.callee(op, func::FUNC)?;
-        self.inside(op, callee, &mut |reader| reader.body(callee.region(0), results))
+        self.inside(op, callee, &mut |reader| {
+            reader.returning(callee.region(0), results)
+        })
     }
 
     /// The function that `op` calls; its arguments are assigned.
