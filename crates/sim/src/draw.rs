@@ -184,6 +184,7 @@ impl Canvas {
                     lanes.push(flight.lane);
                 }
             }
+            // What one thread issues for others comes last.
             lanes.sort_by_key(|lane| *lane == BULK);
             for lane in lanes {
                 self.copies(picture, warp, lane);
