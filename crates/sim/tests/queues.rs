@@ -61,5 +61,8 @@ fn a_wait_is_judged_by_what_it_leaves_in_flight() {
     assert_eq!((none_left, one_left), (0, 1));
     assert!(refine::compare(&first, &all).is_none());
     let difference = refine::compare(&all, &first);
-    assert!(matches!(difference, Some(Difference::Pending { .. })), "{difference:?}");
+    assert!(
+        matches!(difference, Some(Difference::Pending { .. })),
+        "{difference:?}"
+    );
 }
