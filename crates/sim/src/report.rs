@@ -257,7 +257,8 @@ impl Problem {
         }
     }
 
-    /// An asynchronous operation that nobody has waited for when its thread ends; `harmless` if the hardware minds nothing of it.
+    /// An asynchronous operation that nobody has waited for when its thread ends; `harmless` if only whoever wants to see
+    /// what it writes has to.
     #[must_use]
     pub fn undrained(at: Spot, harmless: bool, committed: bool, has_token: bool) -> Self {
         let (kind, message, advice) = match (committed, harmless) {
