@@ -1,7 +1,7 @@
 //! Pictures of a [`Timeline`]: SVG, and the trace format that Perfetto and `chrome://tracing` load.
 
-use crate::code::{Code, Queue};
-use crate::timeline::{Activity, At, Flight, Span, Timeline};
+use crate::code::Code;
+use crate::timeline::{Activity, At, BULK, Flight, Span, Timeline};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -105,7 +105,7 @@ impl Picture<'_> {
             let id = format!("{process}.{i}");
             let event = |phase, ts| {
                 json!({
-                    "ph": phase, "cat": "copy", "name": format!("warp {}: {}", flight.warp, flight.queue.name()), "id": id,
+                    "ph": phase, "cat": "copy", "name": format!("warp {}: {}", flight.warp, flight.lane), "id": id,
                     "pid": process, "tid": flight.warp, "ts": ts, "args": {"what": self.flight(flight)},
                 })
             };
@@ -177,22 +177,31 @@ impl Canvas {
                 self.bar(span.start, span.end, LANE, color, &picture.span(span));
             }
             self.y += LANE + 2.0;
-            for queue in Queue::ALL {
-                self.copies(picture, warp, queue);
+            let flights = timeline.copies.iter().filter(|flight| flight.warp == warp);
+            let mut lanes: Vec<&str> = Vec::new();
+            for flight in flights {
+                if !lanes.contains(&flight.lane) {
+                    lanes.push(flight.lane);
+                }
+            }
+            // What one thread issues for others comes last.
+            lanes.sort_by_key(|lane| *lane == BULK);
+            for lane in lanes {
+                self.copies(picture, warp, lane);
             }
             self.y += 6.0;
         }
     }
 
-    /// The copies of a warp in a queue, in as many rows as are in flight at once.
-    fn copies(&mut self, picture: &Picture, warp: usize, queue: Queue) {
+    /// The copies of a warp in a lane, in as many rows as are in flight at once.
+    fn copies(&mut self, picture: &Picture, warp: usize, lane: &str) {
         let mut rows: Vec<u64> = Vec::new();
         let top = self.y;
         for flight in picture
             .timeline
             .copies
             .iter()
-            .filter(|flight| flight.warp == warp && flight.queue == queue)
+            .filter(|flight| flight.warp == warp && flight.lane == lane)
         {
             let free = rows.iter().position(|&end| end <= flight.issued);
             let row = free.unwrap_or_else(|| {
@@ -223,7 +232,7 @@ impl Canvas {
         self.y = top;
         if !rows.is_empty() {
             self.y += ROW + 2.0;
-            self.text(8.0, queue.name(), "normal");
+            self.text(8.0, lane, "normal");
         }
         self.y = top + height;
     }

@@ -8,7 +8,9 @@
 mod access;
 mod bulk;
 mod compute;
+mod instr;
 mod mbarriers;
+mod notes;
 mod queues;
 mod registers;
 mod stop;
@@ -19,25 +21,16 @@ mod warp;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
-use crate::code::{Code, Elect, Id, Init, Instr, MBarrierOp, Op, ParamKind, Place, Queue, Reg};
-use crate::memory::{Actor, Memory, Moment, Space};
+use crate::code::{Code, Init, Instr, MBarrierOp, Op, ParamKind, Place, Reg};
+use crate::memory::{Memory, Space};
 use crate::refine::{Kind, Trace};
-use crate::report::{Problem, Spot};
-use crate::timeline::{At, Recorder};
-use crate::value::{BufferId, CopyId, Pending, Pointer, Value, View};
+use crate::report::Problem;
+use crate::timeline::Recorder;
+use crate::value::{BufferId, CopyId, Pending, Value, View};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::rc::Rc;
-
-impl From<Spot> for At {
-    fn from(spot: Spot) -> Self {
-        Self {
-            instr: spot.instr,
-            iterations: spot.iterations,
-        }
-    }
-}
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
@@ -250,7 +243,7 @@ impl<'c> Machine<'c> {
                 counters: Vec::new(),
                 iterations: 0,
                 moved: false,
-                queues: Queues::default(),
+                queues: Queues::new(self.code.queues.len()),
                 steps: 0,
             })
             .collect();
@@ -321,91 +314,9 @@ impl<'c> Machine<'c> {
         Ok(())
     }
 
-    /// The timeline, while the block that it is of runs.
-    fn timing(&mut self) -> Option<&mut Recorder> {
-        self.timeline.as_mut().filter(|_| self.block == [0; 3])
-    }
-
-    /// Tells the timeline which copies thread `t` has just read the destination of.
-    fn note_reads(&mut self, t: usize) {
-        let seen = std::mem::take(&mut self.memory.seen);
-        let spot = self.spot(t);
-        if let Some(timeline) = self.timing() {
-            for id in seen {
-                timeline.read(t, id, spot.into());
-            }
-        }
-    }
-
-    /// Tells the trace what thread `t` does.
-    fn note_step(&mut self, t: usize, kind: Kind, at: Option<(Pointer, usize)>) {
-        let spot = self.spot(t);
-        if let Some(trace) = &mut self.trace {
-            trace.step(kind, at, spot);
-        }
-    }
-
-    /// Reports the values of regions that thread `t` has just used too early.
-    fn note_early(&mut self, t: usize) {
-        if self.early.get_mut().is_empty() {
-            return;
-        }
-        self.settle(t);
-        for (copy, region) in std::mem::take(self.early.get_mut()) {
-            let problem = Problem::early_use(self.spot(t), self.memory.issuer(copy), &region);
-            self.memory.reports.problem(problem);
-        }
-    }
-
-    /// Looks up the iterations that thread `t` is in, so that [`Machine::spot`] names them.
-    fn settle(&mut self, t: usize) {
-        let thread = &mut self.threads[t];
-        // Loops that the thread has left say nothing of where it is.
-        let depth = self.code.instrs[thread.pc].loops.len();
-        if thread.counters.len() > depth {
-            thread.counters.truncate(depth);
-            thread.moved = true;
-        }
-        if !std::mem::replace(&mut thread.moved, false) {
-            return;
-        }
-        let known = self.entries.get(thread.counters.as_slice());
-        thread.iterations = known.copied().unwrap_or_else(|| {
-            let entry = u32::try_from(self.iterations.len()).unwrap_or(u32::MAX);
-            self.iterations.push(thread.counters.as_slice().into());
-            self.entries.insert(thread.counters.as_slice().into(), entry);
-            entry
-        });
-    }
-
     fn next_era(&mut self) {
         self.memory.block_barrier();
         self.era = self.era.saturating_add(1);
-    }
-
-    fn stop(&mut self, t: usize, reason: Reason) -> Stop {
-        self.settle(t);
-        Stop {
-            spot: self.spot(t),
-            reason,
-        }
-    }
-
-    /// Where a thread is.
-    fn spot(&self, t: usize) -> Spot {
-        Spot {
-            instr: u32::try_from(self.threads[t].pc).unwrap_or(u32::MAX),
-            thread: self.first_thread + u32::try_from(t).unwrap_or(u32::MAX),
-            iterations: self.threads[t].iterations,
-        }
-    }
-
-    fn moment(&self, t: usize) -> Moment {
-        self.memory.moment(self.spot(t).thread, self.era)
-    }
-
-    fn actor(&self, t: usize) -> Actor {
-        Actor::plain(self.spot(t), self.moment(t))
     }
 
     /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
@@ -465,131 +376,20 @@ impl<'c> Machine<'c> {
     fn drain(&mut self) {
         for t in 0..self.threads.len() {
             let queues = std::mem::take(&mut self.threads[t].queues);
-            for (queue, id, committed) in queues.left() {
+            for (id, committed) in queues.left() {
                 let spot = self.memory.issuer(id);
+                let issue = &self.code.instrs[spot.instr as usize].op;
                 // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
-                let source = queue == Queue::Bulk;
+                let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
-                    let copy = &self.code.instrs[spot.instr as usize];
-                    let has_token = matches!(&copy.op, Op::Copy(copy) if copy.token.is_some())
-                        && &*copy.place.op == "gpux.copy";
-                    let problem = Problem::undrained(spot, queue, committed, has_token);
+                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);
                 self.memory.complete(id, moment);
             }
         }
-    }
-
-    fn instr(&mut self, t: usize, instr: &Instr) -> Result<Next, Reason> {
-        match &instr.op {
-            Op::Set { to, value } => self.set(t, *to, value.clone()),
-            Op::Moves(moves) => {
-                let regs = &mut self.threads[t].regs;
-                let values: Vec<Value> = moves
-                    .iter()
-                    .map(|(_, from)| regs[from.0 as usize].clone())
-                    .collect();
-                for ((to, _), value) in moves.iter().zip(values) {
-                    regs[to.0 as usize] = value;
-                }
-            }
-            Op::Jump(to) => return Ok(Next::Jumps(to.0 as usize)),
-            Op::Branch {
-                condition,
-                then,
-                other,
-            } => {
-                let to = if self.bits(t, *condition)? & 1 == 1 {
-                    then
-                } else {
-                    other
-                };
-                return Ok(Next::Jumps(to.0 as usize));
-            }
-            Op::Switch { flag, cases, default } => {
-                let flag = self.int(t, *flag)?;
-                let case = cases.iter().find(|(value, _)| *value == flag);
-                return Ok(Next::Jumps(case.map_or(default, |(_, to)| to).0 as usize));
-            }
-            Op::Count { depth, start } => self.count(t, *depth, *start),
-            Op::Return => return Ok(Next::Waits(State::Done)),
-            Op::Barrier => return Ok(Next::Waits(State::Barrier)),
-            Op::Bulk(bulk) if bulk.completion.is_block_wide() => return Ok(Next::Waits(State::Block)),
-            Op::Bulk(bulk) => self.issue_bulk(t, bulk)?,
-            Op::Describe(describe) => self.describe(t, describe)?,
-            Op::MBarrier { slot, does } => return self.mbarrier(t, *slot, *does),
-            Op::FenceInit => self.fence_init(t),
-            Op::FenceProxy => {
-                let moment = self.moment(t);
-                self.memory.fence(self.spot(t).thread, moment);
-            }
-            Op::Elect { to, of } => {
-                let elected = match of {
-                    Elect::Block => t == 0,
-                    Elect::Warp(mask) => self.elected(t, *mask)?,
-                };
-                self.set(t, *to, Value::flag(elected));
-            }
-            Op::Shuffle { .. }
-            | Op::WarpReduce { .. }
-            | Op::LdMatrix { .. }
-            | Op::Mma { .. }
-            | Op::WarpBarrier { .. } => {
-                return Ok(Next::Waits(State::Warp));
-            }
-            Op::Assert { condition, message } => {
-                if self.bits(t, *condition)? & 1 == 0 {
-                    return Err(Reason::Assert(message.clone()));
-                }
-            }
-            Op::Id { to, id, dim } => {
-                let value = self.id(t, *id, usize::from(*dim));
-                self.set(t, *to, Value::Bits(value));
-            }
-            Op::Copy(_)
-            | Op::Commit { .. }
-            | Op::Wait { .. }
-            | Op::Await(_)
-            | Op::Join { .. }
-            | Op::Guard { .. } => self.asynchronous(t, &instr.op)?,
-            other => self.compute(t, other)?,
-        }
-        Ok(Next::Goes)
-    }
-
-    /// Returns true if a thread has the lowest lane of a mask, or of its warp.
-    fn elected(&self, t: usize, mask: Option<Reg>) -> Result<bool, Reason> {
-        let mask = mask.map_or(Ok(u64::MAX), |mask| self.bits(t, mask))?;
-        Ok(mask.trailing_zeros() as usize == t % WARP)
-    }
-
-    fn count(&mut self, t: usize, depth: u32, start: bool) {
-        let counters = &mut self.threads[t].counters;
-        counters.truncate(depth as usize + usize::from(!start));
-        match counters.last_mut() {
-            Some(last) if !start => *last += 1,
-            _ => counters.resize(depth as usize + 1, 0),
-        }
-        self.threads[t].moved = true;
-    }
-
-    fn id(&self, t: usize, id: Id, dim: usize) -> u64 {
-        let t = u32::try_from(t).unwrap_or(u32::MAX);
-        let [x, y, _] = self.launch.block;
-        let thread = [t % x, t / x % y, t / x / y];
-        u64::from(match id {
-            Id::Thread => thread[dim],
-            Id::Block => self.block[dim],
-            Id::BlockDim => self.launch.block[dim],
-            Id::GridDim => self.launch.grid[dim],
-            Id::Global => self.block[dim] * self.launch.block[dim] + thread[dim],
-            Id::Lane => t % 32,
-            Id::Subgroup => t / 32,
-            Id::Subgroups => self.launch.block.iter().product::<u32>().div_ceil(32),
-        })
     }
 }
 

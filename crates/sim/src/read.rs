@@ -10,18 +10,21 @@ mod asynchronous;
 mod bulk;
 mod flow;
 mod loops;
+mod mbarriers;
 mod memory;
 mod tiles;
+mod together;
 mod vectors;
 mod views;
 
 use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
+use async_dialects::completion::GroupQueue;
 use async_dialects::gpu;
 use async_dialects::ir::{Block, Op, Value};
 use async_dialects::location::file_position;
 use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
-use async_dialects::names::attr;
+use async_dialects::names::{attr, builtin, gpux, nvgpu};
 use async_dialects::types::{self, Float};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -65,6 +68,7 @@ pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
         loops: Vec::new(),
         calls: vec![function],
         call_sites: Vec::new(),
+        queues: Vec::new(),
         names: HashMap::new(),
         globals: HashMap::new(),
         dynamic: None,
@@ -84,6 +88,8 @@ struct Reader<'c> {
     calls: Vec<Op<'c>>,
     /// Where the functions being read are called, the first call first.
     call_sites: Vec<String>,
+    /// The queues by their numbers.
+    queues: Vec<GroupQueue>,
     names: HashMap<&'c str, Rc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
@@ -92,7 +98,7 @@ struct Reader<'c> {
 
 impl<'c> Reader<'c> {
     fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
-        self.code.name = function.str_attr("sym_name").unwrap_or("kernel").into();
+        self.code.name = function.str_attr(attr::SYM_NAME).unwrap_or("kernel").into();
         self.code.block = gpu::block_size(function);
         let Some(entry) = function.region(0).first() else {
             return Err(Unknown::new(function, "a kernel without a body can't be run"));
@@ -106,7 +112,7 @@ impl<'c> Reader<'c> {
 
     /// Declares the arguments: parameters, and the buffers of `gpu.func`'s attributions.
     fn parameters(&mut self, function: Op<'c>, entry: Block<'c>) -> Done<'c> {
-        let attributions = function.int_attr("workgroup_attributions").unwrap_or(0);
+        let attributions = function.int_attr(attr::WORKGROUP_ATTRIBUTIONS).unwrap_or(0);
         let attributions = usize::try_from(attributions).unwrap_or(0);
         let inputs = gpu::inputs(function).unwrap_or(entry.num_args());
         for (i, arg) in entry.args().enumerate() {
@@ -245,6 +251,8 @@ impl<'c> Reader<'c> {
             || self.views(op)?
             || self.vectors(op)?
             || self.asynchronous(op)?
+            || self.together(op)?
+            || self.mbarriers(op)?
         {
             return Ok(());
         }
@@ -255,14 +263,14 @@ impl<'c> Reader<'c> {
         // Lowering aligns the buffers that copies write; a swizzle repeats after 1024 bytes.
         let has = |name: &str| self.names.contains_key(name);
         let tiles = [
-            "gpux.tma_load",
-            "gpux.tma_store",
-            "nvgpu.tma.async.load",
-            "nvgpu.tma.async.store",
+            gpux::TMA_LOAD,
+            gpux::TMA_STORE,
+            nvgpu::TMA_ASYNC_LOAD,
+            nvgpu::TMA_ASYNC_STORE,
         ];
         let align = if tiles.into_iter().any(has) {
             memory::TILE_ALIGN
-        } else if has("gpux.copy") || has("gpux.bulk_load") || has("gpux.bulk_store") {
+        } else if has(gpux::COPY) || has(gpux::BULK_LOAD) || has(gpux::BULK_STORE) {
             memory::COPY_ALIGN
         } else {
             1
@@ -318,7 +326,7 @@ fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
 /// The descriptor that a lowered kernel's pointer `arg` stands for, if it is turned into one.
 fn described(arg: Value<'_>) -> Option<Type<'_>> {
     let uses = arg.uses().into_iter();
-    let casts = uses.filter(|user| user.owner.is("builtin.unrealized_conversion_cast"));
+    let casts = uses.filter(|user| user.owner.is(builtin::UNREALIZED_CONVERSION_CAST));
     let mut types = casts.map(|user| user.owner.result(0).ty());
     types.find(|ty| bulk::tensor_tile(*ty).is_some())
 }

@@ -109,9 +109,9 @@ impl Trace {
         self.thread(spot.thread).events.push(step);
     }
 
-    /// Notes the issue of a copy.
-    pub fn issue(&mut self, id: CopyId, at: (Pointer, usize), spot: Spot) {
-        self.step(Kind::Copy, Some(at), spot);
+    /// Notes the issue of a copy, or of an operation that writes nowhere.
+    pub fn issue(&mut self, id: CopyId, at: Option<(Pointer, usize)>, spot: Spot) {
+        self.step(Kind::Copy, at, spot);
         let thread = self.thread(spot.thread);
         thread.copies.insert(id, thread.issued.len());
         thread.issued.push(spot);

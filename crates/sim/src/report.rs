@@ -257,10 +257,10 @@ impl Problem {
         }
     }
 
-    /// An asynchronous operation that nobody has waited for when its thread ends.
+    /// An asynchronous operation that nobody has waited for when its thread ends; `harmless` if only whoever wants to see
+    /// what it writes has to.
     #[must_use]
-    pub fn undrained(at: Spot, queue: crate::code::Queue, committed: bool, has_token: bool) -> Self {
-        let harmless = queue == crate::code::Queue::CpAsync;
+    pub fn undrained(at: Spot, harmless: bool, committed: bool, has_token: bool) -> Self {
         let (kind, message, advice) = match (committed, harmless) {
             (false, _) if has_token => (
                 "undrained",

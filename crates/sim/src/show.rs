@@ -178,7 +178,7 @@ impl Names<'_> {
         let (at, against) = (self.instance(race.now), self.instance(race.before));
         let copied = match &self.code.instrs[race.before.instr as usize].op {
             Op::Copy(_) => Copied::Alone,
-            Op::Bulk(bulk) if matches!(bulk.completion, Completion::Group) => Copied::Alone,
+            Op::Bulk(bulk) if matches!(bulk.completion, Completion::Group(_)) => Copied::Alone,
             Op::Bulk(_) => Copied::Together,
             _ => Copied::No,
         };

@@ -6,7 +6,7 @@
 //! bandwidth, and so many cycles later; a wait lasts until what it completes has landed, a barrier until all warps are
 //! there. What the interpreter computes does not depend on any of it.
 
-use crate::code::{Code, Op, Queue};
+use crate::code::{Code, Op};
 use crate::machine::WARP;
 use crate::value::CopyId;
 use std::collections::HashMap;
@@ -97,13 +97,16 @@ pub struct Span {
     pub at: At,
 }
 
+/// The lane of what one thread issues for a block, whatever it completes on.
+pub const BULK: &str = "bulk";
+
 /// A copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flight {
     /// The warp.
     pub warp: usize,
-    /// Its queue.
-    pub queue: Queue,
+    /// The lane that it is drawn in: what its queue is called, or [`BULK`].
+    pub lane: &'static str,
     /// Its instruction.
     pub at: At,
     /// When it is issued.
@@ -150,7 +153,7 @@ enum Event {
     /// It runs an instruction of so many cycles.
     Run(At, u64),
     /// It issues a copy, by its number, of so many bytes for the whole warp.
-    Issue(usize, Queue, At, u64),
+    Issue(usize, &'static str, At, u64),
     /// It waits for copies, by their numbers.
     Wait(Vec<usize>, At),
     /// It comes to a block barrier.
@@ -197,21 +200,21 @@ impl Recorder {
     }
 
     /// Thread `t` issues a copy of so many bytes.
-    pub(crate) fn issue(&mut self, t: usize, id: CopyId, queue: Queue, bytes: u64, at: At) {
+    pub(crate) fn issue(&mut self, t: usize, id: CopyId, lane: &'static str, bytes: u64, at: At) {
         self.note(t, |recorder| {
             let number = recorder.numbers.len();
             recorder.numbers.insert(id, number);
             // The whole warp copies.
-            Event::Issue(number, queue, at, bytes.saturating_mul(WARP as u64))
+            Event::Issue(number, lane, at, bytes.saturating_mul(WARP as u64))
         });
     }
 
     /// Thread `t` issues a bulk copy of so many bytes: once, for all.
-    pub(crate) fn issue_once(&mut self, t: usize, id: CopyId, queue: Queue, bytes: u64, at: At) {
+    pub(crate) fn issue_once(&mut self, t: usize, id: CopyId, lane: &'static str, bytes: u64, at: At) {
         self.note(t, |recorder| {
             let number = recorder.numbers.len();
             recorder.numbers.insert(id, number);
-            Event::Issue(number, queue, at, bytes)
+            Event::Issue(number, lane, at, bytes)
         });
     }
 
@@ -278,7 +281,7 @@ impl<'a> Replay<'a> {
         };
         let flight = Flight {
             warp: 0,
-            queue: Queue::CpAsync,
+            lane: "",
             at: unknown,
             issued: 0,
             lands: 0,
@@ -326,14 +329,14 @@ impl<'a> Replay<'a> {
                     *read = Some(read.map_or(now, |first| first.min(now)));
                 }
             }
-            Event::Issue(number, queue, at, bytes) => {
+            Event::Issue(number, lane, at, bytes) => {
                 let costs = &self.recorder.costs;
                 let way = bytes.div_ceil(costs.bytes_per_cycle.max(1));
                 self.free = self.free.max(now).saturating_add(way);
                 self.issued[*number] = true;
                 self.timeline.copies[*number] = Flight {
                     warp,
-                    queue: *queue,
+                    lane,
                     at: *at,
                     issued: now,
                     lands: self.free.saturating_add(costs.latency),

@@ -178,10 +178,6 @@ const EXPLAINED: [(&str, &str); 26] = [
         "the kernel is run by itself, without the host's code",
     ),
     (
-        "does not know 'nvvm.wgmma",
-        "nothing is computed with tensor cores of this kind yet",
-    ),
-    (
         "Dialect/Gpux/ops.mlir",
         "one of its functions can't be lowered, and so the file is not",
     ),

@@ -1,6 +1,6 @@
 //! Bulk copies, which one thread issues, and the mbarriers that loads complete on.
 
-use super::{Op, Reg};
+use super::{Copy, Issued, Op, Queue, Reg};
 use crate::value::Tile;
 use std::rc::Rc;
 
@@ -49,8 +49,8 @@ pub enum Completion {
     },
     /// By the phase of an mbarrier.
     MBarrier(Slot),
-    /// By a group of the thread's bulk queue.
-    Group,
+    /// By a group of a queue of the thread.
+    Group(Queue),
 }
 
 impl Completion {
@@ -143,10 +143,22 @@ pub struct Describe {
 }
 
 impl Op {
-    /// Returns true if it issues a copy, of any kind.
+    /// Returns true if what it issues goes through the asynchronous proxy.
     #[must_use]
-    pub fn is_copy(&self) -> bool {
-        matches!(self, Self::Copy(_) | Self::Bulk(_))
+    pub fn is_bulk(&self) -> bool {
+        matches!(self, Self::Copy(Copy { bulk: true, .. }) | Self::Bulk(_))
+    }
+
+    /// Returns true if it is issued by one thread, and has a token that can be awaited.
+    #[must_use]
+    pub fn is_awaitable(&self) -> bool {
+        matches!(
+            self,
+            Self::Copy(Copy {
+                issued: Issued { awaitable: true, .. },
+                ..
+            }) | Self::Issue(Issued { awaitable: true, .. })
+        )
     }
 
     /// Returns true if all threads of the block execute it together.

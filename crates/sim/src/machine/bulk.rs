@@ -4,9 +4,10 @@
 //! that they did before in memory of the workgroup. In issued form the thread that executes it issues it, behind what that thread knows.
 
 use super::{Machine, Reason, State, Stop};
-use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Queue, Reg};
+use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Reg};
 use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
+use crate::timeline::BULK;
 use crate::value::{CopyId, Elem, Pending, Pointer, Tensor, Tile, Value, View};
 use std::rc::Rc;
 
@@ -60,9 +61,12 @@ impl Machine<'_> {
                 self.bulk.push((id, false));
                 self.flies(t, key, id, bytes);
             }
-            _ => {
+            Completion::Group(queue) => {
                 let id = self.start(t, actor, issue, false)?;
-                self.threads[t].queues.push(Queue::Bulk, id);
+                self.threads[t].queues.push(queue, id);
+            }
+            Completion::Token(_) | Completion::Tokens { .. } => {
+                return Err(Reason::Operand("a copy that one thread issues"));
             }
         }
         Ok(())
@@ -106,7 +110,7 @@ impl Machine<'_> {
                     self.set(t, read, token(true));
                     self.set(t, done, token(false));
                 }
-                Completion::MBarrier(_) | Completion::Group => {}
+                Completion::MBarrier(_) | Completion::Group(_) => {}
             }
             self.threads[t].state = State::Running;
             self.threads[t].pc += 1;
@@ -126,7 +130,7 @@ impl Machine<'_> {
             trace.issue_for_all(id, &issue.boxes, spot);
         }
         if let Some(timeline) = self.timing() {
-            timeline.issue_once(t, id, Queue::Bulk, issue.bytes as u64, spot.into());
+            timeline.issue_once(t, id, BULK, issue.bytes as u64, spot.into());
         }
         Ok(id)
     }
@@ -143,7 +147,7 @@ impl Machine<'_> {
             };
             if ended && !self.memory.is_done(pending) {
                 let problem = if has_token {
-                    Problem::undrained(spot, Queue::CpAsync, false, true)
+                    Problem::undrained(spot, true, false, true)
                 } else {
                     Problem::in_flight_at_end(spot)
                 };

@@ -3,11 +3,13 @@
 //! A phase is complete when all its arrivals are there and its bytes have landed. When they land is up to the adversary,
 //! and later is worse: they do when all threads stand still and one waits for them.
 
+mod waits;
+
 use super::{Machine, Next, Reason, State, Stop};
-use crate::code::{MBarrierOp, Op, Slot};
+use crate::code::{MBarrierOp, Slot};
 use crate::memory::{Actor, Clock, Fault};
 use crate::report::{MAX_TX, Problem, Spot};
-use crate::value::{BufferId, CopyId, Pending, Pointer, Value};
+use crate::value::{BufferId, CopyId, Pointer, Value};
 use std::collections::BTreeMap;
 
 /// The bytes of an mbarrier.
@@ -363,123 +365,6 @@ impl Machine<'_> {
             let problem = Problem::overtaken(wait.spot, armed, phase, &name);
             self.memory.reports.problem(problem);
         }
-    }
-
-    /// Lets thread `t` pass what it stands at, if it may. Returns false if not.
-    fn passes(&mut self, t: usize, key: Key, does: MBarrierOp) -> Result<bool, Reason> {
-        let (parity, token) = match does {
-            MBarrierOp::Wait { parity } => (Some(self.bits(t, parity)? & 1), None),
-            MBarrierOp::Test { token, .. } => (None, Some(self.bits(t, token)?)),
-            _ => (None, None),
-        };
-        if let MBarrierOp::Test { to, .. } = does {
-            self.set(t, to, Value::flag(true));
-        }
-        let Some(live) = self.get(key) else {
-            return Ok(true);
-        };
-        if Some(live.phase & 1) == parity || token.is_some_and(|token| live.phase <= token) {
-            return Ok(false);
-        }
-        // The phase before the first counts as complete.
-        if live.phase > 0 {
-            self.see(t, key);
-        }
-        Ok(true)
-    }
-
-    /// Thread `t` sees that the last phase is complete.
-    fn see(&mut self, t: usize, key: Key) {
-        let thread = self.spot(t).thread;
-        let Some(live) = self.get(key) else { return };
-        let (landed, clock) = (live.landed.clone(), live.arrived.clone());
-        self.memory.acquire(thread, &clock);
-        let landed: Vec<Pending> = landed.into_iter().map(Pending::from).collect();
-        self.observe(t, &landed);
-        let actor = self.actor(t);
-        if let Some(live) = self.get(key) {
-            live.seen.insert(thread, live.phase - 1);
-            live.waits.retain(|wait| wait.spot.thread != thread);
-            live.waits.push(actor);
-            live.waiters.push(actor);
-        }
-    }
-
-    /// Threads whose phase is complete go on; if there are none, what they wait for lands. Returns false if nothing helps.
-    pub(super) fn wake(&mut self) -> Result<bool, Stop> {
-        let mut any = false;
-        let waiting = self.standing();
-        for &(t, key, does) in &waiting {
-            let passes = self.passes(t, key, does).map_err(|reason| self.stop(t, reason))?;
-            if passes {
-                self.goes_on(t);
-                any = true;
-            }
-        }
-        if any {
-            return Ok(true);
-        }
-        for &(_, key, _) in &waiting {
-            if self.get(key).is_some_and(|live| live.can_complete()) {
-                self.complete_phase(key);
-                any = true;
-            }
-        }
-        if any {
-            return Ok(true);
-        }
-        // Whoever only tests may do something else now.
-        for (t, _, does) in waiting {
-            if let MBarrierOp::Test { to, .. } = does {
-                self.set(t, to, Value::flag(false));
-                self.goes_on(t);
-                any = true;
-            }
-        }
-        Ok(any)
-    }
-
-    fn goes_on(&mut self, t: usize) {
-        self.threads[t].state = State::Running;
-        self.threads[t].pc += 1;
-    }
-
-    /// The threads that stand at an mbarrier, which one, and what for.
-    fn standing(&self) -> Vec<(usize, Key, MBarrierOp)> {
-        let code = self.code;
-        let threads = (0..self.threads.len()).filter(|&t| self.threads[t].state == State::MBarrier);
-        threads
-            .filter_map(|t| match code.instrs[self.threads[t].pc].op {
-                Op::MBarrier { slot, does } => Some((t, self.slot(t, slot).ok()?, does)),
-                _ => None,
-            })
-            .collect()
-    }
-
-    /// Reports the threads that wait for phases that nothing can complete. Returns true if there are any.
-    pub(super) fn deadlock(&mut self) -> bool {
-        let waiting = self.standing();
-        for &(t, key, does) in &waiting {
-            let (spot, name) = (self.spot(t), self.called(key));
-            let MBarrierOp::Wait { parity } = does else {
-                continue;
-            };
-            let parity = self.bits(t, parity).unwrap_or(0) & 1;
-            let Some(live) = self.get(key) else { continue };
-            let next = live.seen.get(&spot.thread).map_or(0, |seen| seen + 1);
-            let meant = next + (next + parity) % 2;
-            live.broken = true;
-            let problem = if meant < live.phase {
-                Problem::overtaken(spot, live.armed, meant + 1, &name)
-            } else if live.pending == 0 {
-                Problem::wrong_bytes(spot, live.armed, live.phase, live.tx - live.flying(), &name)
-            } else {
-                let missing = (live.pending, live.expected, live.tx - live.flying());
-                Problem::deadlock(spot, live.armed, live.phase, missing, &name)
-            };
-            self.memory.reports.problem(problem);
-        }
-        !waiting.is_empty()
     }
 
     /// What is left in the mbarriers of a block that ends.

@@ -1,7 +1,8 @@
 //! The asynchronous instructions: what is in flight, and what a wait completes.
 
 use super::{Machine, Reason};
-use crate::code::{Copy, Op, Queue, Reg};
+use crate::code::{Copy, Issued, Op, Queue, Reg};
+use crate::memory::{Kind, Transfer};
 use crate::value::{CopyId, Guarded, Pending, Value};
 use std::collections::HashSet;
 use std::collections::VecDeque;
@@ -10,7 +11,7 @@ use std::rc::Rc;
 /// The queues of a thread. Each is a FIFO of groups; the last one is still open.
 #[derive(Default)]
 pub(super) struct Queues {
-    queues: [Fifo; 3],
+    queues: Box<[Fifo]>,
 }
 
 #[derive(Default)]
@@ -22,18 +23,28 @@ struct Fifo {
 }
 
 impl Queues {
-    /// Adds a copy to the open group.
-    pub fn push(&mut self, queue: Queue, id: CopyId) {
-        self.queues[queue as usize].open.push(id);
+    /// So many empty queues.
+    pub fn new(count: usize) -> Self {
+        let queues = (0..count).map(|_| Fifo::default()).collect();
+        Self { queues }
     }
 
-    /// What is left, where, and whether a group was committed for it.
-    pub fn left(self) -> Vec<(Queue, CopyId, bool)> {
+    /// Adds an operation to the open group.
+    pub fn push(&mut self, queue: Queue, id: CopyId) {
+        self.fifo(queue).open.push(id);
+    }
+
+    fn fifo(&mut self, queue: Queue) -> &mut Fifo {
+        &mut self.queues[queue.0 as usize]
+    }
+
+    /// What is left, and whether a group was committed for it.
+    pub fn left(self) -> Vec<(CopyId, bool)> {
         let mut left = Vec::new();
-        for (fifo, name) in self.queues.into_iter().zip(Queue::ALL) {
+        for fifo in self.queues {
             let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
-            left.extend(groups.map(|id| (name, id, true)));
-            left.extend(fifo.open.into_iter().map(|id| (name, id, false)));
+            left.extend(groups.map(|id| (id, true)));
+            left.extend(fifo.open.into_iter().map(|id| (id, false)));
         }
         left
     }
@@ -43,8 +54,9 @@ impl Machine<'_> {
     pub(super) fn asynchronous(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
         match op {
             Op::Copy(copy) => self.issue(t, copy)?,
+            Op::Issue(issued) => self.issue_alone(t, *issued)?,
             Op::Commit { queue, token } => {
-                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let fifo = self.threads[t].queues.fifo(*queue);
                 let group: Rc<[CopyId]> = std::mem::take(&mut fifo.open).into();
                 fifo.groups.push_back(Rc::clone(&group));
                 if let Some(token) = token {
@@ -53,7 +65,7 @@ impl Machine<'_> {
                 }
             }
             Op::Wait { queue, n, read: true } => {
-                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let fifo = self.threads[t].queues.fifo(*queue);
                 let first = fifo.sources_free;
                 fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
                 let groups = fifo.groups.range(first..fifo.sources_free);
@@ -66,7 +78,7 @@ impl Machine<'_> {
                 n,
                 read: false,
             } => {
-                let fifo = &mut self.threads[t].queues.queues[*queue as usize];
+                let fifo = self.threads[t].queues.fifo(*queue);
                 let finished = fifo.groups.len().saturating_sub(*n as usize);
                 fifo.sources_free = fifo.sources_free.saturating_sub(finished);
                 let groups = fifo.groups.drain(..finished);
@@ -125,25 +137,47 @@ impl Machine<'_> {
             self.target(t, &copy.from)?
         };
         let mut actor = self.actor(t);
-        if copy.queue == Queue::Bulk {
-            actor.kind = crate::memory::Kind::Bulk;
+        if copy.bulk {
+            actor.kind = Kind::Bulk;
         }
         let id = self.memory.issue(actor, (from, to), (read, written), align)?;
         let spot = self.spot(t);
         match &mut self.trace {
             // Bulk copies are issued by one thread for others.
-            Some(trace) if copy.queue == Queue::Bulk => trace.issue_for_all(id, &[(from, written)], spot),
-            Some(trace) => trace.issue(id, (to, written), spot),
+            Some(trace) if copy.bulk => trace.issue_for_all(id, &[(from, written)], spot),
+            Some(trace) => trace.issue(id, Some((to, written)), spot),
             None => {}
         }
-        if let Some(timeline) = self.timing() {
-            timeline.issue(t, id, copy.queue, bytes.unsigned_abs(), spot.into());
+        self.join_group(t, id, copy.issued, bytes.unsigned_abs());
+        Ok(())
+    }
+
+    /// Thread `t` issues an operation that accesses no memory.
+    fn issue_alone(&mut self, t: usize, issued: Issued) -> Result<(), Reason> {
+        let nothing = Transfer {
+            pieces: Rc::new([]),
+            fill: Rc::new([0]),
+            shared: false,
+        };
+        let (actor, spot) = (self.actor(t), self.spot(t));
+        let id = self.memory.transfer(actor, nothing)?;
+        if let Some(trace) = &mut self.trace {
+            trace.issue(id, None, spot);
         }
-        self.threads[t].queues.push(copy.queue, id);
-        if let Some(token) = copy.token {
+        self.join_group(t, id, issued, 0);
+        Ok(())
+    }
+
+    /// What thread `t` has issued joins the open group of its queue.
+    fn join_group(&mut self, t: usize, id: CopyId, issued: Issued, bytes: u64) {
+        let (spot, lane) = (self.spot(t), self.code.queues[issued.queue.0 as usize]);
+        if let Some(timeline) = self.timing() {
+            timeline.issue(t, id, lane, bytes, spot.into());
+        }
+        self.threads[t].queues.push(issued.queue, id);
+        if let Some(token) = issued.token {
             self.set(t, token, Value::Token(Rc::new([id.into()])));
         }
-        Ok(())
     }
 
     /// The bytes that a copy of `written` bytes reads, from a register that counts in `unit` bytes.

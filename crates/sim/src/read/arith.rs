@@ -9,7 +9,7 @@ use crate::code::{Id, Op as Instruction, Reg};
 use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_dialects::ir::{Op, Value};
-use async_dialects::names::attr;
+use async_dialects::names::{arith, attr, gpu, index, llvm, math, nvvm, ub, vector};
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
@@ -21,28 +21,42 @@ impl<'c> Reader<'c> {
     /// Reads `op` if it is arithmetic; returns false if it is not.
     pub(super) fn arith(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "arith.constant" | "llvm.mlir.constant" | "index.constant" | "index.bool.constant" => {
+            arith::CONSTANT | llvm::MLIR_CONSTANT | index::CONSTANT | index::BOOL_CONSTANT => {
                 self.constant(op)?;
             }
             // What is undefined may be another value at each use: none can be relied on.
-            "ub.poison" | "llvm.mlir.poison" | "llvm.mlir.undef" => {
+            ub::POISON | llvm::MLIR_POISON | llvm::MLIR_UNDEF => {
                 let to = self.reg(op.result(0));
                 let value = Constant::Poison;
                 self.emit(op, Instruction::Set { to, value });
             }
-            "arith.select" | "llvm.select" => self.elementwise(op, Scalar::Select, Elem::INDEX)?,
-            "gpu.thread_id" => self.id(op, Id::Thread)?,
-            "gpu.block_id" => self.id(op, Id::Block)?,
-            "gpu.block_dim" => self.id(op, Id::BlockDim)?,
-            "gpu.grid_dim" => self.id(op, Id::GridDim)?,
-            "gpu.global_id" => self.id(op, Id::Global)?,
-            "gpu.lane_id" => self.id(op, Id::Lane)?,
-            "gpu.subgroup_id" => self.id(op, Id::Subgroup)?,
-            "gpu.num_subgroups" => self.id(op, Id::Subgroups)?,
-            "gpu.subgroup_size" | "nvvm.read.ptx.sreg.warpsize" => {
+            arith::SELECT | llvm::SELECT => self.elementwise(op, Scalar::Select, Elem::INDEX)?,
+            gpu::THREAD_ID => self.id(op, Id::Thread)?,
+            gpu::BLOCK_ID => self.id(op, Id::Block)?,
+            gpu::BLOCK_DIM => self.id(op, Id::BlockDim)?,
+            gpu::GRID_DIM => self.id(op, Id::GridDim)?,
+            gpu::GLOBAL_ID => self.id(op, Id::Global)?,
+            gpu::LANE_ID => self.id(op, Id::Lane)?,
+            gpu::SUBGROUP_ID => self.id(op, Id::Subgroup)?,
+            gpu::NUM_SUBGROUPS => self.id(op, Id::Subgroups)?,
+            gpu::SUBGROUP_SIZE | nvvm::READ_PTX_SREG_WARPSIZE => {
                 self.set(op, op.result(0), Constant::int(32));
             }
-            name if name.starts_with("nvvm.read.ptx.sreg.") => self.register(op, name)?,
+            nvvm::READ_PTX_SREG_TID_X => self.register(op, Id::Thread, 0),
+            nvvm::READ_PTX_SREG_TID_Y => self.register(op, Id::Thread, 1),
+            nvvm::READ_PTX_SREG_TID_Z => self.register(op, Id::Thread, 2),
+            nvvm::READ_PTX_SREG_NTID_X => self.register(op, Id::BlockDim, 0),
+            nvvm::READ_PTX_SREG_NTID_Y => self.register(op, Id::BlockDim, 1),
+            nvvm::READ_PTX_SREG_NTID_Z => self.register(op, Id::BlockDim, 2),
+            nvvm::READ_PTX_SREG_CTAID_X => self.register(op, Id::Block, 0),
+            nvvm::READ_PTX_SREG_CTAID_Y => self.register(op, Id::Block, 1),
+            nvvm::READ_PTX_SREG_CTAID_Z => self.register(op, Id::Block, 2),
+            nvvm::READ_PTX_SREG_NCTAID_X => self.register(op, Id::GridDim, 0),
+            nvvm::READ_PTX_SREG_NCTAID_Y => self.register(op, Id::GridDim, 1),
+            nvvm::READ_PTX_SREG_NCTAID_Z => self.register(op, Id::GridDim, 2),
+            nvvm::READ_PTX_SREG_LANEID => self.register(op, Id::Lane, 0),
+            nvvm::READ_PTX_SREG_WARPID => self.register(op, Id::Subgroup, 0),
+            nvvm::READ_PTX_SREG_NWARPID => self.register(op, Id::Subgroups, 0),
             name => {
                 let f = integer(name).or_else(|| float(name)).or_else(|| typed(op, name));
                 let Some(f) = f.or_else(|| function(name).map(Scalar::Math)) else {
@@ -68,7 +82,7 @@ impl<'c> Reader<'c> {
     }
 
     fn constant(&mut self, op: Op<'c>) -> Done<'c> {
-        let numbers = op.attr("value").and_then(types::constant_numbers);
+        let numbers = op.attr(attr::VALUE).and_then(types::constant_numbers);
         let ty = op.result(0).ty();
         let elem = Self::elem(op, ty)?;
         let Some(numbers) = numbers else {
@@ -84,28 +98,9 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// A special register of PTX, such as `nvvm.read.ptx.sreg.tid.x`.
-    fn register(&mut self, op: Op<'c>, name: &str) -> Done<'c> {
-        let name = name.trim_start_matches("nvvm.read.ptx.sreg.");
-        let (name, dim) = match name.split_once('.') {
-            Some((name, "x")) => (name, 0),
-            Some((name, "y")) => (name, 1),
-            Some((name, "z")) => (name, 2),
-            _ => (name, 0),
-        };
-        let id = match name {
-            "tid" => Id::Thread,
-            "ntid" => Id::BlockDim,
-            "ctaid" => Id::Block,
-            "nctaid" => Id::GridDim,
-            "laneid" => Id::Lane,
-            "warpid" => Id::Subgroup,
-            "nwarpid" => Id::Subgroups,
-            _ => return Err(Unknown::operation(op)),
-        };
+    fn register(&mut self, op: Op<'c>, id: Id, dim: u8) {
         let to = self.reg(op.result(0));
         self.emit(op, Instruction::Id { to, id, dim });
-        Ok(())
     }
 
     fn id(&mut self, op: Op<'c>, id: Id) -> Done<'c> {
@@ -124,31 +119,31 @@ impl<'c> Reader<'c> {
 /// Functions of integers of one type.
 fn integer(name: &str) -> Option<Scalar> {
     Some(match name {
-        "arith.addi" | "llvm.add" | "index.add" => Scalar::Add,
-        "arith.subi" | "llvm.sub" | "index.sub" => Scalar::Sub,
-        "arith.muli" | "llvm.mul" | "index.mul" => Scalar::Mul,
-        "arith.divsi" | "llvm.sdiv" | "index.divs" => Scalar::DivS,
-        "arith.divui" | "llvm.udiv" | "index.divu" => Scalar::DivU,
-        "arith.remsi" | "llvm.srem" | "index.rems" => Scalar::RemS,
-        "arith.remui" | "llvm.urem" | "index.remu" => Scalar::RemU,
-        "arith.ceildivsi" | "index.ceildivs" => Scalar::CeilDivS,
-        "arith.ceildivui" | "index.ceildivu" => Scalar::CeilDivU,
-        "arith.floordivsi" | "index.floordivs" => Scalar::FloorDivS,
-        "arith.andi" | "llvm.and" | "index.and" => Scalar::And,
-        "arith.ori" | "llvm.or" | "index.or" => Scalar::Or,
-        "arith.xori" | "llvm.xor" | "index.xor" => Scalar::Xor,
-        "arith.shli" | "llvm.shl" | "index.shl" => Scalar::Shl,
-        "arith.shrsi" | "llvm.ashr" | "index.shrs" => Scalar::ShrS,
-        "arith.shrui" | "llvm.lshr" | "index.shru" => Scalar::ShrU,
-        "arith.minsi" | "llvm.intr.smin" | "index.mins" => Scalar::MinS,
-        "arith.minui" | "llvm.intr.umin" | "index.minu" => Scalar::MinU,
-        "arith.maxsi" | "llvm.intr.smax" | "index.maxs" => Scalar::MaxS,
-        "arith.maxui" | "llvm.intr.umax" | "index.maxu" => Scalar::MaxU,
-        "math.absi" => Scalar::AbsI,
-        "math.ipowi" => Scalar::PowI,
-        "math.ctpop" => Scalar::CtPop,
-        "math.ctlz" => Scalar::CtLz,
-        "math.cttz" => Scalar::CtTz,
+        arith::ADDI | llvm::ADD | index::ADD => Scalar::Add,
+        arith::SUBI | llvm::SUB | index::SUB => Scalar::Sub,
+        arith::MULI | llvm::MUL | index::MUL => Scalar::Mul,
+        arith::DIVSI | llvm::SDIV | index::DIVS => Scalar::DivS,
+        arith::DIVUI | llvm::UDIV | index::DIVU => Scalar::DivU,
+        arith::REMSI | llvm::SREM | index::REMS => Scalar::RemS,
+        arith::REMUI | llvm::UREM | index::REMU => Scalar::RemU,
+        arith::CEILDIVSI | index::CEILDIVS => Scalar::CeilDivS,
+        arith::CEILDIVUI | index::CEILDIVU => Scalar::CeilDivU,
+        arith::FLOORDIVSI | index::FLOORDIVS => Scalar::FloorDivS,
+        arith::ANDI | llvm::AND | index::AND => Scalar::And,
+        arith::ORI | llvm::OR | index::OR => Scalar::Or,
+        arith::XORI | llvm::XOR | index::XOR => Scalar::Xor,
+        arith::SHLI | llvm::SHL | index::SHL => Scalar::Shl,
+        arith::SHRSI | llvm::ASHR | index::SHRS => Scalar::ShrS,
+        arith::SHRUI | llvm::LSHR | index::SHRU => Scalar::ShrU,
+        arith::MINSI | llvm::INTR_SMIN | index::MINS => Scalar::MinS,
+        arith::MINUI | llvm::INTR_UMIN | index::MINU => Scalar::MinU,
+        arith::MAXSI | llvm::INTR_SMAX | index::MAXS => Scalar::MaxS,
+        arith::MAXUI | llvm::INTR_UMAX | index::MAXU => Scalar::MaxU,
+        math::ABSI => Scalar::AbsI,
+        math::IPOWI => Scalar::PowI,
+        math::CTPOP => Scalar::CtPop,
+        math::CTLZ => Scalar::CtLz,
+        math::CTTZ => Scalar::CtTz,
         _ => return None,
     })
 }
@@ -156,25 +151,25 @@ fn integer(name: &str) -> Option<Scalar> {
 /// Functions of floating-point numbers of one type, but for those in [`function`].
 fn float(name: &str) -> Option<Scalar> {
     Some(match name {
-        "arith.addf" | "llvm.fadd" => Scalar::AddF,
-        "arith.subf" | "llvm.fsub" => Scalar::SubF,
-        "arith.mulf" | "llvm.fmul" => Scalar::MulF,
-        "arith.divf" | "llvm.fdiv" => Scalar::DivF,
-        "arith.remf" | "llvm.frem" => Scalar::RemF,
-        "arith.negf" | "llvm.fneg" => Scalar::NegF,
-        "arith.minimumf" | "llvm.intr.minimum" => Scalar::MinF,
-        "arith.maximumf" | "llvm.intr.maximum" => Scalar::MaxF,
-        "arith.minnumf" | "llvm.intr.minnum" => Scalar::MinNumF,
-        "arith.maxnumf" | "llvm.intr.maxnum" => Scalar::MaxNumF,
-        "math.fma" | "vector.fma" | "llvm.intr.fma" => Scalar::Fma,
-        "math.clampf" => Scalar::Clamp,
-        "math.powf" => Scalar::PowF,
-        "math.atan2" => Scalar::Atan2,
-        "math.copysign" => Scalar::CopySign,
-        "math.isfinite" => Scalar::Is(Class::Finite),
-        "math.isinf" => Scalar::Is(Class::Infinite),
-        "math.isnan" => Scalar::Is(Class::Nan),
-        "math.isnormal" => Scalar::Is(Class::Normal),
+        arith::ADDF | llvm::FADD => Scalar::AddF,
+        arith::SUBF | llvm::FSUB => Scalar::SubF,
+        arith::MULF | llvm::FMUL => Scalar::MulF,
+        arith::DIVF | llvm::FDIV => Scalar::DivF,
+        arith::REMF | llvm::FREM => Scalar::RemF,
+        arith::NEGF | llvm::FNEG => Scalar::NegF,
+        arith::MINIMUMF | llvm::INTR_MINIMUM => Scalar::MinF,
+        arith::MAXIMUMF | llvm::INTR_MAXIMUM => Scalar::MaxF,
+        arith::MINNUMF | llvm::INTR_MINNUM => Scalar::MinNumF,
+        arith::MAXNUMF | llvm::INTR_MAXNUM => Scalar::MaxNumF,
+        math::FMA | vector::FMA | llvm::INTR_FMA => Scalar::Fma,
+        math::CLAMPF => Scalar::Clamp,
+        math::POWF => Scalar::PowF,
+        math::ATAN2 => Scalar::Atan2,
+        math::COPYSIGN => Scalar::CopySign,
+        math::ISFINITE => Scalar::Is(Class::Finite),
+        math::ISINF => Scalar::Is(Class::Infinite),
+        math::ISNAN => Scalar::Is(Class::Nan),
+        math::ISNORMAL => Scalar::Is(Class::Normal),
         _ => return None,
     })
 }
@@ -183,26 +178,29 @@ fn float(name: &str) -> Option<Scalar> {
 fn typed(op: Op<'_>, name: &str) -> Option<Scalar> {
     let from = || number_of(op.operand(0));
     let width = || int_width(op.operand(0));
-    let predicate = || usize::try_from(op.int_attr("predicate")?).ok();
+    let predicate = || usize::try_from(op.int_attr(attr::PREDICATE)?).ok();
     Some(match name {
-        "arith.cmpi" | "llvm.icmp" => Scalar::CmpI(*IntPredicate::ALL.get(predicate()?)?),
-        "index.cmp" => {
-            let predicate = types::keyword(op.attr("pred")?)?;
+        arith::CMPI | llvm::ICMP => Scalar::CmpI(*IntPredicate::ALL.get(predicate()?)?),
+        index::CMP => {
+            let predicate = types::keyword(op.attr(attr::INDEX_PREDICATE)?)?;
             Scalar::CmpI(IntPredicate::from_name(predicate)?)
         }
-        "arith.cmpf" | "llvm.fcmp" => Scalar::CmpF(u8::try_from(predicate()?).ok()?),
-        "arith.extsi" | "arith.index_cast" | "index.casts" | "llvm.sext" => Scalar::SignExtend(width()?),
-        "arith.extui" | "arith.trunci" | "arith.index_castui" | "arith.bitcast" | "index.castu"
-        | "llvm.zext" | "llvm.trunc" => Scalar::ZeroExtend,
-        "llvm.bitcast" if lanes_of(op.operand(0)) == lanes_of(op.result(0)) => Scalar::ZeroExtend,
-        "arith.extf" | "arith.truncf" | "llvm.fpext" | "llvm.fptrunc" => {
-            Scalar::Convert(from()?, rounding(op)?)
-        }
-        "arith.sitofp" | "llvm.sitofp" => Scalar::FromInt(width()?),
-        "arith.uitofp" | "llvm.uitofp" => Scalar::FromUInt,
-        "arith.fptosi" | "llvm.fptosi" => Scalar::ToInt(from()?),
-        "arith.fptoui" | "llvm.fptoui" => Scalar::ToUInt(from()?),
-        "math.fpowi" => Scalar::PowFI(int_width(op.operand(1))?),
+        arith::CMPF | llvm::FCMP => Scalar::CmpF(u8::try_from(predicate()?).ok()?),
+        arith::EXTSI | arith::INDEX_CAST | index::CASTS | llvm::SEXT => Scalar::SignExtend(width()?),
+        arith::EXTUI
+        | arith::TRUNCI
+        | arith::INDEX_CASTUI
+        | arith::BITCAST
+        | index::CASTU
+        | llvm::ZEXT
+        | llvm::TRUNC => Scalar::ZeroExtend,
+        llvm::BITCAST if lanes_of(op.operand(0)) == lanes_of(op.result(0)) => Scalar::ZeroExtend,
+        arith::EXTF | arith::TRUNCF | llvm::FPEXT | llvm::FPTRUNC => Scalar::Convert(from()?, rounding(op)?),
+        arith::SITOFP | llvm::SITOFP => Scalar::FromInt(width()?),
+        arith::UITOFP | llvm::UITOFP => Scalar::FromUInt,
+        arith::FPTOSI | llvm::FPTOSI => Scalar::ToInt(from()?),
+        arith::FPTOUI | llvm::FPTOUI => Scalar::ToUInt(from()?),
+        math::FPOWI => Scalar::PowFI(int_width(op.operand(1))?),
         _ => return None,
     })
 }
@@ -228,45 +226,45 @@ fn lanes_of(value: Value<'_>) -> Option<Vec<Option<i64>>> {
 
 /// The rounding mode that `op` asks for, to nearest even if none; `None` if it is not known.
 fn rounding(op: Op<'_>) -> Option<Rounding> {
-    if op.attr("roundingmode").is_none() {
+    if op.attr(attr::ROUNDING_MODE).is_none() {
         return Some(Rounding::default());
     }
-    let mode = usize::try_from(op.int_attr("roundingmode")?).ok()?;
+    let mode = usize::try_from(op.int_attr(attr::ROUNDING_MODE)?).ok()?;
     Rounding::ALL.get(mode).copied()
 }
 
 fn function(name: &str) -> Option<Math> {
-    Some(match name.strip_prefix("math.")? {
-        "absf" => Math::Abs,
-        "acos" => Math::Acos,
-        "acosh" => Math::Acosh,
-        "asin" => Math::Asin,
-        "asinh" => Math::Asinh,
-        "atan" => Math::Atan,
-        "atanh" => Math::Atanh,
-        "cbrt" => Math::Cbrt,
-        "ceil" => Math::Ceil,
-        "cos" => Math::Cos,
-        "cosh" => Math::Cosh,
-        "erf" => Math::Erf,
-        "erfc" => Math::Erfc,
-        "exp" => Math::Exp,
-        "exp2" => Math::Exp2,
-        "expm1" => Math::ExpM1,
-        "floor" => Math::Floor,
-        "log" => Math::Log,
-        "log10" => Math::Log10,
-        "log1p" => Math::Log1p,
-        "log2" => Math::Log2,
-        "round" => Math::Round,
-        "roundeven" => Math::RoundEven,
-        "rsqrt" => Math::Rsqrt,
-        "sin" => Math::Sin,
-        "sinh" => Math::Sinh,
-        "sqrt" => Math::Sqrt,
-        "tan" => Math::Tan,
-        "tanh" => Math::Tanh,
-        "trunc" => Math::Trunc,
+    Some(match name {
+        math::ABSF => Math::Abs,
+        math::ACOS => Math::Acos,
+        math::ACOSH => Math::Acosh,
+        math::ASIN => Math::Asin,
+        math::ASINH => Math::Asinh,
+        math::ATAN => Math::Atan,
+        math::ATANH => Math::Atanh,
+        math::CBRT => Math::Cbrt,
+        math::CEIL => Math::Ceil,
+        math::COS => Math::Cos,
+        math::COSH => Math::Cosh,
+        math::ERF => Math::Erf,
+        math::ERFC => Math::Erfc,
+        math::EXP => Math::Exp,
+        math::EXP2 => Math::Exp2,
+        math::EXPM1 => Math::ExpM1,
+        math::FLOOR => Math::Floor,
+        math::LOG => Math::Log,
+        math::LOG10 => Math::Log10,
+        math::LOG1P => Math::Log1p,
+        math::LOG2 => Math::Log2,
+        math::ROUND => Math::Round,
+        math::ROUNDEVEN => Math::RoundEven,
+        math::RSQRT => Math::Rsqrt,
+        math::SIN => Math::Sin,
+        math::SINH => Math::Sinh,
+        math::SQRT => Math::Sqrt,
+        math::TAN => Math::Tan,
+        math::TANH => Math::Tanh,
+        math::TRUNC => Math::Trunc,
         _ => return None,
     })
 }

@@ -1,176 +1,204 @@
-//! Asynchronous operations in all their forms, and operations that threads do together.
+//! Asynchronous operations, by `AsyncCompletionOpInterface`: what is issued, committed and waited for, on which queue, and
+//! with which tokens. What the interface does not say, which bytes are moved, is read by operation.
+//!
+//! **Refusals.** What is issued and has operands other than tokens, of operations whose bytes are not known.
 
-use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Access, Copy, Index, Op as Instruction, Queue, Reg, Shuffle, Target};
-use crate::value::{Elem, Value as Constant};
+use crate::code::{Access, Copy, Index, Issued, Op as Instruction, Queue, Target};
+use crate::value::Value as Constant;
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::ir::{Op, Region, Value};
-use async_dialects::names::attr;
-use async_dialects::types;
+use async_dialects::names::{async_, attr, gpux, nvgpu, nvvm};
+use async_dialects::types::{self, is_token};
 use std::ops::Range;
 
 impl<'c> Reader<'c> {
-    /// Reads `op` if it is asynchronous, or done by several threads together; returns false if it is neither.
+    /// Reads `op` if it is asynchronous, or about tokens; returns false if it is neither.
     pub(super) fn asynchronous(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        if let Some(completion) = op.completion() {
+            return self.completion(op, &completion);
+        }
         match op.name() {
-            "gpux.copy" => self.copy(op)?,
-            "nvgpu.device_async_copy" => self.nvgpu_copy(op)?,
-            "nvvm.cp.async.shared.global" => self.nvvm_copy(op)?,
-            "nvvm.cp.async.bulk.global.shared.cta" => self.nvvm_bulk_store(op)?,
-            "gpux.commit_group" => {
-                let queue = queue(op)?;
-                self.commit(op, queue);
-            }
-            "nvgpu.device_async_create_group" | "nvvm.cp.async.commit.group" => {
-                self.commit(op, Queue::CpAsync);
-            }
-            "nvvm.cp.async.bulk.commit.group" => self.commit(op, Queue::Bulk),
-            "gpux.wait_group" => {
-                let queue = queue(op)?;
-                self.wait(op, queue, "pending")?;
-            }
-            "nvgpu.device_async_wait" => self.wait(op, Queue::CpAsync, "numGroups")?,
-            "nvvm.cp.async.wait.group" => self.wait(op, Queue::CpAsync, "n")?,
-            "nvvm.cp.async.bulk.wait_group" => self.wait(op, Queue::Bulk, "group")?,
-            "async.await" => {
+            async_::AWAIT => {
                 let tokens = self.operands(op);
                 self.emit(op, Instruction::Await(tokens));
             }
-            "async.ready" => self.set(op, op.result(0), Constant::Token([].into())),
-            "async.join" => {
+            async_::READY => self.set(op, op.result(0), Constant::Token([].into())),
+            async_::JOIN => {
                 let (from, to) = (self.operands(op), self.reg(op.result(0)));
                 self.emit(op, Instruction::Join { to, from });
             }
-            "async.region" => self.async_region(op)?,
-            "async.call" => self.async_call(op)?,
-            "gpu.barrier" | "nvvm.barrier0" => self.emit(op, Instruction::Barrier),
-            "nvvm.barrier" if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
-            "nvvm.bar.warp.sync" => {
-                let mask = self.operand(op, 0);
-                self.emit(op, Instruction::WarpBarrier { mask });
-            }
-            "gpu.shuffle" => self.shuffle_lanes(op)?,
-            "gpu.subgroup_reduce" => self.warp_reduce(op)?,
-            "nvgpu.ldmatrix" => self.ldmatrix(op)?,
-            "nvgpu.mma.sync" => self.mma(op)?,
-            _ => return self.bulk(op),
+            async_::REGION => self.async_region(op)?,
+            async_::CALL => self.async_call(op)?,
+            _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn access_at(&mut self, op: Op<'c>, view: usize, indices: Range<usize>) -> Access {
-        Access {
-            view: self.operand(op, view),
-            indices: indices.map(|i| self.operand(op, i)).collect(),
+    /// Reads `op` by what it does to the groups of its queue; returns false if that is nothing.
+    fn completion(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Result<bool, Unknown<'c>> {
+        match completion.effect {
+            GroupEffect::None => return Ok(false),
+            GroupEffect::Issue => return self.issue(op, completion),
+            GroupEffect::Commit => {
+                let queue = self.queue_of(op, completion)?;
+                let token = completion.done.map(|token| self.reg(token));
+                self.emit(op, Instruction::Commit { queue, token });
+            }
+            GroupEffect::Wait => {
+                let queue = self.queue_of(op, completion)?;
+                let (n, read) = (completion.pending, completion.waits_for_reads);
+                if n == u32::MAX {
+                    return Err(Unknown::new(op, "a wait for a number of groups that is none"));
+                }
+                self.emit(op, Instruction::Wait { queue, n, read });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads `op`, which issues; returns false if it is not known what it moves.
+    fn issue(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Result<bool, Unknown<'c>> {
+        match op.name() {
+            gpux::COPY => {
+                let [deps, from, to, count] = segments(op, [0, 2, 4, 5])?;
+                self.dependencies(op, deps);
+                self.copy(op, completion, [from, to, count], attr::ELEMENTS)?;
+            }
+            nvgpu::DEVICE_ASYNC_COPY => {
+                let [to, from, count] = segments(op, [1, 3, 4])?;
+                self.copy(op, completion, [from, to, count], attr::NVGPU_ELEMENTS)?;
+            }
+            nvvm::CP_ASYNC_SHARED_GLOBAL => self.nvvm_copy(op, completion)?,
+            nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA => self.nvvm_bulk_store(op, completion)?,
+            _ if moves_nothing(op, completion) => {
+                self.dependencies(op, 0..op.num_operands());
+                let issued = self.issued(op, completion)?;
+                self.emit(op, Instruction::Issue(issued));
+            }
+            _ => return self.bulk(op, completion),
+        }
+        Ok(true)
+    }
+
+    /// The queue that the interface names.
+    fn queue_of(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Result<Queue, Unknown<'c>> {
+        let queue = completion.queue.ok_or_else(|| Unknown::operation(op))?;
+        Ok(self.queue(queue))
+    }
+
+    /// A queue's number.
+    pub(super) fn queue(&mut self, queue: GroupQueue) -> Queue {
+        let known = self.queues.iter().position(|&known| known == queue);
+        let number = known.unwrap_or_else(|| {
+            self.queues.push(queue);
+            self.code.queues.push(queue.name());
+            self.queues.len() - 1
+        });
+        Queue(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// How what a thread issues is seen to be complete.
+    fn issued(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Result<Issued, Unknown<'c>> {
+        Ok(Issued {
+            queue: self.queue_of(op, completion)?,
+            token: completion.done.map(|token| self.reg(token)),
+            awaitable: completion.done.is_some_and(|token| is_token(token.ty())),
+        })
+    }
+
+    /// Awaits the dependencies of an operation.
+    pub(super) fn dependencies(&mut self, op: Op<'c>, operands: Range<usize>) {
+        if !operands.is_empty() {
+            let tokens = operands.map(|i| self.operand(op, i)).collect();
+            self.emit(op, Instruction::Await(tokens));
         }
     }
 
-    /// The bytes of `count` elements of operand `view`.
-    fn bytes(op: Op<'c>, view: usize, count: i64) -> Result<(u32, u32), Unknown<'c>> {
-        let shape = types::memref_shape(op.operand(view).ty()).ok_or_else(|| Unknown::operation(op))?;
+    /// An element of a memref that the interface names.
+    fn element_at(
+        &mut self,
+        op: Op<'c>,
+        memref: Option<Value<'c>>,
+        indices: Range<usize>,
+    ) -> Result<Target, Unknown<'c>> {
+        let memref = memref.ok_or_else(|| Unknown::operation(op))?;
+        Ok(Target::Element(Access {
+            view: self.reg(memref),
+            indices: indices.map(|i| self.operand(op, i)).collect(),
+        }))
+    }
+
+    /// The bytes of an element of a memref, and of `count` of them.
+    fn bytes(op: Op<'c>, memref: Option<Value<'c>>, count: i64) -> Result<(u32, u32), Unknown<'c>> {
+        let shape = memref.and_then(|memref| types::memref_shape(memref.ty()));
+        let shape = shape.ok_or_else(|| Unknown::operation(op))?;
         let (elem, lanes) = Self::element(op, shape.element)?;
         let unit = u32::try_from(elem.bytes()).unwrap_or(0) * lanes;
         Ok((unit, unit * u32::try_from(count).unwrap_or(0)))
     }
 
-    fn copy(&mut self, op: Op<'c>) -> Done<'c> {
-        let [deps, source, destination, count] = segments(op, [0, 1, 3, 5])?;
-        let (source_indices, destination_indices) =
-            (source.end..destination.start, destination.end..count.start);
-        if !deps.is_empty() {
-            let tokens = deps.map(|i| self.operand(op, i)).collect();
-            self.emit(op, Instruction::Await(tokens));
-        }
-        let (unit, bytes) = Self::bytes(op, source.start, op.int_attr("elements").unwrap_or(0))?;
-        let from = Target::Element(self.access_at(op, source.start, source_indices));
-        let to = Target::Element(self.access_at(op, destination.start, destination_indices));
-        let read = count.clone().next().map(|i| self.operand(op, i));
-        let token = (op.num_results() > 0).then(|| self.reg(op.result(0)));
-        self.issue(op, (from, to), (bytes, unit), read, token);
+    /// A copy of as many elements as an attribute says, of which an operand may say that fewer are read. Operands are the
+    /// indices on both sides, and that one.
+    fn copy(
+        &mut self,
+        op: Op<'c>,
+        completion: &Completion<'c>,
+        [from, to, mut count]: [Range<usize>; 3],
+        elements: &str,
+    ) -> Done<'c> {
+        let elements = op.int_attr(elements).unwrap_or(0);
+        let (unit, bytes) = Self::bytes(op, completion.destination, elements)?;
+        let copy = Copy {
+            from: self.element_at(op, completion.source, from)?,
+            to: self.element_at(op, completion.destination, to)?,
+            bytes: Index::Const(i64::from(bytes)),
+            align: bytes,
+            read: count.next().map(|i| self.operand(op, i)),
+            unit,
+            bulk: false,
+            issued: self.issued(op, completion)?,
+        };
+        self.emit(op, Instruction::Copy(copy));
         Ok(())
     }
 
-    fn nvgpu_copy(&mut self, op: Op<'c>) -> Done<'c> {
-        let [destination, source, count] = segments(op, [0, 2, 4])?;
-        let (destination_indices, source_indices) = (destination.end..source.start, source.end..count.start);
-        let elements = op.int_attr("dstElements").unwrap_or(0);
-        let (unit, bytes) = Self::bytes(op, destination.start, elements)?;
-        let from = Target::Element(self.access_at(op, source.start, source_indices));
-        let to = Target::Element(self.access_at(op, destination.start, destination_indices));
-        let read = count.clone().next().map(|i| self.operand(op, i));
-        let token = Some(self.reg(op.result(0)));
-        self.issue(op, (from, to), (bytes, unit), read, token);
-        Ok(())
-    }
-
-    fn nvvm_copy(&mut self, op: Op<'c>) -> Done<'c> {
-        let to = Target::Pointer(self.operand(op, 0));
-        let from = Target::Pointer(self.operand(op, 1));
-        let bytes = op.int_attr("size").and_then(|size| u32::try_from(size).ok());
+    fn nvvm_copy(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Done<'c> {
+        let [to, from] = [0, 1].map(|i| Target::Pointer(self.operand(op, i)));
+        let bytes = op.int_attr(attr::SIZE).and_then(|size| u32::try_from(size).ok());
         let bytes = bytes.ok_or_else(|| Unknown::operation(op))?;
-        let read = (op.num_operands() > 2).then(|| self.operand(op, 2));
-        self.issue(op, (from, to), (bytes, 1), read, None);
+        let copy = Copy {
+            from,
+            to,
+            bytes: Index::Const(i64::from(bytes)),
+            align: bytes,
+            read: (op.num_operands() > 2).then(|| self.operand(op, 2)),
+            unit: 1,
+            bulk: false,
+            issued: self.issued(op, completion)?,
+        };
+        self.emit(op, Instruction::Copy(copy));
         Ok(())
     }
 
     /// One thread stores as many bytes as an operand says, a multiple of 16 (PTX ISA, `cp.async.bulk`).
-    fn nvvm_bulk_store(&mut self, op: Op<'c>) -> Done<'c> {
-        let sizes = ints(op, "operandSegmentSizes").unwrap_or_default();
+    fn nvvm_bulk_store(&mut self, op: Op<'c>, completion: &Completion<'c>) -> Done<'c> {
+        let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
         if sizes.last() != Some(&0) {
             return Err(Unknown::new(op, "the interpreter does not know byte masks"));
         }
         let [to, from] = [0, 1].map(|i| Target::Pointer(self.operand(op, i)));
-        let bytes = Index::Reg(self.operand(op, 2));
-        self.emit(
-            op,
-            Instruction::Copy(Copy {
-                from,
-                to,
-                bytes,
-                align: 16,
-                read: None,
-                unit: 1,
-                token: None,
-                queue: Queue::Bulk,
-            }),
-        );
-        Ok(())
-    }
-
-    fn issue(
-        &mut self,
-        op: Op<'c>,
-        (from, to): (Target, Target),
-        (bytes, unit): (u32, u32),
-        read: Option<Reg>,
-        token: Option<Reg>,
-    ) {
-        self.emit(
-            op,
-            Instruction::Copy(Copy {
-                from,
-                to,
-                bytes: Index::Const(i64::from(bytes)),
-                align: bytes,
-                read,
-                unit,
-                token,
-                queue: Queue::CpAsync,
-            }),
-        );
-    }
-
-    fn commit(&mut self, op: Op<'c>, queue: Queue) {
-        let token = (op.num_results() > 0).then(|| self.reg(op.result(0)));
-        self.emit(op, Instruction::Commit { queue, token });
-    }
-
-    /// A wait without a number is one for everything.
-    fn wait(&mut self, op: Op<'c>, queue: Queue, name: &str) -> Done<'c> {
-        let n = op.int_attr(name).unwrap_or(0);
-        let n = u32::try_from(n).map_err(|_| Unknown::new(op, format!("a wait for {n} groups")))?;
-        let read = op.attr("read").is_some();
-        self.emit(op, Instruction::Wait { queue, n, read });
+        let copy = Copy {
+            from,
+            to,
+            bytes: Index::Reg(self.operand(op, 2)),
+            align: 16,
+            read: None,
+            unit: 1,
+            bulk: true,
+            issued: self.issued(op, completion)?,
+        };
+        self.emit(op, Instruction::Copy(copy));
         Ok(())
     }
 
@@ -186,7 +214,7 @@ impl<'c> Reader<'c> {
 
     /// The function's token comes last.
     fn async_call(&mut self, op: Op<'c>) -> Done<'c> {
-        let callee = self.callee(op, "async.func")?;
+        let callee = self.callee(op, async_::FUNC)?;
         let results: Vec<Value> = op.results().collect();
         let Some((&token, values)) = results.split_last() else {
             return Err(Unknown::operation(op));
@@ -216,114 +244,15 @@ impl<'c> Reader<'c> {
         }
         Ok(())
     }
-
-    fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
-        let mode = match op.attr("mode").and_then(types::keyword) {
-            Some("xor") => Shuffle::Xor,
-            Some("up") => Shuffle::Up,
-            Some("down") => Shuffle::Down,
-            Some("idx") => Shuffle::Index,
-            _ => return Err(Unknown::operation(op)),
-        };
-        let [value, offset, width] = [0, 1, 2].map(|i| self.operand(op, i));
-        let (to, valid) = (self.reg(op.result(0)), self.reg(op.result(1)));
-        self.emit(
-            op,
-            Instruction::Shuffle {
-                to,
-                valid,
-                value,
-                offset,
-                width,
-                mode,
-            },
-        );
-        Ok(())
-    }
-
-    fn warp_reduce(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.has_attr("cluster_size") {
-            return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
-        }
-        let elem = Self::elem(op, op.result(0).ty())?;
-        let kind = op.attr("op").and_then(types::keyword).unwrap_or_default();
-        let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
-        let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Instruction::WarpReduce { to, value, f, elem });
-        Ok(())
-    }
-
-    fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
-        let tiles = op
-            .int_attr("numTiles")
-            .and_then(|tiles| u32::try_from(tiles).ok());
-        let elem = Self::elem(op, op.result(0).ty())?;
-        let Some(tiles @ (1 | 2 | 4)) = tiles else {
-            return Err(Unknown::operation(op));
-        };
-        let from = self.access(op, 0, 1);
-        let to = self.reg(op.result(0));
-        let transpose = op.bool_attr("transpose").unwrap_or(false);
-        if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
-            return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
-        }
-        self.emit(
-            op,
-            Instruction::LdMatrix {
-                to,
-                from,
-                tiles,
-                transpose,
-                elem,
-            },
-        );
-        Ok(())
-    }
-
-    fn mma(&mut self, op: Op<'c>) -> Done<'c> {
-        let (input, output) = (
-            Self::elem(op, op.operand(0).ty())?,
-            Self::elem(op, op.result(0).ty())?,
-        );
-        let shape = ints(op, "mmaShape").unwrap_or_default();
-        let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
-        let known = matches!(
-            (input, shape.as_slice()),
-            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16])
-                | (Elem::F32, [16, 8, 4 | 8])
-                | (Elem::F64, [8, 8, 4])
-                | (Elem::Int(8), [16, 8, 16 | 32])
-        );
-        let fits = output.is_float() == input.is_float();
-        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, fits) else {
-            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
-        };
-        let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
-        let to = self.reg(op.result(0));
-        self.emit(
-            op,
-            Instruction::Mma {
-                to,
-                a,
-                b,
-                c,
-                shape,
-                input,
-                output,
-            },
-        );
-        Ok(())
-    }
 }
 
-/// The queue of a commit or wait.
-fn queue(op: Op<'_>) -> Result<Queue, Unknown<'_>> {
-    match op.attr(attr::QUEUE).and_then(types::keyword) {
-        Some("cp_async") => Ok(Queue::CpAsync),
-        Some("bulk") => Ok(Queue::Bulk),
-        Some("wgmma") => Ok(Queue::Wgmma),
-        _ => Err(Unknown::operation(op)),
-    }
+/// Returns true if a thread issues `op` on a queue and hands it nothing but tokens: it says where it is in its queue, and no
+/// memory of the kernel's.
+fn moves_nothing(op: Op<'_>, completion: &Completion<'_>) -> bool {
+    completion.queue.is_some()
+        && completion.scope == ExecutionScope::Thread
+        && op.num_regions() == 0
+        && op.operands().all(|operand| is_token(operand.ty()))
 }
 
 /// Which operands those groups of operands are that have these numbers.
@@ -331,7 +260,7 @@ pub(super) fn segments<const N: usize>(
     op: Op<'_>,
     which: [usize; N],
 ) -> Result<[Range<usize>; N], Unknown<'_>> {
-    let sizes = ints(op, "operandSegmentSizes").ok_or_else(|| Unknown::operation(op))?;
+    let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).ok_or_else(|| Unknown::operation(op))?;
     let sizes: Vec<usize> = sizes
         .into_iter()
         .map(|n| usize::try_from(n).unwrap_or(0))

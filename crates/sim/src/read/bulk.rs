@@ -1,94 +1,73 @@
-//! Bulk copies in all their forms, descriptors, and mbarriers.
+//! Bulk copies in all their forms, and descriptors of tensors. Which queue a copy is in, its tokens, and the memrefs on both
+//! sides are what `AsyncCompletionOpInterface` says; the rest is read by operation.
 
 use super::asynchronous::segments;
 use super::{Done, Reader, Unknown};
-use crate::code::{
-    BufferDecl, Bulk, Completion, Describe, Elect, GlobalSide, Init, MBarrierOp, Op as Instruction, Reg, Slot,
-};
-use crate::value::{BufferId, Elem, Tile, View};
-use async_dialects::ir::Op;
+use crate::code::{Bulk, Completion, Describe, GlobalSide, Op as Instruction, Reg, Slot};
+use crate::value::{Elem, Tile};
+use async_dialects::completion::Completion as Meaning;
+use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::Type;
-use async_dialects::names::attr;
-use async_dialects::nvgpu::{mbarriers, tensor_map};
-use async_dialects::nvvm::fences_workgroup;
+use async_dialects::names::{gpux, nvgpu, nvvm};
+use async_dialects::nvgpu::tensor_map;
 use async_dialects::types::{self, Float};
+use std::ops::Range;
 use std::rc::Rc;
 
-/// The bytes of an mbarrier.
-const MBARRIER_BYTES: usize = 8;
-
 impl<'c> Reader<'c> {
-    /// Reads `op` if it is a bulk copy, or has to do with mbarriers; returns false if not.
-    pub(super) fn bulk(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        match op.name() {
-            "gpux.tma_load" => self.tma_load(op)?,
-            "gpux.tma_store" => self.tma_store(op)?,
-            "gpux.bulk_load" => self.bulk_load(op)?,
-            "gpux.bulk_store" => self.bulk_store(op),
-            "nvgpu.tma.async.load" => self.nvgpu_load(op)?,
-            "nvgpu.tma.async.store" => self.nvgpu_store(op)?,
-            "nvvm.cp.async.bulk.shared.cluster.global" => self.nvvm_load(op)?,
-            "nvgpu.tma.create.descriptor" => self.descriptor(op)?,
-            // They move nothing.
-            "nvgpu.tma.prefetch.descriptor" | "nvgpu.tma.fence.descriptor" => {}
-            "gpux.elect" => {
-                let (to, of) = (self.reg(op.result(0)), Elect::Block);
-                self.emit(op, Instruction::Elect { to, of });
-            }
-            "nvvm.elect.sync" => {
-                let mask = (op.num_operands() > 0).then(|| self.operand(op, 0));
-                let (to, of) = (self.reg(op.result(0)), Elect::Warp(mask));
-                self.emit(op, Instruction::Elect { to, of });
-            }
-            "nvvm.fence.mbarrier.init" => self.emit(op, Instruction::FenceInit),
-            "nvvm.fence.proxy" => self.fence(op),
-            _ => return self.mbarrier(op),
-        }
+    /// Reads `op` if it is a bulk copy that is known; returns false if not.
+    pub(super) fn bulk(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<bool, Unknown<'c>> {
+        let bulk = match op.name() {
+            gpux::TMA_LOAD => self.tma_load(op, meaning)?,
+            gpux::TMA_STORE => self.tma_store(op, meaning)?,
+            gpux::BULK_LOAD => self.bulk_load(op, meaning)?,
+            gpux::BULK_STORE => self.bulk_store(op, meaning)?,
+            nvgpu::TMA_ASYNC_LOAD => self.nvgpu_load(op)?,
+            nvgpu::TMA_ASYNC_STORE => self.nvgpu_store(op, meaning)?,
+            nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL => self.nvvm_load(op)?,
+            _ => return Ok(false),
+        };
+        self.emit(op, Instruction::Bulk(Box::new(bulk)));
         Ok(true)
     }
 
-    /// Fences for global memory, and those of other proxies, order nothing that is looked at here.
-    fn fence(&mut self, op: Op<'c>) {
-        if op.attr(attr::KIND).is_some_and(fences_workgroup) {
-            self.emit(op, Instruction::FenceProxy);
-        }
-    }
-
-    fn emit_bulk(&mut self, op: Op<'c>, bulk: Bulk) {
-        self.emit(op, Instruction::Bulk(Box::new(bulk)));
-    }
-
-    /// Awaits the dependencies of a block-wide operation.
-    fn dependencies(&mut self, op: Op<'c>, operands: std::ops::Range<usize>) {
-        if !operands.is_empty() {
-            let tokens = operands.map(|i| self.operand(op, i)).collect();
-            self.emit(op, Instruction::Await(tokens));
-        }
-    }
-
     /// How a load is complete: by its token, or by the mbarrier that these operands name.
-    fn load_completion(&mut self, op: Op<'c>, group: usize, index: usize) -> Completion {
-        if op.num_results() > 0 {
-            return Completion::Token(self.reg(op.result(0)));
-        }
-        Completion::MBarrier(self.slot(op, group, index))
-    }
-
-    fn store_completion(&mut self, op: Op<'c>) -> Completion {
-        if op.num_results() < 2 {
-            return Completion::Group;
-        }
-        Completion::Tokens {
-            read: self.reg(op.result(0)),
-            done: self.reg(op.result(1)),
+    fn load_completion(
+        &mut self,
+        op: Op<'c>,
+        meaning: &Meaning<'c>,
+        group: usize,
+        index: usize,
+    ) -> Completion {
+        match meaning.done {
+            Some(token) => Completion::Token(self.reg(token)),
+            None => Completion::MBarrier(self.slot(op, group, index)),
         }
     }
 
-    fn slot(&mut self, op: Op<'c>, group: usize, index: usize) -> Slot {
+    /// How a store is complete: by its tokens, or by a group.
+    fn store_completion(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Completion, Unknown<'c>> {
+        match (meaning.read, meaning.done, meaning.queue) {
+            (Some(read), Some(done), _) => Ok(Completion::Tokens {
+                read: self.reg(read),
+                done: self.reg(done),
+            }),
+            (_, _, Some(queue)) => Ok(Completion::Group(self.queue(queue))),
+            _ => Err(Unknown::operation(op)),
+        }
+    }
+
+    pub(super) fn slot(&mut self, op: Op<'c>, group: usize, index: usize) -> Slot {
         Slot::Of {
             group: self.operand(op, group),
             index: self.operand(op, index),
         }
+    }
+
+    /// The register of a memref that the interface names.
+    fn end(&mut self, op: Op<'c>, memref: Option<Value<'c>>) -> Result<Reg, Unknown<'c>> {
+        let memref = memref.ok_or_else(|| Unknown::operation(op))?;
+        Ok(self.reg(memref))
     }
 
     fn tile(&mut self, op: Op<'c>, tensor: usize, indices: impl Iterator<Item = usize>) -> GlobalSide {
@@ -98,119 +77,110 @@ impl<'c> Reader<'c> {
         }
     }
 
-    fn tma_load(&mut self, op: Op<'c>) -> Done<'c> {
-        let [deps, tensor, indices, dst, barriers, slot] = segments(op, [0, 1, 2, 3, 4, 5])?;
+    /// The condition under which a copy is issued, if it has one.
+    fn predicate(&mut self, op: Op<'c>, mut operands: Range<usize>) -> Option<Reg> {
+        operands.next().map(|i| self.operand(op, i))
+    }
+
+    fn tma_load(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
+        let [deps, tensor, indices, barriers, slot] = segments(op, [0, 1, 2, 4, 5])?;
         self.dependencies(op, deps);
-        let bulk = Bulk {
+        Ok(Bulk {
             load: true,
             global: self.tile(op, tensor.start, indices),
-            local: self.operand(op, dst.start),
-            completion: self.load_completion(op, barriers.start, slot.start),
+            local: self.end(op, meaning.destination)?,
+            completion: self.load_completion(op, meaning, barriers.start, slot.start),
             predicate: None,
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
-    fn bulk_load(&mut self, op: Op<'c>) -> Done<'c> {
-        let [deps, src, dst, barriers, slot] = segments(op, [0, 1, 2, 3, 4])?;
+    fn bulk_load(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
+        let [deps, barriers, slot] = segments(op, [0, 3, 4])?;
         self.dependencies(op, deps);
-        let bulk = Bulk {
+        Ok(Bulk {
             load: true,
-            global: GlobalSide::Line(self.operand(op, src.start)),
-            local: self.operand(op, dst.start),
-            completion: self.load_completion(op, barriers.start, slot.start),
+            global: GlobalSide::Line(self.end(op, meaning.source)?),
+            local: self.end(op, meaning.destination)?,
+            completion: self.load_completion(op, meaning, barriers.start, slot.start),
             predicate: None,
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
-    fn tma_store(&mut self, op: Op<'c>) -> Done<'c> {
-        let [deps, src, tensor, indices] = segments(op, [0, 1, 2, 3])?;
+    fn tma_store(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
+        let [deps, tensor, indices] = segments(op, [0, 2, 3])?;
         self.dependencies(op, deps);
-        let bulk = Bulk {
+        Ok(Bulk {
             load: false,
             global: self.tile(op, tensor.start, indices),
-            local: self.operand(op, src.start),
-            completion: self.store_completion(op),
+            local: self.end(op, meaning.source)?,
+            completion: self.store_completion(op, meaning)?,
             predicate: None,
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
     /// Its dependencies come first, and are the only ones whose number is not known.
-    fn bulk_store(&mut self, op: Op<'c>) {
-        let src = op.num_operands() - 2;
-        self.dependencies(op, 0..src);
-        let bulk = Bulk {
+    fn bulk_store(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
+        self.dependencies(op, 0..op.num_operands() - 2);
+        Ok(Bulk {
             load: false,
-            global: GlobalSide::Line(self.operand(op, src + 1)),
-            local: self.operand(op, src),
-            completion: self.store_completion(op),
+            global: GlobalSide::Line(self.end(op, meaning.destination)?),
+            local: self.end(op, meaning.source)?,
+            completion: self.store_completion(op, meaning)?,
             predicate: None,
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
+        })
     }
 
     /// Coordinates come innermost first here.
-    fn nvgpu_load(&mut self, op: Op<'c>) -> Done<'c> {
+    fn nvgpu_load(&mut self, op: Op<'c>) -> Result<Bulk, Unknown<'c>> {
         let [dst, barriers, tensor, indices, slot, multicast, predicate] =
             segments(op, [0, 1, 2, 3, 4, 5, 6])?;
         if !multicast.is_empty() {
             return Err(Unknown::new(op, "the interpreter does not know clusters"));
         }
-        let bulk = Bulk {
+        Ok(Bulk {
             load: true,
             global: self.tile(op, tensor.start, indices.rev()),
             local: self.operand(op, dst.start),
             completion: Completion::MBarrier(self.slot(op, barriers.start, slot.start)),
-            predicate: predicate.clone().next().map(|i| self.operand(op, i)),
+            predicate: self.predicate(op, predicate),
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
-    fn nvgpu_store(&mut self, op: Op<'c>) -> Done<'c> {
+    fn nvgpu_store(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
         let [src, tensor, indices, predicate] = segments(op, [0, 1, 2, 3])?;
-        let bulk = Bulk {
+        Ok(Bulk {
             load: false,
             global: self.tile(op, tensor.start, indices.rev()),
             local: self.operand(op, src.start),
-            completion: Completion::Group,
-            predicate: predicate.clone().next().map(|i| self.operand(op, i)),
+            completion: self.store_completion(op, meaning)?,
+            predicate: self.predicate(op, predicate),
             bytes: None,
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
     /// From a pointer to another one.
-    fn nvvm_load(&mut self, op: Op<'c>) -> Done<'c> {
+    fn nvvm_load(&mut self, op: Op<'c>) -> Result<Bulk, Unknown<'c>> {
         // What it says of caches, which comes last, moves nothing.
         let [dst, src, barrier, bytes, multicast] = segments(op, [0, 1, 2, 3, 4])?;
         if !multicast.is_empty() {
             return Err(Unknown::new(op, "the interpreter does not know clusters"));
         }
-        let bulk = Bulk {
+        Ok(Bulk {
             load: true,
             global: GlobalSide::Line(self.operand(op, src.start)),
             local: self.operand(op, dst.start),
             completion: Completion::MBarrier(Slot::At(self.operand(op, barrier.start))),
             predicate: None,
             bytes: Some(self.operand(op, bytes.start)),
-        };
-        self.emit_bulk(op, bulk);
-        Ok(())
+        })
     }
 
-    fn descriptor(&mut self, op: Op<'c>) -> Done<'c> {
+    pub(super) fn descriptor(&mut self, op: Op<'c>) -> Done<'c> {
         let shape = tensor_tile(op.result(0).ty()).ok_or_else(|| Unknown::operation(op))?;
         let describe = Describe {
             to: self.reg(op.result(0)),
@@ -219,82 +189,6 @@ impl<'c> Reader<'c> {
             shape: Rc::new(shape),
         };
         self.emit(op, Instruction::Describe(Box::new(describe)));
-        Ok(())
-    }
-
-    /// Reads `op` if it has to do with an mbarrier.
-    fn mbarrier(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        let optional = |reader: &mut Self, i: usize| (op.num_operands() > i).then(|| reader.operand(op, i));
-        let (slot, does) = match op.name() {
-            "nvgpu.mbarrier.create" => {
-                self.create_mbarriers(op)?;
-                return Ok(true);
-            }
-            "nvgpu.mbarrier.init" => {
-                let (count, predicate) = (self.operand(op, 1), optional(self, 3));
-                (self.slot(op, 0, 2), MBarrierOp::Init { count, predicate })
-            }
-            "nvgpu.mbarrier.arrive.expect_tx" => {
-                let bytes = Some(self.operand(op, 1));
-                let arrive = MBarrierOp::Arrive {
-                    bytes,
-                    token: None,
-                    predicate: optional(self, 3),
-                };
-                (self.slot(op, 0, 2), arrive)
-            }
-            "nvgpu.mbarrier.arrive" => {
-                let arrive = MBarrierOp::Arrive {
-                    bytes: None,
-                    token: Some(self.reg(op.result(0))),
-                    predicate: None,
-                };
-                (self.slot(op, 0, 1), arrive)
-            }
-            "nvgpu.mbarrier.try_wait.parity" => {
-                let parity = self.operand(op, 1);
-                (self.slot(op, 0, 3), MBarrierOp::Wait { parity })
-            }
-            "nvgpu.mbarrier.test.wait" => {
-                let (token, to) = (self.operand(op, 1), self.reg(op.result(0)));
-                (self.slot(op, 0, 2), MBarrierOp::Test { token, to })
-            }
-            "nvgpu.mbarrier.get" => {
-                let to = self.reg(op.result(0));
-                (self.slot(op, 0, 1), MBarrierOp::Get { to })
-            }
-            "nvvm.mbarrier.expect_tx" => {
-                let bytes = self.operand(op, 1);
-                (Slot::At(self.operand(op, 0)), MBarrierOp::ExpectTx { bytes })
-            }
-            "nvvm.mbarrier.inval" => (Slot::At(self.operand(op, 0)), MBarrierOp::Inval),
-            _ => return Ok(false),
-        };
-        self.emit(op, Instruction::MBarrier { slot, does });
-        Ok(true)
-    }
-
-    /// A group of mbarriers is a buffer of the block.
-    fn create_mbarriers(&mut self, op: Op<'c>) -> Done<'c> {
-        let count = mbarriers(op.result(0).ty()).ok_or_else(|| Unknown::operation(op))?;
-        let to: Reg = self.reg(op.result(0));
-        let name = format!("the mbarriers of {}", self.place(op).location);
-        let view = View {
-            buffer: BufferId(0),
-            base: 0,
-            offset: 0,
-            sizes: vec![count.into()],
-            strides: vec![1],
-            elem: Elem::Int(64),
-            lanes: 1,
-        };
-        self.code.workgroup.push(BufferDecl {
-            to,
-            name,
-            view,
-            align: 16,
-            init: Init::Garbage(MBARRIER_BYTES * count as usize),
-        });
         Ok(())
     }
 }

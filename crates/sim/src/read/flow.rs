@@ -3,9 +3,9 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
-use async_dialects::control_flow::branch_edges;
+use async_dialects::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
 use async_dialects::ir::{Block, Op, Region, Value};
-use async_dialects::names::attr;
+use async_dialects::names::{attr, builtin, cf, func, gpu, memref, scf};
 use async_dialects::types;
 use std::collections::HashMap;
 
@@ -36,12 +36,28 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// Reads a region that runs once, and that control leaves for `to`: what is handed over there, MLIR's interfaces say.
+    pub(super) fn body(&mut self, region: Region<'c>, to: EdgeTarget) -> Done<'c> {
+        self.once(region, &mut |reader, terminator| {
+            let edges = region_exit_edges(terminator).unwrap_or_default();
+            reader.hand_over(terminator, &edges, to)
+        })
+    }
+
     /// Reads a region that runs once, and whose last operation hands its operands over to `results`.
-    pub(super) fn body(&mut self, region: Region<'c>, results: &[Value<'c>]) -> Done<'c> {
-        let end = self.label();
-        self.region(region, &mut |reader, terminator| {
+    pub(super) fn returning(&mut self, region: Region<'c>, results: &[Value<'c>]) -> Done<'c> {
+        self.once(region, &mut |reader, terminator| {
             let from: Vec<Value> = terminator.operands().collect();
             reader.moves(terminator, &from, results);
+            Ok(())
+        })
+    }
+
+    /// Reads a region that runs once; `exit` emits what its last operations do before control comes out after them.
+    fn once(&mut self, region: Region<'c>, exit: Exit<'_, 'c>) -> Done<'c> {
+        let end = self.label();
+        self.region(region, &mut |reader, terminator| {
+            exit(reader, terminator)?;
             reader.emit(terminator, Instruction::Jump(end));
             Ok(())
         })?;
@@ -49,12 +65,21 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// Assigns what `op` hands over on that one of its edges that leads to `to`.
+    pub(super) fn hand_over(&mut self, op: Op<'c>, edges: &[Edge<'c>], to: EdgeTarget) -> Done<'c> {
+        let edge = edges.iter().find(|edge| edge.to == to);
+        let edge = edge.ok_or_else(|| Unknown::operation(op))?;
+        let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
+        self.moves(op, &from, &to);
+        Ok(())
+    }
+
     fn branch(&mut self, op: Op<'c>, labels: &HashMap<Block<'c>, Label>) -> Done<'c> {
         let edges = branch_edges(op).ok_or_else(|| Unknown::operation(op))?;
         let stubs: Vec<Label> = edges.iter().map(|_| self.label()).collect();
         match op.name() {
-            "cf.br" => {}
-            "cf.cond_br" => {
+            cf::BR => {}
+            cf::COND_BR => {
                 let condition = self.operand(op, 0);
                 self.emit(
                     op,
@@ -65,9 +90,9 @@ impl<'c> Reader<'c> {
                     },
                 );
             }
-            "cf.switch" => {
+            cf::SWITCH => {
                 let flag = self.operand(op, 0);
-                let values = op.attr("case_values").and_then(types::constant_numbers);
+                let values = op.attr(attr::CASE_VALUES).and_then(types::constant_numbers);
                 let values = values.unwrap_or_default().into_iter();
                 let cases = values.map(u64::cast_signed).zip(stubs[1..].iter().copied());
                 let cases = cases.collect();
@@ -84,8 +109,7 @@ impl<'c> Reader<'c> {
         }
         for ((edge, stub), block) in edges.iter().zip(stubs).zip(op.successors()) {
             self.bind(stub);
-            let (from, to): (Vec<Value>, Vec<Value>) = edge.bindings.iter().copied().unzip();
-            self.moves(op, &from, &to);
+            self.hand_over(op, std::slice::from_ref(edge), edge.to)?;
             self.emit(op, Instruction::Jump(labels[&block]));
         }
         Ok(())
@@ -95,34 +119,34 @@ impl<'c> Reader<'c> {
     pub(super) fn flow(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         let results: Vec<Value> = op.results().collect();
         match op.name() {
-            "scf.if" => self.choice(op, &results)?,
-            "scf.for" => self.counted_loop(op, &results)?,
-            "scf.while" => self.while_loop(op, &results)?,
-            "scf.parallel" => self.parallel(op, &results)?,
-            "scf.forall" => self.forall(op)?,
-            "gpu.warp_execute_on_lane_0" => self.lane_0(op)?,
-            "scf.index_switch" => self.switch(op, &results)?,
-            "scf.execute_region" | "memref.alloca_scope" => self.body(op.region(0), &results)?,
-            "func.call" => self.call(op, &results)?,
-            "cf.assert" => {
+            scf::IF => self.choice(op)?,
+            scf::FOR => self.counted_loop(op, &results)?,
+            scf::WHILE => self.while_loop(op)?,
+            scf::PARALLEL => self.parallel(op, &results)?,
+            scf::FORALL => self.forall(op)?,
+            gpu::WARP_EXECUTE_ON_LANE_0 => self.lane_0(op)?,
+            scf::INDEX_SWITCH => self.switch(op)?,
+            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), EdgeTarget::Behind)?,
+            func::CALL => self.call(op, &results)?,
+            cf::ASSERT => {
                 let condition = self.operand(op, 0);
-                let message = op.str_attr("msg").unwrap_or_default().to_owned();
+                let message = op.str_attr(attr::MSG).unwrap_or_default().to_owned();
                 self.emit(op, Instruction::Assert { condition, message });
             }
-            name @ ("gpu.launch" | "gpu.launch_func") => {
+            name @ (gpu::LAUNCH | gpu::LAUNCH_FUNC) => {
                 let message = format!(
                     "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"
                 );
                 return Err(Unknown::new(op, message));
             }
             // Programs of their own, which don't run where they stand; and what is printed is no result of a run.
-            "builtin.module" | "gpu.module" | "func.func" | "gpu.func" | "gpu.printf" => {}
+            builtin::MODULE | gpu::MODULE | func::FUNC | gpu::FUNC | gpu::PRINTF => {}
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn choice(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+    fn choice(&mut self, op: Op<'c>) -> Done<'c> {
         let (then, other, end) = (self.label(), self.label(), self.label());
         let condition = self.operand(op, 0);
         self.emit(
@@ -134,20 +158,20 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(then);
-        self.body(op.region(0), results)?;
+        self.body(op.region(0), EdgeTarget::Behind)?;
         self.emit(op, Instruction::Jump(end));
         self.bind(other);
         if op.region(1).first().is_some() {
-            self.body(op.region(1), results)?;
+            self.body(op.region(1), EdgeTarget::Behind)?;
         }
         self.bind(end);
         Ok(())
     }
 
-    fn switch(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+    fn switch(&mut self, op: Op<'c>) -> Done<'c> {
         let (end, default) = (self.label(), self.label());
         let flag = self.operand(op, 0);
-        let values = super::ints(op, "cases").unwrap_or_default();
+        let values = super::ints(op, attr::CASES).unwrap_or_default();
         let cases: Vec<(i64, Label)> = values.into_iter().map(|value| (value, self.label())).collect();
         self.emit(
             op,
@@ -160,7 +184,7 @@ impl<'c> Reader<'c> {
         let labels = std::iter::once(default).chain(cases.into_iter().map(|(_, label)| label));
         for (region, label) in op.regions().zip(labels.collect::<Vec<_>>()) {
             self.bind(label);
-            self.body(region, results)?;
+            self.body(region, EdgeTarget::Behind)?;
             self.emit(op, Instruction::Jump(end));
         }
         self.bind(end);
@@ -185,14 +209,16 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(first);
-        self.body(op.region(0), &[])?;
+        self.body(op.region(0), EdgeTarget::Behind)?;
         self.bind(others);
         Ok(())
     }
 
     fn call(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
-        let callee = self.callee(op, "func.func")?;
-        self.inside(op, callee, &mut |reader| reader.body(callee.region(0), results))
+        let callee = self.callee(op, func::FUNC)?;
+        self.inside(op, callee, &mut |reader| {
+            reader.returning(callee.region(0), results)
+        })
     }
 
     /// The function that `op` calls; its arguments are assigned.

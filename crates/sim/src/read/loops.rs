@@ -4,7 +4,9 @@ use super::{Done, Reader, Unknown, number};
 use crate::code::{Index, Op as Instruction, Reg};
 use crate::scalar::{IntPredicate, Scalar};
 use crate::value::{Elem, Value as Constant};
+use async_dialects::control_flow::{EdgeTarget, entry_edges, region_exit_edges};
 use async_dialects::ir::{Op, Value};
+use async_dialects::names::attr;
 
 impl<'c> Reader<'c> {
     /// Enters a loop: its counter starts at 0.
@@ -24,6 +26,7 @@ impl<'c> Reader<'c> {
         };
         let (counter, carried) = (entry.arg(0), entry.args().skip(1).collect::<Vec<_>>());
         let elem = number(counter.ty()).unwrap_or(Elem::INDEX);
+        // MLIR's interfaces know nothing of the counter, and no way back where there is one iteration at most.
         let inits: Vec<Value> = std::iter::once(op.operand(0))
             .chain(op.operands().skip(3))
             .collect();
@@ -31,7 +34,7 @@ impl<'c> Reader<'c> {
         let i = self.reg(counter);
         let (bound, step) = (self.operand(op, 1), self.operand(op, 2));
         self.count_up(op, (i, elem), (bound, step), &mut |reader| {
-            reader.body(op.region(0), &carried)
+            reader.returning(op.region(0), &carried)
         })?;
         self.moves(op, &carried, results);
         Ok(())
@@ -49,7 +52,7 @@ impl<'c> Reader<'c> {
         let depth = self.enter(op);
         let (head, inside, end) = (self.label(), self.label(), self.label());
         self.bind(head);
-        let predicate = if op.has_attr("unsignedCmp") {
+        let predicate = if op.has_attr(attr::UNSIGNED_CMP) {
             IntPredicate::Ult
         } else {
             IntPredicate::Slt
@@ -120,7 +123,7 @@ impl<'c> Reader<'c> {
                         .first()
                         .map_or_else(Vec::new, |block| block.args().collect());
                     reader.moves(reduce, &[results[i], value], &args);
-                    reader.body(region, &results[i..=i])?;
+                    reader.returning(region, &results[i..=i])?;
                 }
                 reader.emit(reduce, Instruction::Jump(end));
                 Ok(())
@@ -135,7 +138,7 @@ impl<'c> Reader<'c> {
         let Some(entry) = op.region(0).first() else {
             return Err(Unknown::operation(op));
         };
-        if op.num_results() > 0 || op.has_attr("mapping") {
+        if op.num_results() > 0 || op.has_attr(attr::MAPPING) {
             return Err(Unknown::new(
                 op,
                 "only a loop without results and mapping can be run here",
@@ -143,29 +146,25 @@ impl<'c> Reader<'c> {
         }
         let mut next = 0;
         let [first, bound, step] = [
-            self.list(op, "staticLowerBound", &mut next)?,
-            self.list(op, "staticUpperBound", &mut next)?,
-            self.list(op, "staticStep", &mut next)?,
+            self.list(op, attr::STATIC_LOWER_BOUND, &mut next)?,
+            self.list(op, attr::STATIC_UPPER_BOUND, &mut next)?,
+            self.list(op, attr::STATIC_STEP, &mut next)?,
         ];
         let counters: Vec<(Reg, [Index; 3])> = (0..first.len())
             .map(|dim| (self.reg(entry.arg(dim)), [first[dim], bound[dim], step[dim]]))
             .collect();
-        self.nest(op, &counters, &mut |reader| reader.body(op.region(0), &[]))
+        self.nest(op, &counters, &mut |reader| reader.returning(op.region(0), &[]))
     }
 
-    pub(super) fn while_loop(&mut self, op: Op<'c>, results: &[Value<'c>]) -> Done<'c> {
+    pub(super) fn while_loop(&mut self, op: Op<'c>) -> Done<'c> {
         let [before, after] = [0, 1].map(|i| op.region(i));
-        let (Some(first), Some(second)) = (before.first(), after.first()) else {
-            return Err(Unknown::operation(op));
-        };
-        let carried: Vec<Value> = first.args().collect();
-        let handed: Vec<Value> = second.args().collect();
-        self.moves(op, &op.operands().collect::<Vec<_>>(), &carried);
+        let entry = entry_edges(op).unwrap_or_default();
+        self.hand_over(op, &entry, EdgeTarget::Index(0))?;
         let depth = self.enter(op);
         let (head, body, end) = (self.label(), self.label(), self.label());
         self.bind(head);
         self.region(before, &mut |reader, condition| {
-            let from: Vec<Value> = condition.operands().skip(1).collect();
+            let edges = region_exit_edges(condition).unwrap_or_default();
             let goes_on = reader.operand(condition, 0);
             let stop = reader.label();
             reader.emit(
@@ -177,13 +176,12 @@ impl<'c> Reader<'c> {
                 },
             );
             reader.bind(stop);
-            reader.moves(condition, &from, results);
+            reader.hand_over(condition, &edges, EdgeTarget::Behind)?;
             reader.emit(condition, Instruction::Jump(end));
             reader.bind(body);
-            reader.moves(condition, &from, &handed);
-            Ok(())
+            reader.hand_over(condition, &edges, EdgeTarget::Index(1))
         })?;
-        self.body(after, &carried)?;
+        self.body(after, EdgeTarget::Index(0))?;
         self.emit(op, Instruction::Count { depth, start: false });
         self.emit(op, Instruction::Jump(head));
         self.bind(end);

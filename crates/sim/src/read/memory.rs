@@ -7,7 +7,7 @@ use crate::value::{BufferId, Elem, View, row_by_row};
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::{Type, attribute::TypeAttribute};
-use async_dialects::names::attr;
+use async_dialects::names::{attr, gpu, memref, vector};
 use async_dialects::types;
 
 /// Buffers that are not told otherwise are aligned as `cudaMalloc` does.
@@ -21,27 +21,27 @@ impl<'c> Reader<'c> {
     /// Reads `op` if it is about memory; returns false if it is not.
     pub(super) fn memory(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "memref.load" => self.load(op, 1, 1)?,
-            "vector.load" | "vector.store" if self.tile_access(op)? => {}
-            "vector.load" => {
+            memref::LOAD => self.load(op, 1, 1)?,
+            vector::LOAD | vector::STORE if self.tile_access(op)? => {}
+            vector::LOAD => {
                 let count = Self::elements_of(op, op.result(0).ty(), op.operand(0).ty())?;
                 self.load(op, 1, count)?;
             }
-            "memref.store" | "vector.store" => {
+            memref::STORE | vector::STORE => {
                 let to = self.access(op, 1, 2);
                 let value = self.operand(op, 0);
                 self.emit(op, Instruction::Store { value, to });
             }
-            "memref.alloc" | "memref.alloca" => self.alloc(op)?,
-            "memref.dealloc" => {
+            memref::ALLOC | memref::ALLOCA => self.alloc(op)?,
+            memref::DEALLOC => {
                 let view = self.operand(op, 0);
                 self.emit(op, Instruction::Free { view });
             }
-            "memref.get_global" => self.get_global(op)?,
-            "gpu.dynamic_shared_memory" => self.dynamic_workgroup(op)?,
-            "memref.atomic_rmw" => self.atomic(op)?,
-            "vector.transfer_read" => self.transfer_read(op)?,
-            "vector.transfer_write" => self.transfer_write(op)?,
+            memref::GET_GLOBAL => self.get_global(op)?,
+            gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op)?,
+            memref::ATOMIC_RMW => self.atomic(op)?,
+            vector::TRANSFER_READ => self.transfer_read(op)?,
+            vector::TRANSFER_WRITE => self.transfer_write(op)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -162,7 +162,7 @@ impl<'c> Reader<'c> {
         };
         let (elem, lanes) = Self::element(op, shape.element)?;
         let to = self.reg(value);
-        let dynamic = if op.is("memref.alloc") || op.is("memref.alloca") {
+        let dynamic = if op.is(memref::ALLOC) || op.is(memref::ALLOCA) {
             self.operands(op)
         } else {
             Box::new([])
@@ -188,7 +188,7 @@ impl<'c> Reader<'c> {
         }
         let name = format!("the workgroup buffer of {}", super::short(op.location()));
         let align = op
-            .int_attr("alignment")
+            .int_attr(attr::ALIGNMENT)
             .and_then(|align| u32::try_from(align).ok());
         let mut decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
         // A function that is called twice has two of them.
@@ -205,7 +205,7 @@ impl<'c> Reader<'c> {
             let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
             let ops = region.first()?.ops();
             ops.into_iter()
-                .find(|op| op.is("memref.global") && op.str_attr(attr::SYM_NAME) == Some(name))
+                .find(|op| op.is(memref::GLOBAL) && op.str_attr(attr::SYM_NAME) == Some(name))
         });
         let Some(global) = found else {
             return Err(Unknown::new(op, format!("there is no memref.global '{name}'")));
@@ -219,10 +219,10 @@ impl<'c> Reader<'c> {
             return Ok(());
         }
         let align = global
-            .int_attr("alignment")
+            .int_attr(attr::ALIGNMENT)
             .and_then(|align| u32::try_from(align).ok());
-        let numbers = global.attr("initial_value").and_then(types::constant_numbers);
-        let elem = TypeAttribute::try_from(global.attr("type").ok_or_else(|| Unknown::operation(op))?)
+        let numbers = global.attr(attr::INITIAL_VALUE).and_then(types::constant_numbers);
+        let elem = TypeAttribute::try_from(global.attr(attr::TYPE).ok_or_else(|| Unknown::operation(op))?)
             .ok()
             .and_then(|ty| types::memref_shape(ty.value()))
             .map(|shape| Self::element(op, shape.element))

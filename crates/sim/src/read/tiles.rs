@@ -7,12 +7,13 @@ use crate::scalar::Scalar;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
 use async_dialects::melior::ir::{Attribute, Type};
+use async_dialects::names::{attr, vector};
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
     /// Reads a `vector.load` or `vector.store` of several dimensions; returns false if it is of one.
     pub(super) fn tile_access(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        let loads = op.is("vector.load");
+        let loads = op.is(vector::LOAD);
         let (vector, memref) = if loads {
             (op.result(0).ty(), op.operand(0).ty())
         } else {
@@ -74,18 +75,19 @@ impl<'c> Reader<'c> {
 
     /// Which part of a memref a transfer is of.
     fn transfer(op: Op<'c>, vector: Type<'c>, memref: Type<'c>) -> Result<Tile, Unknown<'c>> {
-        let masked = super::ints(op, "operandSegmentSizes").is_none_or(|sizes| sizes.last() != Some(&0));
+        let masked =
+            super::ints(op, attr::OPERAND_SEGMENT_SIZES).is_none_or(|sizes| sizes.last() != Some(&0));
         if masked || types::memref_shape(memref).is_none() {
             let message = "the interpreter knows transfers of memrefs only, and none with a mask";
             return Err(Unknown::new(op, message));
         }
-        let dims = op.attr("permutation_map").and_then(permutation);
+        let dims = op.attr(attr::PERMUTATION_MAP).and_then(permutation);
         let dims = dims.ok_or_else(|| Unknown::new(op, "the interpreter does not know this map"))?;
         let sizes = sizes(op, vector)?;
         if dims.len() != sizes.len() {
             return Err(Unknown::operation(op));
         }
-        let mut in_bounds = op.attr("in_bounds").map(bools).unwrap_or_default();
+        let mut in_bounds = op.attr(attr::IN_BOUNDS).map(bools).unwrap_or_default();
         in_bounds.resize(sizes.len(), false);
         Ok(Tile {
             sizes,
@@ -114,7 +116,9 @@ impl<'c> Reader<'c> {
             Scalar::Or,
             Scalar::Xor,
         ];
-        let kind = op.int_attr("kind").and_then(|kind| usize::try_from(kind).ok());
+        let kind = op
+            .int_attr(attr::KIND)
+            .and_then(|kind| usize::try_from(kind).ok());
         let f = kind.and_then(|kind| KINDS.get(kind));
         let f = *f.ok_or_else(|| Unknown::operation(op))?;
         let elem = Self::elem(op, op.result(0).ty())?;

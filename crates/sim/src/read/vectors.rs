@@ -6,31 +6,31 @@ use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
-use async_dialects::names::attr;
+use async_dialects::names::{attr, vector};
 use async_dialects::types;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it picks numbers of vectors; returns false if it does not.
     pub(super) fn vectors(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "vector.extract" => self.extract(op)?,
-            "vector.insert" => self.insert(op)?,
-            "vector.shuffle" => self.shuffle(op)?,
-            "vector.broadcast" => self.broadcast(op)?,
-            "vector.shape_cast" | "vector.bitcast" if same_elements(op) => {
+            vector::EXTRACT => self.extract(op)?,
+            vector::INSERT => self.insert(op)?,
+            vector::SHUFFLE => self.shuffle(op)?,
+            vector::BROADCAST => self.broadcast(op)?,
+            vector::SHAPE_CAST | vector::BITCAST if same_elements(op) => {
                 let count = Self::count(op, op.result(0).ty())?;
                 let picks = (0..count).map(|i| (0, i)).collect();
                 self.pick(op, picks);
             }
-            "vector.from_elements" => {
+            vector::FROM_ELEMENTS => {
                 let picks = (0..u32::try_from(op.num_operands()).unwrap_or(0)).map(|i| (i, 0));
                 self.pick(op, picks.collect());
             }
-            "vector.extract_strided_slice" => self.slice(op)?,
-            "vector.insert_strided_slice" => self.insert_slice(op)?,
-            "vector.transpose" => self.transpose(op)?,
-            "vector.bitcast" => self.bitcast(op)?,
-            "vector.reduction" => self.reduction(op)?,
+            vector::EXTRACT_STRIDED_SLICE => self.slice(op)?,
+            vector::INSERT_STRIDED_SLICE => self.insert_slice(op)?,
+            vector::TRANSPOSE => self.transpose(op)?,
+            vector::BITCAST => self.bitcast(op)?,
+            vector::REDUCTION => self.reduction(op)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -64,7 +64,7 @@ impl<'c> Reader<'c> {
 
     /// Where the part that a constant position names starts in a vector of type `ty`.
     fn start(op: Op<'c>, ty: Type<'c>, part: u32) -> Result<u32, Unknown<'c>> {
-        let position = super::ints(op, "static_position").unwrap_or_default();
+        let position = super::ints(op, attr::STATIC_POSITION).unwrap_or_default();
         if position.contains(&i64::MIN) {
             return Err(Unknown::new(op, "a position that is not constant"));
         }
@@ -121,7 +121,7 @@ impl<'c> Reader<'c> {
 
     /// The mask counts rows over both vectors.
     fn shuffle(&mut self, op: Op<'c>) -> Done<'c> {
-        let mask = super::ints(op, "mask").ok_or_else(|| Unknown::operation(op))?;
+        let mask = super::ints(op, attr::MASK).ok_or_else(|| Unknown::operation(op))?;
         let all = Self::count(op, op.operand(0).ty())?;
         let rows = types::vector_shape(op.operand(0).ty())
             .and_then(|shape| shape.sizes.first().copied().flatten())
@@ -168,7 +168,7 @@ impl<'c> Reader<'c> {
     }
 
     fn transpose(&mut self, op: Op<'c>) -> Done<'c> {
-        let permutation = super::ints(op, "permutation").ok_or_else(|| Unknown::operation(op))?;
+        let permutation = super::ints(op, attr::PERMUTATION).ok_or_else(|| Unknown::operation(op))?;
         let permutation: Vec<usize> = permutation
             .iter()
             .filter_map(|&dim| usize::try_from(dim).ok())
@@ -191,7 +191,7 @@ impl<'c> Reader<'c> {
 
     /// The part comes first, then the vector it goes into; steps are 1.
     fn insert_slice(&mut self, op: Op<'c>) -> Done<'c> {
-        let offsets = super::ints(op, "offsets").ok_or_else(|| Unknown::operation(op))?;
+        let offsets = super::ints(op, attr::OFFSETS).ok_or_else(|| Unknown::operation(op))?;
         let (part, all) = (
             Self::sizes(op, op.operand(0).ty())?,
             Self::sizes(op, op.result(0).ty())?,
@@ -264,7 +264,7 @@ impl<'c> Reader<'c> {
     fn slice(&mut self, op: Op<'c>) -> Done<'c> {
         let sizes = |ty| types::vector_shape(ty).map_or_else(Vec::new, |shape| shape.sizes);
         let known = |sizes: Vec<Option<i64>>| sizes.into_iter().collect::<Option<Vec<i64>>>();
-        let offsets = super::ints(op, "offsets");
+        let offsets = super::ints(op, attr::OFFSETS);
         let (Some(from), Some(to), Some(mut offsets)) = (
             known(sizes(op.operand(0).ty())),
             known(sizes(op.result(0).ty())),

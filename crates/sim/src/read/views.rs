@@ -7,38 +7,36 @@ use crate::value::Elem;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::Attribute;
 use async_dialects::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
+use async_dialects::names::{attr, builtin, llvm, memref};
 use async_dialects::types::{self, MapResult};
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it makes a view, an address, or says something of one; returns false if it does not.
     pub(super) fn views(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
-            "memref.dim" => {
+            memref::DIM => {
                 let (view, index) = (self.operand(op, 0), self.operand(op, 1));
                 let to = self.reg(op.result(0));
                 self.emit(op, Instruction::Dim { to, view, index });
             }
-            "memref.subview" => self.subview(op)?,
-            "memref.view" => self.view(op)?,
-            "memref.reinterpret_cast" => self.reinterpret(op)?,
-            "memref.transpose" => self.transpose_view(op)?,
-            "memref.cast" => self.cast(op),
-            "memref.assume_alignment" => self.assume(op),
-            "memref.memory_space_cast" => self.same(op),
-            "memref.expand_shape" | "memref.collapse_shape" => self.regroup(op)?,
-            "memref.extract_strided_metadata" => self.metadata(op),
-            "memref.extract_aligned_pointer_as_index" => self.part(op, op.result(0), Member::Pointer),
-            "builtin.unrealized_conversion_cast"
-            | "llvm.addrspacecast"
-            | "llvm.inttoptr"
-            | "llvm.ptrtoint" => {
+            memref::SUBVIEW => self.subview(op)?,
+            memref::VIEW => self.view(op)?,
+            memref::REINTERPRET_CAST => self.reinterpret(op)?,
+            memref::TRANSPOSE => self.transpose_view(op)?,
+            memref::CAST => self.cast(op),
+            memref::ASSUME_ALIGNMENT => self.assume(op),
+            memref::MEMORY_SPACE_CAST => self.same(op),
+            memref::EXPAND_SHAPE | memref::COLLAPSE_SHAPE => self.regroup(op)?,
+            memref::EXTRACT_STRIDED_METADATA => self.metadata(op),
+            memref::EXTRACT_ALIGNED_POINTER_AS_INDEX => self.part(op, op.result(0), Member::Pointer),
+            builtin::UNREALIZED_CONVERSION_CAST | llvm::ADDRSPACECAST | llvm::INTTOPTR | llvm::PTRTOINT => {
                 if op.num_operands() != 1 || op.num_results() != 1 {
                     return Err(Unknown::operation(op));
                 }
                 self.same(op);
             }
-            "llvm.extractvalue" => self.member(op)?,
-            "llvm.getelementptr" => self.offset(op)?,
+            llvm::EXTRACTVALUE => self.member(op)?,
+            llvm::GETELEMENTPTR => self.offset(op)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -75,7 +73,7 @@ impl<'c> Reader<'c> {
     fn assume(&mut self, op: Op<'c>) {
         let view = self.operand(op, 0);
         let align = op
-            .int_attr("alignment")
+            .int_attr(attr::ALIGNMENT)
             .and_then(|align| usize::try_from(align).ok());
         let (sizes, align) = (Box::new([]), align.unwrap_or(1));
         self.emit(op, Instruction::Check { view, sizes, align });
@@ -97,9 +95,9 @@ impl<'c> Reader<'c> {
 
     fn reinterpret(&mut self, op: Op<'c>) -> Done<'c> {
         let mut next = 1;
-        let offset = self.list(op, "static_offsets", &mut next)?;
-        let sizes = self.list(op, "static_sizes", &mut next)?;
-        let strides = self.list(op, "static_strides", &mut next)?;
+        let offset = self.list(op, attr::STATIC_OFFSETS, &mut next)?;
+        let sizes = self.list(op, attr::STATIC_SIZES, &mut next)?;
+        let strides = self.list(op, attr::STATIC_STRIDES, &mut next)?;
         let offset = *offset.first().unwrap_or(&Index::Const(0));
         self.rebuild(op, offset, sizes, strides);
         Ok(())
@@ -121,7 +119,7 @@ impl<'c> Reader<'c> {
     }
 
     fn transpose_view(&mut self, op: Op<'c>) -> Done<'c> {
-        let dims = op.attr("permutation").and_then(permutation);
+        let dims = op.attr(attr::PERMUTATION).and_then(permutation);
         let dims: Option<Box<[usize]>> = dims.and_then(|dims| dims.into_iter().collect());
         let dims = dims.ok_or_else(|| Unknown::operation(op))?;
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
@@ -151,9 +149,9 @@ impl<'c> Reader<'c> {
 
     fn subview(&mut self, op: Op<'c>) -> Done<'c> {
         let mut next = 1;
-        let offsets = self.list(op, "static_offsets", &mut next)?;
-        let sizes = self.list(op, "static_sizes", &mut next)?;
-        let strides = self.list(op, "static_strides", &mut next)?;
+        let offsets = self.list(op, attr::STATIC_OFFSETS, &mut next)?;
+        let sizes = self.list(op, attr::STATIC_SIZES, &mut next)?;
+        let strides = self.list(op, attr::STATIC_STRIDES, &mut next)?;
         let dims = |ty| {
             let shape = types::memref_shape(ty)?;
             Some((shape.sizes, types::memref_layout(ty)?.strides))
@@ -221,12 +219,12 @@ impl<'c> Reader<'c> {
         let groups = groups(op).ok_or_else(|| Unknown::operation(op))?;
         let (view, to) = (self.operand(op, 0), self.reg(op.result(0)));
         let groups = groups.into();
-        if op.is("memref.collapse_shape") {
+        if op.is(memref::COLLAPSE_SHAPE) {
             self.emit(op, Instruction::Collapse { to, view, groups });
             return Ok(());
         }
         let mut next = 1;
-        let sizes = self.list(op, "static_output_shape", &mut next)?;
+        let sizes = self.list(op, attr::STATIC_OUTPUT_SHAPE, &mut next)?;
         self.emit(
             op,
             Instruction::Expand {
@@ -241,7 +239,7 @@ impl<'c> Reader<'c> {
 
     /// `llvm.extractvalue` from the struct that a memref is lowered to.
     fn member(&mut self, op: Op<'c>) -> Done<'c> {
-        let position = super::ints(op, "position").unwrap_or_default();
+        let position = super::ints(op, attr::POSITION).unwrap_or_default();
         let dim = |i: i64| usize::try_from(i).unwrap_or(0);
         let member = match position.as_slice() {
             [0 | 1] => Member::Pointer,
@@ -256,9 +254,9 @@ impl<'c> Reader<'c> {
     }
 
     fn offset(&mut self, op: Op<'c>) -> Done<'c> {
-        let indices = super::ints(op, "rawConstantIndices").unwrap_or_default();
+        let indices = super::ints(op, attr::RAW_CONSTANT_INDICES).unwrap_or_default();
         let elem = op
-            .attr("elem_type")
+            .attr(attr::ELEM_TYPE)
             .and_then(|ty| TypeAttribute::try_from(ty).ok())
             .map(|ty| Self::element(op, ty.value()))
             .transpose()?;
@@ -299,7 +297,7 @@ pub(super) fn permutation(map: Attribute<'_>) -> Option<Vec<Option<usize>>> {
 
 /// How many dimensions of the longer shape each of the shorter one is made of.
 fn groups(op: Op<'_>) -> Option<Vec<usize>> {
-    let groups = ArrayAttribute::try_from(op.attr("reassociation")?).ok()?;
+    let groups = ArrayAttribute::try_from(op.attr(attr::REASSOCIATION)?).ok()?;
     let group = |i: usize| ArrayAttribute::try_from(groups.element(i).ok()?).ok();
     (0..groups.len())
         .map(|i| group(i).map(|group| group.len()))

@@ -1,0 +1,101 @@
+//! Who and where a thread is, and what is noted of what it does: reports, the timeline, the trace.
+
+use super::{Machine, Reason, Stop};
+use crate::memory::{Actor, Moment};
+use crate::refine::Kind;
+use crate::report::{Problem, Spot};
+use crate::timeline::{At, Recorder};
+use crate::value::Pointer;
+
+impl From<Spot> for At {
+    fn from(spot: Spot) -> Self {
+        Self {
+            instr: spot.instr,
+            iterations: spot.iterations,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The timeline, while the block that it is of runs.
+    pub(super) fn timing(&mut self) -> Option<&mut Recorder> {
+        self.timeline.as_mut().filter(|_| self.block == [0; 3])
+    }
+
+    /// Tells the timeline which copies thread `t` has just read the destination of.
+    pub(super) fn note_reads(&mut self, t: usize) {
+        let seen = std::mem::take(&mut self.memory.seen);
+        let spot = self.spot(t);
+        if let Some(timeline) = self.timing() {
+            for id in seen {
+                timeline.read(t, id, spot.into());
+            }
+        }
+    }
+
+    /// Tells the trace what thread `t` does.
+    pub(super) fn note_step(&mut self, t: usize, kind: Kind, at: Option<(Pointer, usize)>) {
+        let spot = self.spot(t);
+        if let Some(trace) = &mut self.trace {
+            trace.step(kind, at, spot);
+        }
+    }
+
+    /// Reports the values of regions that thread `t` has just used too early.
+    pub(super) fn note_early(&mut self, t: usize) {
+        if self.early.get_mut().is_empty() {
+            return;
+        }
+        self.settle(t);
+        for (copy, region) in std::mem::take(self.early.get_mut()) {
+            let problem = Problem::early_use(self.spot(t), self.memory.issuer(copy), &region);
+            self.memory.reports.problem(problem);
+        }
+    }
+
+    /// Looks up the iterations that thread `t` is in, so that [`Machine::spot`] names them.
+    pub(super) fn settle(&mut self, t: usize) {
+        let thread = &mut self.threads[t];
+        // Loops that the thread has left say nothing of where it is.
+        let depth = self.code.instrs[thread.pc].loops.len();
+        if thread.counters.len() > depth {
+            thread.counters.truncate(depth);
+            thread.moved = true;
+        }
+        if !std::mem::replace(&mut thread.moved, false) {
+            return;
+        }
+        let known = self.entries.get(thread.counters.as_slice());
+        thread.iterations = known.copied().unwrap_or_else(|| {
+            let entry = u32::try_from(self.iterations.len()).unwrap_or(u32::MAX);
+            self.iterations.push(thread.counters.as_slice().into());
+            self.entries.insert(thread.counters.as_slice().into(), entry);
+            entry
+        });
+    }
+
+    pub(super) fn stop(&mut self, t: usize, reason: Reason) -> Stop {
+        self.settle(t);
+        Stop {
+            spot: self.spot(t),
+            reason,
+        }
+    }
+
+    /// Where a thread is.
+    pub(super) fn spot(&self, t: usize) -> Spot {
+        Spot {
+            instr: u32::try_from(self.threads[t].pc).unwrap_or(u32::MAX),
+            thread: self.first_thread + u32::try_from(t).unwrap_or(u32::MAX),
+            iterations: self.threads[t].iterations,
+        }
+    }
+
+    pub(super) fn moment(&self, t: usize) -> Moment {
+        self.memory.moment(self.spot(t).thread, self.era)
+    }
+
+    pub(super) fn actor(&self, t: usize) -> Actor {
+        Actor::plain(self.spot(t), self.moment(t))
+    }
+}
