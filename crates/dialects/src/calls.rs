@@ -46,8 +46,8 @@ pub fn inline<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), NotInlined> {
     );
     // SAFETY: a live call and its callee. Handles to the call dangle from here on, as after `Op::erase`.
     match unsafe { ffi::asyncOptInlineCall(call.to_raw(), callee.to_raw()) } {
-        ffi::INLINED => Ok(()),
-        ffi::INLINED_NOT_SEVERAL_BLOCKS => Err(NotInlined::SeveralBlocks),
+        ffi::ASYNC_OPT_INLINED => Ok(()),
+        ffi::ASYNC_OPT_INLINED_NOT_SEVERAL_BLOCKS => Err(NotInlined::SeveralBlocks),
         _ => Err(NotInlined::NotLegal),
     }
 }
