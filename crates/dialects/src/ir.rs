@@ -29,6 +29,7 @@ use melior::{
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::c_void,
     hash::{Hash, Hasher},
@@ -117,15 +118,27 @@ handle!(
 ///
 /// `raw` must be valid for `'c`.
 unsafe fn context_of<'c>(raw: MlirContext) -> &'c Context {
+    #[derive(Clone, Copy)]
     struct Wrapper(&'static ContextRef<'static>);
     // SAFETY: the wrapper is only ever read, and what it points at may be used from any thread, as MLIR's contexts may.
     unsafe impl Send for Wrapper {}
     static WRAPPERS: Mutex<BTreeMap<usize, Wrapper>> = Mutex::new(BTreeMap::new());
-    let mut wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let wrapper = wrappers
-        .entry(raw.ptr.addr())
-        // SAFETY: not null, as the caller promises.
-        .or_insert_with(|| Wrapper(Box::leak(Box::new(unsafe { ContextRef::from_raw(raw) }))));
+    thread_local! {
+        /// The last that this thread asked for: it works in one context for long, and need not wait for others then.
+        static LAST: Cell<Option<(usize, Wrapper)>> = const { Cell::new(None) };
+    }
+    let address = raw.ptr.addr();
+    // A wrapper holds an address and nothing else, so it is right for a later context at that address, too.
+    let last = LAST.get().filter(|(known, _)| *known == address);
+    let (_, wrapper) = last.unwrap_or_else(|| {
+        let mut wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let wrapper = *wrappers
+            .entry(address)
+            // SAFETY: not null, as the caller promises.
+            .or_insert_with(|| Wrapper(Box::leak(Box::new(unsafe { ContextRef::from_raw(raw) }))));
+        LAST.set(Some((address, wrapper)));
+        (address, wrapper)
+    });
     // SAFETY: the wrapper lives forever, and the context for `'c`.
     unsafe { wrapper.0.to_ref() }
 }
