@@ -4,17 +4,30 @@
 //! lifetime `'c` of their context. Attributes, types and locations are melior's.
 //!
 //! MLIR owns the IR: an operation lives until it, or what it is nested in, is erased. As in C++, a handle must not be
-//! used after that; [`Op::erase`] and [`Block::erase`] check that nothing in the IR still refers to what goes, but
-//! handles can't be checked. Melior's own types (a second lifetime for the owner, exclusive references for changes)
-//! cannot rule this out either, and make rewrites that hold several operations at once impossible to write.
+//! used after that, not even to be compared: something else may be at its address by then. [`Op::erase`] and
+//! [`Block::erase`] check that nothing in the IR still refers to what goes, but can't see handles. Melior's own types (a
+//! second lifetime for the owner, exclusive references for changes) cannot rule this out either, and make rewrites that
+//! hold several operations at once impossible to write.
+//!
+//! In builds with `debug_assertions`, a handle to what a [pass](crate::pass) has erased panics when that pass uses it, and so
+//! does erasing a block while an operation elsewhere uses a value in it. That is exact for all that is erased through this
+//! crate. It does not see
+//!
+//! - what upstream's code erases: patterns ([`nvgpu::lower_copies`](crate::nvgpu::lower_copies),
+//!   [`vectors::expand`](crate::vectors::expand)) and the passes that run between ours;
+//! - what is erased while no pass runs;
+//! - handles that lie in a collection, are compared with others and found to differ, or became one of melior's types.
 
 mod block;
 mod builder;
+pub(crate) mod erased;
+mod handle;
 mod op;
 mod place;
 mod value;
 
 pub use builder::{Mapping, OpBuilder};
+pub use handle::{Block, Op, Region, Value};
 pub use place::Walk;
 pub use value::{Definition, Use};
 
@@ -32,82 +45,8 @@ use std::{
     cell::Cell,
     collections::BTreeMap,
     ffi::c_void,
-    hash::{Hash, Hasher},
-    marker::PhantomData,
     sync::{Mutex, PoisonError},
 };
-
-/// Defines a handle around one of MLIR's pointers.
-macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident, $raw:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub struct $name<'c> {
-            raw: $raw,
-            context: PhantomData<&'c Context>,
-        }
-
-        impl $name<'_> {
-            /// Wraps a raw object.
-            ///
-            /// # Safety
-            ///
-            /// `raw` must be valid, and of a context that outlives the handle.
-            #[must_use]
-            pub unsafe fn from_raw(raw: $raw) -> Self {
-                Self { raw, context: PhantomData }
-            }
-
-            #[allow(dead_code)] // Not every handle comes from a nullable pointer.
-            unsafe fn from_option_raw(raw: $raw) -> Option<Self> {
-                // SAFETY: not null here; the rest is the caller's promise.
-                (!raw.ptr.is_null()).then(|| unsafe { Self::from_raw(raw) })
-            }
-
-            /// The raw object.
-            #[must_use]
-            pub fn to_raw(self) -> $raw {
-                self.raw
-            }
-        }
-
-        impl PartialEq for $name<'_> {
-            fn eq(&self, other: &Self) -> bool {
-                // MLIR's C API compares these objects by address, too.
-                std::ptr::eq(self.raw.ptr, other.raw.ptr)
-            }
-        }
-
-        impl Eq for $name<'_> {}
-
-        impl Hash for $name<'_> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.raw.ptr.hash(state);
-            }
-        }
-    };
-}
-
-handle!(
-    /// An operation.
-    Op,
-    MlirOperation
-);
-handle!(
-    /// A result of an operation or an argument of a block.
-    Value,
-    MlirValue
-);
-handle!(
-    /// A block.
-    Block,
-    MlirBlock
-);
-handle!(
-    /// A region of an operation.
-    Region,
-    MlirRegion
-);
 
 /// The context that `raw` points at.
 ///

@@ -11,7 +11,7 @@ pub use crate::options::{OptionInfo, OptionValue};
 use crate::{
     diagnostic::{Diagnostic, Place},
     ffi,
-    ir::Op,
+    ir::{Op, erased::Keep},
     options,
 };
 use mlir_sys::MlirOperation;
@@ -281,16 +281,16 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
         Diagnostic::error(op, message).emit();
         return false;
     }
+    let location = op.location();
     // Unwind safety: after a panic the pass has failed, and nobody reads what it was doing but to print or destroy it.
-    let result = catch_unwind(AssertUnwindSafe(|| P::run(op, &context)));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let _kept = Keep::new();
+        let result = P::run(op, &context);
+        // An error has a place, too, that the pass must not have erased.
+        result.map_err(|PassError(diagnostic)| diagnostic.map(Diagnostic::emit))
+    }));
     match result {
-        Ok(Ok(())) => true,
-        Ok(Err(PassError(diagnostic))) => {
-            if let Some(diagnostic) = diagnostic {
-                diagnostic.emit();
-            }
-            false
-        }
+        Ok(result) => result.is_ok(),
         Err(panic) => {
             let message = format!(
                 "internal error in pass '{}': {} (this is a bug in async-opt)",
@@ -298,7 +298,7 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
                 panic_message(&*panic)
             );
             // At the location alone: printing an operation that is half rewritten may well fail again.
-            Diagnostic::error(op.location(), message).emit();
+            Diagnostic::error(location, message).emit();
             false
         }
     }

@@ -54,6 +54,19 @@ MLIR_CAPI_EXPORTED void asyncOptOperationMoveToEnd(MlirOperation op,
 MLIR_CAPI_EXPORTED void asyncOptBlockMoveOperations(MlirBlock from,
                                                     MlirBlock to);
 
+/// Drops the uses of values and blocks by `op` and what is nested in it. All
+/// that may be done with them from then on is to destroy them.
+MLIR_CAPI_EXPORTED void asyncOptOperationDropAllReferences(MlirOperation op);
+
+/// As above, for all that is in `block`.
+MLIR_CAPI_EXPORTED void asyncOptBlockDropAllReferences(MlirBlock block);
+
+/// Moves the argument at `index` of `block`, which must be unused, to the end
+/// of the arguments of `to`. It goes on to say that its owner is `block`: all
+/// that may be done with it is to destroy it, with `to`.
+MLIR_CAPI_EXPORTED void asyncOptBlockMoveArgument(MlirBlock block,
+                                                  intptr_t index, MlirBlock to);
+
 /// Returns true if `ancestor` is `op` or an operation around it.
 MLIR_CAPI_EXPORTED bool asyncOptOperationIsAncestor(MlirOperation ancestor,
                                                     MlirOperation op);
