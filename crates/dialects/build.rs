@@ -1,4 +1,4 @@
-//! Builds the C++ layer in `dialects/` with CMake and links it.
+//! Builds the C++ layer in `dialects/` with CMake, links it, and declares its C API.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -28,12 +28,14 @@ fn build() -> Result<()> {
     for folder in ["dialects", "cmake"] {
         track(&root.join(folder))?;
     }
+    declare(&root.join("dialects/capi"), &prefix)?;
 
     // Tests run what the dev profile builds, and users what the release profile does.
     let include_tests = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
     // Always optimised: unoptimised C++ next to LLVM's release libraries helps nobody, and one configuration builds once.
     let installed = cmake::Config::new(root.join("dialects"))
         .generator("Ninja")
+        .out_dir(cmake_folder()?)
         .profile("Release")
         .define("CMAKE_PREFIX_PATH", &prefix)
         .define("CMAKE_INSTALL_LIBDIR", "lib")
@@ -50,6 +52,41 @@ fn build() -> Result<()> {
         println!("cargo:rustc-link-lib=static={library}");
     }
     Ok(())
+}
+
+/// Writes declarations of our C API for `ffi.rs`, as its headers in `capi` have them. MLIR's own types are mlir-sys's.
+fn declare(capi: &Path, prefix: &Path) -> Result<()> {
+    let mut headers = fs::read_dir(capi.join("AsyncOpt-c"))?
+        .map(|entry| Ok(entry?.path().display().to_string()))
+        .collect::<Result<Vec<_>>>()?;
+    headers.sort();
+    let includes = headers.iter().map(|header| format!("#include \"{header}\"\n"));
+    bindgen::builder()
+        .header_contents("AsyncOpt-c.h", &includes.collect::<String>())
+        .clang_arg(format!("-I{}", prefix.join("include").display()))
+        .allowlist_item("(?i)asyncopt.*")
+        .allowlist_item("ASYNC_OPT_.*")
+        .blocklist_type("Mlir.*")
+        .prepend_enum_name(false)
+        .merge_extern_blocks(true)
+        .rust_edition(bindgen::RustEdition::Edition2024)
+        .generate()?
+        .write_to_file(Path::new(&env::var("OUT_DIR")?).join("ffi.rs"))?;
+    Ok(())
+}
+
+/// Where the C++ is built: one folder for each profile. Cargo's own `OUT_DIR` has a name that changes with features and
+/// dependencies, which mean nothing to C++ that takes minutes to build.
+fn cmake_folder() -> Result<PathBuf> {
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    // `target/<profile>/build/<package>-<hash>/out`
+    let profile = out
+        .ancestors()
+        .nth(3)
+        .context("OUT_DIR is not where Cargo puts it")?;
+    let folder = profile.join("dialects");
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// The prefix of an LLVM of the right version, or an error that says what to do.

@@ -122,7 +122,6 @@ AsyncOptInlined asyncOptInlineCall(MlirOperation op, MlirOperation callee) {
   if (failed(inlineCall(inliner, clone, call, callable, body)))
     return ASYNC_OPT_INLINED_NOT_LEGAL;
   moveToEntry(call->getParentOp(), buffers);
-  call->erase();
   return ASYNC_OPT_INLINED;
 }
 

@@ -60,8 +60,10 @@ bool asyncOptOperationGetCompletion(MlirOperation op,
   auto interface = dyn_cast<AsyncCompletionOpInterface>(::unwrap(op));
   if (!interface)
     return false;
-  completion->effect = static_cast<uint32_t>(interface.getGroupEffect());
-  completion->scope = static_cast<uint32_t>(interface.getExecutionScope());
+  completion->effect =
+      static_cast<AsyncOptGroupEffect>(interface.getGroupEffect());
+  completion->scope =
+      static_cast<AsyncOptExecutionScope>(interface.getExecutionScope());
   completion->queue = {interface.getGroupQueue()};
   completion->done = wrap(interface.getDoneToken());
   completion->read = wrap(interface.getReadToken());

@@ -68,6 +68,23 @@ void asyncOptBlockMoveOperations(MlirBlock from, MlirBlock to) {
   target->getOperations().splice(target->end(), source->getOperations());
 }
 
+void asyncOptOperationDropAllReferences(MlirOperation op) {
+  unwrap(op)->dropAllReferences();
+}
+
+void asyncOptBlockDropAllReferences(MlirBlock block) {
+  unwrap(block)->dropAllReferences();
+}
+
+void asyncOptBlockMoveArgument(MlirBlock block, intptr_t index, MlirBlock to) {
+  // There is no way to take an argument out of its block but to destroy it, so
+  // one that nobody knows takes its place, and is destroyed there.
+  BlockArgument &argument = unwrap(block)->getArguments()[index];
+  unwrap(to)->addArgument(argument.getType(), argument.getLoc());
+  std::swap(argument, unwrap(to)->getArguments().back());
+  unwrap(block)->eraseArgument(index);
+}
+
 bool asyncOptOperationIsAncestor(MlirOperation ancestor, MlirOperation op) {
   return unwrap(ancestor)->isAncestor(unwrap(op));
 }
@@ -99,12 +116,12 @@ bool asyncOptForEachMemoryEffect(MlirOperation op,
         effect.getResource() != SideEffects::DefaultResource::get())
       continue;
     auto kind = isa<MemoryEffects::Read>(effect.getEffect())
-                    ? AsyncOptMemoryEffectRead
+                    ? ASYNC_OPT_MEMORY_EFFECT_READ
                 : isa<MemoryEffects::Write>(effect.getEffect())
-                    ? AsyncOptMemoryEffectWrite
+                    ? ASYNC_OPT_MEMORY_EFFECT_WRITE
                 : isa<MemoryEffects::Allocate>(effect.getEffect())
-                    ? AsyncOptMemoryEffectAllocate
-                    : AsyncOptMemoryEffectFree;
+                    ? ASYNC_OPT_MEMORY_EFFECT_ALLOCATE
+                    : ASYNC_OPT_MEMORY_EFFECT_FREE;
     callback(kind, wrap(effect.getValue()), userData);
   }
   return true;

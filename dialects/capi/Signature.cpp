@@ -69,7 +69,6 @@ MlirOperation asyncOptOperationEraseResults(MlirOperation op,
   Operation *replacement = builder.create(state);
   for (auto [from, to] : llvm::zip_equal(kept, replacement->getResults()))
     from.replaceAllUsesWith(to);
-  old->erase();
   return wrap(replacement);
 }
 
@@ -100,6 +99,5 @@ MlirOperation asyncOptOperationAppend(MlirOperation op, intptr_t numOperands,
   Operation *replacement = builder.create(state);
   old->replaceAllUsesWith(
       replacement->getResults().take_front(old->getNumResults()));
-  old->erase();
   return wrap(replacement);
 }

@@ -37,6 +37,34 @@ struct MBarrierModel
   const GroupQueue *getGroupQueue(Operation *) const { return nullptr; }
 };
 
+/// The number in an attribute, whose getter takes it to be unsigned.
+int64_t getSigned(uint32_t number) { return static_cast<int32_t>(number); }
+int64_t getSigned(uint64_t number) { return static_cast<int64_t>(number); }
+/// A wait without a number waits for all.
+int64_t getSigned(std::optional<uint32_t> number) {
+  return getSigned(number.value_or(0));
+}
+
+/// A wait until at most `(op.*count)()` groups are in flight, for reads alone
+/// if `(op.*reads)()` says so.
+template <typename OpT, Queue queue, auto count, auto reads = nullptr>
+struct WaitModel : public AsyncCompletionOpInterface::ExternalModel<
+                       WaitModel<OpT, queue, count, reads>, OpT> {
+  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Wait; }
+  const GroupQueue *getGroupQueue(Operation *) const {
+    return &gpux::getGroupQueue(queue);
+  }
+  int64_t getPendingGroups(Operation *op) const {
+    return getSigned((cast<OpT>(op).*count)());
+  }
+  bool waitsForReads(Operation *op) const {
+    if constexpr (std::is_null_pointer_v<decltype(reads)>)
+      return false;
+    else
+      return (cast<OpT>(op).*reads)().value_or(false);
+  }
+};
+
 template <typename OpT, Queue queue>
 using IssueModel = QueueModel<OpT, queue, GroupEffect::Issue>;
 template <typename OpT, Queue queue>
@@ -87,68 +115,15 @@ struct DeviceAsyncCreateGroupModel
     return cast<nvgpu::DeviceAsyncCreateGroupOp>(op).getAsyncToken();
   }
 };
-
-struct DeviceAsyncWaitModel
-    : public AsyncCompletionOpInterface::ExternalModel<
-          DeviceAsyncWaitModel, nvgpu::DeviceAsyncWaitOp> {
-  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Wait; }
-  const GroupQueue *getGroupQueue(Operation *) const {
-    return &gpux::getGroupQueue(Queue::CpAsync);
-  }
-  int64_t getPendingGroups(Operation *op) const {
-    // Without a number it waits for all.
-    return static_cast<int32_t>(
-        cast<nvgpu::DeviceAsyncWaitOp>(op).getNumGroups().value_or(0));
-  }
-};
-
-struct CpAsyncWaitGroupModel
-    : public AsyncCompletionOpInterface::ExternalModel<
-          CpAsyncWaitGroupModel, NVVM::CpAsyncWaitGroupOp> {
-  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Wait; }
-  const GroupQueue *getGroupQueue(Operation *) const {
-    return &gpux::getGroupQueue(Queue::CpAsync);
-  }
-  int64_t getPendingGroups(Operation *op) const {
-    return static_cast<int32_t>(cast<NVVM::CpAsyncWaitGroupOp>(op).getN());
-  }
-};
-
-struct CpAsyncBulkWaitGroupModel
-    : public AsyncCompletionOpInterface::ExternalModel<
-          CpAsyncBulkWaitGroupModel, NVVM::CpAsyncBulkWaitGroupOp> {
-  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Wait; }
-  const GroupQueue *getGroupQueue(Operation *) const {
-    return &gpux::getGroupQueue(Queue::Bulk);
-  }
-  int64_t getPendingGroups(Operation *op) const {
-    auto wait = cast<NVVM::CpAsyncBulkWaitGroupOp>(op);
-    return static_cast<int32_t>(wait.getGroup());
-  }
-  bool waitsForReads(Operation *op) const {
-    return cast<NVVM::CpAsyncBulkWaitGroupOp>(op).getRead().value_or(false);
-  }
-};
-
-struct WgmmaWaitGroupModel
-    : public AsyncCompletionOpInterface::ExternalModel<
-          WgmmaWaitGroupModel, NVVM::WgmmaWaitGroupSyncOp> {
-  GroupEffect getGroupEffect(Operation *) const { return GroupEffect::Wait; }
-  const GroupQueue *getGroupQueue(Operation *) const {
-    return &gpux::getGroupQueue(Queue::Wgmma);
-  }
-  int64_t getPendingGroups(Operation *op) const {
-    return static_cast<int64_t>(
-        cast<NVVM::WgmmaWaitGroupSyncOp>(op).getGroup());
-  }
-};
 } // namespace
 
 static void attachNvgpuModels(MLIRContext *context, nvgpu::NVGPUDialect *) {
   nvgpu::DeviceAsyncCopyOp::attachInterface<DeviceAsyncCopyModel>(*context);
   nvgpu::DeviceAsyncCreateGroupOp::attachInterface<DeviceAsyncCreateGroupModel>(
       *context);
-  nvgpu::DeviceAsyncWaitOp::attachInterface<DeviceAsyncWaitModel>(*context);
+  nvgpu::DeviceAsyncWaitOp::attachInterface<
+      WaitModel<nvgpu::DeviceAsyncWaitOp, Queue::CpAsync,
+                &nvgpu::DeviceAsyncWaitOp::getNumGroups>>(*context);
   nvgpu::TmaAsyncLoadOp::attachInterface<MBarrierModel<nvgpu::TmaAsyncLoadOp>>(
       *context);
   nvgpu::TmaAsyncStoreOp::attachInterface<
@@ -160,7 +135,9 @@ static void attachNvvmModels(MLIRContext *context, NVVM::NVVMDialect *) {
   CpAsyncOp::attachInterface<CpAsyncModel>(*context);
   CpAsyncCommitGroupOp::attachInterface<
       CommitModel<CpAsyncCommitGroupOp, Queue::CpAsync>>(*context);
-  CpAsyncWaitGroupOp::attachInterface<CpAsyncWaitGroupModel>(*context);
+  CpAsyncWaitGroupOp::attachInterface<
+      WaitModel<CpAsyncWaitGroupOp, Queue::CpAsync, &CpAsyncWaitGroupOp::getN>>(
+      *context);
 
   CpAsyncBulkGlobalToSharedClusterOp::attachInterface<
       MBarrierModel<CpAsyncBulkGlobalToSharedClusterOp>>(*context);
@@ -176,11 +153,15 @@ static void attachNvvmModels(MLIRContext *context, NVVM::NVVMDialect *) {
       IssueModel<CpAsyncBulkTensorReduceOp, Queue::Bulk>>(*context);
   CpAsyncBulkCommitGroupOp::attachInterface<
       CommitModel<CpAsyncBulkCommitGroupOp, Queue::Bulk>>(*context);
-  CpAsyncBulkWaitGroupOp::attachInterface<CpAsyncBulkWaitGroupModel>(*context);
+  CpAsyncBulkWaitGroupOp::attachInterface<WaitModel<
+      CpAsyncBulkWaitGroupOp, Queue::Bulk, &CpAsyncBulkWaitGroupOp::getGroup,
+      &CpAsyncBulkWaitGroupOp::getRead>>(*context);
 
   WgmmaGroupSyncAlignedOp::attachInterface<
       CommitModel<WgmmaGroupSyncAlignedOp, Queue::Wgmma>>(*context);
-  WgmmaWaitGroupSyncOp::attachInterface<WgmmaWaitGroupModel>(*context);
+  WgmmaWaitGroupSyncOp::attachInterface<WaitModel<
+      WgmmaWaitGroupSyncOp, Queue::Wgmma, &WgmmaWaitGroupSyncOp::getGroup>>(
+      *context);
 }
 
 void async_opt::gpux::registerCompletionModels(DialectRegistry &registry) {

@@ -28,7 +28,7 @@ pub fn callee_name(op: Op<'_>) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Puts a copy of the body of `callee` in place of `call`, which it is called by.
+/// Puts a copy of the body of `callee` in place of `call`, which it is called by and which is erased.
 ///
 /// # Errors
 ///
@@ -44,10 +44,13 @@ pub fn inline<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), NotInlined> {
         "`{}` does not call what is to be inlined",
         call.name()
     );
-    // SAFETY: a live call and its callee. Handles to the call dangle from here on, as after `Op::erase`.
+    // SAFETY: a live call and its callee.
     match unsafe { ffi::asyncOptInlineCall(call.to_raw(), callee.to_raw()) } {
-        ffi::INLINED => Ok(()),
-        ffi::INLINED_NOT_SEVERAL_BLOCKS => Err(NotInlined::SeveralBlocks),
+        ffi::ASYNC_OPT_INLINED => {
+            call.erase();
+            Ok(())
+        }
+        ffi::ASYNC_OPT_INLINED_NOT_SEVERAL_BLOCKS => Err(NotInlined::SeveralBlocks),
         _ => Err(NotInlined::NotLegal),
     }
 }

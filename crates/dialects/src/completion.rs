@@ -3,7 +3,7 @@
 use crate::ffi;
 use crate::ir::{Op, Value};
 use melior::ir::Location;
-use std::fmt;
+use std::{fmt, mem::MaybeUninit};
 
 /// A FIFO of groups of asynchronous operations, such as that of `cp.async`.
 ///
@@ -131,28 +131,32 @@ impl<'c> Op<'c> {
     /// What this operation means to asynchronous completion; `None` if it is none that has to do with it.
     #[must_use]
     pub fn completion(self) -> Option<Completion<'c>> {
-        let mut raw = ffi::AsyncOptCompletion::NONE;
+        let mut raw = MaybeUninit::uninit();
         // SAFETY: a live operation; the fields are values of it, or null.
         let value = |raw: mlir_sys::MlirValue| (!raw.ptr.is_null()).then(|| unsafe { Value::from_raw(raw) });
         // SAFETY: a live operation, and a place for the answer.
-        let known = unsafe { ffi::asyncOptOperationGetCompletion(self.to_raw(), &raw mut raw) };
-        known.then(|| Completion {
+        let known = unsafe { ffi::asyncOptOperationGetCompletion(self.to_raw(), raw.as_mut_ptr()) };
+        // SAFETY: the answer is there if the operation has one.
+        let raw: ffi::AsyncOptCompletion = known.then(|| unsafe { raw.assume_init() })?;
+        Some(Completion {
             effect: match raw.effect {
-                1 => GroupEffect::Issue,
-                2 => GroupEffect::Commit,
-                3 => GroupEffect::Wait,
-                _ => GroupEffect::None,
+                ffi::ASYNC_OPT_GROUP_EFFECT_NONE => GroupEffect::None,
+                ffi::ASYNC_OPT_GROUP_EFFECT_ISSUE => GroupEffect::Issue,
+                ffi::ASYNC_OPT_GROUP_EFFECT_COMMIT => GroupEffect::Commit,
+                ffi::ASYNC_OPT_GROUP_EFFECT_WAIT => GroupEffect::Wait,
+                other => unreachable!("the C API has no effect {other}"),
             },
             queue: (!raw.queue.ptr.is_null()).then_some(GroupQueue(raw.queue)),
             done: value(raw.done),
             read: value(raw.read),
             pending: u32::try_from(raw.pending).unwrap_or(u32::MAX),
-            waits_for_reads: raw.waits_for_reads,
+            waits_for_reads: raw.waitsForReads,
             scope: match raw.scope {
-                1 => ExecutionScope::Warp,
-                2 => ExecutionScope::Warpgroup,
-                3 => ExecutionScope::Block,
-                _ => ExecutionScope::Thread,
+                ffi::ASYNC_OPT_EXECUTION_SCOPE_THREAD => ExecutionScope::Thread,
+                ffi::ASYNC_OPT_EXECUTION_SCOPE_WARP => ExecutionScope::Warp,
+                ffi::ASYNC_OPT_EXECUTION_SCOPE_WARPGROUP => ExecutionScope::Warpgroup,
+                ffi::ASYNC_OPT_EXECUTION_SCOPE_BLOCK => ExecutionScope::Block,
+                other => unreachable!("the C API has no scope {other}"),
             },
             source: value(raw.source),
             destination: value(raw.destination),

@@ -153,7 +153,9 @@ pub fn erase_results<'c>(op: Op<'c>, erase: impl Fn(Value<'c>) -> bool) -> Op<'c
         );
     }
     // SAFETY: a live operation, one entry for each result, and erased results are unused.
-    unsafe { Op::from_raw(ffi::asyncOptOperationEraseResults(op.to_raw(), erased.as_ptr())) }
+    let new = unsafe { Op::from_raw(ffi::asyncOptOperationEraseResults(op.to_raw(), erased.as_ptr())) };
+    op.erase();
+    new
 }
 
 /// Replaces `op` by one with `operands` behind its operands (in its last operand segment, if it has segments) and results
@@ -164,7 +166,7 @@ pub fn append<'c>(op: Op<'c>, operands: &[Value<'c>], types: &[Type<'c>]) -> Op<
     let types: Vec<_> = types.iter().map(TypeLike::to_raw).collect();
     let (n, m) = (operands.len().cast_signed(), types.len().cast_signed());
     // SAFETY: a live operation, live values and types of its context, as many as are said.
-    unsafe {
+    let new = unsafe {
         Op::from_raw(ffi::asyncOptOperationAppend(
             op.to_raw(),
             n,
@@ -172,5 +174,7 @@ pub fn append<'c>(op: Op<'c>, operands: &[Value<'c>], types: &[Type<'c>]) -> Op<
             m,
             types.as_ptr(),
         ))
-    }
+    };
+    op.erase();
+    new
 }

@@ -4,17 +4,30 @@
 //! lifetime `'c` of their context. Attributes, types and locations are melior's.
 //!
 //! MLIR owns the IR: an operation lives until it, or what it is nested in, is erased. As in C++, a handle must not be
-//! used after that; [`Op::erase`] and [`Block::erase`] check that nothing in the IR still refers to what goes, but
-//! handles can't be checked. Melior's own types (a second lifetime for the owner, exclusive references for changes)
-//! cannot rule this out either, and make rewrites that hold several operations at once impossible to write.
+//! used after that, not even to be compared: something else may be at its address by then. [`Op::erase`] and
+//! [`Block::erase`] check that nothing in the IR still refers to what goes, but can't see handles. Melior's own types (a
+//! second lifetime for the owner, exclusive references for changes) cannot rule this out either, and make rewrites that
+//! hold several operations at once impossible to write.
+//!
+//! In builds with `debug_assertions`, a handle to what a [pass](crate::pass) has erased panics when that pass uses it, and so
+//! does erasing a block while an operation elsewhere uses a value in it. That is exact for all that is erased through this
+//! crate. It does not see
+//!
+//! - what upstream's code erases: patterns ([`nvgpu::lower_copies`](crate::nvgpu::lower_copies),
+//!   [`vectors::expand`](crate::vectors::expand)) and the passes that run between ours;
+//! - what is erased while no pass runs;
+//! - handles that lie in a collection, are compared with others and found to differ, or became one of melior's types.
 
 mod block;
 mod builder;
+pub(crate) mod erased;
+mod handle;
 mod op;
 mod place;
 mod value;
 
 pub use builder::{Mapping, OpBuilder};
+pub use handle::{Block, Op, Region, Value};
 pub use place::Walk;
 pub use value::{Definition, Use};
 
@@ -29,84 +42,11 @@ use melior::{
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::c_void,
-    hash::{Hash, Hasher},
-    marker::PhantomData,
     sync::{Mutex, PoisonError},
 };
-
-/// Defines a handle around one of MLIR's pointers.
-macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident, $raw:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub struct $name<'c> {
-            raw: $raw,
-            context: PhantomData<&'c Context>,
-        }
-
-        impl $name<'_> {
-            /// Wraps a raw object.
-            ///
-            /// # Safety
-            ///
-            /// `raw` must be valid, and of a context that outlives the handle.
-            #[must_use]
-            pub unsafe fn from_raw(raw: $raw) -> Self {
-                Self { raw, context: PhantomData }
-            }
-
-            #[allow(dead_code)] // Not every handle comes from a nullable pointer.
-            unsafe fn from_option_raw(raw: $raw) -> Option<Self> {
-                // SAFETY: not null here; the rest is the caller's promise.
-                (!raw.ptr.is_null()).then(|| unsafe { Self::from_raw(raw) })
-            }
-
-            /// The raw object.
-            #[must_use]
-            pub fn to_raw(self) -> $raw {
-                self.raw
-            }
-        }
-
-        impl PartialEq for $name<'_> {
-            fn eq(&self, other: &Self) -> bool {
-                // MLIR's C API compares these objects by address, too.
-                std::ptr::eq(self.raw.ptr, other.raw.ptr)
-            }
-        }
-
-        impl Eq for $name<'_> {}
-
-        impl Hash for $name<'_> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.raw.ptr.hash(state);
-            }
-        }
-    };
-}
-
-handle!(
-    /// An operation.
-    Op,
-    MlirOperation
-);
-handle!(
-    /// A result of an operation or an argument of a block.
-    Value,
-    MlirValue
-);
-handle!(
-    /// A block.
-    Block,
-    MlirBlock
-);
-handle!(
-    /// A region of an operation.
-    Region,
-    MlirRegion
-);
 
 /// The context that `raw` points at.
 ///
@@ -117,15 +57,27 @@ handle!(
 ///
 /// `raw` must be valid for `'c`.
 unsafe fn context_of<'c>(raw: MlirContext) -> &'c Context {
+    #[derive(Clone, Copy)]
     struct Wrapper(&'static ContextRef<'static>);
     // SAFETY: the wrapper is only ever read, and what it points at may be used from any thread, as MLIR's contexts may.
     unsafe impl Send for Wrapper {}
     static WRAPPERS: Mutex<BTreeMap<usize, Wrapper>> = Mutex::new(BTreeMap::new());
-    let mut wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let wrapper = wrappers
-        .entry(raw.ptr.addr())
-        // SAFETY: not null, as the caller promises.
-        .or_insert_with(|| Wrapper(Box::leak(Box::new(unsafe { ContextRef::from_raw(raw) }))));
+    thread_local! {
+        /// The last that this thread asked for: it works in one context for long, and need not wait for others then.
+        static LAST: Cell<Option<(usize, Wrapper)>> = const { Cell::new(None) };
+    }
+    let address = raw.ptr.addr();
+    // A wrapper holds an address and nothing else, so it is right for a later context at that address, too.
+    let last = LAST.get().filter(|(known, _)| *known == address);
+    let (_, wrapper) = last.unwrap_or_else(|| {
+        let mut wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let wrapper = *wrappers
+            .entry(address)
+            // SAFETY: not null, as the caller promises.
+            .or_insert_with(|| Wrapper(Box::leak(Box::new(unsafe { ContextRef::from_raw(raw) }))));
+        LAST.set(Some((address, wrapper)));
+        (address, wrapper)
+    });
     // SAFETY: the wrapper lives forever, and the context for `'c`.
     unsafe { wrapper.0.to_ref() }
 }

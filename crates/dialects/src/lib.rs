@@ -2,7 +2,8 @@
 //!
 //! This is the only crate with `unsafe` code, and everything that is public may be called without it. That is not a promise
 //! of memory safety: handles such as [`ir::Op`] are copied freely and are plain pointers. Once an operation, block or region
-//! is erased, its handles and those to what was in it must not be used; nothing checks that.
+//! is erased, its handles and those to what was in it must not be used. Debug builds find such uses in passes ([`ir`] says
+//! which); release builds check nothing.
 //!
 //! - [`arith`]: how `arith` compares.
 //! - [`calls`]: calls of functions, and putting bodies in their place.

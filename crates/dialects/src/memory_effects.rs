@@ -22,11 +22,11 @@ pub enum EffectKind {
 /// named; `None` if it does not say. What its regions do is up to the operations in there.
 #[must_use]
 pub fn memory_effects(op: Op<'_>) -> Option<Vec<(EffectKind, Option<Value<'_>>)>> {
-    unsafe extern "C" fn push(kind: u32, value: MlirValue, data: *mut c_void) {
+    unsafe extern "C" fn push(kind: ffi::AsyncOptMemoryEffect, value: MlirValue, data: *mut c_void) {
         let kind = match kind {
-            0 => EffectKind::Read,
-            1 => EffectKind::Write,
-            2 => EffectKind::Allocate,
+            ffi::ASYNC_OPT_MEMORY_EFFECT_READ => EffectKind::Read,
+            ffi::ASYNC_OPT_MEMORY_EFFECT_WRITE => EffectKind::Write,
+            ffi::ASYNC_OPT_MEMORY_EFFECT_ALLOCATE => EffectKind::Allocate,
             _ => EffectKind::Free,
         };
         // SAFETY: the pointer to `effects` below; a live value, or null.

@@ -79,7 +79,7 @@ impl OptionInfo {
     }
 
     /// What `--help` says: the description, and the words that there are to choose from.
-    pub(crate) fn help(&self) -> String {
+    fn help(&self) -> String {
         let OptionValue::Choice { words, .. } = self.default else {
             return self.description.to_owned();
         };
@@ -106,28 +106,39 @@ impl OptionInfo {
     }
 
     /// `help` is what [`Self::help`] returns, and has to live as long as the result.
-    pub(crate) fn to_ffi(self, help: &str) -> ffi::AsyncOptOption {
+    fn to_ffi(self, help: &str) -> ffi::AsyncOptOption {
         let mut option = ffi::AsyncOptOption {
             name: ffi::string_ref(self.name),
             description: ffi::string_ref(help),
-            kind: ffi::OPTION_BOOL,
-            bool_default: false,
-            int_default: 0,
-            string_default: ffi::string_ref(""),
+            kind: ffi::AsyncOptOptionBool,
+            boolDefault: false,
+            intDefault: 0,
+            stringDefault: ffi::string_ref(""),
         };
         match self.default {
-            OptionValue::Bool(value) => option.bool_default = value,
+            OptionValue::Bool(value) => option.boolDefault = value,
             OptionValue::Int(value) => {
-                option.kind = ffi::OPTION_INT;
-                option.int_default = value;
+                option.kind = ffi::AsyncOptOptionInt;
+                option.intDefault = value;
             }
             OptionValue::String(value) | OptionValue::Choice { default: value, .. } => {
-                option.kind = ffi::OPTION_STRING;
-                option.string_default = ffi::string_ref(value);
+                option.kind = ffi::AsyncOptOptionString;
+                option.stringDefault = ffi::string_ref(value);
             }
         }
         option
     }
+}
+
+/// Calls `work` with `options` for the C API, which live during the call.
+pub(crate) fn with_ffi<T>(options: &[OptionInfo], work: impl FnOnce(&[ffi::AsyncOptOption]) -> T) -> T {
+    let help: Vec<_> = options.iter().map(OptionInfo::help).collect();
+    let options: Vec<_> = options
+        .iter()
+        .zip(&help)
+        .map(|(option, help)| option.to_ffi(help))
+        .collect();
+    work(&options)
 }
 
 /// `a, b or c`

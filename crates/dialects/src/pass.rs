@@ -11,7 +11,7 @@ pub use crate::options::{OptionInfo, OptionValue};
 use crate::{
     diagnostic::{Diagnostic, Place},
     ffi,
-    ir::Op,
+    ir::{Op, erased::Keep},
     options,
 };
 use mlir_sys::MlirOperation;
@@ -222,18 +222,11 @@ impl<'c> PassError<'c> {
 pub fn register_pass<P: Pass>() {
     let info = &P::INFO;
     let (anchor, names): (_, &[_]) = match info.anchor {
-        Anchor::Any => (ffi::ANCHOR_ANY, &[]),
-        Anchor::Functions => (ffi::ANCHOR_FUNCTIONS, &[]),
-        Anchor::Ops(names) => (ffi::ANCHOR_NAMES, names),
+        Anchor::Any => (ffi::AsyncOptAnchorAny, &[]),
+        Anchor::Functions => (ffi::AsyncOptAnchorFunctions, &[]),
+        Anchor::Ops(names) => (ffi::AsyncOptAnchorNames, names),
     };
     let names: Vec<_> = names.iter().map(|name| ffi::string_ref(name)).collect();
-    let help: Vec<_> = info.options.iter().map(OptionInfo::help).collect();
-    let options: Vec<_> = info
-        .options
-        .iter()
-        .zip(&help)
-        .map(|(option, help)| option.to_ffi(help))
-        .collect();
     let statistics: Vec<_> = info
         .statistics
         .iter()
@@ -247,22 +240,24 @@ pub fn register_pass<P: Pass>() {
         .iter()
         .map(|dialect| ffi::string_ref(dialect.namespace()))
         .collect();
-    let raw = ffi::AsyncOptPassInfo {
-        argument: ffi::string_ref(info.flag),
-        description: ffi::string_ref(info.summary),
-        anchor,
-        anchor_names: names.as_ptr(),
-        num_anchor_names: names.len().cast_signed(),
-        options: options.as_ptr(),
-        num_options: options.len().cast_signed(),
-        statistics: statistics.as_ptr(),
-        num_statistics: statistics.len().cast_signed(),
-        dependent_dialects: dialects.as_ptr(),
-        num_dependent_dialects: dialects.len().cast_signed(),
-        run: run_pass::<P>,
-    };
-    // SAFETY: the arrays live during the call, which copies them.
-    let registered = unsafe { ffi::asyncOptRegisterPass(&raw const raw) };
+    let registered = options::with_ffi(info.options, |options| {
+        let raw = ffi::AsyncOptPassInfo {
+            argument: ffi::string_ref(info.flag),
+            description: ffi::string_ref(info.summary),
+            anchor,
+            anchorNames: names.as_ptr(),
+            numAnchorNames: names.len().cast_signed(),
+            options: options.as_ptr(),
+            numOptions: options.len().cast_signed(),
+            statistics: statistics.as_ptr(),
+            numStatistics: statistics.len().cast_signed(),
+            dependentDialects: dialects.as_ptr(),
+            numDependentDialects: dialects.len().cast_signed(),
+            run: Some(run_pass::<P>),
+        };
+        // SAFETY: the arrays live during the call, which copies them.
+        unsafe { ffi::asyncOptRegisterPass(&raw const raw) }
+    });
     assert!(
         registered,
         "`{}` depends on a dialect that the C++ layer does not know",
@@ -286,16 +281,16 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
         Diagnostic::error(op, message).emit();
         return false;
     }
+    let location = op.location();
     // Unwind safety: after a panic the pass has failed, and nobody reads what it was doing but to print or destroy it.
-    let result = catch_unwind(AssertUnwindSafe(|| P::run(op, &context)));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let _kept = Keep::new();
+        let result = P::run(op, &context);
+        // An error has a place, too, that the pass must not have erased.
+        result.map_err(|PassError(diagnostic)| diagnostic.map(Diagnostic::emit))
+    }));
     match result {
-        Ok(Ok(())) => true,
-        Ok(Err(PassError(diagnostic))) => {
-            if let Some(diagnostic) = diagnostic {
-                diagnostic.emit();
-            }
-            false
-        }
+        Ok(result) => result.is_ok(),
         Err(panic) => {
             let message = format!(
                 "internal error in pass '{}': {} (this is a bug in async-opt)",
@@ -303,7 +298,7 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
                 panic_message(&*panic)
             );
             // At the location alone: printing an operation that is half rewritten may well fail again.
-            Diagnostic::error(op.location(), message).emit();
+            Diagnostic::error(location, message).emit();
             false
         }
     }

@@ -134,23 +134,18 @@ impl fmt::Display for PassList {
 /// used, so they may be registered later.
 pub fn register_pipeline<P: Pipeline>() {
     let info = &P::INFO;
-    let help: Vec<_> = info.options.iter().map(OptionInfo::help).collect();
-    let options: Vec<_> = info
-        .options
-        .iter()
-        .zip(&help)
-        .map(|(option, help)| option.to_ffi(help))
-        .collect();
-    let raw = ffi::AsyncOptPipelineInfo {
-        argument: ffi::string_ref(info.flag),
-        description: ffi::string_ref(info.summary),
-        options: options.as_ptr(),
-        num_options: options.len().cast_signed(),
-        build: build_pipeline::<P>,
-        user_data: std::ptr::null(),
-    };
-    // SAFETY: the array lives during the call, which copies it.
-    unsafe { ffi::asyncOptRegisterPipeline(&raw const raw) }
+    options::with_ffi(info.options, |options| {
+        let raw = ffi::AsyncOptPipelineInfo {
+            argument: ffi::string_ref(info.flag),
+            description: ffi::string_ref(info.summary),
+            options: options.as_ptr(),
+            numOptions: options.len().cast_signed(),
+            build: Some(build_pipeline::<P>),
+            userData: std::ptr::null(),
+        };
+        // SAFETY: the array lives during the call, which copies it.
+        unsafe { ffi::asyncOptRegisterPipeline(&raw const raw) }
+    });
 }
 
 /// What C++ calls to get the text of `P`, or an error message (and false).
@@ -160,6 +155,10 @@ extern "C" fn build_pipeline<P: Pipeline>(
     emit: ffi::EmitText,
     data: *mut c_void,
 ) -> bool {
+    let answer = |text: &str| {
+        // SAFETY: C++ takes the answer through this callback, which copies it.
+        unsafe { emit.expect("a callback for the answer")(ffi::string_ref(text), data) }
+    };
     let options = PipelineOptions {
         raw: options,
         info: &P::INFO,
@@ -167,7 +166,7 @@ extern "C" fn build_pipeline<P: Pipeline>(
     // SAFETY: the pipeline is being built, has a string option at this index, and keeps its value until it is.
     let value = |index| unsafe { ffi::str_from_raw(ffi::asyncOptPipelineGetString(options.raw, index)) };
     if let Err(message) = options::check_choices(P::INFO.options, value) {
-        emit(ffi::string_ref(&message), data);
+        answer(&message);
         return false;
     }
     let (ok, text) = match catch_unwind(AssertUnwindSafe(|| P::passes(&options))) {
@@ -184,6 +183,6 @@ extern "C" fn build_pipeline<P: Pipeline>(
             )
         }
     };
-    emit(ffi::string_ref(&text), data);
+    answer(&text);
     ok
 }

@@ -167,6 +167,22 @@ fn blocks_split_merge_and_branch() {
 }
 
 #[test]
+fn operations_know_their_context_among_others() {
+    // Contexts come and go, and some at the address of one that went.
+    for _ in 0..4 {
+        let contexts = [context(), context()];
+        let modules = contexts
+            .each_ref()
+            .map(|context| Module::parse(context, "").unwrap());
+        for _ in 0..2 {
+            for (context, module) in contexts.iter().zip(&modules) {
+                assert_eq!(Op::from(module.as_operation()).context(), context);
+            }
+        }
+    }
+}
+
+#[test]
 fn constants_are_known() {
     let source = "func.func @f(%a: index) {\n  %0 = arith.constant 7 : index\n  \"test.op\"(%0, %a) : (index, index) -> ()\n  return\n}";
     with_op(source, "test.op", |_, op| {

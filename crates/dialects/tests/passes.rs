@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 use async_dialects::{
+    control_flow::erase_results,
     diagnostic::Diagnostic,
     ir::{Op, Walk, int_attr},
     melior::{
@@ -149,6 +150,62 @@ impl Pass for NoteThread {
     }
 }
 
+/// Erases part of a function, and then uses a handle to what was erased, or to something else.
+struct UseErased;
+
+impl Pass for UseErased {
+    const INFO: PassInfo = PassInfo {
+        anchor: Anchor::Functions,
+        options: &[OptionInfo::string("what", "", "what is used")],
+        ..PassInfo::new("test-use-erased", "uses what it has erased")
+    };
+
+    fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let ops = function.region(0).blocks()[0].ops();
+        let (first, outer, next) = (ops[0], ops[1], ops[2]);
+        let (region, block) = (outer.region(0), outer.region(0).blocks()[0]);
+        let (inner, argument, result) = (block.ops()[0], block.arg(0), outer.result(0));
+        let what = cx.str("what");
+        match what {
+            "error" => {
+                outer.erase();
+                return Err(PassError::new(outer, "this can't be"));
+            }
+            "results" => {
+                let _ = erase_results(outer, |_| true).region(0).first() == Some(block);
+                let _ = outer.name();
+            }
+            "argument" => {
+                inner.set_operands(&[]);
+                block.erase_arg(0);
+                // Where an argument that was freed may well be made.
+                let _ = block.add_arg(first.result(0).ty(), function.location()).ty();
+                let _ = argument.ty();
+            }
+            "body" => {
+                next.region(0).take_body(region);
+                let _ = (inner.name(), argument.ty(), block.terminator());
+                next.region(0).take_body(region);
+                let _ = argument.ty();
+            }
+            "used" => block.erase(),
+            _ => outer.erase(),
+        }
+        match what {
+            "op" => drop(outer.name()),
+            "value" => drop(result.ty()),
+            "region" => drop(region.blocks()),
+            "block" => drop(block.ops()),
+            "nested" => drop(inner.location()),
+            "nested-value" => drop(argument.uses()),
+            "comparison" => assert!(outer == ops[1]),
+            // All else is as it was.
+            _ => drop((first.result(0).uses(), next.name(), function.to_string())),
+        }
+        Ok(())
+    }
+}
+
 /// Two passes, one with an option of the pipeline.
 struct TwoPasses;
 
@@ -185,6 +242,7 @@ fn context() -> Context {
         register_pass::<PanicAlways>();
         register_pass::<Remark>();
         register_pass::<NoteThread>();
+        register_pass::<UseErased>();
         register_pipeline::<TwoPasses>();
     });
     let registry = DialectRegistry::new();
@@ -346,6 +404,77 @@ fn a_panic_is_a_located_diagnostic() {
     assert!(
         outcome.diagnostics[0]
             .contains("error: internal error in pass 'test-panic': cannot cope with builtin.module"),
+        "{:?}",
+        outcome.diagnostics
+    );
+}
+
+/// In release builds what was erased is gone, and nothing checks its handles.
+#[cfg(debug_assertions)]
+#[test]
+fn uses_of_what_was_erased_are_found() {
+    let source = "func.func @f() {
+  %0 = \"test.first\"() : () -> i32
+  %1 = \"test.outer\"(%0) ({
+  ^bb0(%a: i32):
+    \"test.inner\"(%a, %0) : (i32, i32) -> ()
+  }) : (i32) -> i32
+  \"test.next\"() ({
+  ^bb0(%b: i32):
+    \"test.old\"(%b)[^bb1] : (i32) -> ()
+  ^bb1:
+    \"test.old\"(%b) : (i32) -> ()
+  }) : () -> ()
+  return
+}";
+    let argument = "an argument of a block is used after it was erased";
+    let cases = [
+        ("op", "`test.outer` is used after it was erased"),
+        ("value", "result 0 of `test.outer` is used after it was erased"),
+        ("region", "a region is used after it was erased"),
+        ("block", "a block is used after it was erased"),
+        ("nested", "`test.inner` is used after it was erased"),
+        ("nested-value", argument),
+        ("comparison", "`test.outer` is used after it was erased"),
+        ("error", "`test.outer` is used after it was erased"),
+        ("results", "`test.outer` is used after it was erased"),
+        ("argument", argument),
+        ("body", argument),
+    ];
+    for (what, expected) in cases {
+        let outcome = run(&format!("builtin.module(test-use-erased{{what={what}}})"), source);
+        outcome.result.unwrap_err();
+        let expected = format!("loc(\"-\":1:1) error: internal error in pass 'test-use-erased': {expected}");
+        assert!(
+            outcome.diagnostics.len() == 1 && outcome.diagnostics[0].starts_with(&expected),
+            "{what}: {:?}",
+            outcome.diagnostics
+        );
+    }
+    let after = run("builtin.module(test-use-erased)", source).result.unwrap();
+    assert!(!after.contains("test.outer"), "{after}");
+}
+
+/// MLIR frees what is in a block without a look at who uses it.
+#[cfg(debug_assertions)]
+#[test]
+fn blocks_are_not_erased_while_values_in_them_are_in_use() {
+    let source = "func.func @f() {
+  %0 = \"test.first\"() : () -> i32
+  %1 = \"test.outer\"(%0) ({
+  ^bb0(%a: i32):
+    %2 = \"test.inner\"(%a) : (i32) -> i32
+    \"test.branch\"()[^bb1] : () -> ()
+  ^bb1:
+    \"test.user\"(%2) : (i32) -> ()
+  }) : (i32) -> i32
+  \"test.next\"() : () -> ()
+  return
+}";
+    let outcome = run("builtin.module(test-use-erased{what=used})", source);
+    outcome.result.unwrap_err();
+    assert!(
+        outcome.diagnostics[0].contains("a value is erased while `test.user` uses it"),
         "{:?}",
         outcome.diagnostics
     );

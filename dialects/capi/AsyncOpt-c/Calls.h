@@ -34,7 +34,8 @@ typedef enum AsyncOptInlined {
 } AsyncOptInlined;
 
 /// Puts a copy of the body of `callee`, a function, in place of `call`, which
-/// is erased. If that can't be, nothing changes.
+/// is left without uses, for the caller to erase. If that can't be, nothing
+/// changes.
 MLIR_CAPI_EXPORTED AsyncOptInlined asyncOptInlineCall(MlirOperation call,
                                                       MlirOperation callee);
 

@@ -62,8 +62,8 @@ typedef enum AsyncOptExecutionScope {
 
 /// What `AsyncCompletionOpInterface` says of an operation.
 typedef struct AsyncOptCompletion {
-  uint32_t effect;
-  uint32_t scope;
+  AsyncOptGroupEffect effect;
+  AsyncOptExecutionScope scope;
   /// Null if the operation completes on an mbarrier.
   AsyncOptGroupQueue queue;
   /// Null where there is none, like the values below.

@@ -54,6 +54,19 @@ MLIR_CAPI_EXPORTED void asyncOptOperationMoveToEnd(MlirOperation op,
 MLIR_CAPI_EXPORTED void asyncOptBlockMoveOperations(MlirBlock from,
                                                     MlirBlock to);
 
+/// Drops the uses of values and blocks by `op` and what is nested in it. All
+/// that may be done with them from then on is to destroy them.
+MLIR_CAPI_EXPORTED void asyncOptOperationDropAllReferences(MlirOperation op);
+
+/// As above, for all that is in `block`.
+MLIR_CAPI_EXPORTED void asyncOptBlockDropAllReferences(MlirBlock block);
+
+/// Moves the argument at `index` of `block`, which must be unused, to the end
+/// of the arguments of `to`. It goes on to say that its owner is `block`: all
+/// that may be done with it is to destroy it, with `to`.
+MLIR_CAPI_EXPORTED void asyncOptBlockMoveArgument(MlirBlock block,
+                                                  intptr_t index, MlirBlock to);
+
 /// Returns true if `ancestor` is `op` or an operation around it.
 MLIR_CAPI_EXPORTED bool asyncOptOperationIsAncestor(MlirOperation ancestor,
                                                     MlirOperation op);
@@ -70,10 +83,10 @@ MLIR_CAPI_EXPORTED bool asyncOptOperationIsFunction(MlirOperation op);
 MLIR_CAPI_EXPORTED MlirValue asyncOptOperationGetViewSource(MlirOperation op);
 
 typedef enum AsyncOptMemoryEffect {
-  AsyncOptMemoryEffectRead = 0,
-  AsyncOptMemoryEffectWrite = 1,
-  AsyncOptMemoryEffectAllocate = 2,
-  AsyncOptMemoryEffectFree = 3,
+  ASYNC_OPT_MEMORY_EFFECT_READ = 0,
+  ASYNC_OPT_MEMORY_EFFECT_WRITE = 1,
+  ASYNC_OPT_MEMORY_EFFECT_ALLOCATE = 2,
+  ASYNC_OPT_MEMORY_EFFECT_FREE = 3,
 } AsyncOptMemoryEffect;
 
 /// Calls `callback` for each effect that `op` itself has on memory, with what

@@ -20,16 +20,16 @@ extern "C" {
 MLIR_CAPI_EXPORTED void asyncOptOperationEraseOperand(MlirOperation op,
                                                       intptr_t index);
 
-/// Replaces `op` by one without the results for which `erase` (one per result)
-/// is true, which must be unused; the regions move over. Returns the new
-/// operation.
+/// Makes an operation right before `op` that stands for it, without the results
+/// for which `erase` (one per result) is true, which must be unused. Uses and
+/// regions move over; `op` is left for the caller to erase.
 MLIR_CAPI_EXPORTED MlirOperation
 asyncOptOperationEraseResults(MlirOperation op, const bool *erase);
 
-/// Replaces `op` by one with `numOperands` more operands (of its last operand
-/// segment, if it has segments) and `numTypes` more results; the regions move
-/// over. Returns the new operation. Its blocks and terminators are as they
-/// were.
+/// Makes an operation right before `op` that stands for it, with `numOperands`
+/// more operands (of its last operand segment, if it has segments) and
+/// `numTypes` more results. Uses and regions, with blocks and terminators as
+/// they are, move over; `op` is left for the caller to erase.
 MLIR_CAPI_EXPORTED MlirOperation asyncOptOperationAppend(
     MlirOperation op, intptr_t numOperands, MlirValue const *operands,
     intptr_t numTypes, MlirType const *types);

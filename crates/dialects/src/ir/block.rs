@@ -1,6 +1,6 @@
 //! Blocks and regions.
 
-use super::{Block, Mapping, Op, Region, Value, count, position};
+use super::{Block, Mapping, Op, Region, Value, count, erased, position};
 use crate::ffi;
 use melior::ir::{Location, Type, TypeLike};
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
@@ -27,7 +27,7 @@ impl<'c> Block<'c> {
     #[must_use]
     pub fn num_args(self) -> usize {
         // SAFETY: a live block.
-        count(unsafe { mlirBlockGetNumArguments(self.raw) })
+        count(unsafe { mlirBlockGetNumArguments(self.to_raw()) })
     }
 
     /// The argument at `index`.
@@ -35,7 +35,7 @@ impl<'c> Block<'c> {
     pub fn arg(self, index: usize) -> Value<'c> {
         assert!(index < self.num_args(), "the block has no argument {index}");
         // SAFETY: the index is in range.
-        unsafe { Value::from_raw(mlirBlockGetArgument(self.raw, position(index))) }
+        unsafe { Value::from_raw(mlirBlockGetArgument(self.to_raw(), position(index))) }
     }
 
     /// The arguments.
@@ -46,7 +46,13 @@ impl<'c> Block<'c> {
     /// Appends an argument.
     pub fn add_arg(self, ty: Type<'c>, location: Location<'c>) -> Value<'c> {
         // SAFETY: a live block, and a type and a location of its context.
-        unsafe { Value::from_raw(mlirBlockAddArgument(self.raw, ty.to_raw(), location.to_raw())) }
+        unsafe {
+            Value::from_raw(mlirBlockAddArgument(
+                self.to_raw(),
+                ty.to_raw(),
+                location.to_raw(),
+            ))
+        }
     }
 
     /// Erases the argument at `index`; branches to the block are left as they are.
@@ -60,26 +66,21 @@ impl<'c> Block<'c> {
             "block argument {index} is erased while in use"
         );
         // SAFETY: the index is in range, and nothing uses the argument.
-        unsafe {
-            mlirBlockEraseArgument(
-                self.raw,
-                u32::try_from(index).expect("fits what MLIR counts with"),
-            );
-        }
+        unsafe { erased::erase_argument(self.to_raw(), index) }
     }
 
     /// The first operation.
     #[must_use]
     pub fn first(self) -> Option<Op<'c>> {
         // SAFETY: a live block; null means that it is empty.
-        unsafe { Op::from_option_raw(mlirBlockGetFirstOperation(self.raw)) }
+        unsafe { Op::from_option_raw(mlirBlockGetFirstOperation(self.to_raw())) }
     }
 
     /// The terminator: the last operation, if it is one (or of a dialect that nobody knows).
     #[must_use]
     pub fn terminator(self) -> Option<Op<'c>> {
         // SAFETY: a live block.
-        let known = unsafe { Op::from_option_raw(mlirBlockGetTerminator(self.raw)) };
+        let known = unsafe { Op::from_option_raw(mlirBlockGetTerminator(self.to_raw())) };
         known.or_else(|| self.ops().pop().filter(|last| !last.is_registered()))
     }
 
@@ -93,46 +94,46 @@ impl<'c> Block<'c> {
     pub fn append(self, op: Op<'c>) {
         assert!(op.block().is_none(), "`{}` is already in a block", op.name());
         // SAFETY: a live block takes over a detached operation.
-        unsafe { mlirBlockAppendOwnedOperation(self.raw, op.raw) }
+        unsafe { mlirBlockAppendOwnedOperation(self.to_raw(), op.to_raw()) }
     }
 
     /// Puts a detached operation at the start.
     pub fn prepend(self, op: Op<'c>) {
         assert!(op.block().is_none(), "`{}` is already in a block", op.name());
         // SAFETY: a live block takes over a detached operation.
-        unsafe { mlirBlockInsertOwnedOperation(self.raw, 0, op.raw) }
+        unsafe { mlirBlockInsertOwnedOperation(self.to_raw(), 0, op.to_raw()) }
     }
 
     /// The region around the block.
     #[must_use]
     pub fn region(self) -> Option<Region<'c>> {
         // SAFETY: a live block; null means detached.
-        unsafe { Region::from_option_raw(mlirBlockGetParentRegion(self.raw)) }
+        unsafe { Region::from_option_raw(mlirBlockGetParentRegion(self.to_raw())) }
     }
 
     /// The operation around the block.
     #[must_use]
     pub fn parent_op(self) -> Option<Op<'c>> {
         // SAFETY: a live block; null means detached.
-        unsafe { Op::from_option_raw(mlirBlockGetParentOperation(self.raw)) }
+        unsafe { Op::from_option_raw(mlirBlockGetParentOperation(self.to_raw())) }
     }
 
     /// The next block in the region.
     #[must_use]
     pub fn next(self) -> Option<Block<'c>> {
         // SAFETY: a live block; null means that it is the last.
-        unsafe { Block::from_option_raw(mlirBlockGetNextInRegion(self.raw)) }
+        unsafe { Block::from_option_raw(mlirBlockGetNextInRegion(self.to_raw())) }
     }
 
     /// The blocks that branch here, once for each branch.
     #[must_use]
     pub fn predecessors(self) -> Vec<Block<'c>> {
         // SAFETY: a live block.
-        let number = count(unsafe { mlirBlockGetNumPredecessors(self.raw) });
+        let number = count(unsafe { mlirBlockGetNumPredecessors(self.to_raw()) });
         (0..number)
             .map(|index| {
                 // SAFETY: the index is in range.
-                unsafe { Block::from_raw(mlirBlockGetPredecessor(self.raw, position(index))) }
+                unsafe { Block::from_raw(mlirBlockGetPredecessor(self.to_raw(), position(index))) }
             })
             .collect()
     }
@@ -145,20 +146,20 @@ impl<'c> Block<'c> {
             op.name()
         );
         // SAFETY: a live operation in this block.
-        unsafe { Block::from_raw(ffi::asyncOptBlockSplitBefore(op.raw)) }
+        unsafe { Block::from_raw(ffi::asyncOptBlockSplitBefore(op.to_raw())) }
     }
 
     /// Moves all operations of this block to the end of `other`.
     pub fn move_ops_to(self, other: Block<'c>) {
         assert!(self != other, "a block can't be appended to itself");
         // SAFETY: live blocks, and two of them.
-        unsafe { ffi::asyncOptBlockMoveOperations(self.raw, other.raw) }
+        unsafe { ffi::asyncOptBlockMoveOperations(self.to_raw(), other.to_raw()) }
     }
 
     /// Takes the block out of its region; it must be put into another one, or erased.
     pub fn detach(self) {
         // SAFETY: a live block.
-        unsafe { mlirBlockDetach(self.raw) }
+        unsafe { mlirBlockDetach(self.to_raw()) }
     }
 
     /// Erases the block and all that is in it.
@@ -174,14 +175,14 @@ impl<'c> Block<'c> {
         if self.region().is_some() {
             self.detach();
         }
-        // SAFETY: a detached block.
-        unsafe { mlirBlockDestroy(self.raw) }
+        // SAFETY: a detached block that no branch leads to.
+        unsafe { erased::free_block(self.to_raw()) }
     }
 }
 
 impl fmt::Debug for Block<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "Block({:p})", self.raw.ptr)
+        write!(formatter, "Block({:p})", self.to_raw().ptr)
     }
 }
 
@@ -190,7 +191,7 @@ impl<'c> Region<'c> {
     #[must_use]
     pub fn first(self) -> Option<Block<'c>> {
         // SAFETY: a live region; null means that it is empty.
-        unsafe { Block::from_option_raw(mlirRegionGetFirstBlock(self.raw)) }
+        unsafe { Block::from_option_raw(mlirRegionGetFirstBlock(self.to_raw())) }
     }
 
     /// The blocks; a copy, so that the region may be changed on the way.
@@ -203,7 +204,7 @@ impl<'c> Region<'c> {
     pub fn append(self, block: Block<'c>) {
         assert!(block.region().is_none(), "the block is already in a region");
         // SAFETY: a live region takes over a detached block.
-        unsafe { mlirRegionAppendOwnedBlock(self.raw, block.raw) }
+        unsafe { mlirRegionAppendOwnedBlock(self.to_raw(), block.to_raw()) }
     }
 
     /// Puts a detached block right after `after`, which must be in this region.
@@ -214,26 +215,35 @@ impl<'c> Region<'c> {
         );
         assert!(block.region().is_none(), "the block is already in a region");
         // SAFETY: a live region takes over a detached block.
-        unsafe { mlirRegionInsertOwnedBlockAfter(self.raw, after.raw, block.raw) }
+        unsafe { mlirRegionInsertOwnedBlockAfter(self.to_raw(), after.to_raw(), block.to_raw()) }
     }
 
     /// Erases what is in this region, and moves the blocks of `other` here.
     pub fn take_body(self, other: Region<'c>) {
         assert!(self != other, "a region can't take its own body");
+        let old = self.blocks();
+        // Before any of them goes: they branch to each other.
+        for block in &old {
+            // SAFETY: a live block, which goes now.
+            unsafe { ffi::asyncOptBlockDropAllReferences(block.to_raw()) }
+        }
+        for block in old {
+            block.erase();
+        }
         // SAFETY: two live regions.
-        unsafe { mlirRegionTakeBody(self.raw, other.raw) }
+        unsafe { mlirRegionTakeBody(self.to_raw(), other.to_raw()) }
     }
 
     /// Appends clones of this region's blocks to `other`, as [`Op::clone_mapped`] does.
     pub fn clone_into(self, other: Region<'c>, mapping: &mut Mapping<'c>) {
         assert!(self != other, "a region can't be cloned into itself");
         // SAFETY: two live regions and a live mapping.
-        unsafe { ffi::asyncOptRegionCloneInto(self.raw, other.raw, mapping.raw) }
+        unsafe { ffi::asyncOptRegionCloneInto(self.to_raw(), other.to_raw(), mapping.raw) }
     }
 }
 
 impl fmt::Debug for Region<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "Region({:p})", self.raw.ptr)
+        write!(formatter, "Region({:p})", self.to_raw().ptr)
     }
 }

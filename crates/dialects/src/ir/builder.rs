@@ -31,21 +31,21 @@ impl<'c> Mapping<'c> {
     /// Has `to` stand for `from`.
     pub fn map(&mut self, from: Value<'c>, to: Value<'c>) {
         // SAFETY: a live mapping and live values.
-        unsafe { ffi::asyncOptMappingMap(self.raw, from.raw, to.raw) }
+        unsafe { ffi::asyncOptMappingMap(self.raw, from.to_raw(), to.to_raw()) }
     }
 
     /// What stands for `from`: itself if nothing else was said.
     #[must_use]
     pub fn lookup(&self, from: Value<'c>) -> Value<'c> {
         // SAFETY: a live mapping and a live value.
-        unsafe { Value::from_raw(ffi::asyncOptMappingLookup(self.raw, from.raw)) }
+        unsafe { Value::from_raw(ffi::asyncOptMappingLookup(self.raw, from.to_raw())) }
     }
 
     /// What stands for the block `from`: itself if nothing else was said.
     #[must_use]
     pub fn lookup_block(&self, from: Block<'c>) -> Block<'c> {
         // SAFETY: a live mapping and a live block.
-        unsafe { Block::from_raw(ffi::asyncOptMappingLookupBlock(self.raw, from.raw)) }
+        unsafe { Block::from_raw(ffi::asyncOptMappingLookupBlock(self.raw, from.to_raw())) }
     }
 }
 
@@ -156,8 +156,8 @@ impl<'c> OpBuilder<'c> {
     pub fn detached(self) -> Op<'c> {
         // SAFETY: a live location has a context.
         let context = unsafe { context_of(mlirLocationGetContext(self.location.to_raw())) };
-        let operands: Vec<_> = self.operands.iter().map(|value| value.raw).collect();
-        let successors: Vec<_> = self.successors.iter().map(|block| block.raw).collect();
+        let operands: Vec<_> = self.operands.iter().map(|value| value.to_raw()).collect();
+        let successors: Vec<_> = self.successors.iter().map(|block| block.to_raw()).collect();
         let attributes: Vec<_> = self
             .attributes
             .iter()

@@ -16,14 +16,14 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn context(self) -> &'c Context {
         // SAFETY: a live operation has a context, and it outlives `'c`.
-        unsafe { context_of(mlirOperationGetContext(self.raw)) }
+        unsafe { context_of(mlirOperationGetContext(self.to_raw())) }
     }
 
     /// The full name, such as `gpux.copy`.
     #[must_use]
     pub fn name(self) -> &'c str {
         // SAFETY: names are interned in the context.
-        unsafe { ffi::str_from_raw(mlirIdentifierStr(mlirOperationGetName(self.raw))) }
+        unsafe { ffi::str_from_raw(mlirIdentifierStr(mlirOperationGetName(self.to_raw()))) }
     }
 
     /// The namespace of the dialect, such as `gpux`.
@@ -42,14 +42,14 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn is_function(self) -> bool {
         // SAFETY: a live operation.
-        unsafe { ffi::asyncOptOperationIsFunction(self.raw) }
+        unsafe { ffi::asyncOptOperationIsFunction(self.to_raw()) }
     }
 
     /// Returns true if this operation has no side effects and may be executed speculatively.
     #[must_use]
     pub fn is_pure(self) -> bool {
         // SAFETY: a live operation.
-        unsafe { ffi::asyncOptOperationIsPure(self.raw) }
+        unsafe { ffi::asyncOptOperationIsPure(self.to_raw()) }
     }
 
     /// What the results of this operation are other views of, if it does nothing but make views.
@@ -57,7 +57,7 @@ impl<'c> Op<'c> {
     pub fn view_source(self) -> Option<Value<'c>> {
         // SAFETY: a live operation; null means that it makes no views.
         unsafe {
-            let source = ffi::asyncOptOperationGetViewSource(self.raw);
+            let source = ffi::asyncOptOperationGetViewSource(self.to_raw());
             (!source.ptr.is_null()).then(|| Value::from_raw(source))
         }
     }
@@ -73,8 +73,8 @@ impl<'c> Op<'c> {
     pub fn is_registered(self) -> bool {
         // SAFETY: a live operation.
         unsafe {
-            let name = mlirIdentifierStr(mlirOperationGetName(self.raw));
-            mlirContextIsRegisteredOperation(mlirOperationGetContext(self.raw), name)
+            let name = mlirIdentifierStr(mlirOperationGetName(self.to_raw()));
+            mlirContextIsRegisteredOperation(mlirOperationGetContext(self.to_raw()), name)
         }
     }
 
@@ -82,13 +82,13 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn location(self) -> Location<'c> {
         // SAFETY: a live operation.
-        unsafe { Location::from_raw(mlirOperationGetLocation(self.raw)) }
+        unsafe { Location::from_raw(mlirOperationGetLocation(self.to_raw())) }
     }
 
     /// Sets where the operation came from.
     pub fn set_location(self, location: Location<'c>) {
         // SAFETY: a live operation, and a location of its context.
-        unsafe { mlirOperationSetLocation(self.raw, location.to_raw()) }
+        unsafe { mlirOperationSetLocation(self.to_raw(), location.to_raw()) }
     }
 
     /// The same operation as melior's type, for melior's APIs.
@@ -98,7 +98,7 @@ impl<'c> Op<'c> {
         'c: 'a,
     {
         // SAFETY: a live operation.
-        unsafe { OperationRef::from_raw(self.raw) }
+        unsafe { OperationRef::from_raw(self.to_raw()) }
     }
 
     // Operands, results, regions, successors.
@@ -107,7 +107,7 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn num_operands(self) -> usize {
         // SAFETY: a live operation.
-        count(unsafe { mlirOperationGetNumOperands(self.raw) })
+        count(unsafe { mlirOperationGetNumOperands(self.to_raw()) })
     }
 
     /// The operand at `index`.
@@ -123,7 +123,7 @@ impl<'c> Op<'c> {
             self.name()
         );
         // SAFETY: the index is in range.
-        unsafe { Value::from_raw(mlirOperationGetOperand(self.raw, position(index))) }
+        unsafe { Value::from_raw(mlirOperationGetOperand(self.to_raw(), position(index))) }
     }
 
     /// The operands.
@@ -139,23 +139,23 @@ impl<'c> Op<'c> {
             self.name()
         );
         // SAFETY: the index is in range.
-        unsafe { mlirOperationSetOperand(self.raw, position(index), value.raw) }
+        unsafe { mlirOperationSetOperand(self.to_raw(), position(index), value.to_raw()) }
     }
 
     /// Replaces all operands; their number may change.
     ///
     /// Operations with several groups of operands also count them in an attribute, which is left as it is.
     pub fn set_operands(self, values: &[Value<'c>]) {
-        let raw: Vec<_> = values.iter().map(|value| value.raw).collect();
+        let raw: Vec<_> = values.iter().map(|value| value.to_raw()).collect();
         // SAFETY: live values, in an array of that length.
-        unsafe { mlirOperationSetOperands(self.raw, position(raw.len()), raw.as_ptr()) }
+        unsafe { mlirOperationSetOperands(self.to_raw(), position(raw.len()), raw.as_ptr()) }
     }
 
     /// How many results there are.
     #[must_use]
     pub fn num_results(self) -> usize {
         // SAFETY: a live operation.
-        count(unsafe { mlirOperationGetNumResults(self.raw) })
+        count(unsafe { mlirOperationGetNumResults(self.to_raw()) })
     }
 
     /// The result at `index`.
@@ -167,7 +167,7 @@ impl<'c> Op<'c> {
             self.name()
         );
         // SAFETY: the index is in range.
-        unsafe { Value::from_raw(mlirOperationGetResult(self.raw, position(index))) }
+        unsafe { Value::from_raw(mlirOperationGetResult(self.to_raw(), position(index))) }
     }
 
     /// The results.
@@ -179,7 +179,7 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn num_regions(self) -> usize {
         // SAFETY: a live operation.
-        count(unsafe { mlirOperationGetNumRegions(self.raw) })
+        count(unsafe { mlirOperationGetNumRegions(self.to_raw()) })
     }
 
     /// The region at `index`.
@@ -191,7 +191,7 @@ impl<'c> Op<'c> {
             self.name()
         );
         // SAFETY: the index is in range.
-        unsafe { Region::from_raw(mlirOperationGetRegion(self.raw, position(index))) }
+        unsafe { Region::from_raw(mlirOperationGetRegion(self.to_raw(), position(index))) }
     }
 
     /// The regions.
@@ -202,10 +202,10 @@ impl<'c> Op<'c> {
     /// The blocks that a terminator may branch to.
     pub fn successors(self) -> impl ExactSizeIterator<Item = Block<'c>> + Clone {
         // SAFETY: a live operation.
-        let number = count(unsafe { mlirOperationGetNumSuccessors(self.raw) });
+        let number = count(unsafe { mlirOperationGetNumSuccessors(self.to_raw()) });
         (0..number).map(move |index| {
             // SAFETY: the index is in range.
-            unsafe { Block::from_raw(mlirOperationGetSuccessor(self.raw, position(index))) }
+            unsafe { Block::from_raw(mlirOperationGetSuccessor(self.to_raw(), position(index))) }
         })
     }
 
@@ -217,7 +217,7 @@ impl<'c> Op<'c> {
             self.name()
         );
         // SAFETY: the index is in range.
-        unsafe { mlirOperationSetSuccessor(self.raw, position(index), block.raw) }
+        unsafe { mlirOperationSetSuccessor(self.to_raw(), position(index), block.to_raw()) }
     }
 
     // Attributes.
@@ -227,7 +227,10 @@ impl<'c> Op<'c> {
     pub fn attr(self, name: &str) -> Option<Attribute<'c>> {
         // SAFETY: a live operation; null means that there is none.
         unsafe {
-            Attribute::from_option_raw(mlirOperationGetAttributeByName(self.raw, ffi::string_ref(name)))
+            Attribute::from_option_raw(mlirOperationGetAttributeByName(
+                self.to_raw(),
+                ffi::string_ref(name),
+            ))
         }
     }
 
@@ -259,25 +262,25 @@ impl<'c> Op<'c> {
     /// Sets the attribute `name`: the inherent one if the operation has one of this name, else a discardable one.
     pub fn set_attr(self, name: &str, attribute: Attribute<'c>) {
         // SAFETY: a live operation, and an attribute of its context.
-        unsafe { mlirOperationSetAttributeByName(self.raw, ffi::string_ref(name), attribute.to_raw()) }
+        unsafe { mlirOperationSetAttributeByName(self.to_raw(), ffi::string_ref(name), attribute.to_raw()) }
     }
 
     /// Removes the attribute `name`; returns false if there was none.
     pub fn remove_attr(self, name: &str) -> bool {
         // SAFETY: a live operation.
-        unsafe { mlirOperationRemoveAttributeByName(self.raw, ffi::string_ref(name)) }
+        unsafe { mlirOperationRemoveAttributeByName(self.to_raw(), ffi::string_ref(name)) }
     }
 
     /// The discardable attributes: those that are not part of the operation's definition.
     #[must_use]
     pub fn discardable_attrs(self) -> Vec<(&'c str, Attribute<'c>)> {
         // SAFETY: a live operation.
-        let number = count(unsafe { mlirOperationGetNumDiscardableAttributes(self.raw) });
+        let number = count(unsafe { mlirOperationGetNumDiscardableAttributes(self.to_raw()) });
         (0..number)
             .map(|index| {
                 // SAFETY: the index is in range, and names are interned in the context.
                 unsafe {
-                    let named = mlirOperationGetDiscardableAttribute(self.raw, position(index));
+                    let named = mlirOperationGetDiscardableAttribute(self.to_raw(), position(index));
                     (
                         ffi::str_from_raw(mlirIdentifierStr(named.name)),
                         Attribute::from_raw(named.attribute),
@@ -293,7 +296,7 @@ impl<'c> Op<'c> {
             // SAFETY: a live operation, and an attribute of its context.
             unsafe {
                 mlirOperationSetDiscardableAttributeByName(
-                    self.raw,
+                    self.to_raw(),
                     ffi::string_ref(name),
                     attribute.to_raw(),
                 );
@@ -306,7 +309,7 @@ impl fmt::Display for Op<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let mut text = String::new();
         // SAFETY: a live operation; the callback gets the pointer to `text`.
-        unsafe { mlirOperationPrint(self.raw, Some(collect), (&raw mut text).cast()) };
+        unsafe { mlirOperationPrint(self.to_raw(), Some(collect), (&raw mut text).cast()) };
         formatter.write_str(&text)
     }
 }

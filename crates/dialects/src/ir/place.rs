@@ -1,6 +1,6 @@
 //! Operations: where they stand, and what is nested in them.
 
-use super::{Block, Mapping, Op, Value};
+use super::{Block, Mapping, Op, Value, erased};
 use crate::ffi;
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
@@ -12,7 +12,7 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn block(self) -> Option<Block<'c>> {
         // SAFETY: a live operation; null means detached.
-        unsafe { Block::from_option_raw(mlirOperationGetBlock(self.raw)) }
+        unsafe { Block::from_option_raw(mlirOperationGetBlock(self.to_raw())) }
     }
 
     /// The operation around this one.
@@ -30,7 +30,7 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn is_ancestor_of(self, op: Op<'c>) -> bool {
         // SAFETY: live operations.
-        unsafe { ffi::asyncOptOperationIsAncestor(self.raw, op.raw) }
+        unsafe { ffi::asyncOptOperationIsAncestor(self.to_raw(), op.to_raw()) }
     }
 
     /// The next operation in the block.
@@ -39,7 +39,7 @@ impl<'c> Op<'c> {
         // The C API reads the list node of a detached operation, which has no next.
         self.block()?;
         // SAFETY: a live operation; null means that it is the last.
-        unsafe { Op::from_option_raw(mlirOperationGetNextInBlock(self.raw)) }
+        unsafe { Op::from_option_raw(mlirOperationGetNextInBlock(self.to_raw())) }
     }
 
     /// The previous operation in the block.
@@ -50,7 +50,7 @@ impl<'c> Op<'c> {
             return None;
         }
         // SAFETY: a live operation that is not the first of its block.
-        unsafe { Op::from_option_raw(ffi::asyncOptOperationGetPrev(self.raw)) }
+        unsafe { Op::from_option_raw(ffi::asyncOptOperationGetPrev(self.to_raw())) }
     }
 
     /// Returns true if this operation comes before `other`, which must be in the same block.
@@ -61,7 +61,7 @@ impl<'c> Op<'c> {
             "operations of different blocks have no order"
         );
         // SAFETY: live operations of one block.
-        unsafe { mlirOperationIsBeforeInBlock(self.raw, other.raw) }
+        unsafe { mlirOperationIsBeforeInBlock(self.to_raw(), other.to_raw()) }
     }
 
     /// Moves the operation right before `other`.
@@ -72,9 +72,9 @@ impl<'c> Op<'c> {
         // SAFETY: live operations, `other` in `block`. What has no block yet is handed over to it.
         unsafe {
             if self.block().is_some() {
-                mlirOperationMoveBefore(self.raw, other.raw);
+                mlirOperationMoveBefore(self.to_raw(), other.to_raw());
             } else {
-                mlirBlockInsertOwnedOperationBefore(block.raw, other.raw, self.raw);
+                mlirBlockInsertOwnedOperationBefore(block.to_raw(), other.to_raw(), self.to_raw());
             }
         }
     }
@@ -87,9 +87,9 @@ impl<'c> Op<'c> {
         // SAFETY: live operations, `other` in `block`. What has no block yet is handed over to it.
         unsafe {
             if self.block().is_some() {
-                mlirOperationMoveAfter(self.raw, other.raw);
+                mlirOperationMoveAfter(self.to_raw(), other.to_raw());
             } else {
-                mlirBlockInsertOwnedOperationAfter(block.raw, other.raw, self.raw);
+                mlirBlockInsertOwnedOperationAfter(block.to_raw(), other.to_raw(), self.to_raw());
             }
         }
     }
@@ -100,21 +100,21 @@ impl<'c> Op<'c> {
             block.append(self);
         } else {
             // SAFETY: a live operation in a block, and a live block.
-            unsafe { ffi::asyncOptOperationMoveToEnd(self.raw, block.raw) }
+            unsafe { ffi::asyncOptOperationMoveToEnd(self.to_raw(), block.to_raw()) }
         }
     }
 
     /// Takes the operation out of its block; it must be put into another one, or erased.
     pub fn detach(self) {
         // SAFETY: a live operation.
-        unsafe { mlirOperationRemoveFromParent(self.raw) }
+        unsafe { mlirOperationRemoveFromParent(self.to_raw()) }
     }
 
     /// Clones the operation with its regions; the clone is detached.
     #[must_use]
     pub fn clone_detached(self) -> Op<'c> {
         // SAFETY: a live operation.
-        unsafe { Op::from_raw(mlirOperationClone(self.raw)) }
+        unsafe { Op::from_raw(mlirOperationClone(self.to_raw())) }
     }
 
     /// Clones the operation with its regions, with operands replaced as `mapping` says; adds what stands for what to
@@ -122,7 +122,7 @@ impl<'c> Op<'c> {
     #[must_use]
     pub fn clone_mapped(self, mapping: &mut Mapping<'c>) -> Op<'c> {
         // SAFETY: a live operation and mapping.
-        unsafe { Op::from_raw(ffi::asyncOptOperationClone(self.raw, mapping.raw)) }
+        unsafe { Op::from_raw(ffi::asyncOptOperationClone(self.to_raw(), mapping.raw)) }
     }
 
     /// Returns true if a result of this operation has a use.
@@ -161,20 +161,18 @@ impl<'c> Op<'c> {
             "`{}` is erased while its results are in use",
             self.name()
         );
-        // SAFETY: a live operation that nothing uses; MLIR drops the uses among what is nested in it.
-        unsafe {
-            if self.block().is_some() {
-                mlirOperationRemoveFromParent(self.raw);
-            }
-            mlirOperationDestroy(self.raw);
+        if self.block().is_some() {
+            self.detach();
         }
+        // SAFETY: a detached operation that nothing uses; the uses among what is nested in it go with it.
+        unsafe { erased::free_op(self.to_raw()) }
     }
 
     /// Runs the verifier; what it finds is emitted as diagnostics.
     #[must_use]
     pub fn verify(self) -> bool {
         // SAFETY: a live operation.
-        unsafe { mlirOperationVerify(self.raw) }
+        unsafe { mlirOperationVerify(self.to_raw()) }
     }
 
     // Nested operations.

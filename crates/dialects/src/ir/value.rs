@@ -24,27 +24,27 @@ impl<'c> Value<'c> {
     #[must_use]
     pub fn ty(self) -> Type<'c> {
         // SAFETY: a live value.
-        unsafe { Type::from_raw(mlirValueGetType(self.raw)) }
+        unsafe { Type::from_raw(mlirValueGetType(self.to_raw())) }
     }
 
     /// Changes the type.
     pub fn set_type(self, ty: Type<'c>) {
         // SAFETY: a live value, and a type of its context.
-        unsafe { mlirValueSetType(self.raw, ty.to_raw()) }
+        unsafe { mlirValueSetType(self.to_raw(), ty.to_raw()) }
     }
 
     /// Where the value came from.
     #[must_use]
     pub fn location(self) -> Location<'c> {
         // SAFETY: a live value.
-        unsafe { Location::from_raw(mlirValueGetLocation(self.raw)) }
+        unsafe { Location::from_raw(mlirValueGetLocation(self.to_raw())) }
     }
 
     /// The context.
     #[must_use]
     pub fn context(self) -> &'c Context {
         // SAFETY: a live value.
-        unsafe { context_of(mlirValueGetContext(self.raw)) }
+        unsafe { context_of(mlirValueGetContext(self.to_raw())) }
     }
 
     /// Where the value is defined.
@@ -52,15 +52,15 @@ impl<'c> Value<'c> {
     pub fn definition(self) -> Definition<'c> {
         // SAFETY: a live value is one or the other.
         unsafe {
-            if mlirValueIsAOpResult(self.raw) {
+            if mlirValueIsAOpResult(self.to_raw()) {
                 Definition::Result(
-                    Op::from_raw(mlirOpResultGetOwner(self.raw)),
-                    count(mlirOpResultGetResultNumber(self.raw)),
+                    Op::from_raw(mlirOpResultGetOwner(self.to_raw())),
+                    count(mlirOpResultGetResultNumber(self.to_raw())),
                 )
             } else {
                 Definition::Argument(
-                    Block::from_raw(mlirBlockArgumentGetOwner(self.raw)),
-                    count(mlirBlockArgumentGetArgNumber(self.raw)),
+                    Block::from_raw(mlirBlockArgumentGetOwner(self.to_raw())),
+                    count(mlirBlockArgumentGetArgNumber(self.to_raw())),
                 )
             }
         }
@@ -80,14 +80,14 @@ impl<'c> Value<'c> {
     pub fn as_constant_int(self) -> Option<i64> {
         let mut constant = 0;
         // SAFETY: a live value, and a place to write to.
-        unsafe { ffi::asyncOptValueGetConstantInt(self.raw, &raw mut constant) }.then_some(constant)
+        unsafe { ffi::asyncOptValueGetConstantInt(self.to_raw(), &raw mut constant) }.then_some(constant)
     }
 
     /// Returns true if anything uses the value.
     #[must_use]
     pub fn has_uses(self) -> bool {
         // SAFETY: a live value.
-        unsafe { !mlirOpOperandIsNull(mlirValueGetFirstUse(self.raw)) }
+        unsafe { !mlirOpOperandIsNull(mlirValueGetFirstUse(self.to_raw())) }
     }
 
     /// The uses, in no particular order; a copy, so that they may be changed on the way.
@@ -96,7 +96,7 @@ impl<'c> Value<'c> {
         let mut uses = Vec::new();
         // SAFETY: a live value's list of uses, which nobody changes during the loop.
         unsafe {
-            let mut operand = mlirValueGetFirstUse(self.raw);
+            let mut operand = mlirValueGetFirstUse(self.to_raw());
             while !mlirOpOperandIsNull(operand) {
                 uses.push(Use {
                     owner: Op::from_raw(mlirOpOperandGetOwner(operand)),
@@ -111,7 +111,7 @@ impl<'c> Value<'c> {
     /// Makes all uses of this value use `other` instead.
     pub fn replace_all_uses_with(self, other: Value<'c>) {
         // SAFETY: live values.
-        unsafe { mlirValueReplaceAllUsesOfWith(self.raw, other.raw) }
+        unsafe { mlirValueReplaceAllUsesOfWith(self.to_raw(), other.to_raw()) }
     }
 
     /// Makes all uses of this value that `filter` accepts use `other` instead.
@@ -137,7 +137,7 @@ impl fmt::Display for Value<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let mut text = String::new();
         // SAFETY: a live value; the callback gets the pointer to `text`.
-        unsafe { mlirValuePrint(self.raw, Some(collect), (&raw mut text).cast()) };
+        unsafe { mlirValuePrint(self.to_raw(), Some(collect), (&raw mut text).cast()) };
         formatter.write_str(&text)
     }
 }
