@@ -2,7 +2,7 @@
 //!
 //! **Condition.** The operation stands where all threads of the block come together ([`Uniform`]).
 //!
-//! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and in front of it what makes the
+//! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and before it what makes the
 //! other threads' accesses to the buffer visible to the asynchronous proxy ([`guard_issue`]).
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
@@ -106,7 +106,7 @@ fn guards(function: Op<'_>) -> HashMap<Op<'_>, Sync> {
     read.stores.into_iter().zip(guards.stores).collect()
 }
 
-/// Writes a guard before `op`: a fence of every thread, and behind it a barrier.
+/// Writes a guard before `op`: a fence of every thread, and after it a barrier.
 pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Sync) {
     if guard.fence {
         fence(context, op.location()).before(op);
@@ -151,17 +151,17 @@ impl<'c> Uniform<'c> {
 fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
     let fault = |why: String| {
         let message = format!(
-            "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
+            "has to be executed by all threads of the block, but the '{}' around it {why}",
             outer.name()
         );
-        PassError::new(op, message).note(outer, "threads differ here")
+        PassError::new(op, message).note(outer, "threads diverge here: move the operation out of it")
     };
     if runs_for_some_threads(outer) {
         return Err(fault("is executed by some threads only".to_owned()));
     }
     if outer.is(gpu::LAUNCH) {
-        let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-        return Err(PassError::new(op, message));
+        let message = "is in a gpu.launch, which is not a function yet";
+        return Err(PassError::new(op, message).note(outer, "run --gpu-kernel-outlining first"));
     }
     for value in steering(outer) {
         if let Some(source) = thread_dependent(value) {
