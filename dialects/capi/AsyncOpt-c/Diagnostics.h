@@ -31,8 +31,8 @@ MLIR_CAPI_EXPORTED void asyncOptEmitAtLocation(MlirLocation location,
                                                intptr_t numNotes);
 
 /// Emits a diagnostic at `op`, an error as `op->emitOpError` does: the message
-/// of an error or a warning begins with `'dialect.op' op `. The user may have the
-/// operation itself printed as a note.
+/// of an error or a warning begins with `'dialect.op' op `. The user may have
+/// the operation itself printed as a note.
 MLIR_CAPI_EXPORTED void asyncOptEmitAtOperation(MlirOperation op,
                                                 MlirDiagnosticSeverity severity,
                                                 MlirStringRef message,
