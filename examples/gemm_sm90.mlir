@@ -4,7 +4,7 @@
 //   async-opt gemm_sm90.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa" | async-translate --ptx
 //
 // The pipeline of gemm_sm80.mlir, with three loads in the place of its 1024 copies, and without its epilogue: the tiles
-// that lie behind the end of K are loaded as zeros. The loads of one k-step are awaited together, so that they share a
+// that lie past the end of K are loaded as zeros. The loads of one k-step are awaited together, so that they share a
 // phase of 16384 bytes; its mbarrier, its parity and the barrier before a slot is filled again are counted, not written.
 //
 // Shape: a block of 128 threads (4 warps, 2x2, each 64x64) computes a 128x128 tile of C in k-steps of 32. Four slots of

@@ -7,7 +7,7 @@
 // result is written again. Three slots each of a and b, of which two are on their way while one is used; two buffers of
 // the result take turns, by their tokens, which are complete once the buffer has been read.
 //
-// A gpux.copy is its thread's own, so that the kernel has to say where all threads meet: one gpu.barrier behind the await
+// A gpux.copy is its thread's own, so that the kernel has to say where all threads meet: one gpu.barrier after the await
 // makes b's copies visible to all of them. It is also what keeps loads and copies off a slot that is still being read, and
 // the passes see that: they add no other one for it.
 //
@@ -97,7 +97,7 @@ gpu.module @mixed_pointwise {
         iter_args(%a_now = %load0, %a_next = %load1, %b_now = %copy0, %b_next = %copy1,
                   %stored = %never_stored, %stored_last = %never_stored)
         -> (!async.token, !async.token, !async.token, !async.token, !async.token, !async.token) {
-      // Tile i has landed, and the buffer of the result of tile i-2 has been read; behind the barrier for all threads.
+      // Tile i has landed, and the buffer of the result of tile i-2 has been read; after the barrier for all threads.
       async.await %a_now, %b_now, %stored
       gpu.barrier
 

@@ -2,7 +2,7 @@
 """Runs the kernels of examples/ on a GPU, checks what they compute, and measures what their exact waits are worth.
 
 Every kernel runs twice: as async-opt lowers it, and with nothing under way while it waits. For the kernels of sm_80 that
-is every `cp.async.wait_group` of the PTX set to 0; for those of sm_90, an await in the source right behind each load, copy
+is every `cp.async.wait_group` of the PTX set to 0; for those of sm_90, an await in the source right after each load, copy
 and store. The GEMMs run beside the library's (cuBLAS), the others beside the driver's device-to-device copy. README.md
 says how to run it.
 
@@ -82,7 +82,7 @@ def with_every_wait_0(ptx):
 
 
 def with_every_await_at_once(source):
-    """Awaits the asynchronous operations of `source` right behind them, those of lines in a row together.
+    """Awaits the asynchronous operations of `source` right after them, those of lines in a row together.
 
     A store is awaited until its buffer has been read.
     """

@@ -27,7 +27,7 @@ def bind_scale(kernel, source, target, count, blocks):
 
 def check_scale(cuda, kernel, count, blocks):
     data, expected = scale_data(count)
-    guard = 4096  # bytes behind the end that must stay as they are
+    guard = 4096  # bytes past the end that must stay as they are
     with Buffer(cuda, len(data)) as source, Buffer(cuda, len(data) + guard) as target:
         source.write(data)
         target.poison()
@@ -38,7 +38,7 @@ def check_scale(cuda, kernel, count, blocks):
         at = next(i for i in range(0, len(data), 4) if result[i:i + 4] != expected[i:i + 4]) // 4
         raise Failure(f"wrong result: {kernel.name}, {kernel.label}: element {at} of {count} ({blocks} blocks)")
     if result[len(data):] != b"\xff" * guard:
-        raise Failure(f"wrong result: {kernel.name}, {kernel.label}: stores behind the end of {count} elements")
+        raise Failure(f"wrong result: {kernel.name}, {kernel.label}: stores past the end of {count} elements")
 
 
 def measure_scale(cuda, kernels, count, blocks, samples):

@@ -12,7 +12,7 @@ from timing import measure, table, time_rows
 REDUCTION, POINTWISE = "copy_and_sum", "multiply_add"  # the kernels' entry points
 BOXES = {REDUCTION: (32, 64), POINTWISE: (16, 64)}
 PATTERN = 4099  # floats; the data repeats after so many, which is no multiple of a tile
-GUARD = 4096  # bytes behind the end that must stay as they are
+GUARD = 4096  # bytes past the end that must stay as they are
 
 
 def values(count, seed):
@@ -67,7 +67,7 @@ def compare(kernel, what, result, expected):
         got, right = (struct.unpack_from("<f", data, at)[0] for data in (result, expected))
         raise Failure(f"wrong result: {kernel.name}, {kernel.label}: {what}: element {at // 4} is {got}, not {right}")
     if result[len(expected):] != b"\xff" * GUARD:
-        raise Failure(f"wrong result: {kernel.name}, {kernel.label}: {what}: stores behind the end")
+        raise Failure(f"wrong result: {kernel.name}, {kernel.label}: {what}: stores past the end")
 
 
 def check(cuda, kernel, rows, columns, bands):

@@ -27,7 +27,7 @@
 // before its token is complete.)
 //
 // Functions: the signature of an async.func is bufferized with its body.
-// One-Shot Bufferize analyses across calls only for functions of the func
+// One-Shot Bufferize analyzes across calls only for functions of the func
 // dialect, so the arguments of an async.func are never written to, and its
 // results may alias any of its operands.
 //

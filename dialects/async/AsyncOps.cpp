@@ -353,7 +353,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto funcOp = dyn_cast<FuncOp>(symbol);
   if (!funcOp) {
     InFlightDiagnostic diag = emitOpError("calls @")
-                              << getCallee() << ", which is no async.func";
+                              << getCallee() << ", which is not an async.func";
     diag.attachNote(symbol->getLoc()) << "it is this '" << symbol->getName()
                                       << "'; call it by its own dialect";
     return diag;

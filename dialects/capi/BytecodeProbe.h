@@ -10,7 +10,7 @@
 // heap, overflow the stack or keep it busy for hours. No check from outside can
 // foresee that, short of a second reader. So a child process reads the file
 // first, and this one only what the child survived. Reading bytecode is fast;
-// doing it twice is a price nobody notices.
+// doing it twice costs little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ class DialectRegistry;
 
 namespace async_opt {
 
-/// Returns true if `buffer` is no bytecode, or bytecode that can be read; else
+/// Returns true if `buffer` is not bytecode, or bytecode that can be read; else
 /// prints why not to `errors` (or the standard error stream: they should be the
 /// same).
 ///

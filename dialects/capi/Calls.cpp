@@ -56,8 +56,8 @@ struct AnyInliner : public InlinerInterface {
     InlinerInterface::handleTerminator(op, results);
   }
 
-  /// Returns true if every way out of `region` can be made one to behind a
-  /// call.
+  /// Returns true if every way out of `region` can become one to what
+  /// follows a call.
   bool knowsExits(Region &region) const {
     return llvm::all_of(region, [&](Block &block) {
       if (!block.mightHaveTerminator())

@@ -48,9 +48,11 @@ void asyncOptEmitAtOperation(MlirOperation op, MlirDiagnosticSeverity severity,
   Operation *operation = unwrap(op);
   switch (severity) {
   case MlirDiagnosticError:
-    return finish(operation->emitError(unwrap(message)), notes, numNotes);
+    return finish(operation->emitOpError(unwrap(message)), notes, numNotes);
   case MlirDiagnosticWarning:
-    return finish(operation->emitWarning(unwrap(message)), notes, numNotes);
+    return finish(operation->emitWarning() << "'" << operation->getName()
+                                           << "' op " << unwrap(message),
+                  notes, numNotes);
   case MlirDiagnosticNote:
   case MlirDiagnosticRemark:
     return finish(operation->emitRemark(unwrap(message)), notes, numNotes);

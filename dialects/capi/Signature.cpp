@@ -36,7 +36,7 @@ static void shrinkSegment(Operation *op, StringRef name, int64_t index,
 void asyncOptOperationEraseOperand(MlirOperation op, intptr_t index) {
   Operation *operation = unwrap(op);
   // `cf.switch` counts the operands of its cases in an attribute of its own,
-  // behind the flag and those of the default.
+  // after the flag and those of the default.
   if (auto segments =
           operation->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes")) {
     if (segments.size() == 3 && operation->hasAttr("case_operand_segments")) {

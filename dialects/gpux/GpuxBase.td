@@ -58,14 +58,14 @@ def Gpux_Dialect : Dialect {
       there before;
     - is complete, for a thread, when that thread has awaited its token.
 
-    The barriers and fences that this takes on the hardware are the business of
-    the passes that translate the tokens, `--gpux-tokens-to-mbarriers` for loads
-    and `--gpux-tokens-to-groups` for stores. Both leave the **issued form**,
-    which has no token, and which the one thread that issues executes.
+    The barriers and fences that this takes on the hardware are made by the passes
+    that translate the tokens, `--gpux-tokens-to-mbarriers` for loads and
+    `--gpux-tokens-to-groups` for stores. Both leave the **issued form**, which
+    has no token, and which only the issuing thread executes.
 
-    Global memory is the program's business: between what other threads do there
-    and a block-wide operation, it takes what any two threads take (a barrier), and
-    a fence between the proxies (`nvvm.fence.proxy`), as it does in PTX.
+    Accesses to global memory are ordered by the program: between what other
+    threads do there and a block-wide operation it needs a barrier, as between any
+    two threads, and a fence between the proxies (`nvvm.fence.proxy`), as in PTX.
 
     All ops have unknown memory effects: no load moves across them and no two of
     them merge. (`gpux.elect`, which only computes, is the exception.)

@@ -179,8 +179,8 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
     ```
 
     The hardware's counter has six bits, so `pending` is 0 to 63; on the `wgmma`
-    queue it has three, so it is 0 to 7. `ptxas` takes larger numbers for the
-    largest one without a word, so they are an error here.
+    queue it has three, so it is 0 to 7. `ptxas` silently takes larger
+    numbers for the largest one, so they are an error here.
 
     In the machine code, `cp_async` and `bulk` share one counter (`SB0`), while
     `wgmma` has its own (`gsb0`). A wait on one of the two may therefore wait for

@@ -50,7 +50,7 @@ gpu.module @readme {
         iter_args(%sum = %zero, %current = %load0, %next = %load1) -> (f32, !async.token, !async.token) {
       async.await %current
 
-      // Behind the last tile, zeros come.
+      // Loads past the last tile give zeros.
       %ahead = arith.addi %tile, %c2 : index
       %row = affine.apply #row(%ahead)
       %to = affine.apply #slot(%ahead)

@@ -1,4 +1,4 @@
-// The example of README.md: a wait in the loop that leaves two tiles on their way, and two waits behind it.
+// The example of README.md: a wait in the loop that leaves two tiles on their way, and two waits after it.
 //
 // RUN: async-opt %s --gpux-tokens-to-groups | FileCheck %s
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_80 format=isa" | async-translate --ptx -o %t.ptx

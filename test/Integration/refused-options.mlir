@@ -10,7 +10,7 @@
 // FORMAT: error: format is 'ptx', but must be llvm, isa or bin
 // LEVEL: error: opt-level is 4, but goes from 0 to 3
 // TOOLKIT: error: toolkit is /nowhere, but there is no /nowhere/nvvm/libdevice/libdevice.10.bc
-// UNROLL: error: unroll-limit is -1: it must be at least 0
+// UNROLL: error: unroll-limit is -1, but must be at least 0
 gpu.module @kernels {
   gpu.func @kernel() kernel {
     gpu.return

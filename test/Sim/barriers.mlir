@@ -1,4 +1,4 @@
-// What a thread has waited for, other threads see behind a block barrier: the barrier comes after the wait, and one more
+// What a thread has waited for, other threads see after a block barrier: the barrier comes after the wait, and one more
 // before the slot is filled again.
 //
 // RUN: async-sim %s --kernel=right | FileCheck %s --check-prefix=RIGHT

@@ -30,7 +30,7 @@ func.func @shuffle(%x: f32) {
   return
 }
 
-// Threads may go round a loop as often as they like, if they come to the barrier behind it.
+// Threads may go round a loop as often as they like, if they come to the barrier after it.
 //
 // RUN: async-sim %s --kernel=uneven_loops --block=4 | FileCheck %s --check-prefix=UNEVEN
 // RUN: not async-sim %s --kernel=skipped_once --block=2 | FileCheck %s --check-prefix=SKIPPED

@@ -250,7 +250,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // A barrier behind another thread's wait does; alone it does not.
+  // A barrier after another thread's wait does; alone it does not.
   // WAIT: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
   gpu.func @read_without_wait(%x: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 2, 1, 1>} {

@@ -1,5 +1,5 @@
 // A ring of tiles in issued form: one thread issues, all wait for the phase of the slot's mbarrier. The slot is armed again
-// behind a block barrier, or behind an mbarrier on which the readers arrive.
+// after a block barrier, or after an mbarrier on which the readers arrive.
 //
 // RUN: async-sim %s --kernel=ring --arg 0=512x64:random --schedule=exhaustive | FileCheck %s --check-prefix=RING
 // RUN: async-sim %s --kernel=empty --arg 0=512x64:random --schedule=random --runs=4 | FileCheck %s --check-prefix=EMPTY
@@ -160,7 +160,7 @@ gpu.module @issued {
     gpu.return
   }
 
-  // Bytes may be expected apart from the arrival, also behind the load's issue.
+  // Bytes may be expected apart from the arrival, also after the load's issue.
   // BYTES: argument 1: 0 1 2 3 4 5 6 7 24 25 26 27 28 29 30 31
   // BYTES: argument 2: 0 1 2 3 4 5 6 7 24 25 26 27 28 29 30 31
   gpu.func @bytes(%x: !small, %y: memref<2x8xf16>, %z: memref<2x8xf16>)

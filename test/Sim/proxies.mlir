@@ -70,7 +70,7 @@ gpu.module @proxies {
     gpu.return
   }
 
-  // Behind the barrier, the fence of another thread is not known to have been executed.
+  // After the barrier, the fence of another thread is not known to have been executed.
   // LATE: error: missing fence: gpux.bulk_store
   gpu.func @fenced_too_late(%y: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
@@ -84,7 +84,7 @@ gpu.module @proxies {
     gpu.return
   }
 
-  // Copies that are not bulk copies go through the generic proxy; the fence belongs behind the wait.
+  // Copies that are not bulk copies go through the generic proxy; the fence belongs after the wait.
   // COPIED: error: missing fence: gpux.bulk_store
   // COPIED-NEXT: this: thread 0 of block 0
   // COPIED-NEXT: against: gpux.copy at

@@ -129,7 +129,7 @@ gpu.module @tokens {
     gpu.return
   }
 
-  // It starts behind what any thread did before: no barrier and no fence is needed.
+  // It starts after what any thread did before: no barrier and no fence is needed.
   // BEHIND: behind_what_all_did: clean
   gpu.func @behind_what_all_did(%x: !tile, %y: !tile) workgroup(%buf: !slot) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
@@ -192,7 +192,7 @@ gpu.module @tokens {
     gpu.return
   }
 
-  // The start of a load comes behind what other threads did to memory of the workgroup, and to no other.
+  // The start of a load comes after what other threads did to memory of the workgroup, and to no other.
   // GLOBAL: RAW race: gpux.bulk_load reads what another thread wrote
   // GLOBAL: stored_to_global: not clean
   gpu.func @stored_to_global(%x: memref<64xf16>) workgroup(%a: memref<64xf16, #gpu.address_space<workgroup>>) kernel

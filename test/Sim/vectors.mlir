@@ -92,7 +92,7 @@ func.func @views(%m: memref<4x4xf32>, %out: memref<5xf32>) {
   return
 }
 
-// The stride tells which dimension of size 1 is left, and a parameter may begin behind its buffer's start.
+// The stride tells which dimension of size 1 is left, and a parameter may begin past its buffer's start.
 //
 // RUN: async-sim %s --kernel=descriptors --arg 0=ramp --arg 1=ramp --arg 2=zero --print | FileCheck %s --check-prefix=DESCRIPTOR
 // DESCRIPTOR: descriptors: clean

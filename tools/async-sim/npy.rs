@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> Result<Argument> {
     })
 }
 
-/// The header, and what comes behind it.
+/// The header, and what comes after it.
 fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (version, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<2>()?;
     if version[0] == 1 {

@@ -20,7 +20,7 @@ const LEFT_OUT: &str = "…";
 struct Fenced {
     /// The number of its first line.
     line: usize,
-    /// What is written behind the fence.
+    /// What is written after the fence.
     kind: String,
     /// The file that it is said to be from.
     from: Option<String>,

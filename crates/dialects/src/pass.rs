@@ -278,7 +278,7 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
     // SAFETY: the pass runs, has a string option at this index, and keeps its value while it runs.
     let value = |index| unsafe { ffi::str_from_raw(ffi::asyncOptPassGetString(pass, index)) };
     if let Err(message) = options::check_choices(P::INFO.options, value) {
-        Diagnostic::error(op, message).emit();
+        Diagnostic::error(op.location(), message).emit();
         return false;
     }
     let location = op.location();

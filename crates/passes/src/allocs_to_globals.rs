@@ -69,23 +69,23 @@ impl Pass for AllocsToGlobals {
 /// Returns an error if `alloc` in `function` is not one buffer for the whole block.
 fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassError<'c>> {
     if alloc.num_operands() > 0 {
-        let message = "is memory of the workgroup of a size that is not known before the kernel runs, and the hardware \
-                       hands out none later: give it a static size, or take a view of gpu.dynamic_shared_memory";
-        return Err(PassError::new(alloc, message));
+        let message = "allocates workgroup memory of a size that is not known before the kernel runs";
+        let help = "give it a static size, or take a view of gpu.dynamic_shared_memory";
+        return Err(PassError::new(alloc, message).note(alloc, help));
     }
     if !is_row_by_row(alloc) {
-        let message =
-            "is memory of the workgroup with a layout of its own: allocate it row by row, and take a view";
-        return Err(PassError::new(alloc, message));
+        let message = "allocates workgroup memory with a layout that is not row-major";
+        return Err(PassError::new(alloc, message).note(alloc, "allocate it row-major, and take a view"));
     }
     if function.is(gpu::LAUNCH) {
-        let message = "is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-        return Err(PassError::new(alloc, message));
+        let message = "allocates workgroup memory in a gpu.launch, which is not a function yet";
+        return Err(PassError::new(alloc, message).note(function, "run --gpu-kernel-outlining first"));
     }
     if table.used.has(function) {
-        let message = "is memory of the workgroup in a function that is called, and each call would have its own: run \
-                       --gpux-inline-calls before, or hand the buffer over as an argument";
-        return Err(PassError::new(alloc, message).note(function, "the function is here"));
+        let message =
+            "allocates workgroup memory in a function that is called, and each call would need its own";
+        let help = "run --gpux-inline-calls first, or pass the buffer to this function as an argument";
+        return Err(PassError::new(alloc, message).note(function, help));
     }
     repeated::check(alloc)
 }

@@ -1,10 +1,10 @@
 //! `--expand-vectors`: vector operations that LLVM lacks, by those that it has.
 //!
-//! **Condition.** N-D transfers are scalarised (`--convert-vector-to-scf`).
+//! **Condition.** N-D transfers are expanded (`--convert-vector-to-scf`).
 //!
 //! **Effect.** Contractions, transposes, n-D slices, reductions over several dimensions, transfers and the like become
 //! operations that every conversion to LLVM knows. The patterns are upstream's; upstream only has them inside of
-//! `--convert-vector-to-llvm`, which stumbles over GPU address spaces.
+//! `--convert-vector-to-llvm`, which can't handle GPU address spaces.
 
 use async_dialects::ir::Op;
 use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
@@ -38,7 +38,7 @@ impl Pass for ExpandVectors {
         }
         Err(PassError::new(
             op,
-            "the rewriting of its vector operations did not come to an end",
+            "has vector operations for which the rewriting does not end",
         ))
     }
 }

@@ -8,7 +8,7 @@
 //! contiguous memory ([`transfers`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes become
 //! pointers ([`tensors`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
 //!
-//! **Refusals.** Tokens: how many groups a wait leaves in flight is the business of `--gpux-tokens-to-groups`. Operations
+//! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
 //! for ([`spaces`]).
 
@@ -132,6 +132,9 @@ struct Device<'c> {
     elects: Vec<Op<'c>>,
 }
 
+/// What is wrong with an operation in token form.
+const HAS_TOKEN: &str = "has a token, and the hardware has no tokens";
+
 /// Checks the condition: what is in `gpux` is in counted form, and device code has no tokens.
 fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
@@ -152,23 +155,21 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             }
             gpux::ELECT => found.elects.push(op),
             gpux::TMA_LOAD | gpux::BULK_LOAD => {
-                let message = "has a token, and the hardware has none: run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
-                return Err(PassError::new(op, message));
+                let help = "run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
+                return Err(PassError::new(op, HAS_TOKEN).note(op, help));
             }
             gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE => {
-                return Err(PassError::new(
-                    op,
-                    format!("has a token, and the hardware has none: {run_before}"),
-                ));
+                return Err(PassError::new(op, HAS_TOKEN).note(op, run_before));
             }
             gpu::FUNC | func::FUNC
                 if op.is(gpu::FUNC) || op.parent().is_some_and(|outer| outer.is(gpu::MODULE)) =>
             {
                 let arguments = op.region(0).first().into_iter().flat_map(Block::args);
                 if let Some(token) = arguments.into_iter().find(|argument| is_token(argument.ty())) {
-                    let message = "takes a token as an argument, and the hardware has no tokens: await it in the caller, or run --gpux-inline-calls \
-                                   before";
-                    return Err(PassError::new(token.location(), message));
+                    let message =
+                        "device function takes a token as an argument, and the hardware has no tokens";
+                    let help = "await it in the caller, or run --gpux-inline-calls first";
+                    return Err(PassError::new(token.location(), message).note(token.location(), help));
                 }
                 continue;
             }
@@ -192,16 +193,16 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
             || function_around(op).is_some_and(|function| device.contains(&function))
         {
             let what_to_do = match op.name() {
-                async_::FUNC | async_::CALL => "put its body where it is called, as --gpux-inline-calls does",
+                async_::FUNC | async_::CALL => {
+                    "run --gpux-inline-calls first, or write its body where it is called"
+                }
                 _ if op.operands().any(is_from_call) => {
-                    "its token comes from a call, so run --gpux-inline-calls before --gpux-tokens-to-groups"
+                    "its token comes from a call: run --gpux-inline-calls before --gpux-tokens-to-groups"
                 }
                 _ => run_before,
             };
-            return Err(PassError::new(
-                op,
-                format!("is left in device code, and the hardware has no tokens: {what_to_do}"),
-            ));
+            let message = "is left in device code, and the hardware has no tokens";
+            return Err(PassError::new(op, message).note(op, what_to_do));
         }
     }
     Ok(found)
@@ -214,7 +215,9 @@ fn is_from_call(value: Value<'_>) -> bool {
 
 /// Returns an error if something in `device` is not for the GPU `chip`, which may be empty.
 fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), PassError<'c>> {
-    if chip.is_empty() || sm_of(chip).map_err(|message| PassError::new(root, message))? >= FIRST_BULK_SM {
+    if chip.is_empty()
+        || sm_of(chip).map_err(|message| PassError::new(root.location(), message))? >= FIRST_BULK_SM
+    {
         return Ok(());
     }
     let bulk = HardwareQueue::Bulk.attribute(root.context());
@@ -226,7 +229,7 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
     match ops.into_iter().next() {
         None => Ok(()),
         Some(&op) => {
-            let message = format!("needs sm_{FIRST_BULK_SM} or newer, and the chip is {chip}");
+            let message = format!("needs sm_{FIRST_BULK_SM} or newer, but the chip is {chip}");
             Err(PassError::new(op, message))
         }
     }
@@ -293,7 +296,7 @@ impl<'c> Groups<'c> {
         }
     }
 
-    /// Puts the lowered commit or wait in the place of `op`. Whoever marked the one finds the mark on the other.
+    /// Puts the lowered commit or wait in the place of `op`. Discardable attributes are kept.
     fn lower(&mut self, op: Op<'c>) {
         let kind = (
             op.attr(attr::QUEUE),

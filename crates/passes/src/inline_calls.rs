@@ -4,9 +4,9 @@
 //!
 //! **Effect.** No call is left of a function that takes or returns tokens, that is an `async.func`, or that allocates memory
 //! of the workgroup: tokens are counted in one function, and each call has workgroup memory of its own. What those
-//! functions call in their turn is inlined first, so a function that would have such a call goes too. Other calls stay. A
+//! functions call in turn is inlined first, so a function that would have such a call goes too. Other calls stay. A
 //! function that was inlined and is not called any more is erased, if it is private or could not be lowered by itself;
-//! so is a private one of this kind that nobody has called.
+//! so is a private one of this kind that nothing calls.
 //!
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
@@ -139,7 +139,7 @@ impl<'c> Inliner<'c> {
 
     fn inline(&mut self, call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
         let around = call.parent().map_or("", Op::name);
-        let what_to_do = match inline(call, callee) {
+        let (why_not, help) = match inline(call, callee) {
             Ok(()) => {
                 self.inlined += 1;
                 let state = State::Done {
@@ -149,19 +149,23 @@ impl<'c> Inliner<'c> {
                 self.states.insert(callee, state);
                 return Ok(());
             }
-            Err(_) if !has_body(callee) => "its body is not here: define it in this gpu.module".to_owned(),
-            Err(NotInlined::SeveralBlocks) => format!(
-                "its body has several blocks, where a '{around}' has room for one: run --lift-cf-to-scf before"
-            ),
-            Err(NotInlined::NotLegal) => {
-                "it is marked no_inline, or does not return: put its body where it is called".to_owned()
+            Err(_) if !has_body(callee) => {
+                ("its body is not here".to_owned(), "define it in this gpu.module")
             }
+            Err(NotInlined::SeveralBlocks) => (
+                format!("its body has several blocks, and '{around}' can hold only one"),
+                "run --lift-cf-to-scf first",
+            ),
+            Err(NotInlined::NotLegal) => (
+                "it is marked no_inline, or does not return".to_owned(),
+                "write its body where it is called",
+            ),
         };
-        Err(fault(call, callee, &what_to_do))
+        Err(fault(call, callee, &why_not, help))
     }
 
     /// Erases the private functions whose calls would have to go and that nothing but such functions refers to: what is
-    /// wrong with them matters to nobody.
+    /// wrong with them does not matter.
     fn erase_dead(&mut self, module: Op<'c>, functions: &mut Vec<Op<'c>>) {
         let may_go = |function: &Op<'c>| is_private_symbol(*function) && why(*function).is_some();
         let mut dead: HashSet<Op> = functions.iter().copied().filter(may_go).collect();
@@ -222,29 +226,26 @@ fn check_recursive<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>
     if why(callee).is_none() {
         return Ok(());
     }
-    Err(fault(
-        call,
-        callee,
-        "it calls itself, which would never end: write it as a loop",
-    ))
+    Err(fault(call, callee, "it calls itself", "write it as a loop"))
 }
 
-/// Returns an error if `call`, of nobody knows what, has tokens.
+/// Returns an error if `call`, of an unknown function, has tokens.
 fn check_unknown<'c>(call: Op<'c>) -> Result<(), PassError<'c>> {
     let mut values = call.operands().chain(call.results());
     if !values.any(|value| is_token(value.ty())) {
         return Ok(());
     }
-    let message = "has tokens, which the hardware has not, and what it calls is not known: call a function of this \
-                   gpu.module by its name";
-    Err(PassError::new(call, message))
+    let message = "has tokens, and what it calls is not known";
+    let help = "call a function of this gpu.module by its name";
+    Err(PassError::new(call, message).note(call, help))
 }
 
-fn fault<'c>(call: Op<'c>, callee: Op<'c>, what_to_do: &str) -> PassError<'c> {
+/// Says that `callee` can't be inlined into `call`, and what to do.
+fn fault<'c>(call: Op<'c>, callee: Op<'c>, why_not: &str, help: &str) -> PassError<'c> {
     let name = callee.str_attr(attr::SYM_NAME).unwrap_or_default();
     let why = why(callee).unwrap_or("has to be inlined");
-    let message = format!("calls @{name}, which {why} and so has to be inlined, but {what_to_do}");
-    PassError::new(call, message).note(callee, "the function is here")
+    let message = format!("calls @{name}, which {why} and so has to be inlined, but {why_not}");
+    PassError::new(call, message).note(callee, format!("the function is here: {help}"))
 }
 
 /// Why calls of `function` have to go, if they have to.

@@ -94,12 +94,10 @@ fn missing<'c>(op: Op<'c>, function: &str, searched: &str) -> PassError<'c> {
         "" => String::new(),
         folders => format!(" (there is none in {folders})"),
     };
-    let message = format!(
-        "needs {function} of CUDA's device library, which is not linked: give toolkit=<folder>, a CUDA toolkit with \
-         nvvm/libdevice/libdevice.10.bc in it, set CUDA_HOME, or add ptxas of such a toolkit to the PATH{searched}; the \
-         Python package nvidia-cuda-nvcc-cu12 has both"
-    );
-    PassError::new(op.location(), message)
+    let message = format!("needs {function} of CUDA's device library, which is not linked{searched}");
+    let help = "give toolkit=<folder>, a CUDA toolkit with nvvm/libdevice/libdevice.10.bc in it, set CUDA_HOME, or add the \
+                ptxas of such a toolkit to the PATH; the Python package nvidia-cuda-nvcc-cu12 has both";
+    PassError::new(op, message).note(op, help)
 }
 
 /// Returns true if `op` is the symbol that upstream makes for `gpu.dynamic_shared_memory`: an array of no elements in

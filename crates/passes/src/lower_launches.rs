@@ -1,11 +1,11 @@
-//! `--gpux-lower-launches`: what host code hands to kernels whose descriptors have become pointers.
+//! `--gpux-lower-launches`: what host code passes to kernels whose descriptors have become pointers.
 //!
-//! **Condition.** None; kernels may be lowered before or after.
+//! **Condition.** Kernels that take descriptors are lowered: one that is still a `gpu.func` has another type than the launch.
 //!
-//! **Effect.** A `gpu.launch_func` hands over a `!llvm.ptr` for a tensor map descriptor, which upstream's
+//! **Effect.** A `gpu.launch_func` passes a `!llvm.ptr` for a tensor map descriptor, which upstream's
 //! `--convert-nvgpu-to-nvvm` makes of the descriptor itself.
 //!
-//! **Refusals.** A `nvgpu.tma.create.descriptor` of elements for which upstream has no code: it would say the wrong ones.
+//! **Refusals.** A `nvgpu.tma.create.descriptor` of elements that upstream can't encode: it would encode them as others.
 
 use crate::utils::launches::lower_launches;
 use async_dialects::ir::Op;
@@ -17,13 +17,13 @@ pub struct LowerLaunches;
 
 impl Pass for LowerLaunches {
     const INFO: PassInfo = PassInfo {
-        description: "Hands kernels pointers for tensor map descriptors, where `gpu.launch_func` launches them. Refuses \
-                      descriptors of elements that upstream's `nvgpu.tma.create.descriptor` has no code for.",
+        description: "Passes kernels pointers for tensor map descriptors, where `gpu.launch_func` launches them. Refuses \
+                      descriptors of elements that upstream's lowering of `nvgpu.tma.create.descriptor` can't encode.",
         anchor: Anchor::Ops(&[builtin::MODULE]),
         dependent_dialects: &[Dialect::Llvm, Dialect::NvGpu],
         ..PassInfo::new(
             "gpux-lower-launches",
-            "hands kernels pointers for tensor map descriptors",
+            "passes kernels pointers for tensor map descriptors",
         )
     };
 

@@ -32,12 +32,12 @@ impl Pipeline for LowerToNvvm {
                     ("isa", "PTX"),
                     ("bin", "cubin, by ptxas"),
                 ],
-                "what to make",
+                "what to produce",
             ),
             OptionInfo::string(
                 "toolkit",
                 "",
-                "the CUDA toolkit that has ptxas and libdevice; empty: from CUDA_HOME, or around ptxas",
+                "the CUDA toolkit that has ptxas and libdevice; empty: found by CUDA_HOME or ptxas on the PATH",
             ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
@@ -69,7 +69,7 @@ impl Pipeline for LowerToNvvm {
         if format == "bin" {
             toolkit.check_ptxas()?;
         }
-        // Whoever takes the llvm dialect links it, too.
+        // The user of the llvm dialect links it later.
         let libdevice = if format == "llvm" {
             Libdevice::Later
         } else {
@@ -83,11 +83,11 @@ impl Pipeline for LowerToNvvm {
         }
 
         let passes = PassList::new()
-            // Kernels that stand inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
+            // Kernels inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
             // stays as it is.
             .pass("gpu-kernel-outlining")
             .nest(gpu::MODULE, device_passes(options, &libdevice))
-            // But for what it hands to kernels.
+            // Except for what it passes to kernels.
             .pass("gpux-lower-launches")
             // Last before the binary, so that all passes before are the same for all chips.
             .pass_with("nvvm-attach-target", &target);

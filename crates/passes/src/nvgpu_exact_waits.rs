@@ -4,10 +4,10 @@
 //! `nvgpu.device_async_create_group` commits all of the thread's uncommitted copies, whatever its operands, as the
 //! hardware does, and nothing else commits any.
 //!
-//! **Effect.** Every wait has the largest count at which all that its token names is complete behind it, or is gone if
+//! **Effect.** Every wait has the largest count at which all that its token names is complete after it, or is gone if
 //! that is so without it. Typed counts that complete more on purpose stay.
 //!
-//! **Refusals.** No commit is added: a copy that no group commits is only warned of. A wait whose token may come from
+//! **Refusals.** No commit is added: a copy that no group commits gets a warning. A wait whose token may come from
 //! elsewhere (an argument, a call, memory) can't be counted: it stays as it is, with a remark.
 //!
 //! [`mod@solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
@@ -114,7 +114,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
         None => Ok(found),
         Some((op, n)) => Err(PassError::new(
             op,
-            format!("numGroups is {n}, which is no number of groups (PTX assemblers take it without a word)"),
+            format!("has numGroups = {n}, which is not a number of groups"),
         )),
     }
 }
@@ -183,7 +183,7 @@ fn warn_open(op: Op) {
     {
         warning = warning.note(
             copy.location(),
-            "the copy; a `nvgpu.device_async_create_group` behind it commits it",
+            "the copy; a `nvgpu.device_async_create_group` after it commits it",
         );
     }
     warning.emit();
@@ -217,7 +217,7 @@ fn warn_kept(verdict: &Verdict, reason: &Reason) {
         ),
         Reason::Calls => warning.note(
             op.location(),
-            "it may also complete copies of a function that is called before",
+            "it may also complete copies of a function that is called earlier",
         ),
         Reason::Undecided => warning.note(op.location(), "what it completes depends on too many other waits"),
     };

@@ -47,25 +47,33 @@ impl Pass for TokensToGroups {
             OptionInfo::bool(
                 "form-groups",
                 true,
-                "copies share a group where no await then waits for more",
+                "let copies share a group where no await then waits for more",
             ),
-            OptionInfo::bool("balance", true, "empty groups make counts equal where paths meet"),
+            OptionInfo::bool(
+                "balance",
+                true,
+                "add empty groups to make counts equal where paths meet",
+            ),
             OptionInfo::int(
                 "max-padding",
                 4,
-                "empty groups at the start of one arm of a branch at most",
+                "the most empty groups to add at the start of an arm of a branch",
             ),
             OptionInfo::bool(
                 "drop-implied",
                 true,
-                "awaits that earlier waits imply emit nothing",
+                "emit nothing for awaits that earlier waits imply",
             ),
             OptionInfo::int(
                 "unroll-limit",
                 8,
-                "iterations to peel off a constant-trip loop at most; 0: never",
+                "the most iterations to peel off a loop of constant trip count; 0: never",
             ),
-            OptionInfo::bool("explain", false, "remarks say what each wait waits for, and why"),
+            OptionInfo::bool(
+                "explain",
+                false,
+                "emit remarks that say what each wait waits for, and why",
+            ),
         ],
         dependent_dialects: &[
             Dialect::Arith,
@@ -137,19 +145,19 @@ impl Pass for TokensToGroups {
 
 fn options<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
     let (limit, padding) = (cx.int("unroll-limit"), cx.int("max-padding"));
-    let too_small = |message: String| PassError::new(op, message);
+    let too_small = |message: String| PassError::new(op.location(), message);
     Ok(Options {
         form_groups: cx.bool("form-groups"),
         balance: cx.bool("balance"),
         drop_implied: cx.bool("drop-implied"),
         unroll_limit: u64::try_from(limit).map_err(|_| {
             too_small(format!(
-                "unroll-limit is {limit}: it must be at least 0, which is never to unroll"
+                "unroll-limit is {limit}, but must be at least 0 (never unroll)"
             ))
         })?,
         max_padding: u32::try_from(padding).map_err(|_| {
             too_small(format!(
-                "max-padding is {padding}: it must be at least 0, which is never to pad"
+                "max-padding is {padding}, but must be at least 0 (never pad)"
             ))
         })?,
         ..Options::default()

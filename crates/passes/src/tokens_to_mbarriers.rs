@@ -1,7 +1,7 @@
 //! `--gpux-tokens-to-mbarriers`: tokens of loads become phases of mbarriers.
 //!
 //! **Condition.** A function of device code with structured control flow. Loads in token form stand where all threads of
-//! the block come by.
+//! the block execute them.
 //!
 //! **Effect.** No load is in token form. One thread arms the mbarrier of a phase and issues its loads; an await is a wait
 //! for the phases of its tokens, by every thread. Loads that are awaited together share a phase; phases that take turns
@@ -47,7 +47,8 @@ enum War {
 }
 
 /// The values of the option `war`.
-pub(crate) const WARS: &[(&str, &str)] = &[("barrier", "of the block"), ("mbarrier", "")];
+pub(crate) const WARS: &[(&str, &str)] =
+    &[("barrier", "a barrier of the block"), ("mbarrier", "an mbarrier")];
 
 impl Pass for TokensToMbarriers {
     const INFO: PassInfo = PassInfo {
@@ -63,9 +64,13 @@ impl Pass for TokensToMbarriers {
             OptionInfo::bool(
                 "fence-reads",
                 false,
-                "fence asynchronous writes from earlier reads, too, and not only from writes",
+                "fence earlier reads from asynchronous writes, too, not only earlier writes",
             ),
-            OptionInfo::bool("explain", false, "remarks say which tokens each mbarrier carries"),
+            OptionInfo::bool(
+                "explain",
+                false,
+                "emit remarks that say which tokens each mbarrier carries",
+            ),
         ],
         dependent_dialects: &[
             Dialect::Arith,
@@ -148,8 +153,8 @@ fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, P
             let op = read.loads[load];
             Diagnostic::remark(
                 op.location(),
-                "is awaited right here: its token outlives any number of later loads of its ring, or is handed on joined \
-                 with tokens that are awaited apart",
+                "this load is awaited right here: its token outlives any number of later loads of its ring, or is handed \
+                 on joined with tokens that are awaited separately",
             )
             .emit();
             normalize::await_at_once(op);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What RegionBranchOpInterface, BranchOpInterface and LoopLikeOpInterface say
-// of an operation, with constant conditions and bounds honoured: an edge that
+// of an operation, with constant conditions and bounds honored: an edge that
 // constants rule out is reported as not possible.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Takes one control-flow edge. `target` is the index of a region or of a
-/// successor block, or -1 for "behind the operation with the regions". The
+/// successor block, or -1 for "after the operation with the regions". The
 /// values of `from` are bound to those of `to`, pair by pair, also where
 /// constants rule out that the edge is taken and it is not `possible`.
 typedef void (*AsyncOptEdgeCallback)(intptr_t target, bool possible, intptr_t n,
@@ -53,7 +53,7 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachBranch(MlirOperation terminator,
 
 /// Returns true if `block` may be run several times in one run of the function
 /// around it: it is inside of a loop, on a cycle of blocks, or inside of an
-/// operation that does with its regions what nobody knows.
+/// operation that does something unknown with its regions.
 MLIR_CAPI_EXPORTED bool asyncOptBlockMayRepeat(MlirBlock block);
 
 /// Returns true if it is known how often the only region of `op`, a loop, is

@@ -30,8 +30,9 @@ MLIR_CAPI_EXPORTED void asyncOptEmitAtLocation(MlirLocation location,
                                                const AsyncOptNote *notes,
                                                intptr_t numNotes);
 
-/// Emits a diagnostic at `op`, as `op->emitError` and its sisters do: the user
-/// may have the operation itself printed as a note.
+/// Emits a diagnostic at `op`, an error as `op->emitOpError` does: the message
+/// of an error or a warning begins with `'dialect.op' op `. The user may have
+/// the operation itself printed as a note.
 MLIR_CAPI_EXPORTED void asyncOptEmitAtOperation(MlirOperation op,
                                                 MlirDiagnosticSeverity severity,
                                                 MlirStringRef message,

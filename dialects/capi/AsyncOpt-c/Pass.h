@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR's own C API has external passes, but no options, no failure to
-// initialise and no way into the registry of passes that `--pass-pipeline`
+// initialize and no way into the registry of passes that `--pass-pipeline`
 // reads. A pass registered here is like any C++ one: textual pipelines,
 // nesting, options, `--help`, reproducers, timing, IR printing and
 // multithreading all work.

@@ -8,7 +8,7 @@
 // CHECK: error: chip is 'none', which LLVM does not know
 
 func.func @store(%src: memref<1024xf32, 3>, %dst: memref<1024xf32>) {
-  // expected-error @+1 {{needs sm_90 or newer, and the chip is sm_80}}
+  // expected-error @+1 {{'gpux.bulk_store' op needs sm_90 or newer, but the chip is sm_80}}
   gpux.bulk_store %src, %dst : memref<1024xf32, 3> to memref<1024xf32>
   return
 }
@@ -16,7 +16,7 @@ func.func @store(%src: memref<1024xf32, 3>, %dst: memref<1024xf32>) {
 // -----
 
 func.func @commit() {
-  // expected-error @+1 {{needs sm_90 or newer, and the chip is sm_80}}
+  // expected-error @+1 {{'gpux.commit_group' op needs sm_90 or newer, but the chip is sm_80}}
   gpux.commit_group <bulk>
   return
 }
@@ -24,7 +24,7 @@ func.func @commit() {
 // -----
 
 func.func @elect() {
-  // expected-error @+1 {{needs sm_90 or newer, and the chip is sm_80}}
+  // expected-error @+1 {{'gpux.elect' op needs sm_90 or newer, but the chip is sm_80}}
   %leader = gpux.elect
   return
 }

@@ -7,7 +7,8 @@
 
 gpu.module @left {
   gpu.func @allocated(%src: !Global, %i: index) kernel {
-    // expected-error @+1 {{is memory of the workgroup that device code allocates, which upstream's lowering would take from malloc or a stack: run --gpux-allocs-to-globals before}}
+    // expected-error @+2 {{'memref.alloc' op allocates workgroup memory, which upstream's lowering would take from malloc or the stack}}
+    // expected-note @+1 {{run --gpux-allocs-to-globals first}}
     %a = memref.alloc() : !Buffer
     gpux.copy %src[%i], %a[%i], 4 : !Global to !Buffer
     gpu.return
@@ -18,7 +19,8 @@ gpu.module @left {
 
 // A function with copies is device code wherever it stands.
 func.func @outside(%src: memref<?xf32>, %i: index) {
-  // expected-error @+1 {{run --gpux-allocs-to-globals before}}
+  // expected-error @+2 {{'memref.alloca' op allocates workgroup memory}}
+  // expected-note @+1 {{run --gpux-allocs-to-globals first}}
   %a = memref.alloca() : memref<64xf32, 3>
   gpux.copy %src[%i], %a[%i], 4 : memref<?xf32> to memref<64xf32, 3>
   return
@@ -32,11 +34,12 @@ gpu.module @from_stack {
   // The hardware would read global memory at that address. A loop hands it on.
   gpu.func @copy(%n: index, %i: index) workgroup(%a: !Buffer) kernel {
     %c1 = arith.constant 1 : index
-    // expected-note @+1 {{this is memory of one thread}}
+    // expected-note @+1 {{this is thread-private memory}}
     %own = memref.alloca() : memref<64xf32>
     %end = scf.for %k = %i to %n step %c1 iter_args(%m = %own) -> memref<64xf32> {
       %v = memref.cast %m : memref<64xf32> to memref<?xf32>
-      // expected-error @+1 {{takes an address for one of global memory, but it is one of memory of one thread: copy the elements instead}}
+      // expected-error @+2 {{'gpux.copy' op uses an address in thread-private memory as one in global memory}}
+      // expected-note @+1 {{copy the elements instead}}
       gpux.copy %v[%i], %a[%i], 4 : memref<?xf32> to !Buffer
       scf.yield %m : memref<64xf32>
     }
@@ -51,10 +54,11 @@ gpu.module @from_stack {
 gpu.module @generic {
   gpu.func @copy(%i: index)
       workgroup(%a: !Buffer,
-                // expected-note @+1 {{this is memory of the workgroup}}
+                // expected-note @+1 {{this is workgroup memory}}
                 %b: !Buffer) kernel {
     %any = memref.memory_space_cast %b : !Buffer to memref<64xf32>
-    // expected-error @+1 {{takes an address for one of global memory, but it is one of memory of the workgroup}}
+    // expected-error @+2 {{'gpux.copy' op uses an address in workgroup memory as one in global memory}}
+    // expected-note @+1 {{copy the elements instead}}
     gpux.copy %any[%i], %a[%i], 4 : memref<64xf32> to !Buffer
     gpu.return
   }
@@ -66,9 +70,10 @@ gpu.module @generic {
 
 gpu.module @cast {
   gpu.func @to_workgroup(%i: index) kernel {
-    // expected-note @+1 {{this is memory of one thread}}
+    // expected-note @+1 {{this is thread-private memory}}
     %own = memref.alloca() : memref<64xf32>
-    // expected-error @+1 {{takes an address for one of memory of the workgroup, but it is one of memory of one thread}}
+    // expected-error @+2 {{'memref.memory_space_cast' op uses an address in thread-private memory as one in workgroup memory}}
+    // expected-note @+1 {{copy the elements instead}}
     %a = memref.memory_space_cast %own : memref<64xf32> to !Buffer
     gpu.return
   }
@@ -96,10 +101,11 @@ gpu.module @sound {
 gpu.module @selected {
   // Either arm may be it, and upstream's copy is no different.
   gpu.func @copy(%m: memref<64xf32>, %i: index, %p: i1) workgroup(%a: !Buffer) kernel {
-    // expected-note @+1 {{this is memory of one thread}}
+    // expected-note @+1 {{this is thread-private memory}}
     %own = memref.alloca() : memref<64xf32>
     %either = arith.select %p, %m, %own : memref<64xf32>
-    // expected-error @+1 {{takes an address for one of global memory, but it is one of memory of one thread}}
+    // expected-error @+2 {{'nvgpu.device_async_copy' op uses an address in thread-private memory as one in global memory}}
+    // expected-note @+1 {{copy the elements instead}}
     %t = nvgpu.device_async_copy %either[%i], %a[%i], 4 : memref<64xf32> to !Buffer
     gpu.return
   }

@@ -4,7 +4,8 @@
 
 gpu.module @token_copy {
   gpu.func @kernel(%src: memref<64xf32>, %i: index) workgroup(%dst: !Buffer) kernel {
-    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-groups before --gpux-to-nvvm}}
+    // expected-error @+2 {{'gpux.copy' op has a token, and the hardware has no tokens}}
+    // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
     %t = gpux.copy async %src[%i], %dst[%i], 4 : memref<64xf32> to !Buffer
     async.await %t
     gpu.return
@@ -15,7 +16,8 @@ gpu.module @token_copy {
 
 gpu.module @token_commit {
   gpu.func @kernel() kernel {
-    // expected-error @+1 {{has a token, and the hardware has none}}
+    // expected-error @+2 {{'gpux.commit_group' op has a token, and the hardware has no tokens}}
+    // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
     %t = gpux.commit_group async <wgmma>
     gpu.return
   }
@@ -25,7 +27,8 @@ gpu.module @token_commit {
 
 gpu.module @token_store {
   gpu.func @kernel(%dst: memref<64xf32>) workgroup(%src: memref<64xf32, 3>) kernel {
-    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-groups before}}
+    // expected-error @+2 {{'gpux.bulk_store' op has a token, and the hardware has no tokens}}
+    // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
     %read, %done = gpux.bulk_store async %src, %dst : memref<64xf32, 3> to memref<64xf32>
     gpu.return
   }
@@ -35,7 +38,8 @@ gpu.module @token_store {
 
 gpu.module @token_load {
   gpu.func @kernel(%src: memref<64xf32>) workgroup(%dst: memref<64xf32, 3>) kernel {
-    // expected-error @+1 {{has a token, and the hardware has none: run --gpux-tokens-to-mbarriers before}}
+    // expected-error @+2 {{'gpux.bulk_load' op has a token, and the hardware has no tokens}}
+    // expected-note @+1 {{run --gpux-tokens-to-mbarriers before --gpux-to-nvvm}}
     %t = gpux.bulk_load async %src, %dst : memref<64xf32> to memref<64xf32, 3>
     gpu.return
   }
@@ -45,7 +49,8 @@ gpu.module @token_load {
 
 gpu.module @await {
   gpu.func @kernel() kernel {
-    // expected-error @+1 {{is left in device code, and the hardware has no tokens: run --gpux-tokens-to-groups before --gpux-to-nvvm}}
+    // expected-error @+2 {{'async.ready' op is left in device code, and the hardware has no tokens}}
+    // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
     %t = async.ready
     async.await %t
     gpu.return
@@ -55,7 +60,8 @@ gpu.module @await {
 // -----
 
 gpu.module @functions {
-  // expected-error @+1 {{is left in device code, and the hardware has no tokens: put its body where it is called}}
+  // expected-error @+2 {{'async.func' op is left in device code, and the hardware has no tokens}}
+  // expected-note @+1 {{run --gpux-inline-calls first, or write its body where it is called}}
   async.func private @task() {
     async.yield
   }
@@ -66,7 +72,8 @@ gpu.module @functions {
 // A function that copies is device code wherever it stands.
 func.func @region(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index) {
   gpux.copy %src[%i], %dst[%i], 4 : memref<64xf32> to memref<64xf32, 3>
-  // expected-error @+1 {{is left in device code}}
+  // expected-error @+2 {{'async.region' op is left in device code, and the hardware has no tokens}}
+  // expected-note @+1 {{run --gpux-tokens-to-groups before --gpux-to-nvvm}}
   %t = async.region {
     async.yield
   }
@@ -87,7 +94,8 @@ func.func @host() {
 // -----
 
 gpu.module @token_argument {
-  // expected-error @+1 {{takes a token as an argument, and the hardware has no tokens: await it in the caller}}
+  // expected-error @+2 {{device function takes a token as an argument, and the hardware has no tokens}}
+  // expected-note @+1 {{await it in the caller, or run --gpux-inline-calls first}}
   gpu.func @kernel(%t: !async.token) kernel {
     gpu.return
   }
@@ -96,7 +104,8 @@ gpu.module @token_argument {
 // -----
 
 gpu.module @helper {
-  // expected-error @+1 {{takes a token as an argument, and the hardware has no tokens: await it in the caller, or run --gpux-inline-calls before}}
+  // expected-error @+2 {{device function takes a token as an argument, and the hardware has no tokens}}
+  // expected-note @+1 {{await it in the caller, or run --gpux-inline-calls first}}
   func.func @wait(%t: !async.token) {
     return
   }
@@ -108,7 +117,8 @@ gpu.module @called {
   func.func private @make() -> !async.token
   gpu.func @kernel() kernel {
     %t = func.call @make() : () -> !async.token
-    // expected-error @+1 {{its token comes from a call, so run --gpux-inline-calls before --gpux-tokens-to-groups}}
+    // expected-error @+2 {{'async.await' op is left in device code, and the hardware has no tokens}}
+    // expected-note @+1 {{its token comes from a call: run --gpux-inline-calls before --gpux-tokens-to-groups}}
     async.await %t
     gpu.return
   }

@@ -1,4 +1,4 @@
-// Operations that only one operand of a copy matters to are made once, behind its definition.
+// Operations that only one operand of a copy matters to are made once, after its definition.
 //
 // RUN: async-opt %s --gpux-to-nvvm | FileCheck %s
 

@@ -40,7 +40,7 @@ func.func @outside(%tensor: !tile, %i: index) {
   // expected-note @+1 {{the memory is here}}
   %memory = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
   %tile = memref.view %memory[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64x32xf16, #gpu.address_space<workgroup>>
-  // expected-warning @+1 {{needs memory that is aligned to 128 bytes, and dynamic workgroup memory outside of a gpu.module is aligned to 16}}
+  // expected-warning @+1 {{'gpux.tma_store' op needs memory that is aligned to 128 bytes, but dynamic workgroup memory outside of a gpu.module is aligned to 16}}
   gpux.tma_store %tile, %tensor[%i, %i] : memref<64x32xf16, #gpu.address_space<workgroup>>, !tile
   return
 }

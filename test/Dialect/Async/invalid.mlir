@@ -150,7 +150,7 @@ func.func @call_unknown() {
 func.func private @sync()
 
 func.func @call_sync() {
-  // expected-error @+1 {{'async.call' op calls @sync, which is no async.func}}
+  // expected-error @+1 {{'async.call' op calls @sync, which is not an async.func}}
   async.call @sync() : () -> ()
   return
 }

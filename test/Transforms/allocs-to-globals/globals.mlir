@@ -57,7 +57,7 @@ gpu.module @straight {
 
 // CHECK-LABEL: gpu.module @again
 gpu.module @again {
-  // A barrier behind the last use: nobody is still at it when the next iteration begins.
+  // A barrier after the last use: nobody is still at it when the next iteration begins.
   // CHECK-LABEL: gpu.func @barrier_after
   // CHECK: scf.for
   // CHECK-NEXT: memref.get_global @__wg_barrier_after_alloc_0

@@ -7,7 +7,8 @@
 
 gpu.module @size {
   gpu.func @unknown_size(%n: index) kernel {
-    // expected-error @+1 {{is memory of the workgroup of a size that is not known before the kernel runs}}
+    // expected-error @+2 {{'memref.alloc' op allocates workgroup memory of a size that is not known before the kernel runs}}
+    // expected-note @+1 {{give it a static size, or take a view of gpu.dynamic_shared_memory}}
     %a = memref.alloc(%n) : memref<?xf32, #gpu.address_space<workgroup>>
     gpu.return
   }
@@ -17,7 +18,8 @@ gpu.module @size {
 
 gpu.module @layout {
   gpu.func @columns() kernel {
-    // expected-error @+1 {{with a layout of its own: allocate it row by row, and take a view}}
+    // expected-error @+2 {{'memref.alloc' op allocates workgroup memory with a layout that is not row-major}}
+    // expected-note @+1 {{allocate it row-major, and take a view}}
     %a = memref.alloc() : memref<4x4xf32, strided<[1, 4]>, 3>
     gpu.return
   }
@@ -28,9 +30,9 @@ gpu.module @layout {
 !Buffer = memref<64xf32, #gpu.address_space<workgroup>>
 
 gpu.module @called {
-  // expected-note @+1 {{the function is here}}
+  // expected-note @+1 {{run --gpux-inline-calls first, or pass the buffer to this function as an argument}}
   func.func private @make() -> !Buffer {
-    // expected-error @+1 {{in a function that is called, and each call would have its own: run --gpux-inline-calls before}}
+    // expected-error @+1 {{'memref.alloc' op allocates workgroup memory in a function that is called, and each call would need its own}}
     %a = memref.alloc() : !Buffer
     return %a : !Buffer
   }
@@ -53,12 +55,13 @@ gpu.module @carried {
     %c1 = arith.constant 1 : index
     %first = memref.alloc() : !Buffer
     %last = scf.for %k = %c0 to %n step %c1 iter_args(%this = %first) -> !Buffer {
-      // expected-error @+1 {{that of the last time may still be in use: move the allocation out of the loop, one for each buffer that is in use at once}}
+      // expected-error @+2 {{'memref.alloc' op allocates workgroup memory in each iteration, and that of the previous iteration may still be in use}}
+      // expected-note @+1 {{allocate outside of the loop, one buffer for each that is in use at once}}
       %next = memref.alloc() : !Buffer
       %x = memref.load %this[%i] : !Buffer
       memref.store %x, %next[%i] : !Buffer
       gpu.barrier
-      // expected-note @+1 {{it goes on from here}}
+      // expected-note @+1 {{it is passed on here}}
       scf.yield %next : !Buffer
     }
     gpu.return
@@ -74,13 +77,14 @@ gpu.module @carried_view {
   gpu.func @next_one(%x: f32, %p: i1, %i: index) kernel {
     cf.br ^body
   ^body:
-    // expected-error @+1 {{that of the last time may still be in use}}
+    // expected-error @+2 {{'memref.alloc' op allocates workgroup memory in each iteration, and that of the previous iteration may still be in use}}
+    // expected-note @+1 {{allocate outside of the loop, one buffer for each that is in use at once}}
     %a = memref.alloc() : !Buffer
     %v = memref.cast %a : !Buffer to memref<?xf32, #gpu.address_space<workgroup>>
     gpu.barrier
     cf.cond_br %p, ^body, ^end
   ^end:
-    // expected-note @+1 {{it goes on from here}}
+    // expected-note @+1 {{it is passed on here}}
     memref.store %x, %v[%i] : memref<?xf32, #gpu.address_space<workgroup>>
     gpu.return
   }
@@ -97,9 +101,9 @@ gpu.module @in_flight {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %k = %c0 to %n step %c1 {
-      // expected-error @+1 {{a copy of the last time may still be in flight: await its token in the same block}}
+      // expected-error @+1 {{'memref.alloc' op allocates workgroup memory in each iteration, and a copy of the previous iteration may still be in flight}}
       %a = memref.alloc() : !Buffer
-      // expected-note @+1 {{the copy is here}}
+      // expected-note @+1 {{await the token of this copy in the same block, or move the allocation out of the loop}}
       %t = gpux.copy async %src[%i], %a[%i], 4 : !Global to !Buffer
       scf.if %p {
         async.await %t
@@ -121,7 +125,8 @@ gpu.module @threads_ahead {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %k = %c0 to %n step %c1 {
-      // expected-error @+1 {{other threads may still use that of the last time: put a gpu.barrier after its last use}}
+      // expected-error @+2 {{'memref.alloc' op allocates workgroup memory in each iteration, and other threads may still use that of the previous iteration}}
+      // expected-note @+1 {{put a gpu.barrier after its last use, or move the allocation out of the loop if all iterations may share it}}
       %a = memref.alloc() : !Buffer
       %t = gpux.copy async %src[%i], %a[%i], 4 : !Global to !Buffer
       async.await %t
@@ -140,9 +145,10 @@ gpu.module @threads_ahead {
 func.func @launches(%n: index) {
   %c1 = arith.constant 1 : index
   %host = memref.alloc(%n) : memref<?xf32, 3>
+  // expected-note @+1 {{run --gpu-kernel-outlining first}}
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
              threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
-    // expected-error @+1 {{is memory of the workgroup in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before}}
+    // expected-error @+1 {{'memref.alloc' op allocates workgroup memory in a gpu.launch, which is not a function yet}}
     %a = memref.alloc() : memref<64xf32, 3>
     gpu.terminator
   }

@@ -3,7 +3,7 @@
 // RUN: async-opt %s --split-input-file --gpux-inline-calls --verify-diagnostics
 
 gpu.module @recursion {
-  // expected-note @+1 {{the function is here}}
+  // expected-note @+1 {{the function is here: write it as a loop}}
   func.func private @even(%t: !async.token, %p: i1) {
     scf.if %p {
       func.call @odd(%t, %p) : (!async.token, i1) -> ()
@@ -11,7 +11,7 @@ gpu.module @recursion {
     return
   }
   func.func private @odd(%t: !async.token, %p: i1) {
-    // expected-error @+1 {{calls @even, which takes or returns tokens and so has to be inlined, but it calls itself, which would never end: write it as a loop}}
+    // expected-error @+1 {{'func.call' op calls @even, which takes or returns tokens and so has to be inlined, but it calls itself}}
     call @even(%t, %p) : (!async.token, i1) -> ()
     return
   }
@@ -43,10 +43,10 @@ gpu.module @plain_recursion {
 // -----
 
 gpu.module @elsewhere {
-  // expected-note @+1 {{the function is here}}
+  // expected-note @+1 {{the function is here: define it in this gpu.module}}
   func.func private @load() -> !async.token
   gpu.func @kernel() kernel {
-    // expected-error @+1 {{calls @load, which takes or returns tokens and so has to be inlined, but its body is not here: define it in this gpu.module}}
+    // expected-error @+1 {{'func.call' op calls @load, which takes or returns tokens and so has to be inlined, but its body is not here}}
     %t = func.call @load() : () -> !async.token
     async.await %t
     gpu.return
@@ -57,7 +57,8 @@ gpu.module @elsewhere {
 
 gpu.module @by_value {
   gpu.func @kernel(%f: () -> !async.token) kernel {
-    // expected-error @+1 {{has tokens, which the hardware has not, and what it calls is not known: call a function of this gpu.module by its name}}
+    // expected-error @+2 {{'func.call_indirect' op has tokens, and what it calls is not known}}
+    // expected-note @+1 {{call a function of this gpu.module by its name}}
     %t = func.call_indirect %f() : () -> !async.token
     async.await %t
     gpu.return
@@ -67,14 +68,14 @@ gpu.module @by_value {
 // -----
 
 gpu.module @marked {
-  // expected-note @+1 {{the function is here}}
+  // expected-note @+1 {{the function is here: write its body where it is called}}
   func.func private @wait(%t: !async.token) attributes {no_inline} {
     async.await %t
     return
   }
   gpu.func @kernel() kernel {
     %t = async.ready
-    // expected-error @+1 {{it is marked no_inline, or does not return: put its body where it is called}}
+    // expected-error @+1 {{it is marked no_inline, or does not return}}
     func.call @wait(%t) : (!async.token) -> ()
     gpu.return
   }
@@ -83,7 +84,7 @@ gpu.module @marked {
 // -----
 
 gpu.module @blocks {
-  // expected-note @+1 {{the function is here}}
+  // expected-note @+1 {{the function is here: run --lift-cf-to-scf first}}
   func.func private @wait(%t: !async.token, %p: i1) {
     cf.cond_br %p, ^wait, ^end
   ^wait:
@@ -95,7 +96,7 @@ gpu.module @blocks {
   gpu.func @kernel(%p: i1) kernel {
     %t = async.ready
     scf.if %p {
-      // expected-error @+1 {{its body has several blocks, where a 'scf.if' has room for one: run --lift-cf-to-scf before}}
+      // expected-error @+1 {{its body has several blocks, and 'scf.if' can hold only one}}
       func.call @wait(%t, %p) : (!async.token, i1) -> ()
     }
     gpu.return

@@ -47,7 +47,7 @@ func.func @drains_a_copy_that_no_wait_names(%src: memref<64xf32>, %i: index) {
 
 // -----
 
-// What is kept counts for the waits behind it.
+// What is kept counts for the waits after it.
 // CHECK-LABEL: @kept_counts_imply_others
 func.func @kept_counts_imply_others(%src: memref<64xf32>, %i: index, %j: index) -> f32 {
   %a = memref.alloc() : memref<64xf32, 3>
@@ -267,7 +267,7 @@ func.func @call_that_may_know_what_a_loop_carries(%src: memref<64xf32>, %i: inde
 
 // -----
 
-// Kept: a function that is called before may have copies of its own in flight.
+// Kept: a function that is called earlier may have copies of its own in flight.
 func.func private @copies(memref<64xf32, 3>)
 // CHECK-LABEL: @call_that_may_copy
 func.func @call_that_may_copy(%src: memref<64xf32>, %i: index) {
@@ -280,7 +280,7 @@ func.func @call_that_may_copy(%src: memref<64xf32>, %i: index) {
   func.call @copies(%b) : (memref<64xf32, 3>) -> ()
   // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
   // expected-warning @below {{`numGroups = 0` is kept}}
-  // expected-note @below {{it may also complete copies of a function that is called before}}
+  // expected-note @below {{it may also complete copies of a function that is called earlier}}
   nvgpu.device_async_wait %1 {numGroups = 0 : i32}
   nvgpu.device_async_wait %3 {numGroups = 0 : i32}
   return

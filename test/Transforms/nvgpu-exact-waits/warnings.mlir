@@ -3,7 +3,7 @@
 // CHECK-LABEL: @never_committed
 func.func @never_committed(%src: memref<64xf32>, %a: memref<64xf32, 3>, %i: index) {
   // expected-warning @below {{on some path to the end of the function, no group commits this copy, and nothing can wait for it}}
-  // expected-note @below {{the copy; a `nvgpu.device_async_create_group` behind it commits it}}
+  // expected-note @below {{the copy; a `nvgpu.device_async_create_group` after it commits it}}
   %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
   // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
   // expected-warning @below {{a copy awaited here may not be committed to a group yet, and no count waits for it}}
@@ -136,7 +136,7 @@ func.func @count_of_100(%src: memref<64xf32>, %a: memref<64xf32, 3>, %i: index) 
 func.func @negative_count(%src: memref<64xf32>, %a: memref<64xf32, 3>, %i: index) {
   %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
   %1 = nvgpu.device_async_create_group %0
-  // expected-error @below {{numGroups is -1, which is no number of groups}}
+  // expected-error @below {{'nvgpu.device_async_wait' op has numGroups = -1, which is not a number of groups}}
   nvgpu.device_async_wait %1 {numGroups = -1 : i32}
   return
 }

@@ -6,7 +6,7 @@
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>
 
-// One commit behind the branch serves both ways: the hardware counts commits of a warp whose threads may diverge.
+// One commit after the branch serves both ways: the hardware counts commits of a warp whose threads may diverge.
 // CHECK-LABEL: func.func @copy_without_else
 // CHECK-NEXT: gpux.copy
 // CHECK-NEXT: gpux.commit_group
@@ -91,7 +91,7 @@ func.func @nothing_to_gain(%src: !src, %dst: !dst, %i: index, %c: i1) {
   return
 }
 
-// The copy of the arm is awaited there, which completes %t as well: waiting behind the branch is for the other way, where
+// The copy of the arm is awaited there, which completes %t as well: waiting after the branch is for the other way, where
 // nothing is younger than %t.
 // CHECK-LABEL: func.func @await_of_the_copy_in_its_arm
 // CHECK: scf.if

@@ -1,5 +1,5 @@
-// A block-wide store is issued by one thread, behind a fence and a barrier of all of them. An await is the wait of that
-// thread, behind which a barrier tells the others.
+// A block-wide store is issued by one thread, after a fence and a barrier of all of them. An await is the wait of that
+// thread, after which a barrier tells the others.
 //
 // RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups | FileCheck %s
 
@@ -129,7 +129,7 @@ func.func @after(%src: !shared, %dst: !global) {
   return
 }
 
-// The program's own barrier behind the await tells the others.
+// The program's own barrier after the await tells the others.
 // CHECK-LABEL: func.func @own_barrier
 // CHECK: gpux.wait_group <bulk>, 0 read
 // CHECK-NEXT: gpu.barrier

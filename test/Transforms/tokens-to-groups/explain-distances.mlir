@@ -12,7 +12,7 @@ func.func @awaited_twice(%src: !global, %dst: !shared, %i: index) {
   // expected-remark@below {{wait_group <cp_async>, 0: waits for gpux.copy at 11:8}}
   async.await %a
   // expected-remark@below {{wait_group <cp_async>, 0: waits for gpux.copy at 11:8}}
-  // expected-note@below {{the count is the distance in the queue: what this wait is for is complete by other waits before}}
+  // expected-note@below {{the count is the distance in the queue: other waits have already completed what this wait is for}}
   async.await %a
   return
 }

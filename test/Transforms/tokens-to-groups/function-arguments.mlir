@@ -2,7 +2,8 @@
 //
 // RUN: async-opt %s --gpux-tokens-to-groups --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{a token that arrives as a function argument has no known queue; await it in the caller, or inline this function first}}
+// expected-error @+2 {{a token that is a function argument has no known queue}}
+// expected-note @+1 {{await it in the caller, or run --gpux-inline-calls first}}
 func.func @awaited(%t: !async.token) {
   async.await %t
   return
@@ -11,7 +12,8 @@ func.func @awaited(%t: !async.token) {
 // -----
 
 gpu.module @kernels {
-  // expected-error @+1 {{a token that arrives as a function argument has no known queue}}
+  // expected-error @+2 {{a token that is a function argument has no known queue}}
+  // expected-note @+1 {{await it in the caller, or run --gpux-inline-calls first}}
   gpu.func @handed_on(%t: !async.token, %i: index, %n: index) {
     scf.for %k = %i to %n step %i iter_args(%x = %t) -> !async.token {
       scf.yield %x : !async.token

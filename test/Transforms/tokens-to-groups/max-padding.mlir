@@ -5,7 +5,7 @@
 // RUN: async-opt %s --gpux-tokens-to-groups='form-groups=false max-padding=0' | FileCheck %s --check-prefixes=CHECK,BY0
 
 // RUN: not async-opt %s --gpux-tokens-to-groups='max-padding=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: max-padding is -1: it must be at least 0, which is never to pad
+// NEGATIVE: error: max-padding is -1, but must be at least 0 (never pad)
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

@@ -94,7 +94,7 @@ func.func @inner_loop_may_be_skipped(%src: !src, %dst: !dst, %i: index, %n: inde
   return
 }
 
-// An await in the inner loop completes %x there; behind a skipped inner loop it is still in flight.
+// An await in the inner loop completes %x there; after a skipped inner loop it is still in flight.
 // CHECK-LABEL: func.func @inner_loop_may_have_waited
 // CHECK: scf.for
 // CHECK: scf.for

@@ -90,7 +90,7 @@ func.func @copies_before_awaits(%src: !src, %dst: !dst, %i: index, %n: index) {
   return
 }
 
-// A copy between the awaits: one more group behind the second operand.
+// A copy between the awaits: one more group after the second operand.
 // CHECK-LABEL: func.func @copy_between_awaits
 // CHECK: scf.for
 // CHECK-NEXT: gpux.wait_group <cp_async>, 3

@@ -109,15 +109,15 @@ func.func @no_empty_groups(%p: i1) {
 
 !t = !async.token
 
-// All threads of a warp commit together, so that no commit is added where they are apart.
-// CHECK-LABEL: func.func @no_divergent_commits
+// The commit comes before the code where threads diverge.
+// CHECK-LABEL: func.func @commit_before_divergent_code
 // CHECK: test_async.issue
 // CHECK-NEXT: test_async.commit
 // CHECK-NEXT: arith.cmpi
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: test_async.wait 0
 // CHECK-NEXT: }
-func.func @no_divergent_commits() {
+func.func @commit_before_divergent_code() {
   %c0 = arith.constant 0 : index
   %tid = gpu.thread_id x
   %a = test_async.issue : !t

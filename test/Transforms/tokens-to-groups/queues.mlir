@@ -23,7 +23,7 @@ func.func @two_queues_in_one_await(%src: !src, %dst: !dst, %i: index) {
   return
 }
 
-// A token that is of one queue or of another, and the groups of both behind it.
+// A token that is of one queue or of another, and the groups of both after it.
 // CHECK-LABEL: func.func @either_queue
 // CHECK: } else {
 // CHECK-NEXT: gpux.commit_group <wgmma>

@@ -15,7 +15,7 @@
 func.func @unknown_trip_count(%src: !src, %dst: !dst, %i: index, %n: index, %c: i1) {
   %t = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
   %none = async.ready
-  // expected-remark @+1 {{the paths that meet here commit different numbers of groups, and a loop of unknown trip count on one of them keeps them from being made equal; waits behind may wait for more than they name}}
+  // expected-remark @+1 {{the paths that meet here commit different numbers of groups, and a loop of unknown trip count on one of them keeps them from being made equal; later waits may wait for more than they name}}
   scf.if %c {
     scf.for %k = %i to %n step %i iter_args(%x = %none) -> (!async.token) {
       %u = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst

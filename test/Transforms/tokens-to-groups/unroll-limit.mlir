@@ -10,7 +10,7 @@
 // RUN: async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='form-groups=false' | FileCheck %s --check-prefix=BALANCED
 
 // RUN: not async-opt %s --allow-unregistered-dialect --gpux-tokens-to-groups='unroll-limit=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: unroll-limit is -1: it must be at least 0, which is never to unroll
+// NEGATIVE: error: unroll-limit is -1, but must be at least 0 (never unroll)
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

@@ -6,7 +6,7 @@
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>
 
-// The copy of the pass before has one group behind it, and the one of the last pass none.
+// The copy of the pass before has one group after it, and the one of the last pass none.
 // CHECK-LABEL: func.func @copy_and_wait_before
 // CHECK-NEXT: scf.while : () -> () {
 // CHECK-NEXT: gpux.copy

@@ -62,7 +62,7 @@ gpu.module @kernels {
   }
 
   // The first iteration awaits it, and if there is none, it is what comes out. So it does not outlive the loads of the loop: one
-  // mbarrier, one wait in the loop, one behind it, and no remark.
+  // mbarrier, one wait in the loop, one after it, and no remark.
   //
   // CHECK-LABEL: gpu.func @behind_the_loop_it_is_handed_to
   // CHECK: nvgpu.mbarrier.create -> <memorySpace = #gpu.address_space<workgroup>>
@@ -103,13 +103,13 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %tid = gpu.thread_id x
-    // expected-remark@below {{is awaited right here}}
+    // expected-remark@below {{this load is awaited right here}}
     %t0 = gpux.bulk_load async %x, %a : !line to !row
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0) -> !t {
       async.await %t
       %v = memref.load %a[%tid] : !row
       memref.store %v, %y[%tid] : !line
-      // expected-remark@below {{is awaited right here}}
+      // expected-remark@below {{this load is awaited right here}}
       %u = gpux.bulk_load async %x, %a : !line to !row
       scf.yield %u : !t
     }

@@ -73,7 +73,7 @@ gpu.module @kernels {
   }
 
   // A pipeline in a persistent loop, both of unknown trip counts: the mbarriers are not made anew, so the count goes on from
-  // one tile to the next. They are initialised once, outside.
+  // one tile to the next. They are initialized once, outside.
   //
   // CHECK-LABEL: gpu.func @persistent
   // CHECK: %[[RING:.*]] = nvgpu.mbarrier.create
@@ -119,7 +119,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A loop that may be left out, and a second one behind it on the same buffers.
+  // A loop that may be left out, and a second one after it on the same buffers.
   //
   // CHECK-LABEL: gpu.func @loop_under_condition
   // CHECK: scf.if %{{.*}} -> (i32) {

@@ -18,7 +18,7 @@
 
 gpu.module @kernels {
   // The condition decides how many bytes are expected, 256 or none, and not whether the phase is armed: the one arrival is
-  // behind the branch, for all.
+  // after the branch, for all.
   //
   // CHECK-LABEL: gpu.func @token_comes_out
   // CHECK-DAG: %[[BYTES:.*]] = arith.constant 256 : i32

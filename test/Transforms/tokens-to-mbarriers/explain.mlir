@@ -121,7 +121,7 @@ gpu.module @two {
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
     %to0 = memref.subview %a[%c0, 0] [1, 64] [1, 1] : !two to !row
-    // expected-remark @below {{ring 0: 2 mbarriers, since so many phases may be live together, each up to a block barrier behind its last wait; the numbers of its phases are known}}
+    // expected-remark @below {{ring 0: 2 mbarriers, since so many phases may be live together, each up to a block barrier after its last wait; the numbers of its phases are known}}
     // expected-note @below {{phase 0, on mbarrier 0, 256 bytes}}
     // expected-note @below {{that of this load}}
     %t0 = gpux.bulk_load async %x, %to0 : !line to !row

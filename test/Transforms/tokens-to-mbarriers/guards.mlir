@@ -23,7 +23,7 @@ gpu.module @kernels {
   // CLEAN: behind_a_store: clean
   // CLEAN: after_writes_through_a_cast: clean
 
-  // Nothing has been touched: the barrier behind the initialisation is all there is.
+  // Nothing has been touched: the barrier after the initialization is all there is.
   //
   // CHECK-LABEL: gpu.func @first_load
   // CHECK: nvvm.fence.mbarrier.init
@@ -152,7 +152,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // So does its own fence, with a barrier behind.
+  // So does its own fence, with a barrier after.
   //
   // CHECK-LABEL: gpu.func @own_fence
   // CHECK: memref.load

@@ -48,7 +48,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // How many there are shows while it runs: each load says what it brings, and the arrival comes behind the last.
+  // How many there are shows while it runs: each load says what it brings, and the arrival comes after the last.
   //
   // CHECK-LABEL: gpu.func @unknown_trips
   // CHECK-DAG: %[[BYTES:.*]] = arith.constant 256 : i32

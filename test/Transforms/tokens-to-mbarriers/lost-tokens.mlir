@@ -17,10 +17,10 @@ gpu.module @until_the_end {
   gpu.func @any_of_them(%x: !line, %n: index, %k: index) workgroup(%a: !row, %b: !row) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-remark @+1 {{is awaited right here: its token outlives any number of later loads of its ring, or is handed on joined with tokens that are awaited apart}}
+    // expected-remark @+1 {{this load is awaited right here: its token outlives any number of later loads of its ring, or is handed on joined with tokens that are awaited separately}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     %kept = scf.for %i = %c0 to %n step %c1 iter_args(%s = %t) -> (!async.token) {
-      // expected-remark @+1 {{is awaited right here}}
+      // expected-remark @+1 {{this load is awaited right here}}
       %u = gpux.bulk_load async %x, %b : !line to !row
       %p = arith.cmpi eq, %i, %k : index
       %next = arith.select %p, %u, %s : !async.token

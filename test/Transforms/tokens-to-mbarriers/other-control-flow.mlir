@@ -160,7 +160,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Behind the last load and the last await, a token may still be handed on, to nobody.
+  // After the last load and the last await, a token may still be handed on, to nobody.
   //
   // NOTHING: handed_on_for_nothing: clean
   //

@@ -12,9 +12,9 @@ func.func @some_threads(%x: !line, %a: !row) {
   %tid = gpu.thread_id x
   %c0 = arith.constant 0 : index
   %first = arith.cmpi eq, %tid, %c0 : index
-  // expected-note @+1 {{threads differ here}}
+  // expected-note @+1 {{threads diverge here: move the operation out of it}}
   scf.if %first {
-    // expected-error @+1 {{is for all threads of the block together, but the 'scf.if' around it depends on 'gpu.thread_id', which differs between threads; move it out of there}}
+    // expected-error @+1 {{'gpux.bulk_load' op has to be executed by all threads of the block, but the 'scf.if' around it depends on 'gpu.thread_id', which differs between threads}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
   }
@@ -30,9 +30,9 @@ func.func @trips_of_each_thread(%x: !line, %a: !row) {
   %lane = gpu.lane_id
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  // expected-note @+1 {{threads differ here}}
+  // expected-note @+1 {{threads diverge here: move the operation out of it}}
   scf.for %k = %c0 to %lane step %c1 {
-    // expected-error @+1 {{but the 'scf.for' around it depends on 'gpu.lane_id'}}
+    // expected-error @+1 {{'gpux.bulk_load' op has to be executed by all threads of the block, but the 'scf.for' around it depends on 'gpu.lane_id'}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
   }
@@ -44,9 +44,9 @@ func.func @trips_of_each_thread(%x: !line, %a: !row) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @forall(%x: !line, %a: !row) {
-  // expected-note @+1 {{threads differ here}}
+  // expected-note @+1 {{threads diverge here: move the operation out of it}}
   scf.forall (%i) in (4) {
-    // expected-error @+1 {{but the 'scf.forall' around it is executed by some threads only}}
+    // expected-error @+1 {{'gpux.bulk_load' op has to be executed by all threads of the block, but the 'scf.forall' around it is executed by some threads only}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
   }
@@ -58,8 +58,9 @@ func.func @forall(%x: !line, %a: !row) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @launch(%x: !line, %a: !row, %n: index) {
+  // expected-note @+1 {{run --gpu-kernel-outlining first}}
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %n, %gz = %n) threads(%tx, %ty, %tz) in (%sx = %n, %sy = %n, %sz = %n) {
-    // expected-error @+1 {{is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before}}
+    // expected-error @+1 {{'gpux.bulk_load' op is in a gpu.launch, which is not a function yet}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
     gpu.terminator
@@ -71,7 +72,7 @@ func.func @launch(%x: !line, %a: !row, %n: index) {
 
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
-// expected-error @+1 {{has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
+// expected-error @+1 {{'func.func' op has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
 func.func @branches(%x: !line, %a: !row, %p: i1) {
   %t = gpux.bulk_load async %x, %a : !line to !row
   cf.cond_br %p, ^then, ^end
@@ -87,7 +88,7 @@ func.func @branches(%x: !line, %a: !row, %p: i1) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @branches_inside(%x: !line, %a: !row, %p: i1) {
-  // expected-error @+1 {{has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
+  // expected-error @+1 {{'scf.execute_region' op has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
   scf.execute_region {
     %t = gpux.bulk_load async %x, %a : !line to !row
     cf.cond_br %p, ^then, ^end
@@ -106,7 +107,7 @@ func.func @branches_inside(%x: !line, %a: !row, %p: i1) {
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @unknown_operation(%x: !line, %a: !row) {
   "unknown.region"() ({
-    // expected-error @+1 {{stands in `unknown.region`, whose control flow is not known to be the same for all threads; block-wide operations need all threads of the block}}
+    // expected-error @+1 {{'gpux.bulk_load' op stands in `unknown.region`, whose control flow}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
     "unknown.end"() : () -> ()
@@ -119,7 +120,8 @@ func.func @unknown_operation(%x: !line, %a: !row) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 // What completes a token from outside, it does not say.
-// expected-error @+1 {{a token that arrives as a function argument has no known queue; await it in the caller, or inline this function first}}
+// expected-error @+2 {{a token that is a function argument has no known queue}}
+// expected-note @+1 {{await it in the caller, or run --gpux-inline-calls first}}
 func.func @token_from_outside(%x: !line, %a: !row, %t: !async.token) {
   async.await %t
   %u = gpux.bulk_load async %x, %a : !line to !row
@@ -134,9 +136,9 @@ func.func @token_from_outside(%x: !line, %a: !row, %t: !async.token) {
 func.func @trips_of_an_affine_loop(%x: !line, %a: !row) {
   // expected-note @+1 {{this differs between threads}}
   %id = gpu.global_id x
-  // expected-note @+1 {{threads differ here}}
+  // expected-note @+1 {{threads diverge here: move the operation out of it}}
   affine.for %k = 0 to %id {
-    // expected-error @+1 {{but the 'affine.for' around it depends on 'gpu.global_id'}}
+    // expected-error @+1 {{'gpux.bulk_load' op has to be executed by all threads of the block, but the 'affine.for' around it depends on 'gpu.global_id'}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
   }

@@ -24,7 +24,7 @@
 
 gpu.module @kernels {
   // Two slots: one is loaded while the other is in use. The load of iteration i is phase i + 1, the await is for phase i.
-  // The barrier is for the buffer, whose other readers may be behind; the mbarrier needs none of its own.
+  // The barrier is for the buffer, whose other readers may be slower; the mbarrier needs none of its own.
   //
   // CHECK-LABEL: gpu.func @two
   // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
@@ -53,7 +53,7 @@ gpu.module @kernels {
   // CHECK: memref.store
   // CHECK-NEXT: }
   //
-  // Behind the loop, the last one is on its way: it was phase n, if the loop ran n times.
+  // After the loop, the last one is on its way: it was phase n, if the loop ran n times.
   // CHECK: nvgpu.mbarrier.try_wait.parity %[[RING]]
   // CHECK-NOT: try_wait
   // CHECK: gpu.barrier
@@ -185,7 +185,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Behind a loop of unknown trip count n, the numbers go on from n: what is loaded there is phase n + 1, on the same ring,
+  // After a loop of unknown trip count n, the numbers go on from n: what is loaded there is phase n + 1, on the same ring,
   // and what the loop left is phase n.
   //
   // CHECK-LABEL: gpu.func @epilogue

@@ -61,7 +61,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Awaited one after the other, they have a phase each: the second may still be on its way behind the first await.
+  // Awaited one after the other, they have a phase each: the second may still be on its way after the first await.
   //
   // CHECK-LABEL: gpu.func @apart
   // CHECK-DAG: %[[BYTES:.*]] = arith.constant 256 : index

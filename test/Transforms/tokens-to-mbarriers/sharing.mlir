@@ -37,7 +37,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // No barrier is made for that alone. The two that there are stand behind the initialisation and before the end.
+  // No barrier is made for that alone. The two that there are stand after the initialization and before the end.
   //
   // CHECK-LABEL: gpu.func @no_barrier_between
   // CHECK: %[[M:.*]] = nvgpu.mbarrier.create
@@ -59,7 +59,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The first is awaited behind the barrier, when the second has been issued.
+  // The first is awaited after the barrier, when the second has been issued.
   //
   // CHECK-LABEL: gpu.func @both_live
   // CHECK-COUNT-2: nvgpu.mbarrier.create

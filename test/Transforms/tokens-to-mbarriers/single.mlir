@@ -1,4 +1,4 @@
-// A load gets a phase of an mbarrier: one thread initialises it, says how many bytes will come, and issues; all threads
+// A load gets a phase of an mbarrier: one thread initializes it, says how many bytes will come, and issues; all threads
 // wait for the phase; one thread takes the mbarrier away, when nobody can be waiting any more.
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
@@ -74,7 +74,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A load that depends on another is issued behind the wait for it: two phases.
+  // A load that depends on another is issued after the wait for it: two phases.
   //
   // CHECK-LABEL: gpu.func @after_another
   // CHECK: gpux.bulk_load %{{.*}}, %{{.*}}, %[[M0:.*]][%{{.*}}] :

@@ -1,5 +1,5 @@
 // The trips of an unsigned loop are not computed from its bounds, as those of a signed one are: its phases are counted. With -5,
-// which is 251, the wait behind the loop is for phase 251.
+// which is 251, the wait after the loop is for phase 251.
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers | FileCheck %s
 // RUN: async-opt %s --gpux-tokens-to-mbarriers | async-sim - --block=64 --arg 1=-5 | FileCheck %s --check-prefix=CLEAN

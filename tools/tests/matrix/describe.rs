@@ -22,7 +22,7 @@ pub enum Kind {
     SingleTma,
     /// Four loads a stage.
     SingleTmaUnrolled,
-    /// The last tile, if it reaches beyond the end, comes behind the loop, whose tiles need no check.
+    /// The last tile, if it reaches beyond the end, comes after the loop, whose tiles need no check.
     SingleTmaUnswitched,
     /// Two dimensions, two boxes a tile.
     Several,

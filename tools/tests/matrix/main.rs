@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// A test of many cases, which goes on behind one that fails.
+/// A test of many cases, which goes on after one that fails.
 fn trial<C: Send + 'static>(
     name: String,
     rows: Rows,

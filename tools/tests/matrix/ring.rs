@@ -11,7 +11,7 @@ pub enum Order {
     LoadFirst,
 }
 
-/// How the loop ends, behind whose last tile nothing is left to load.
+/// How the loop ends, after whose last tile nothing is left to load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tail {
     /// Loads are guarded in the loop, which has an iteration for every tile.
@@ -61,7 +61,7 @@ pub struct Ring<'a> {
 }
 
 impl Ring<'_> {
-    /// The mbarriers that it takes: a phase needs one from where it is opened to the first barrier behind its last wait.
+    /// The mbarriers that it takes: a phase needs one from where it is opened to the first barrier after its last wait.
     ///
     /// With `p` tiles ahead, `p` phases are open when an iteration starts. If it awaits the oldest one first, the barrier
     /// that keeps the next load from its slot comes before that load, which takes the mbarrier of the phase that is over.
@@ -163,7 +163,7 @@ impl Ring<'_> {
         [younger, &new, &next].concat()
     }
 
-    /// Awaits a tile; copies of the threads are seen by others behind a barrier.
+    /// Awaits a tile; copies of the threads are seen by others after a barrier.
     fn wait(&self, text: &mut Text, tokens: &[String]) {
         text.line(format!("async.await {}", tokens.join(", ")));
         self.meet(text);

@@ -20,18 +20,20 @@ pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
     let uses = uses_in(block, alloc)?;
     for &op in &uses {
         if is_asynchronous(op) && !is_awaited(block, op) {
-            let message = "is memory of the workgroup that is made anew each time around, and a copy of the last time may \
-                           still be in flight: await its token in the same block, or move the allocation out of the loop";
-            return Err(PassError::new(alloc, message).note(op, "the copy is here"));
+            let message = "allocates workgroup memory in each iteration, and a copy of the previous iteration may still be \
+                           in flight";
+            let help =
+                "await the token of this copy in the same block, or move the allocation out of the loop";
+            return Err(PassError::new(alloc, message).note(op, help));
         }
     }
     if has_barrier(block, alloc, &uses) {
         return Ok(());
     }
-    let message = "is memory of the workgroup that is made anew each time around, and other threads may still use that of \
-                   the last time: put a gpu.barrier after its last use, or move the allocation out of the loop if all \
-                   iterations may share it";
-    Err(PassError::new(alloc, message))
+    let message = "allocates workgroup memory in each iteration, and other threads may still use that of the previous \
+                   iteration";
+    let help = "put a gpu.barrier after its last use, or move the allocation out of the loop if all iterations may share it";
+    Err(PassError::new(alloc, message).note(alloc, help))
 }
 
 /// The operations that use what `alloc` makes, views of it, and tokens of copies; or an error if there are some outside
@@ -44,10 +46,12 @@ fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError
         for Use { owner, .. } in value.uses() {
             let ends = Some(owner) == block.terminator();
             if ends || standing_in(block, owner).is_none() || owner.is(ADDRESS) {
-                let message = "is memory of the workgroup that is made anew each time around, and that of the last time \
-                               may still be in use: move the allocation out of the loop, one for each buffer that is in \
-                               use at once";
-                return Err(PassError::new(alloc, message).note(owner, "it goes on from here"));
+                let message = "allocates workgroup memory in each iteration, and that of the previous iteration may still \
+                               be in use";
+                let help = "allocate outside of the loop, one buffer for each that is in use at once";
+                return Err(PassError::new(alloc, message)
+                    .note(owner, "it is passed on here")
+                    .note(alloc, help));
             }
             uses.push(owner);
             let reached = reached_from(owner).into_iter();
@@ -57,7 +61,7 @@ fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError
     Ok(uses)
 }
 
-/// Makes a number of an address, which nobody can follow.
+/// Makes an integer of an address, which can't be followed.
 const ADDRESS: &str = memref::EXTRACT_ALIGNED_POINTER_AS_INDEX;
 
 /// The values that `op` may hand its operands on to.
@@ -73,7 +77,7 @@ fn reached_from(op: Op<'_>) -> Vec<Value<'_>> {
     .collect()
 }
 
-/// Returns true if a value of type `ty` may be a view of a buffer, or stand for a copy: it is no number.
+/// Returns true if a value of type `ty` may be a view of a buffer, or stand for a copy: it is not a number.
 fn may_carry(ty: Type<'_>) -> bool {
     !(ty.is_index() || bit_width(ty).is_some() || vector_shape(ty).is_some())
 }

@@ -192,17 +192,17 @@ impl<'c> Uniformity<'c> {
 fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
     let fault = |why: String| {
         let message = format!(
-            "is for all threads of the block together, but the '{}' around it {why}; move it out of there",
+            "has to be executed by all threads of the block, but the '{}' around it {why}",
             outer.name()
         );
-        PassError::new(op, message).note(outer, "threads differ here")
+        PassError::new(op, message).note(outer, "threads diverge here: move the operation out of it")
     };
     if runs_for_some_threads(outer) {
         return Err(fault("is executed by some threads only".to_owned()));
     }
     if outer.is(gpu::LAUNCH) {
-        let message = "is in a gpu.launch, which is no function yet: run --gpu-kernel-outlining before";
-        return Err(PassError::new(op, message));
+        let message = "is in a gpu.launch, which is not a function yet";
+        return Err(PassError::new(op, message).note(outer, "run --gpu-kernel-outlining first"));
     }
     for value in steering(outer) {
         if let Some(source) = thread_dependent(value) {

@@ -197,7 +197,7 @@ impl<'c> Buffers<'c> {
             return;
         }
         let message = format!(
-            "needs memory that is aligned to {} bytes, and dynamic workgroup memory outside of a gpu.module is aligned to \
+            "needs memory that is aligned to {} bytes, but dynamic workgroup memory outside of a gpu.module is aligned to \
              {OF_COPIES}",
             self.alignment
         );

@@ -8,7 +8,7 @@
 //! In a model, an operation without side effects that depends on a single argument (a cast of the memref to its
 //! descriptor, the pointer in it, an index as an integer) is **shared**: one clone right after the definition of the
 //! value serves all the copies that use it. One that depends on no argument (a stride) goes to the start of the body.
-//! The **body** is that of the function around the copy, or of what else a copy may be in that is no plain loop or
+//! The **body** is that of the function around the copy, or of what else a copy may be in that is not a plain loop or
 //! branch (a `gpu.launch`): nothing is shared across it, since whoever outlines it would have to pass descriptors.
 //!
 //! Cost: linear in the number of copies.
@@ -88,7 +88,7 @@ impl<'c> Copies<'c> {
         }
     }
 
-    /// Puts the lowered copy in the place of `copy`. Whoever marked the one finds the mark on the other.
+    /// Puts the lowered copy in the place of `copy`. Discardable attributes are kept.
     pub fn lower(&mut self, copy: Op<'c>) -> Result<(), PassError<'c>> {
         let body = self.body_around(copy);
         let operands: Vec<Value> = copy.operands().collect();
@@ -248,7 +248,7 @@ impl<'c> Model<'c> {
             Some(operand) => (place_behind(operand, body), operand.location()),
             None => (Place::Start(body.entry), body.owner.location()),
         };
-        // Behind what the whole body shares, which they may use.
+        // After what the whole body shares, which they may use.
         if operand.is_some()
             && place == Place::Start(body.entry)
             && let Some(last) = self.shared[&(body, Sharing::Body, None)].last()

@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 fn words(space: MemorySpace) -> &'static str {
     match space {
         MemorySpace::Global => "global memory",
-        MemorySpace::Workgroup => "memory of the workgroup",
-        MemorySpace::Private => "memory of one thread",
+        MemorySpace::Workgroup => "workgroup memory",
+        MemorySpace::Private => "thread-private memory",
     }
 }
 
@@ -88,9 +88,9 @@ impl<'c> Sources<'c> {
         if is_particular(op) {
             self.check(op)
         } else if op.dialect() == memref::NAMESPACE && is_workgroup_alloc(op) {
-            let message = "is memory of the workgroup that device code allocates, which upstream's lowering would take \
-                           from malloc or a stack: run --gpux-allocs-to-globals before";
-            Err(PassError::new(op, message))
+            let message =
+                "allocates workgroup memory, which upstream's lowering would take from malloc or the stack";
+            Err(PassError::new(op, message).note(op, "run --gpux-allocs-to-globals first"))
         } else {
             Ok(())
         }
@@ -114,10 +114,8 @@ impl<'c> Sources<'c> {
                 continue;
             };
             let (what_for, space) = (words(taken_for), words(space));
-            let message = format!(
-                "takes an address for one of {what_for}, but it is one of {space}: copy the elements instead"
-            );
-            let fault = PassError::new(op, message);
+            let message = format!("uses an address in {space} as one in {what_for}");
+            let fault = PassError::new(op, message).note(op, "copy the elements instead");
             return Err(match start.definition() {
                 Definition::Result(buffer, _) => fault.note(buffer, format!("this is {space}")),
                 Definition::Argument(..) => fault.note(start.location(), format!("this is {space}")),

@@ -248,7 +248,7 @@ impl<'c> Transfers<'c> {
     }
 }
 
-/// Makes the transfer itself, with its operands in groups. Whoever marked `op` finds the mark there.
+/// Makes the transfer itself, with its operands in groups. Discardable attributes of `op` are kept.
 fn transfer<'c>(name: &str, op: Op<'c>, operands: &[&[Value<'c>]]) {
     OpBuilder::new(name, op.location())
         .operand_groups(operands)

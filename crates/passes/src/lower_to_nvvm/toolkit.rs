@@ -1,7 +1,7 @@
-//! Where the CUDA toolkit is, or what there is of it.
+//! Where the CUDA toolkit is.
 //!
-//! CUDA's device library lies in a folder of the toolkit, and so does `ptxas`: where the one is, the other is not far. The
-//! Python package that has `ptxas` has both as well.
+//! CUDA's device library is in a folder of the toolkit, and so is `ptxas`: the one is found by the other. The Python package
+//! that has `ptxas` has both.
 
 use std::env;
 use std::path::{Path, PathBuf};

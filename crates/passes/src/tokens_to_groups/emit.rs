@@ -73,7 +73,7 @@ pub(super) fn emit<'c>(
     counts
 }
 
-/// Returns true if the program has a barrier of its own behind `op`, before anything else happens.
+/// Returns true if the program has a barrier of its own after `op`, before anything else happens.
 fn barrier_follows(op: Op<'_>) -> bool {
     let mut behind = std::iter::successors(op.next(), |op| op.next());
     behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
@@ -134,8 +134,8 @@ fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
 /// A remark on a search that its budget ended.
 pub(super) fn spent(function: Op, solution: &Solution) {
     if solution.spent {
-        let message = "the search for places to commit has spent its budget: every wait is exact for the commits there are, \
-                       but commits elsewhere might let some wait force less";
+        let message = "the search for places to commit ran out of its budget: every wait is exact for the commits that were made, \
+                       but commits elsewhere might let some wait complete less";
         Diagnostic::remark(function.location(), message).emit();
     }
 }
@@ -149,7 +149,7 @@ fn uneven(skeleton: &Skeleton, solution: &Solution) {
         };
         if let Some(location) = location {
             let message = "the paths that meet here commit different numbers of groups, and a loop of unknown trip count \
-                           on one of them keeps them from being made equal; waits behind may wait for more than they name";
+                           on one of them keeps them from being made equal; later waits may wait for more than they name";
             Diagnostic::remark(location, message).emit();
         }
     }

@@ -16,7 +16,7 @@ use tokenflow::{
     Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
 };
 
-/// Emits a remark at every commit, and at every await but for those in `silent`: the operations that it waits for, an execution that binds
+/// Emits a remark at every commit, and at every await except those in `silent`: the operations that it waits for, an execution that binds
 /// its count, and what a wait for everything would have waited for in vain.
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
@@ -123,7 +123,7 @@ impl<'c> Explainer<'_, 'c> {
         } else {
             remark.note(
                 op.location(),
-                "the count is the distance in the queue: what this wait is for is complete by other waits before",
+                "the count is the distance in the queue: other waits have already completed what this wait is for",
             )
         };
         remark.emit();

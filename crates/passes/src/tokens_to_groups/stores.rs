@@ -1,4 +1,4 @@
-//! What block-wide stores need beyond commits and counts: a barrier behind waits, a drain before the function returns,
+//! What block-wide stores need beyond commits and counts: a barrier after waits, a drain before the function returns,
 //! and one thread that issues.
 
 use crate::analysis::origin::Origins;
@@ -14,7 +14,7 @@ use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits}
 /// The stores of a function in token form, and what they need.
 pub(super) struct Stores<'c> {
     ops: Vec<Op<'c>>,
-    /// For each await, whether a barrier stands in its place, behind its waits.
+    /// For each await, whether a barrier stands in its place, after its waits.
     barriers: Vec<bool>,
     /// The terminators before which the sources of a queue's operations have to be read.
     returns: Vec<(Op<'c>, GroupQueue)>,
@@ -69,7 +69,7 @@ impl<'c> Stores<'c> {
         stores
     }
 
-    /// Returns true if a barrier stands in the place of await `w`, behind its waits.
+    /// Returns true if a barrier stands in the place of await `w`, after its waits.
     pub fn needs_barrier(&self, w: usize) -> bool {
         self.barriers[w]
     }

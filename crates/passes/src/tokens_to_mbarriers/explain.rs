@@ -80,7 +80,7 @@ fn ring_text(r: RingId, ring: &Ring, known: bool) -> String {
     let mut mbarriers = mbarriers(ring.depth);
     if ring.depth > 1 {
         mbarriers +=
-            ", since so many phases may be live together, each up to a block barrier behind its last wait";
+            ", since so many phases may be live together, each up to a block barrier after its last wait";
     }
     let counted = match (ring.has_counter, known) {
         (true, false) => "its phases are counted while the program runs",

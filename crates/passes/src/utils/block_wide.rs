@@ -1,8 +1,8 @@
 //! Operations that every thread of a block executes and one thread issues.
 //!
-//! **Condition.** The operation stands where all threads of the block come together ([`Uniformity`](crate::analysis::uniformity::Uniformity)).
+//! **Condition.** The operation stands where all threads of the block come together (`Uniformity`).
 //!
-//! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and in front of it what makes the
+//! **Effect.** [`Issuer::issue`] puts the issued form into an `scf.if` on `gpux.elect`, and before it what makes the
 //! other threads' accesses to the buffer visible to the asynchronous proxy ([`guard_issue`]).
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
@@ -99,7 +99,7 @@ fn guards(function: Op<'_>) -> HashMap<Op<'_>, Sync> {
     read.stores.into_iter().zip(guards.stores).collect()
 }
 
-/// Writes a guard before `op`: a fence of every thread, and behind it a barrier.
+/// Writes a guard before `op`: a fence of every thread, and after it a barrier.
 pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Sync) {
     if guard.fence {
         fence(context, op.location()).before(op);

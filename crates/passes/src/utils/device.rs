@@ -35,7 +35,7 @@ fn is_for_device(function: Op<'_>) -> bool {
 pub(crate) fn advice_on_escape(op: Op<'_>) -> &'static str {
     let leaves = is_call(op) || (op.is_terminator() && op.parent().is_some_and(Op::is_function));
     if leaves && op.ancestors().any(|outer| outer.is(gpu::MODULE)) {
-        "; --gpux-inline-calls, run before, puts functions with tokens where they are called"
+        "; run --gpux-inline-calls first to inline functions with tokens"
     } else {
         ""
     }
@@ -46,7 +46,7 @@ pub(crate) fn is_workgroup_alloc(op: Op<'_>) -> bool {
     matches!(op.name(), memref::ALLOC | memref::ALLOCA) && is_workgroup(op.result(0).ty())
 }
 
-/// `function` and what is nested in it, but for functions inside: those are not run where they stand.
+/// `function` and what is nested in it, except functions inside, which are not run where they stand.
 pub(crate) fn own_ops(function: Op<'_>) -> Vec<Op<'_>> {
     let mut ops = Vec::new();
     function.walk(|op| {

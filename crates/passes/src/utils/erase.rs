@@ -58,7 +58,7 @@ impl<'c> Eraser<'_, 'c> {
 
     fn results(&self, op: Op<'c>, is_function: bool) {
         if is_function {
-            // The arguments of the function itself are its callers' business.
+            // The arguments of the function itself belong to its callers.
             let entry = op.regions().next().and_then(Region::first);
             let blocks = op.regions().flat_map(Region::blocks);
             blocks
@@ -119,7 +119,7 @@ fn replace_by_ready<'c>(token: Value<'c>, op: Op<'c>) {
     }
 }
 
-/// Erases an operation that does nothing but to define a token, unless a call or the like was handed it.
+/// Erases an operation that does nothing but to define a token, unless a call or the like takes it.
 fn erase_unused(op: Op<'_>) {
     if op.has_uses() && op.is(async_::READY) {
         return;

@@ -1,4 +1,4 @@
-//! What host code hands to kernels whose descriptors have become pointers.
+//! What host code passes to kernels whose descriptors have become pointers.
 
 use async_dialects::ir::{Op, OpBuilder, Value};
 use async_dialects::llvm::{AddressSpace, pointer};
@@ -40,15 +40,13 @@ fn check_elements<'c>(create: Op<'c>) -> Result<(), PassError<'c>> {
     let Some(tile) = tile.filter(|tile| !has_code(tile.element)) else {
         return Ok(());
     };
-    Err(PassError::new(
-        create,
-        format!(
-            "makes a descriptor of elements of type {}, for which upstream's lowering has no code: use ui8, ui16, ui32, ui64, \
-             i32, i64, f16, bf16, f32 or f64, or make the descriptor on the host by cuTensorMapEncodeTiled and hand it over \
-             as an argument",
-            tile.element
-        ),
-    ))
+    let message = format!(
+        "makes a descriptor of elements of type {}, which upstream's lowering can't encode",
+        tile.element
+    );
+    let help = "use ui8, ui16, ui32, ui64, i32, i64, f16, bf16, f32 or f64, or make the descriptor on the host with \
+                cuTensorMapEncodeTiled and pass it as an argument";
+    Err(PassError::new(create, message).note(create, help))
 }
 
 /// Returns true if upstream has a code for `element`.

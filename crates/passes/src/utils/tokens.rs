@@ -16,11 +16,9 @@ pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
     };
     for arg in entry.args() {
         if is_token(arg.ty()) && arg.has_uses() {
-            return Err(PassError::new(
-                arg.location(),
-                "a token that arrives as a function argument has no known queue; await it in the caller, or inline this \
-                 function first (--gpux-inline-calls)",
-            ));
+            let message = "a token that is a function argument has no known queue";
+            let help = "await it in the caller, or run --gpux-inline-calls first";
+            return Err(PassError::new(arg.location(), message).note(arg.location(), help));
         }
     }
     Ok(())

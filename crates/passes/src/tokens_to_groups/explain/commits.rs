@@ -24,7 +24,7 @@ pub(super) fn explain(skeleton: &Skeleton, solution: &Solution, options: &Option
             let where_ = skeleton.slots[slot.0 as usize];
             let ops = sites.iter().map(|site| skeleton.sites[site.0 as usize]);
             let closes = if sites.is_empty() {
-                "an empty group, so that all ways through here make equally many".to_owned()
+                "an empty group, so that all paths through here commit equally many".to_owned()
             } else {
                 format!("closes the group of {}", places(ops))
             };
@@ -89,7 +89,7 @@ fn keeps(barred: Barred) -> &'static str {
     match barred {
         Barred::SharedGroup => "`form-groups=false` keeps one group for each operation",
         Barred::EmptyGroup => "`balance=false` allows no group that may be empty",
-        Barred::Unsearched => "the search ended before it came to that",
+        Barred::Unsearched => "the search ended before it tried that",
     }
 }
 

@@ -66,7 +66,7 @@ impl<'c> Emitter<'_, 'c> {
         product.unwrap_or_else(|| self.builder.const_index(1))
     }
 
-    /// Waits for what nobody may have waited for, and invalidates the rings, before `before`. One thread waits: the barrier
+    /// Waits for what may not have been waited for, and invalidates the rings, before `before`. One thread waits: the barrier
     /// after it is for all.
     pub(super) fn finish(&mut self, before: Op<'c>) {
         for (ring, _) in self

@@ -24,14 +24,10 @@ impl<'c> Emitter<'_, 'c> {
             return blocks.into_iter().try_for_each(|block| self.block(block));
         }
         let Some(kind) = kind(op) else {
-            return Err(PassError::new(
-                op,
-                format!(
-                    "the state of mbarriers can't be carried through `{}`; around loads, use scf.for, scf.while, scf.if, \
-                     scf.index_switch, scf.execute_region, affine.for or affine.if",
-                    op.name()
-                ),
-            ));
+            let message = "has loads in it, and the state of their mbarriers can't be carried through it";
+            let help = "around loads, use scf.for, scf.while, scf.if, scf.index_switch, scf.execute_region, affine.for or \
+                        affine.if";
+            return Err(PassError::new(op, message).note(op, help));
         };
         let counters: Vec<Option<Value>> = all.iter().map(|carried| self.state.counter(carried)).collect();
         let initial = self.all_passed_on(id, None, &all)?;
@@ -72,7 +68,7 @@ impl<'c> Emitter<'_, 'c> {
         }
         match carried.incoming(&self.read, self.plan, id, from) {
             Some(phase) => self.state.number_of(phase, self.read.region_ops[id]),
-            // A token that is complete, or a value that nobody looks at on this path.
+            // A token that is complete, or a value that is not used on this path.
             None => Ok(self.builder.const_i32(-1)),
         }
     }

@@ -1,4 +1,4 @@
-// Threads must not touch an mbarrier before it is initialised. They meet right behind the initialisation, unless they meet for
+// Threads must not touch an mbarrier before it is initialized. They meet right after the initialization, unless they meet for
 // another reason before the first of them waits.
 //
 // RUN: async-opt %s --gpux-tokens-to-mbarriers --canonicalize --cse | FileCheck %s
@@ -29,7 +29,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The load needs a barrier behind what is written. With war=mbarrier threads arrive at an mbarrier there.
+  // The load needs a barrier after what is written. With war=mbarrier threads arrive at an mbarrier there.
   //
   // CHECK-LABEL: gpu.func @guarded
   // CHECK: nvvm.fence.mbarrier.init
