@@ -107,14 +107,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
             .iter()
             .map(|edge| chain(graph, place(edge.to, exit), head, exit, &meets))
             .collect();
-        let others: Vec<HashSet<usize>> = chains[1..]
-            .iter()
-            .map(|chain| chain.iter().copied().collect())
-            .collect();
-        let Some(&meet) = chains[0]
-            .iter()
-            .find(|block| others.iter().all(|other| other.contains(block)))
-        else {
+        let Some(meet) = first_common(&chains) else {
             continue;
         };
         let spines: Vec<Vec<usize>> = chains
@@ -125,14 +118,11 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         let own = spines
             .iter()
             .all(|spine| spine.first().is_none_or(|&first| preds[first] == 1));
-        let arriving: usize = spines
-            .iter()
-            .map(|spine| match spine.last() {
-                None => 1,
-                Some(&last) => arrivals(graph, last, meet, exit, &meets),
-            })
-            .sum();
-        if !own || arriving != preds[meet] {
+        let arriving = spines.iter().map(|spine| match spine.last() {
+            None => 1,
+            Some(&last) => arrivals(graph, last, meet, exit, &meets),
+        });
+        if !own || arriving.sum::<usize>() != preds[meet] {
             continue;
         }
         meets.insert(head, meet);
@@ -158,6 +148,19 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         });
     }
     found
+}
+
+/// Returns the first block of the first chain that is in all chains.
+fn first_common(chains: &[Vec<usize>]) -> Option<usize> {
+    let (first, others) = chains.split_first()?;
+    let others: Vec<HashSet<usize>> = others
+        .iter()
+        .map(|chain| chain.iter().copied().collect())
+        .collect();
+    let mut common = first
+        .iter()
+        .filter(|block| others.iter().all(|other| other.contains(block)));
+    common.next().copied()
 }
 
 fn place(target: Target, exit: usize) -> usize {

@@ -4,10 +4,10 @@
 //! more). What may be at a point is a set of states, and each step maps states one by one; so loops run to a fixed
 //! point or a period, and a graph entered with the same set twice is run once.
 
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
 use crate::index::GraphInfo;
-use crate::line::{Line, Step};
 use crate::program::{Commits, Graph, Item, Slot, Target, deep};
+use crate::straight_line::{Step, StraightLine};
 use std::ops::Range;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
@@ -97,11 +97,11 @@ impl Occupancy {
     }
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns what may be open where, for these commits.
     pub(super) fn occupancy(&self, commits: &Commits) -> Occupancy {
         let mut run = Run {
-            part: self,
+            placer: self,
             commits,
             known: vec![[None; Open::SETS]; self.index.graphs],
             out: Occupancy {
@@ -143,8 +143,8 @@ impl Part<'_> {
 
 /// What may be open at each step of a body, for commits that are known: where others differ, it is found out anew.
 pub(super) struct Legality<'a> {
-    part: &'a Part<'a>,
-    line: &'a Line,
+    placer: &'a QueuePlacer<'a>,
+    line: &'a StraightLine,
     options: Options,
     commits: Commits,
     /// What may be open before each step, and at the end.
@@ -159,19 +159,19 @@ pub(super) struct Legality<'a> {
 impl<'a> Legality<'a> {
     /// Finds out what may be open for `commits`; as many at each slot as `padding` says may be empty.
     pub fn new(
-        part: &'a Part,
-        line: &'a Line,
+        placer: &'a QueuePlacer,
+        line: &'a StraightLine,
         (commits, padding): (&Commits, &Commits),
         options: &Options,
     ) -> Self {
         let mut new = Self {
-            part,
+            placer,
             line,
             options: *options,
             commits: commits.clone(),
             before: Vec::with_capacity(line.len() + 1),
             illegal: Vec::with_capacity(line.len() + 1),
-            known: vec![[None; Open::SETS]; part.index.graphs],
+            known: vec![[None; Open::SETS]; placer.index.graphs],
             out: Occupancy {
                 at: vec![Open::default(); commits.len()],
                 given: Open::default(),
@@ -194,12 +194,12 @@ impl<'a> Legality<'a> {
         self.out.at[self.line.slots(step..step + 1)].fill(Open::default());
         self.known[self.line.graphs(step..step + 1)].fill([None; Open::SETS]);
         let mut run = Run {
-            part: self.part,
+            placer: self.placer,
             commits,
             known: std::mem::take(&mut self.known),
             out: std::mem::take(&mut self.out),
         };
-        let open = match self.line.step(self.part.program, &self.part.index, step) {
+        let open = match self.line.step(self.placer.program, &self.placer.index, step) {
             Step::Start(slot) => run.slot(slot, open),
             Step::Item(item, info) => run.item(item, &mut info.iter(), open),
         };
@@ -213,7 +213,7 @@ impl<'a> Legality<'a> {
         illegal.map(|_| 1).sum()
     }
 
-    /// Does what [`Part::is_legal`] does. Where `commits` are those known, so is `padding`.
+    /// Does what [`QueuePlacer::is_legal`] does. Where `commits` are those known, so is `padding`.
     pub fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
         let end = self.before.len() - 1;
         let (mut open, mut illegal) = (self.before[end], self.illegal[end]);
@@ -236,7 +236,7 @@ impl<'a> Legality<'a> {
 }
 
 struct Run<'a> {
-    part: &'a Part<'a>,
+    placer: &'a QueuePlacer<'a>,
     commits: &'a Commits,
     /// For each graph and set on entry, the set on exit.
     known: Vec<[Option<Open>; Open::SETS]>,
@@ -298,14 +298,14 @@ impl Run<'_> {
 
     fn item(&mut self, item: &Item, inner: &mut std::slice::Iter<GraphInfo>, open: Open) -> Open {
         let open = match item {
-            Item::Issue { queue, slot, .. } if *queue == self.part.queue => {
+            Item::Issue { queue, slot, .. } if *queue == self.placer.queue => {
                 if open.reached() {
                     open.issue(slot.is_some())
                 } else {
                     open
                 }
             }
-            Item::Commit { queue, .. } if *queue == self.part.queue => {
+            Item::Commit { queue, .. } if *queue == self.placer.queue => {
                 self.out.given.join(open);
                 open.commit()
             }

@@ -3,12 +3,12 @@
 //! Slots with nothing between them that concerns the queue are one point, known by the first of them. Nothing in a
 //! region that holds no operation, commit, wait or await of the queue is a point.
 
-use super::Part;
+use super::QueuePlacer;
 use crate::age::Age;
+use crate::counts::{QueueSolution, counts};
 use crate::eval::{Evaluator, Mode, View};
 use crate::index::{BlockInfo, GraphInfo};
 use crate::program::{Block, Commits, Graph, Item, Queue, Slot, deep};
-use crate::solve::{QueueSolution, counts};
 
 /// How often a loop of unknown trip count is taken to run where commits are weighed.
 const UNKNOWN_TRIP: u64 = 64;
@@ -75,7 +75,7 @@ impl Points {
     }
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns the points of the queue; `base` is any solution.
     pub(super) fn points(&self, base: &QueueSolution) -> Points {
         let open = self.occupancy(&vec![0; self.program.slots as usize]);

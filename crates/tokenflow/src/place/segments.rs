@@ -1,7 +1,7 @@
 //! Cuts a program's body where no token is alive and nothing is in flight, whatever the commits: what stands on one
 //! side of a cut does not influence what is right on the other.
 
-use super::Whole;
+use super::Placer;
 use super::complete::complete;
 use crate::index::{defs, uses};
 use crate::program::{Block, Item};
@@ -10,15 +10,15 @@ use std::ops::Range;
 
 /// Cuts the items of the body's only block; a body of several blocks is left whole (and no range is
 /// returned).
-pub(super) fn segments(whole: &Whole) -> Vec<Range<usize>> {
-    let [block] = whole.program.body.blocks.as_slice() else {
+pub(super) fn segments(placer: &Placer) -> Vec<Range<usize>> {
+    let [block] = placer.program.body.blocks.as_slice() else {
         return Vec::new();
     };
     if block.edges.iter().any(|edge| !edge.args.is_empty()) {
         return Vec::new();
     }
     let needs = needs(block);
-    let quiet = quiet(whole);
+    let quiet = quiet(placer);
     let mut segments = Vec::new();
     let (mut end, mut start) = (block.items.len(), usize::MAX);
     for i in (0..block.items.len()).rev() {
@@ -59,10 +59,10 @@ fn needs(block: &Block) -> Vec<usize> {
 }
 
 /// Returns, for each item, whether the operations of every queue are complete after it.
-fn quiet(whole: &Whole) -> Vec<bool> {
+fn quiet(placer: &Placer) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
-    for part in &whole.parts {
-        let complete = complete(part.program, &part.index, part.queue);
+    for queue_placer in &placer.queues {
+        let complete = complete(queue_placer.program, &queue_placer.index, queue_placer.queue);
         all = Some(match all {
             None => complete,
             Some(all) => all

@@ -1,19 +1,20 @@
-//! Commits that differ from known ones in few places: solved and compared around these places alone.
+//! Incremental solving: commits that differ from known ones in few places are solved and compared around these places
+//! alone.
 //!
 //! All that a step of the body hands on is the age of each token that is used later, for the counts; and the ages of what
 //! is in flight, for the comparison. Where both are as with the known commits, and no commit differs from there on, all
 //! else is as it was.
 
 use super::occupancy::Legality;
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
 use crate::age::Age;
-use crate::compare::{Stretch, Translation, oldest};
+use crate::compare::{RangeComparison, Translation, oldest};
+use crate::counts::{QueueSolution, counts, wait_of};
 use crate::eval::{Evaluator, N, NO_WAIT, View};
-use crate::line::Line;
 use crate::program::{Await, Commits};
-use crate::solve::{QueueSolution, counts, wait_of};
+use crate::straight_line::StraightLine;
 use std::cell::OnceCell;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// With fewer steps than this, nearly all of them are around any change.
 const STEPS: usize = 24;
@@ -24,10 +25,10 @@ const TRIALS: usize = 8;
 /// Ages are told apart up to so many commits beyond the largest count: others may need more than the known ones.
 const BEYOND: usize = 8;
 
-/// Translations near a known one.
-pub(super) struct Nearby<'a> {
-    part: &'a Part<'a>,
-    line: &'a Line,
+/// Solves for commits near known ones, and compares the solutions with the known one.
+pub(super) struct Incremental<'a> {
+    placer: &'a QueuePlacer<'a>,
+    line: &'a StraightLine,
     known: QueueSolution,
     /// Its counts.
     n: Vec<N>,
@@ -39,7 +40,7 @@ pub(super) struct Nearby<'a> {
 /// What the known solution comes to at each step.
 struct States<'a> {
     eval: Evaluator<'a>,
-    /// The ages of [`Line::alive`].
+    /// The ages of [`StraightLine::alive`].
     alive: Vec<Age>,
     /// The ages of what is in flight before each step, one step after the other.
     in_flight: Vec<Age>,
@@ -61,7 +62,7 @@ pub(super) struct Changed {
 }
 
 /// What is known of a change.
-pub(super) enum Trial {
+pub(super) enum TrialResult {
     /// Something is forced more, or not committed when it is awaited.
     More,
     NoMore(Changed),
@@ -69,18 +70,18 @@ pub(super) enum Trial {
     Unknown,
 }
 
-impl<'p> Part<'p> {
+impl<'p> QueuePlacer<'p> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
-    pub(super) fn nearby(&self, known: &QueueSolution) -> Option<Nearby<'_>> {
-        let line = self.line.get_or_init(|| {
+    pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
+        let line = self.straight_line.get_or_init(|| {
             let plain = self.drop_implied && !self.reads() && !self.index.covered && self.trials >= TRIALS;
             plain
-                .then(|| Line::new(self.program, &self.index, self.queue))
+                .then(|| StraightLine::new(self.program, &self.index, self.queue))
                 .flatten()
         });
         let line = line.as_ref().filter(|line| line.len() >= STEPS)?;
-        Some(Nearby {
-            part: self,
+        Some(Incremental {
+            placer: self,
             line,
             known: known.clone(),
             n: counts(&known.waits),
@@ -90,13 +91,13 @@ impl<'p> Part<'p> {
     }
 }
 
-impl<'a> Nearby<'a> {
+impl<'a> Incremental<'a> {
     /// The steps of the body.
-    pub fn line(&self) -> &'a Line {
+    pub fn line(&self) -> &'a StraightLine {
         self.line
     }
 
-    /// Does what [`Part::is_legal`] does. The options are the same each time, and `padding` is, where `commits` are the
+    /// Does what [`QueuePlacer::is_legal`] does. The options are the same each time, and `padding` is, where `commits` are the
     /// known ones, `of_known`.
     pub fn is_legal(
         &mut self,
@@ -105,29 +106,29 @@ impl<'a> Nearby<'a> {
         options: &Options,
     ) -> bool {
         let legality = self.legality.get_or_insert_with(|| {
-            Legality::new(self.part, self.line, (&self.known.commits, of_known), options)
+            Legality::new(self.placer, self.line, (&self.known.commits, of_known), options)
         });
         legality.is_legal(commits, padding)
     }
 
     /// Solves for `commits` and compares with the known solution.
-    pub fn try_commits(&mut self, commits: &Commits) -> Trial {
-        let trial = self.around_changes(commits);
+    pub fn try_commits(&mut self, commits: &Commits) -> TrialResult {
+        let result = self.around_changes(commits);
         if cfg!(debug_assertions) {
-            self.verify(commits, &trial);
+            self.verify(commits, &result);
         }
-        trial
+        result
     }
 
     /// Panics if the whole program says otherwise.
-    fn verify(&self, commits: &Commits, trial: &Trial) {
-        let whole = self.part.solve(commits.clone());
-        let comparison = self.part.compare(&self.known, &whole);
+    fn verify(&self, commits: &Commits, result: &TrialResult) {
+        let whole = self.placer.solve(commits.clone());
+        let comparison = self.placer.compare(&self.known, &whole);
         let opens = whole.open.iter().any(|w| !self.known.open.contains(w));
-        match trial {
-            Trial::Unknown => {}
-            Trial::More => assert!(opens || !comparison.forces_no_more(), "something is forced more"),
-            Trial::NoMore(changed) => {
+        match result {
+            TrialResult::Unknown => {}
+            TrialResult::More => assert!(opens || !comparison.forces_no_more(), "something is forced more"),
+            TrialResult::NoMore(changed) => {
                 assert_eq!(changed.solution, whole, "the solution of the whole program");
                 assert!(!opens && comparison.forces_no_more(), "nothing is forced more");
                 assert_eq!(
@@ -138,23 +139,49 @@ impl<'a> Nearby<'a> {
         }
     }
 
-    fn around_changes(&mut self, commits: &Commits) -> Trial {
+    fn around_changes(&mut self, commits: &Commits) -> TrialResult {
         let Some((first, last)) = self.line.changed(&self.known.commits, commits) else {
-            return Trial::Unknown;
+            return TrialResult::Unknown;
         };
-        let (part, line, known, n) = (self.part, self.line, &self.known, &self.n);
-        self.states.get_or_init(|| States::new(part, line, known, n));
+        let (placer, line) = (self.placer, self.line);
+        let known = Known {
+            solution: &self.known,
+            n: &self.n,
+        };
+        self.states.get_or_init(|| States::new(placer, line, known));
         let Some(Some(states)) = self.states.get_mut() else {
-            return Trial::Unknown;
+            return TrialResult::Unknown;
         };
-        let Some(solved) = states.solve(part, line, commits, (first, last)) else {
-            return Trial::Unknown;
+        let Some(solved) = states.solve(placer, line, commits, first..=last) else {
+            return TrialResult::Unknown;
         };
-        if solved.open.iter().any(|w| !known.open.contains(w)) {
-            return Trial::More;
+        if solved.open.iter().any(|w| !known.solution.open.contains(w)) {
+            return TrialResult::More;
         }
-        states.compare(part, line, (known, n), (commits, &solved), last)
+        let trial = Trial {
+            commits,
+            solved: &solved,
+            last_change: last,
+        };
+        states.compare(placer, line, known, trial)
     }
+}
+
+/// The known solution.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    solution: &'a QueueSolution,
+    /// Its counts.
+    n: &'a [N],
+}
+
+/// What is tried.
+#[derive(Clone, Copy)]
+struct Trial<'a> {
+    commits: &'a Commits,
+    solved: &'a Solved,
+    /// The last step whose commits are changed.
+    last_change: usize,
 }
 
 /// A solution from some step to another.
@@ -165,23 +192,30 @@ struct Solved {
 }
 
 impl<'a> States<'a> {
-    fn new(part: &'a Part<'a>, line: &Line, known: &QueueSolution, n: &[N]) -> Option<Self> {
+    fn new(placer: &'a QueuePlacer<'a>, line: &StraightLine, known: Known) -> Option<Self> {
+        let Known { solution, n } = known;
         let mut oldest = oldest(n, None);
         for _ in 0..BEYOND {
             oldest = oldest.commit();
         }
-        let mut eval = Evaluator::new(part.program, &part.index, part.queue, &known.commits, View::Done);
+        let mut eval = Evaluator::new(
+            placer.program,
+            &placer.index,
+            placer.queue,
+            &solution.commits,
+            View::Done,
+        );
         eval.begin(std::iter::empty());
-        let translation = Translation::new(&known.commits, n);
+        let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
-        let mut stretch = Stretch::new(&part.index, part.queue, both, oldest, &[]);
+        let mut comparison = RangeComparison::new(&placer.index, placer.queue, both, oldest, &[]);
         let (mut alive, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
-            let step = line.step(part.program, &part.index, i);
+            let step = line.step(placer.program, &placer.index, i);
             alive.extend(line.alive(i).iter().map(|&token| eval.age(token)));
             first.push(in_flight.len());
-            in_flight.extend(stretch.ages());
-            if !eval.run_step(&step) || !stretch.run_step(&step) {
+            in_flight.extend(comparison.ages());
+            if !eval.run_step(&step) || !comparison.run_step(&step) {
                 return None;
             }
         }
@@ -197,15 +231,16 @@ impl<'a> States<'a> {
         })
     }
 
-    /// Solves for `commits` from step `first` on, where they may be others up to step `last`; `None` if control does not
-    /// come to the end.
+    /// Solves for `commits`, which are the known ones but for those of the steps `changed`; `None` if control does not reach
+    /// the end.
     fn solve(
         &mut self,
-        part: &'a Part<'a>,
-        line: &Line,
+        placer: &'a QueuePlacer<'a>,
+        line: &StraightLine,
         commits: &Commits,
-        (first, last): (usize, usize),
+        changed: RangeInclusive<usize>,
     ) -> Option<Solved> {
+        let (first, last) = changed.into_inner();
         let eval = &mut self.eval;
         eval.commits.clone_from(commits);
         eval.open.clear();
@@ -227,7 +262,7 @@ impl<'a> States<'a> {
                 eval.n[w] = NO_WAIT;
                 eval.measured[w] = Age::DONE;
             }
-            if !eval.run_step(&line.step(part.program, &part.index, at)) {
+            if !eval.run_step(&line.step(placer.program, &placer.index, at)) {
                 return None;
             }
             at += 1;
@@ -242,62 +277,60 @@ impl<'a> States<'a> {
     /// Compares what was solved with the known solution.
     fn compare(
         &mut self,
-        part: &Part,
-        line: &Line,
-        (known, n): (&QueueSolution, &[N]),
-        (commits, solved): (&Commits, &Solved),
-        last: usize,
-    ) -> Trial {
-        let awaits = line.awaits(solved.steps.clone());
+        placer: &QueuePlacer,
+        line: &StraightLine,
+        known: Known,
+        trial: Trial,
+    ) -> TrialResult {
+        let awaits = line.awaits(trial.solved.steps.clone());
         self.n[awaits.clone()].copy_from_slice(&self.eval.n[awaits.clone()]);
-        let trial = self.compare_counts(part, line, (known, n), (commits, solved), last);
-        self.n[awaits.clone()].copy_from_slice(&n[awaits]);
-        trial
+        let result = self.compare_counts(placer, line, known, trial);
+        self.n[awaits.clone()].copy_from_slice(&known.n[awaits]);
+        result
     }
 
     fn compare_counts(
         &self,
-        part: &Part,
-        line: &Line,
-        (known, n): (&QueueSolution, &[N]),
-        (commits, solved): (&Commits, &Solved),
-        last: usize,
-    ) -> Trial {
-        let awaits = line.awaits(solved.steps.clone());
+        placer: &QueuePlacer,
+        line: &StraightLine,
+        known: Known,
+        trial: Trial,
+    ) -> TrialResult {
+        let awaits = line.awaits(trial.solved.steps.clone());
         if oldest(&self.n[awaits], None) > self.oldest {
-            return Trial::Unknown;
+            return TrialResult::Unknown;
         }
         let both = (
-            Translation::new(&known.commits, n),
-            Translation::new(commits, &self.n),
+            Translation::new(&known.solution.commits, known.n),
+            Translation::new(trial.commits, &self.n),
         );
         let in_flight = |step: usize| &self.in_flight[self.first[step]..self.first[step + 1]];
+        let Trial {
+            solved, last_change, ..
+        } = trial;
         let mut at = solved.steps.start;
-        let mut stretch = Stretch::new(&part.index, part.queue, both, self.oldest, in_flight(at));
-        while at < line.len() && (at <= last || at < solved.steps.end || !stretch.is_at(in_flight(at))) {
-            if !stretch.run_step(&line.step(part.program, &part.index, at)) {
-                return Trial::More;
+        let mut comparison =
+            RangeComparison::new(&placer.index, placer.queue, both, self.oldest, in_flight(at));
+        while at < line.len()
+            && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
+        {
+            if !comparison.run_step(&line.step(placer.program, &placer.index, at)) {
+                return TrialResult::More;
             }
             at += 1;
         }
-        Trial::NoMore(Changed {
-            less: stretch.forces_less(),
-            left_open: at == line.len() && stretch.leaves_open(),
-            solution: self.solution(line, known, commits, solved),
+        TrialResult::NoMore(Changed {
+            less: comparison.forces_less(),
+            left_open: at == line.len() && comparison.leaves_open(),
+            solution: self.solution(line, known, trial),
         })
     }
 
     /// The known solution, changed to what was solved.
-    fn solution(
-        &self,
-        line: &Line,
-        known: &QueueSolution,
-        commits: &Commits,
-        solved: &Solved,
-    ) -> QueueSolution {
-        let awaits = line.awaits(solved.steps.clone());
-        let mut solution = known.clone();
-        solution.commits.clone_from(commits);
+    fn solution(&self, line: &StraightLine, known: Known, trial: Trial) -> QueueSolution {
+        let awaits = line.awaits(trial.solved.steps.clone());
+        let mut solution = known.solution.clone();
+        solution.commits.clone_from(trial.commits);
         let new = self.eval.n[awaits.clone()]
             .iter()
             .zip(&self.eval.measured[awaits.clone()]);
@@ -305,7 +338,7 @@ impl<'a> States<'a> {
             *wait = wait_of(n, age);
         }
         solution.open.retain(|w| !awaits.contains(&(w.0 as usize)));
-        solution.open.extend(&solved.open);
+        solution.open.extend(&trial.solved.open);
         solution.open.sort_unstable();
         solution
     }

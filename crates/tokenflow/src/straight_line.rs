@@ -20,7 +20,7 @@ pub(crate) enum Step<'p> {
 }
 
 /// The steps of a body: its start, and each item.
-pub(crate) struct Line {
+pub(crate) struct StraightLine {
     /// For each step, how much comes before it.
     before: Vec<Before>,
     /// The tokens defined before a step and used at or after it, one step after the other.
@@ -37,7 +37,7 @@ struct Before {
     alive: usize,
 }
 
-impl Line {
+impl StraightLine {
     /// Returns the steps of the program's body; `None` if it has several blocks, or `queue` has commits or waits of the
     /// program's own, or too many tokens are alive at once.
     pub fn new(program: &Program, index: &Index, queue: Queue) -> Option<Self> {
