@@ -5,7 +5,7 @@
 //! complete). What is known where paths meet is the minimum. 64 values before `MANY` are enough:
 //! `wait_group` can't count beyond 63.
 //!
-//! An [`AgeMap`] is what a stretch of program does to the age of any token from before it. Commits,
+//! An [`AgeMap`] is a transfer function: what a part of a program does to the age of any token from before it. Commits,
 //! waits, meeting paths and sequences of these all are such maps, and all of them preserve minima,
 //! which is why the analysis over meeting paths is exact and not an approximation.
 
@@ -59,12 +59,12 @@ impl Age {
     }
 }
 
-/// What a stretch of program does to ages.
+/// What a part of a program does to ages: its transfer function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AgeMap([Age; DOMAIN]);
 
 impl AgeMap {
-    /// The map of an empty stretch.
+    /// The map of an empty part.
     #[must_use]
     pub fn identity() -> Self {
         Self(std::array::from_fn(|i| {
@@ -78,14 +78,14 @@ impl AgeMap {
         self.0[age.index()]
     }
 
-    /// Appends one step to the stretch.
+    /// Appends one step.
     pub fn then_each(&mut self, step: impl Fn(Age) -> Age) {
         for age in &mut self.0 {
             *age = step(*age);
         }
     }
 
-    /// Appends the stretch `next`.
+    /// Appends what comes next.
     pub fn then(&mut self, next: &Self) {
         self.then_each(|age| next.apply(age));
     }

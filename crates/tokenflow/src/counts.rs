@@ -3,10 +3,10 @@
 //! The counts are a solution of: `n(w)` is the largest count at which await `w` is still sound, all
 //! other counts being what they are. Completions make this non-monotone (a tighter wait completes
 //! more and so loosens others), hence three phases for each outermost loop; straight-line code and
-//! branches outside of loops need none of them, since each await there is met once and takes the
-//! age met ([`Mode::Fix`]).
+//! branches outside of loops need none of them, since each await there is reached once and takes the
+//! age found ([`Mode::Fix`]).
 //!
-//! 1. **Tighten.** Start without waits; run the loop, shrinking `n(w)` to every age met at `w`;
+//! 1. **Tighten.** Start without waits; run the loop, shrinking `n(w)` to every age found at `w`;
 //!    again, until a run changes nothing. The counts are sound now, and most often exact.
 //! 2. **Measure.** With all counts fixed, the smallest age `a(w)` at every await. `a = n`
 //!    everywhere: done.
@@ -41,9 +41,9 @@ pub struct QueueSolution {
     pub commits: Commits,
     /// The wait of each await; `None` where nothing has to be waited for.
     pub waits: Vec<Option<Count>>,
-    /// The wait for reads alone of each await, besides the other one.
+    /// The wait for reads alone of each await, in addition to the other one.
     pub reads: Vec<Option<Count>>,
-    /// Awaits that may be met with a token whose group is still open, so that no wait covers it; or that have no wait of
+    /// Awaits that may be reached with a token whose group is still open, so that no wait covers it; or that have no wait of
     /// their own, and are not covered by those of the program.
     pub open: Vec<Await>,
 }
@@ -109,7 +109,7 @@ pub(crate) fn solve_indexed(
     }
 }
 
-/// Returns the counts for one completion, and the awaits that are met with an open group.
+/// Returns the counts for one completion, and the awaits that are reached with an open group.
 fn solve_view(
     program: &Program,
     index: &Index,
@@ -138,7 +138,7 @@ fn solve_view(
     (waits.collect(), eval.open)
 }
 
-/// Returns the wait with count `n` of an await that is met with `age`.
+/// Returns the wait with count `n` of an await that is reached with `age`.
 pub(crate) fn wait_of(n: N, age: Age) -> Option<Count> {
     (n != NO_WAIT).then_some(Count {
         n,
@@ -154,7 +154,7 @@ pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
         .collect()
 }
 
-/// Returns, for each await, true if its tokens of `queue` are complete behind it by the waits of awaits alone: those of
+/// Returns, for each await, true if its tokens of `queue` are complete after it by the waits of awaits alone: those of
 /// the program itself may be left out.
 #[must_use]
 pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<bool> {
@@ -174,7 +174,7 @@ pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSoluti
     covered
 }
 
-/// Returns true if control can come to the end of the program.
+/// Returns true if control can reach the end of the program.
 pub(crate) fn reaches_end(program: &Program) -> bool {
     fn graph(graph: &Graph) -> bool {
         deep(|| {
@@ -215,7 +215,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Finds the counts of an outermost loop, and returns the state behind it.
+    /// Finds the counts of an outermost loop, and returns the state after it.
     pub(crate) fn settle(
         &mut self,
         info: &'p GraphInfo,
@@ -319,7 +319,7 @@ impl<'p> Evaluator<'p> {
                 low = candidate;
             } else {
                 high = u16::from(candidate);
-                // Ages shrink as the count grows, so the age met at a larger count is sound.
+                // Ages shrink as the count grows, so the age found at a larger count is sound.
                 low = low.max(age);
             }
             candidate = N::try_from(u16::midpoint(u16::from(low), high)).unwrap_or(low);

@@ -72,13 +72,13 @@ impl View<'_> {
 /// How awaits are treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// Outside of loops: each await is met once and gets the count of the age met.
+    /// Outside of loops: each await is reached once and gets the count of the age found.
     Fix,
-    /// Inside a loop: an await's count shrinks to the smallest age met so far.
+    /// Inside a loop: an await's count shrinks to the smallest age found so far.
     Tighten,
-    /// Counts are given; the smallest age met is measured.
+    /// Counts are given; the smallest age found is measured.
     Measure,
-    /// No wait completes anything; the smallest age met is measured.
+    /// No wait completes anything; the smallest age found is measured.
     Distance,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Evaluator<'p> {
     pub n: Vec<N>,
     /// The smallest age measured at every await.
     pub measured: Vec<Age>,
-    /// Awaits that were met with a token whose group is still open, or that has no wait to complete it.
+    /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
     pub open: BTreeSet<u32>,
     /// Grows with every change of `n`; outcomes remembered for another version don't count.
     pub version: u64,
@@ -168,7 +168,7 @@ impl<'p> Evaluator<'p> {
         self.wait(self.n[w]);
     }
 
-    /// Notes an await that has no wait of its own and is met with something that is not complete.
+    /// Notes an await that has no wait of its own and is reached with something that is not complete.
     fn check_covered(&mut self, w: u32, tokens: &[Token]) {
         if self.mode != Mode::Distance && self.tokens.youngest(tokens) != Age::DONE {
             self.open.insert(w);
@@ -181,7 +181,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Runs one item; returns false if control does not come back from it.
+    /// Runs one item; returns false if control does not return from it.
     fn item(&mut self, item: &'p Item, inner: &mut std::slice::Iter<'p, GraphInfo>) -> bool {
         let outcome = match item {
             Item::Issue {
@@ -343,7 +343,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Runs a step of the body; returns false if control does not come back from it.
+    /// Runs a step of the body; returns false if control does not return from it.
     pub fn run_step(&mut self, step: &Step<'p>) -> bool {
         match step {
             Step::Start(slot) => {

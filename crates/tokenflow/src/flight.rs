@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The operations behind something.
+/// The operations that something is about.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Operations {
     /// Operations of the program, in order.

@@ -89,7 +89,7 @@ struct Builder {
     block: Vec<usize>,
     next_graph: usize,
     next_await: u32,
-    /// The graphs around the one at hand, outermost first.
+    /// The graphs around the current one, outermost first.
     open: Vec<OpenGraph>,
     largest_wait: Vec<Option<u8>>,
     reads: Vec<bool>,

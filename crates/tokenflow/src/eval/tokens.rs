@@ -4,7 +4,7 @@ use crate::age::{Age, AgeMap, AgeTable};
 use crate::index::Index;
 use crate::program::{Program, Token};
 
-/// The tokens of one graph around the point at hand.
+/// The tokens of one graph around the current point.
 struct Frame {
     /// From the ages on entry to the ages here, for tokens from outside.
     table: AgeMap,
@@ -24,7 +24,7 @@ impl Frame {
     }
 }
 
-/// The tokens of the graph at hand and of those around it.
+/// The tokens of the current graph and of those around it.
 pub(super) struct Tokens<'p> {
     /// For each token, how many frames lie around the graph that defines it.
     depth: &'p [u32],
@@ -61,7 +61,7 @@ impl<'p> Tokens<'p> {
         self.frames.pop();
     }
 
-    /// Goes to another point of the innermost frame, where none of its own tokens is defined as yet.
+    /// Goes to another point of the innermost frame, where none of its own tokens is defined yet.
     #[inline]
     pub fn go_to(&mut self, table: AgeMap) {
         if let Some(frame) = self.frames.last_mut() {

@@ -9,7 +9,7 @@
 //! two tensors of a pipeline stage get one mbarrier, whose bytes are added up, although their tokens are carried around the
 //! loop side by side.
 //!
-//! A load that nobody uses has a phase of its own. Loads with more bytes than a phase can count don't share one.
+//! A load that is not used has a phase of its own. Loads with more bytes than a phase can count don't share one.
 //!
 //! **Notation.** The *reaching definitions* of a token are loads, and tokens that edges bind to one phase or another. A class of
 //! definitions is a phase, or a phi.

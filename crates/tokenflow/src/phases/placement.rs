@@ -6,9 +6,9 @@
 //! A phase collects loads. It is opened in a block, takes in loads there and in region ops further down the block, and is
 //! awaited after the last of them. From the block it stands in, a load is hoisted out of a region op if within that
 //!
-//! - nobody awaits its token, nor what that flows into, and
+//! - neither its token nor what that flows into is awaited, and
 //! - its token flows to results of the op, together with nothing but tokens of the same kind: other loads that are hoisted
-//!   with it, loads of the outer block that nobody has awaited so far, and complete tokens.
+//!   with it, loads of the outer block that have not been awaited so far, and complete tokens.
 //!
 //! So a load under a condition whose token comes out of the `if` opens its phase outside, where it is armed whether the
 //! condition holds or not; and the loads of a loop that joins their tokens up share one phase. A rotation is not hoisted:
@@ -198,7 +198,7 @@ impl Hoister<'_> {
         let parent = self.tree.region_ops[op].parent;
         let mut summaries = Vec::new();
         for web in self.webs(op) {
-            // Who awaits a live-in apart from the rest has a phase of its own for it.
+            // A live-in that is awaited separately has a phase of its own.
             let has_loads = web.results.iter().any(|result| !result.loads.is_empty());
             let hoists = has_loads && !web.pinned && {
                 let mut live_ins = web.live_ins.iter();

@@ -1,7 +1,7 @@
 //! `balance`: equal counts on all arms of a branch.
 //!
 //! A diamond is *on* in one of two forms. **Sunk**: the last commit of every arm is replaced by one
-//! commit behind the meeting point, and arms with fewer groups start with empty ones. That is the
+//! commit after the meeting point, and arms with fewer groups start with empty ones. That is the
 //! form wanted, since the hardware counts commits per converged group of a warp. **Padded**: commits
 //! stay in the arms, because an await in an arm needs one, and arms with fewer groups start with
 //! empty ones.
@@ -30,7 +30,7 @@ pub(super) enum Form {
 pub(super) enum Effect {
     /// Nothing to do: no arm commits, or the diamond is off.
     None,
-    /// The arms were equal; their last commit was moved behind the meeting point.
+    /// The arms were equal; their last commit was moved after the meeting point.
     Moved,
     /// The arms are equal now and were not before.
     Evened,

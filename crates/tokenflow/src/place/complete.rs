@@ -74,7 +74,7 @@ impl Latest {
     }
 }
 
-/// Returns, for each item of the body's first block, whether control comes to its end and every operation of `queue` is
+/// Returns, for each item of the body's first block, whether control reaches its end and every operation of `queue` is
 /// complete there.
 pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bool> {
     let mut run = Run {
@@ -101,7 +101,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs one item; `None` if control does not come back from it.
+    /// Runs one item; `None` if control does not return from it.
     fn item(&mut self, item: &Item, info: Option<&GraphInfo>, mut state: Latest) -> Option<Latest> {
         match item {
             Item::Issue {

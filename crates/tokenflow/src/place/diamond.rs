@@ -315,7 +315,7 @@ impl Committed {
     }
 }
 
-/// Returns how many groups the columns commit, unless nobody could count that far.
+/// Returns how many groups the columns commit, unless that overflows.
 pub(super) fn total(columns: &[Column]) -> Option<u64> {
     columns.iter().try_fold(0_u64, |sum, column| {
         sum.checked_add(match column {

@@ -187,7 +187,7 @@ fn leave_out(unit: &Unit, commits: &mut Commits) {
 }
 
 /// What the two sides of a unit have in common with those of other units: where the tokens before
-/// and behind it flow, and whether the two are joined into one token.
+/// and after it flow, and whether the two are joined into one token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Key {
     Flows(u32, u32, bool),
@@ -202,7 +202,7 @@ struct Gap {
     /// A token of what is committed here.
     before: Option<Token>,
     /// A token of what is issued next.
-    behind: Option<Token>,
+    after: Option<Token>,
     sites: Vec<Site>,
     awaits: Range<u32>,
     /// What ends the gap.
@@ -249,7 +249,7 @@ impl Finder<'_, '_> {
         let start = |slot, before, next_await: u32| {
             let gap = Gap {
                 before,
-                behind: None,
+                after: None,
                 sites: Vec::new(),
                 awaits: next_await..next_await,
                 end: End::Block,
@@ -274,7 +274,7 @@ impl Finder<'_, '_> {
                 _ => self.commits_inside(item),
             };
             if let Some((_, gap)) = &mut open {
-                gap.behind = gap.behind.or(token_of(item));
+                gap.after = gap.after.or(token_of(item));
                 add_sites(item, self.placer.queue, &mut gap.sites);
             }
             if (barrier || slot.is_some())
@@ -312,11 +312,11 @@ impl Finder<'_, '_> {
 
     /// Returns the class key of a gap, unless no token tells which others it must agree with.
     fn key(&mut self, gap: &Gap) -> Option<Key> {
-        let (before, behind) = (gap.before?, gap.behind?);
+        let (before, after) = (gap.before?, gap.after?);
         Some(Key::Flows(
             self.flows.any.find(before),
-            self.flows.any.find(behind),
-            self.flows.joined.find(before) == self.flows.joined.find(behind),
+            self.flows.any.find(after),
+            self.flows.joined.find(before) == self.flows.joined.find(after),
         ))
     }
 

@@ -37,11 +37,11 @@ pub(super) struct Incremental<'a> {
     states: OnceCell<Option<States<'a>>>,
 }
 
-/// What the known solution comes to at each step.
+/// The states of the known solution at each step.
 struct States<'a> {
     eval: Evaluator<'a>,
-    /// The ages of [`StraightLine::alive`].
-    alive: Vec<Age>,
+    /// The ages of [`StraightLine::live_in`].
+    live_in: Vec<Age>,
     /// The ages of what is in flight before each step, one step after the other.
     in_flight: Vec<Age>,
     /// For each step and the end, where its own begin.
@@ -52,7 +52,7 @@ struct States<'a> {
     n: Vec<N>,
 }
 
-/// What a change of commits comes to.
+/// The solution for changed commits.
 pub(super) struct Changed {
     pub solution: QueueSolution,
     /// True if some await forces less.
@@ -187,7 +187,7 @@ struct Trial<'a> {
 /// A solution from some step to another.
 struct Solved {
     steps: Range<usize>,
-    /// The awaits in them that are met with an open group.
+    /// The awaits in them that are reached with an open group.
     open: Vec<Await>,
 }
 
@@ -209,10 +209,10 @@ impl<'a> States<'a> {
         let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
         let mut comparison = RangeComparison::new(&placer.index, placer.queue, both, oldest, &[]);
-        let (mut alive, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
             let step = line.step(placer.program, &placer.index, i);
-            alive.extend(line.alive(i).iter().map(|&token| eval.age(token)));
+            live_in.extend(line.live_in(i).iter().map(|&token| eval.age(token)));
             first.push(in_flight.len());
             in_flight.extend(comparison.ages());
             if !eval.run_step(&step) || !comparison.run_step(&step) {
@@ -224,7 +224,7 @@ impl<'a> States<'a> {
         Some(Self {
             n: n.to_vec(),
             eval,
-            alive,
+            live_in,
             in_flight,
             first,
             oldest,
@@ -244,14 +244,14 @@ impl<'a> States<'a> {
         let eval = &mut self.eval;
         eval.commits.clone_from(commits);
         eval.open.clear();
-        let ages = self.alive[line.alive_at(first)].iter().copied();
-        eval.begin(line.alive(first).iter().copied().zip(ages));
+        let ages = self.live_in[line.live_in_range(first)].iter().copied();
+        eval.begin(line.live_in(first).iter().copied().zip(ages));
         let mut at = first;
         while at < line.len() {
-            let known = self.alive[line.alive_at(at)].iter();
+            let known = self.live_in[line.live_in_range(at)].iter();
             if at > last
                 && line
-                    .alive(at)
+                    .live_in(at)
                     .iter()
                     .zip(known)
                     .all(|(&token, &age)| eval.age(token) == age)

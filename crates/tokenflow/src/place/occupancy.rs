@@ -116,7 +116,7 @@ impl QueuePlacer<'_> {
     }
 
     /// Returns true if each commit closes a group that is nonempty on some execution (without `balance`: on all),
-    /// and, without `form_groups`, a single operation. A slot may have as many empty groups besides as `padding` says.
+    /// and, without `form_groups`, a single operation. A slot may have, in addition, as many empty groups as `padding` says.
     pub(super) fn is_legal(&self, commits: &Commits, padding: &Commits, options: &Options) -> bool {
         let open = self.occupancy(commits);
         let each = (0..commits.len()).all(|slot| open.is_legal_at(slot, (commits, padding), options));
@@ -151,7 +151,7 @@ pub(super) struct Legality<'a> {
     before: Vec<Open>,
     /// How many slots before each step have commits that may not be there.
     illegal: Vec<u32>,
-    /// What is to be used again.
+    /// What graphs do to sets, reused from step to step.
     known: Vec<[Option<Open>; Open::SETS]>,
     out: Occupancy,
 }

@@ -195,7 +195,7 @@ impl Stage {
             .collect()
     }
 
-    /// The next round: what to peel and what becomes of it, if anything gets better.
+    /// The next round: what to peel and the stage after it, if anything gets better.
     fn next(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
         let mut most = BTreeMap::new();
         for (queue, placed) in (0..).map(Queue).zip(&self.placed) {
@@ -225,8 +225,8 @@ impl Stage {
         better.then(|| self.with_more(peels, next, options))
     }
 
-    /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, what `peels`
-    /// come to: loops were looked at one by one, and together they may differ more.
+    /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, the stage
+    /// after `peels`: loops were looked at one by one, and together they may differ more.
     fn with_more(&self, peels: Vec<Peel>, next: Stage, options: &Options) -> (Vec<Peel>, Stage) {
         let trips: BTreeMap<LoopId, u64> = loops(&self.copy.program).into_iter().collect();
         let most = |peel: &Peel| Peel {
@@ -237,7 +237,7 @@ impl Stage {
         if all == peels {
             return (peels, next);
         }
-        // The program of `all`, got to by way of `next`.
+        // The program of `all`, reached by way of `next`.
         let missing: BTreeMap<LoopId, u64> = peels
             .iter()
             .zip(&all)
@@ -263,7 +263,7 @@ impl Stage {
     /// The next round, where no loop alone makes anything better and all of them do: without the waits of one, another
     /// has to wait.
     fn together(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
-        // Also those that wait for nothing as yet.
+        // Also those that wait for nothing yet.
         let most = loops_with(&self.copy.program, &|_| true);
         if most.len() < 2 {
             return None;
@@ -326,7 +326,7 @@ impl Stage {
             let mut fewer = peels.clone();
             let idle = fewer.remove(i);
             let without = self.peeled(&fewer, options);
-            // The program of `best` again, got to by way of `without`.
+            // The program of `best` again, reached by way of `without`.
             let loops = copy_peeled(&self.copy.program, &fewer).loops;
             let copies = loops.iter().zip((0..).map(LoopId));
             let rest: Vec<Peel> = copies

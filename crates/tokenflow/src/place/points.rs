@@ -17,9 +17,9 @@ const UNKNOWN_TRIP: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub slot: Slot,
-    /// About how often control comes by.
+    /// About how often it is executed.
     pub weight: u64,
-    /// True if the threads of a warp may come here apart.
+    /// True if the threads of a warp may be here at different times.
     pub divergent: bool,
     /// True if something else than an operation of the queue comes right before.
     pub late: bool,
@@ -31,13 +31,13 @@ pub(super) struct Points {
     pub list: Vec<Point>,
     /// For each slot, its point's place in the list.
     of_slot: Vec<Option<u32>>,
-    /// For each slot, whether control can come there.
+    /// For each slot, whether control can reach it.
     reached: Vec<bool>,
     /// The points at which something may be open if nothing is committed elsewhere, by their slots.
-    pub alive: Vec<Slot>,
+    pub candidates: Vec<Slot>,
 }
 
-/// What placements that force the same are chosen by: commits where threads may be apart, commits that come later than
+/// What placements that force the same are chosen by: commits where threads may diverge, commits that come later than
 /// the last operation of their group, commits executed, places.
 pub(super) type Rank = (u64, u64, u64, Vec<u32>);
 
@@ -88,7 +88,7 @@ impl QueuePlacer<'_> {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
                 reached: open.at.iter().map(|open| open.reached()).collect(),
-                alive: Vec::new(),
+                candidates: Vec::new(),
             },
         };
         finder.mark(&self.program.body, &self.index.root);
@@ -100,7 +100,7 @@ impl QueuePlacer<'_> {
             .iter()
             .filter(|point| anywhere || !point.divergent);
         let slots = allowed.map(|point| point.slot);
-        finder.points.alive = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
+        finder.points.candidates = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
         finder.points
     }
 
@@ -220,7 +220,7 @@ impl Finder {
         }
     }
 
-    /// Adds a slot to the point at hand, or to a new one.
+    /// Adds a slot to the current point, or to a new one.
     fn slot(&mut self, slot: Option<Slot>, here: &mut Option<u32>, point: Point) {
         let Some(slot) = slot else { return };
         let list = &mut self.points.list;

@@ -84,16 +84,16 @@ impl<'p> QueuePlacer<'p> {
             padding: Commits::new(),
             trials: self.trials,
         };
-        let alive = &points.alive;
-        let spent = if alive.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
+        let candidates = &points.candidates;
+        let spent = if candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
             if options.balance && options.max_padding > 0 {
                 search.graphs = diamonds(&self.program.body, &self.index.root);
             }
-            search.all_sets(alive);
+            search.all_sets(candidates);
             false
         } else {
             search.incremental = self.incremental(&search.best);
-            search.local(alive)
+            search.local(candidates)
         };
         Found {
             solution: search.best,
@@ -198,10 +198,10 @@ impl Search<'_, '_> {
         }
     }
 
-    fn all_sets(&mut self, alive: &[Slot]) {
-        for set in 0..1_usize << alive.len() {
+    fn all_sets(&mut self, candidates: &[Slot]) {
+        for set in 0..1_usize << candidates.len() {
             let mut commits = vec![0; self.best.commits.len()];
-            for (i, slot) in alive.iter().enumerate() {
+            for (i, slot) in candidates.iter().enumerate() {
                 commits[slot.0 as usize] = u32::from(set >> i & 1 == 1);
             }
             self.consider_padded(&commits);
@@ -210,28 +210,29 @@ impl Search<'_, '_> {
 
     /// Considers single changes until none is better, and then all changes of a few points in a row; returns true if the
     /// budget ended the single ones.
-    fn local(&mut self, alive: &[Slot]) -> bool {
+    fn local(&mut self, candidates: &[Slot]) -> bool {
         self.padding = self.placer.padding(&self.best.commits);
         loop {
-            if self.single_changes(alive) {
+            if self.single_changes(candidates) {
                 return true;
             }
-            if !self.windows(alive) {
+            if !self.windows(candidates) {
                 return false;
             }
         }
     }
 
     /// Considers single changes until none is better; returns true if the budget ended it.
-    fn single_changes(&mut self, alive: &[Slot]) -> bool {
-        let changes = alive.len() * 2 * alive.len();
+    fn single_changes(&mut self, candidates: &[Slot]) -> bool {
+        let changes = candidates.len() * 2 * candidates.len();
         let (mut next, mut in_vain) = (0, 0);
         while in_vain < changes {
-            let (from, to) = change(next, alive.len());
+            let (from, to) = change(next, candidates.len());
             next = (next + 1) % changes;
             in_vain += 1;
-            let here = |i: usize| self.best.commits[alive[i].0 as usize];
-            if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= alive.len() || here(i) > 0) {
+            let here = |i: usize| self.best.commits[candidates[i].0 as usize];
+            if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= candidates.len() || here(i) > 0)
+            {
                 continue;
             }
             if self.trials == 0 {
@@ -240,10 +241,10 @@ impl Search<'_, '_> {
             self.trials -= 1;
             let mut commits = self.best.commits.clone();
             if let Some(from) = from {
-                commits[alive[from].0 as usize] -= 1;
+                commits[candidates[from].0 as usize] -= 1;
             }
             if let Some(to) = to {
-                commits[alive[to].0 as usize] = 1;
+                commits[candidates[to].0 as usize] = 1;
             }
             if self.consider_kept(commits) {
                 in_vain = 0;
@@ -253,8 +254,8 @@ impl Search<'_, '_> {
     }
 
     /// Considers all sets of points within each window; returns true as soon as one is better.
-    fn windows(&mut self, alive: &[Slot]) -> bool {
-        for window in alive.windows(WINDOW) {
+    fn windows(&mut self, candidates: &[Slot]) -> bool {
+        for window in candidates.windows(WINDOW) {
             for set in 0..1_usize << WINDOW {
                 if self.trials == 0 {
                     return false;

@@ -340,7 +340,7 @@ impl Generator<'_> {
     }
 }
 
-/// Awaits loads right after where they are issued; their tokens are complete for everybody else.
+/// Awaits loads right after where they are issued; their tokens are complete for everything else.
 fn await_at_once(tree: &mut Tree, loads: &[LoadId]) {
     for block in tree.blocks.ids() {
         let mut at = 0;

@@ -6,7 +6,7 @@
 //! - a wait is for a phase that has been opened, and whose slot has not been armed again;
 //! - an await is complete when it has waited for its phases; but for a few, each of them has a load of its tokens;
 //! - a slot is armed only when its last phase is over, and when a barrier lies after the last wait for it;
-//! - a phase counts the bytes that are loaded in it, and all of them before anybody waits for it;
+//! - a phase counts the bytes that are loaded in it, and all of them before anything waits for it;
 //! - numbers in closed form are what counting gives;
 //! - threads that meet at mbarriers don't arrive on a slot whose last phase may be open;
 //! - a load is not issued while only some threads know that the last one of its buffer has landed;
@@ -87,7 +87,7 @@ fn plans_are_sound() {
     );
     assert!(
         in_vain * 10_000 <= waits,
-        "{in_vain} of {waits} waits are for phases that nobody asked for"
+        "{in_vain} of {waits} waits are for phases that no await asked for"
     );
 }
 
