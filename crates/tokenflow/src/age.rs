@@ -123,3 +123,49 @@ impl<T> std::ops::IndexMut<Age> for AgeTable<T> {
         &mut self.0[age.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Age> {
+        (0..67).map(Age::at)
+    }
+
+    #[test]
+    fn ages_count_groups() {
+        let mut age = Age::OPEN;
+        for n in 0..100 {
+            age = age.commit();
+            assert_eq!(age.groups(), Some(n.min(64)));
+            // A wait for as many groups as came after it, or fewer, completes it.
+            for count in 0..=MAX_COUNT {
+                let done = age.wait(count) == Age::DONE;
+                assert_eq!(done, n.min(64) >= count, "{n} groups after it, wait {count}");
+            }
+        }
+        assert_eq!((Age::OPEN.groups(), Age::DONE.groups()), (None, None));
+        assert_eq!((Age::OPEN.wait(0), Age::DONE.commit()), (Age::OPEN, Age::DONE));
+    }
+
+    #[test]
+    fn transfer_functions_compose_and_preserve_minima() {
+        let steps: [&dyn Fn(Age) -> Age; 4] =
+            [&Age::commit, &|age| age.wait(0), &|age| age.wait(2), &|age| age];
+        let map = |choice: usize| {
+            let mut map = AgeMap::identity();
+            (0..5).for_each(|i| map.then_each(steps[choice >> (2 * i) & 3]));
+            map
+        };
+        for (f, g) in (0..1024).step_by(7).map(|f| (map(f), map(f * 5 % 1024))) {
+            let (mut both, mut either) = (f, f);
+            both.then(&g);
+            assert_eq!(either.meet(&g), all().any(|age| g.apply(age) < f.apply(age)));
+            for age in all() {
+                assert_eq!(both.apply(age), g.apply(f.apply(age)));
+                assert_eq!(either.apply(age), f.apply(age).min(g.apply(age)));
+                assert!(all().all(|b| both.apply(age.min(b)) == both.apply(age).min(both.apply(b))));
+            }
+        }
+    }
+}

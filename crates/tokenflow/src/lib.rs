@@ -2,7 +2,16 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+// The unit tests use the oracle of the integration tests, which knows this crate by its name.
+#[cfg(test)]
+extern crate self as tokenflow;
+#[cfg(test)]
+#[path = "../tests/oracle/mod.rs"]
+mod oracle;
+
 mod age;
+#[cfg(test)]
+mod brute_force;
 mod compare;
 mod copy;
 mod counts;

@@ -343,3 +343,44 @@ impl<'a> States<'a> {
         solution
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::queues;
+    use crate::oracle::generate::{Style, config, long};
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    /// Single changes, against the whole program solved and compared anew.
+    #[test]
+    fn changes_are_solved_as_the_whole_is() {
+        let known = Cell::new(0);
+        let mut runner = proptest::test_runner::TestRunner::new(config(60));
+        let result = runner.run(&(long(Style::Tokens), any::<u64>()), |(recipe, seed)| {
+            let program = recipe.program();
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &Options::default());
+                let base = placer.solve(program.one_group_each(queue));
+                let Some(mut incremental) = placer.incremental(&base) else {
+                    continue;
+                };
+                for i in 0..10 {
+                    let mut commits = base.commits.clone();
+                    let slot = seed.rotate_left(5 * i) % u64::from(program.slots);
+                    let n = &mut commits[usize::try_from(slot).expect("a slot")];
+                    *n = 1 - *n;
+                    let result = incremental.around_changes(&commits);
+                    incremental.verify(&commits, &result);
+                    known.set(known.get() + u32::from(!matches!(result, TrialResult::Unknown)));
+                }
+            }
+            Ok(())
+        });
+        assert!(result.is_ok(), "{result:?}");
+        assert!(
+            known.get() > 0,
+            "some changes can be told from the steps around them"
+        );
+    }
+}

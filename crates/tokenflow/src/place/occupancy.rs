@@ -341,3 +341,91 @@ impl Run<'_> {
         open
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, explore, issues, queues};
+    use crate::oracle::code::{self, Code};
+    use crate::oracle::generate::{Style, any_program, config, long};
+    use crate::program::{Program, Queue};
+    use proptest::prelude::*;
+
+    /// What is open on some execution, by its definition: the states at each slot, at given commits, and at the end.
+    fn brute_force(program: &Program, queue: Queue, commits: &Commits) -> (Vec<Open>, Open, Open) {
+        let code = Code::new(program);
+        let issues = issues(program, &code);
+        let mut at_slot = vec![Open::default(); commits.len()];
+        let (mut given, mut end) = (Open::default(), Open::default());
+        // Whether anything is open, and how many operations with a slot, up to two.
+        explore(&code, (false, 0), |at, step, (any, slotted)| {
+            let state = Open(1 << if any { 1 + slotted } else { 0 });
+            let next = match step {
+                code::Step::Issue { queue: q, .. } if *q == queue => {
+                    (true, 2.min(slotted + u8::from(issues[&at].1)))
+                }
+                code::Step::Commit { queue: q, .. } if *q == queue => {
+                    given.join(state);
+                    (false, 0)
+                }
+                code::Step::Slot(slot) => {
+                    at_slot[slot.0 as usize].join(state);
+                    if commits[slot.0 as usize] > 0 {
+                        (false, 0)
+                    } else {
+                        (any, slotted)
+                    }
+                }
+                code::Step::Halt => {
+                    end.join(state);
+                    (any, slotted)
+                }
+                _ => (any, slotted),
+            };
+            vec![next]
+        });
+        (at_slot, given, end)
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn is_what_executions_have_open(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
+            let program = recipe.program();
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &Options::default());
+                for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
+                    let found = placer.occupancy(&commits);
+                    let bits = |open: &[Open]| open.iter().map(|open| open.0).collect::<Vec<_>>();
+                    let (at, given, end) = brute_force(&program, queue, &commits);
+                    prop_assert_eq!((bits(&found.at), found.given.0, found.end.0), (bits(&at), given.0, end.0));
+                }
+            }
+        }
+
+        #[test]
+        fn changes_are_legal_if_the_whole_is(
+            recipe in long(Style::Tokens),
+            (form_groups, balance) in any::<(bool, bool)>(),
+            seed in any::<u64>(),
+        ) {
+            let program = recipe.program();
+            let options = Options { form_groups, balance, ..Options::default() };
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &options);
+                let Some(line) = StraightLine::new(&program, &placer.index, queue) else { continue };
+                let (known, none) = (commits(&program, queue, 0), vec![0; program.slots as usize]);
+                let mut legality = Legality::new(&placer, &line, (&known, &none), &options);
+                for i in 0..program.slots.min(20) {
+                    let mut changed = known.clone();
+                    let slot = seed.rotate_left(3 * i) % u64::from(program.slots);
+                    let n = &mut changed[usize::try_from(slot).expect("a slot")];
+                    *n = 1 - *n;
+                    let whole = placer.is_legal(&changed, &none, &options);
+                    prop_assert_eq!(legality.is_legal(&changed, &none), whole);
+                }
+            }
+        }
+    }
+}

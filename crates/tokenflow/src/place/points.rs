@@ -231,3 +231,62 @@ impl Finder {
         self.points.of_slot[slot.0 as usize] = Some(point);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, queues};
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::generate::{Style, any_program, config};
+    use crate::oracle::placements;
+    use crate::solve::Options;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        /// Where in its point a commit stands makes no difference to any count.
+        #[test]
+        fn slots_of_one_point_are_alike(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
+            let program = recipe.program();
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &Options::default());
+                let points = placer.points(&placer.solve(program.one_group_each(queue)));
+                let slots: Vec<Slot> = points.list.iter().map(|point| point.slot).collect();
+                let most = placements::points(&program, queue);
+                prop_assert!(slots.iter().all(|slot| most.contains(slot)), "{:?} {:?}", slots, most);
+                let anywhere = commits(&program, queue, seed | 1);
+                let moved = points.canonical(&anywhere);
+                prop_assert_eq!(placer.solve(moved).waits, placer.solve(anywhere).waits);
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_prefer_early_and_rare_commits() {
+        let mut b = Build::new();
+        let copy = b.copy();
+        b.for_([copy], |b, _| [b.copy()]);
+        b.await_all(&[copy]);
+        let program = b.finish();
+        let placer = QueuePlacer::new(&program, Q, &Options::default());
+        let points = placer.points(&placer.solve(program.one_group_each(Q)));
+        let weights: Vec<u64> = points.list.iter().map(|point| point.weight).collect();
+        // Before everything, after the copy, in the loop, after it, after the await.
+        assert!(weights.contains(&UNKNOWN_TRIP) && weights[0] == 1, "{weights:?}");
+        let rank = |slot: Slot| {
+            let mut commits = vec![0; program.slots as usize];
+            commits[slot.0 as usize] = 1;
+            points.rank(&commits)
+        };
+        let place = |late: bool, weight: u64| {
+            let mut found = points
+                .list
+                .iter()
+                .filter(|p| (p.late, p.weight) == (late, weight));
+            found.next().expect("there is one").slot
+        };
+        assert!(rank(place(false, 1)) < rank(place(false, UNKNOWN_TRIP)));
+        assert!(rank(place(false, UNKNOWN_TRIP)) < rank(place(true, 1)));
+    }
+}

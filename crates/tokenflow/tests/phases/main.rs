@@ -41,7 +41,7 @@ fn execution(number: u16) -> TestRng {
 /// Checks `property` on random programs; says which is the smallest that fails.
 fn check(cases: u32, property: impl Fn(Planned) -> Result<(), TestCaseError>) {
     let mut runner = TestRunner::new(config(cases));
-    if let Err(error) = runner.run(&any_program(), property) {
+    if let Err(error) = runner.run(&any_program(), |recipe| property(recipe.planned())) {
         panic!("{error}");
     }
 }
@@ -142,7 +142,7 @@ fn planted_faults_are_noticed() {
         let mut runner = TestRunner::new(config);
         let noticed = (0..cases).any(|_| {
             let program = any_program().new_tree(&mut runner).expect("nothing is rejected");
-            let Planned { tree, plan } = program.current();
+            let Planned { tree, plan } = program.current().planned();
             let mut depths = Depths::new(&plan);
             (0..12).any(|number| run(&tree, &plan, &mut execution(number), fault, &mut depths).is_err())
         });
