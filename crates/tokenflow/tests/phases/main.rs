@@ -42,6 +42,8 @@ fn execution(number: u16) -> TestRng {
 fn check(cases: u32, property: impl Fn(Planned) -> Result<(), TestCaseError>) {
     let mut runner = TestRunner::new(config(cases));
     if let Err(error) = runner.run(&any_program(), |recipe| property(recipe.planned())) {
+        // Showing a program plans it again, which may panic, and must not while a panic is being reported.
+        let error = error.to_string();
         panic!("{error}");
     }
 }
