@@ -5,7 +5,7 @@
 //! complete). What is known where paths meet is the minimum. 64 values before `MANY` are enough:
 //! `wait_group` can't count beyond 63.
 //!
-//! An [`AgeMap`] is what a stretch of program does to the age of any token from before it. Commits,
+//! An [`AgeMap`] is a transfer function: what a part of a program does to the age of any token from before it. Commits,
 //! waits, meeting paths and sequences of these all are such maps, and all of them preserve minima,
 //! which is why the analysis over meeting paths is exact and not an approximation.
 
@@ -59,12 +59,12 @@ impl Age {
     }
 }
 
-/// What a stretch of program does to ages.
+/// What a part of a program does to ages: its transfer function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AgeMap([Age; DOMAIN]);
 
 impl AgeMap {
-    /// The map of an empty stretch.
+    /// The map of an empty part.
     #[must_use]
     pub fn identity() -> Self {
         Self(std::array::from_fn(|i| {
@@ -78,14 +78,14 @@ impl AgeMap {
         self.0[age.index()]
     }
 
-    /// Appends one step to the stretch.
+    /// Appends one step.
     pub fn then_each(&mut self, step: impl Fn(Age) -> Age) {
         for age in &mut self.0 {
             *age = step(*age);
         }
     }
 
-    /// Appends the stretch `next`.
+    /// Appends what comes next.
     pub fn then(&mut self, next: &Self) {
         self.then_each(|age| next.apply(age));
     }
@@ -121,5 +121,51 @@ impl<T> std::ops::Index<Age> for AgeTable<T> {
 impl<T> std::ops::IndexMut<Age> for AgeTable<T> {
     fn index_mut(&mut self, age: Age) -> &mut T {
         &mut self.0[age.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Age> {
+        (0..67).map(Age::at)
+    }
+
+    #[test]
+    fn ages_count_groups() {
+        let mut age = Age::OPEN;
+        for n in 0..100 {
+            age = age.commit();
+            assert_eq!(age.groups(), Some(n.min(64)));
+            // A wait for as many groups as came after it, or fewer, completes it.
+            for count in 0..=MAX_COUNT {
+                let done = age.wait(count) == Age::DONE;
+                assert_eq!(done, n.min(64) >= count, "{n} groups after it, wait {count}");
+            }
+        }
+        assert_eq!((Age::OPEN.groups(), Age::DONE.groups()), (None, None));
+        assert_eq!((Age::OPEN.wait(0), Age::DONE.commit()), (Age::OPEN, Age::DONE));
+    }
+
+    #[test]
+    fn transfer_functions_compose_and_preserve_minima() {
+        let steps: [&dyn Fn(Age) -> Age; 4] =
+            [&Age::commit, &|age| age.wait(0), &|age| age.wait(2), &|age| age];
+        let map = |choice: usize| {
+            let mut map = AgeMap::identity();
+            (0..5).for_each(|i| map.then_each(steps[choice >> (2 * i) & 3]));
+            map
+        };
+        for (f, g) in (0..1024).step_by(7).map(|f| (map(f), map(f * 5 % 1024))) {
+            let (mut both, mut either) = (f, f);
+            both.then(&g);
+            assert_eq!(either.meet(&g), all().any(|age| g.apply(age) < f.apply(age)));
+            for age in all() {
+                assert_eq!(both.apply(age), g.apply(f.apply(age)));
+                assert_eq!(either.apply(age), f.apply(age).min(g.apply(age)));
+                assert!(all().all(|b| both.apply(age.min(b)) == both.apply(age).min(both.apply(b))));
+            }
+        }
     }
 }

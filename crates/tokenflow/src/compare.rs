@@ -3,7 +3,7 @@
 //! Both translations run in lock step over the same paths. A copy instance is known by its age in
 //! either; since instances don't influence each other, the pairs of ages that are reachable at each
 //! point say everything: an await forces *more* in the second translation if some instance is
-//! complete behind it there and still in flight in the first.
+//! complete after it there and still in flight in the first.
 //!
 //! Operations with two completions are compared for each: what has been *read* is known by the same pairs,
 //! with counts that include those of the waits for reads.
@@ -11,14 +11,18 @@
 //! Cost: linear in the program times the pairs of ages at a point (about as many as ages, as the two
 //! translations mostly shift ages alike).
 
-use crate::age::Age;
-use crate::eval::{N, NO_WAIT};
-use crate::index::{GraphInfo, Index};
-use crate::line::Step;
-use crate::program::{Await, Commits, Graph, Item, Program, Queue, Repeat, Site, Slot, Target, deep};
-use crate::solve::{QueueSolution, counts};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+mod lockstep;
+mod range;
+
+pub(crate) use lockstep::oldest;
+pub(crate) use range::RangeComparison;
+
+use self::lockstep::{Lockstep, is_left_open};
+use crate::counts::{QueueSolution, counts};
+use crate::eval::N;
+use crate::index::Index;
+use crate::program::{Await, Commits, Program, Queue, Site};
+use std::collections::BTreeMap;
 
 /// One translation: the commits and the count of every await.
 #[derive(Clone, Copy)]
@@ -64,12 +68,6 @@ pub(crate) struct Comparison {
     pub left_open: bool,
 }
 
-/// The ages of an instance in both translations.
-type Pair = (Age, Age);
-
-/// Reachable pairs, each with some operation that has it; sorted.
-type Pairs = Vec<(Pair, Site)>;
-
 /// How much of a comparison is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -86,76 +84,22 @@ pub(crate) fn compare(
     (a, b): (Translation, Translation),
     extent: Extent,
 ) -> Comparison {
-    let mut comparison = compare_one(program, Run::new(index, queue, false, a, b), extent);
+    let mut comparison = compare_one(program, Lockstep::new(index, queue, false, a, b), extent);
     if extent == Extent::UntilMore && !comparison.forces_no_more() {
         return comparison;
     }
     if let (Some(a), Some(b)) = (a.of_reads(), b.of_reads()) {
-        comparison.add(compare_one(program, Run::new(index, queue, true, a, b), extent));
+        comparison.add(compare_one(
+            program,
+            Lockstep::new(index, queue, true, a, b),
+            extent,
+        ));
     }
     comparison
 }
 
-/// A comparison of two translations that are alike up to some step of the body, step by step.
-pub(crate) struct Stretch<'a> {
-    run: Run<'a>,
-    /// The ages of all that is in flight.
-    pairs: Pairs,
-}
-
-impl<'a> Stretch<'a> {
-    /// Begins where what is in flight has the same `ages` in both; `oldest` is older than any count.
-    pub fn new(
-        index: &'a Index,
-        queue: Queue,
-        (a, b): (Translation<'a>, Translation<'a>),
-        oldest: Age,
-        ages: &[Age],
-    ) -> Self {
-        let mut run = Run::new(index, queue, false, a, b);
-        run.extent = Extent::UntilMore;
-        run.oldest = [oldest; 2];
-        Self {
-            run,
-            pairs: ages.iter().map(|&age| ((age, age), Site(0))).collect(),
-        }
-    }
-
-    /// Runs a step of the body; returns false if something is forced more.
-    pub fn run_step(&mut self, step: &Step) -> bool {
-        match step {
-            Step::Start(slot) => {
-                self.run.commits_at(*slot, &mut self.pairs);
-                true
-            }
-            Step::Item(item, info) => self.run.item(item, &mut info.iter(), &mut self.pairs, true),
-        }
-    }
-
-    /// The ages in the first translation.
-    pub fn ages(&self) -> impl Iterator<Item = Age> {
-        self.pairs.iter().map(|((age, _), _)| *age)
-    }
-
-    /// Returns true if what is in flight has these ages in both.
-    pub fn is_at(&self, ages: &[Age]) -> bool {
-        let pairs = self.pairs.iter().map(|(pair, _)| *pair);
-        pairs.eq(ages.iter().map(|&age| (age, age)))
-    }
-
-    /// Returns true if something was forced less.
-    pub fn forces_less(&self) -> bool {
-        self.run.less
-    }
-
-    /// Returns true if something is committed in the first translation and not in the second.
-    pub fn leaves_open(&self) -> bool {
-        self.pairs.iter().any(|(pair, _)| is_left_open(*pair))
-    }
-}
-
 /// Compares one completion.
-fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
+fn compare_one(program: &Program, mut run: Lockstep, extent: Extent) -> Comparison {
     run.extent = extent;
     let end = run.graph(&program.body, run.root, &Vec::new(), true);
     Comparison {
@@ -168,11 +112,6 @@ fn compare_one(program: &Program, mut run: Run, extent: Extent) -> Comparison {
         less: run.less,
         more_at_waits: run.more_at_waits,
     }
-}
-
-/// Returns true if an instance is committed in the first translation and not in the second.
-fn is_left_open((a, b): Pair) -> bool {
-    a != Age::OPEN && b == Age::OPEN
 }
 
 impl Comparison {
@@ -203,7 +142,7 @@ pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -
         n: &n,
         reads: None,
     };
-    let mut run = Run::new(&index, queue, true, translation, translation);
+    let mut run = Lockstep::new(&index, queue, true, translation, translation);
     run.graph(&program.body, &index.root, &Vec::new(), true);
     run.exits.into_iter().collect()
 }
@@ -216,390 +155,4 @@ pub(crate) fn read_counts(solution: &QueueSolution) -> Vec<N> {
         .zip(reads)
         .map(|(&wait, read)| wait.min(read))
         .collect()
-}
-
-/// What reaches the end of a graph.
-#[derive(Clone, Default)]
-struct Exit {
-    pairs: Pairs,
-    reached: bool,
-}
-
-struct Run<'a> {
-    root: &'a GraphInfo,
-    queue: Queue,
-    /// True if it is reads that are looked at.
-    reads: bool,
-    extent: Extent,
-    a: Translation<'a>,
-    b: Translation<'a>,
-    /// The age in either translation from which on all ages are alike: every wait completes them.
-    oldest: [Age; 2],
-    /// For a graph and a pair on entry, the pairs on exit.
-    through: FxHashMap<(usize, Pair), Vec<Pair>>,
-    /// For a graph, the pairs on exit of the instances that are issued inside.
-    born: FxHashMap<usize, Exit>,
-    more: BTreeMap<Await, BTreeMap<Age, Site>>,
-    more_at_waits: bool,
-    less: bool,
-    /// The blocks that leave the outermost graph with something in flight.
-    exits: BTreeSet<usize>,
-    outermost: usize,
-    /// How many loops are being run. Outside of all of them, every graph is run once.
-    loops: usize,
-}
-
-impl<'a> Run<'a> {
-    fn new(index: &'a Index, queue: Queue, reads: bool, a: Translation<'a>, b: Translation<'a>) -> Self {
-        let given = index.largest_wait[usize::from(queue.0)];
-        Self {
-            root: &index.root,
-            queue,
-            reads,
-            extent: Extent::Whole,
-            a,
-            b,
-            oldest: [oldest(a.n, given), oldest(b.n, given)],
-            through: FxHashMap::default(),
-            born: FxHashMap::default(),
-            more: BTreeMap::new(),
-            more_at_waits: false,
-            less: false,
-            exits: BTreeSet::new(),
-            outermost: index.root.id,
-            loops: 0,
-        }
-    }
-
-    /// Runs a graph for instances from before it and, if `births`, for those issued inside.
-    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
-        if !info.cyclic {
-            return self.once(graph, info, entry, births);
-        }
-        self.loops += 1;
-        let exit = self.until_settled(graph, info, entry, births);
-        self.loops -= 1;
-        exit
-    }
-
-    /// Runs every block of a graph without cycles.
-    fn once(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
-        let mut exit = Exit::default();
-        let mut arrived: Vec<Option<Pairs>> = vec![None; graph.blocks.len()];
-        if let Some(first) = arrived.first_mut() {
-            *first = Some(entry.clone());
-        }
-        for &b in &info.sequence {
-            let Some(mut pairs) = arrived[b].take() else {
-                continue;
-            };
-            normalize(&mut pairs);
-            if pairs.is_empty() && !births {
-                continue;
-            }
-            if !self.block(graph, info, b, &mut pairs, births) {
-                continue;
-            }
-            for edge in &graph.blocks[b].edges {
-                match edge.to {
-                    Target::Exit => {
-                        self.leaves(info, b, &pairs);
-                        exit.reached = true;
-                        exit.pairs.extend_from_slice(&pairs);
-                    }
-                    Target::Block(to) => arrived[to].get_or_insert_default().extend_from_slice(&pairs),
-                }
-            }
-        }
-        normalize(&mut exit.pairs);
-        exit
-    }
-
-    /// Runs the blocks of a graph until no new pair reaches any.
-    fn until_settled(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
-        let mut exit = Exit::default();
-        let mut seen: Vec<FxHashSet<Pair>> = vec![FxHashSet::default(); graph.blocks.len()];
-        let mut entered = vec![!births; graph.blocks.len()];
-        let mut work: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
-        if !graph.blocks.is_empty() {
-            work.insert((0, 0), entry.clone());
-        }
-        while let Some(((_, b), mut pairs)) = work.pop_first() {
-            pairs.retain(|(pair, _)| seen[b].insert(*pair));
-            let first = !std::mem::replace(&mut entered[b], true);
-            if pairs.is_empty() && !first {
-                continue;
-            }
-            if !self.block(graph, info, b, &mut pairs, first) {
-                continue;
-            }
-            for edge in &graph.blocks[b].edges {
-                let arrived = match edge.to {
-                    Target::Exit => {
-                        self.leaves(info, b, &pairs);
-                        exit.reached = true;
-                        &mut exit.pairs
-                    }
-                    Target::Block(to) => work
-                        .entry((info.order[to].unwrap_or(usize::MAX), to))
-                        .or_default(),
-                };
-                arrived.extend_from_slice(&pairs);
-            }
-        }
-        normalize(&mut exit.pairs);
-        exit
-    }
-
-    fn leaves(&mut self, info: &GraphInfo, b: usize, pairs: &Pairs) {
-        if info.id == self.outermost && !pairs.is_empty() {
-            self.exits.insert(b);
-        }
-    }
-
-    /// Runs a block; returns false if its end can't be reached.
-    fn block(&mut self, graph: &Graph, info: &GraphInfo, b: usize, pairs: &mut Pairs, births: bool) -> bool {
-        let block = &graph.blocks[b];
-        self.commits_at(block.start, pairs);
-        let mut inner = info.blocks[b].inner.iter();
-        block
-            .items
-            .iter()
-            .all(|item| self.item(item, &mut inner, pairs, births))
-    }
-
-    /// Runs an item; returns false if control does not come back from it, or nothing else is asked.
-    fn item(
-        &mut self,
-        item: &Item,
-        inner: &mut std::slice::Iter<GraphInfo>,
-        pairs: &mut Pairs,
-        births: bool,
-    ) -> bool {
-        match item {
-            Item::Issue {
-                site, queue, slot, ..
-            } => {
-                if births && *queue == self.queue {
-                    pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
-                    pairs.dedup_by_key(|(pair, _)| *pair);
-                }
-                self.commits_at(*slot, pairs);
-            }
-            Item::Commit { queue, .. } if *queue == self.queue => {
-                let [oldest_a, oldest_b] = self.oldest;
-                step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
-            }
-            Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
-                let n = N::try_from(*n).unwrap_or(NO_WAIT);
-                let more = |&((a, b), _): &(Pair, Site)| {
-                    b != Age::DONE && wait(b, n) == Age::DONE && wait(a, n) != Age::DONE
-                };
-                self.more_at_waits |= pairs.iter().any(more);
-                let less = |&((a, b), _): &(Pair, Site)| {
-                    a != Age::DONE && wait(a, n) == Age::DONE && wait(b, n) != Age::DONE
-                };
-                self.less |= pairs.iter().any(less);
-                step(pairs, |(a, b)| (wait(a, n), wait(b, n)));
-            }
-            Item::Await { site, .. } => self.await_at(*site, pairs),
-            Item::Point(slot) => self.commits_at(Some(*slot), pairs),
-            Item::Nested(_) | Item::Repeat(_) => {
-                let Some(info) = inner.next() else { return true };
-                let reached = deep(|| self.inner(item, info, pairs, births));
-                if !reached {
-                    return false;
-                }
-                self.commits_at(item.after(), pairs);
-            }
-            Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
-        }
-        // As if control ended here: nothing else is asked.
-        self.extent == Extent::Whole || !self.more_at_waits && self.more.is_empty()
-    }
-
-    fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {
-        let Some(slot) = slot else { return };
-        let (a, b) = (self.a.commits[slot.0 as usize], self.b.commits[slot.0 as usize]);
-        let [oldest_a, oldest_b] = self.oldest;
-        for _ in 0..a {
-            step(pairs, |(a, b)| (commit(a, oldest_a), b));
-        }
-        for _ in 0..b {
-            step(pairs, |(a, b)| (a, commit(b, oldest_b)));
-        }
-    }
-
-    fn await_at(&mut self, w: Await, pairs: &mut Pairs) {
-        let (na, nb) = (self.a.n[w.0 as usize], self.b.n[w.0 as usize]);
-        if na == NO_WAIT && nb == NO_WAIT {
-            return;
-        }
-        for &((a, b), site) in pairs.iter() {
-            let (after_a, after_b) = (wait(a, na), wait(b, nb));
-            if after_b == Age::DONE && b != Age::DONE && after_a != Age::DONE {
-                self.more.entry(w).or_default().entry(a).or_insert(site);
-            }
-            self.less |= after_a == Age::DONE && a != Age::DONE && after_b != Age::DONE;
-        }
-        step(pairs, |(a, b)| (wait(a, na), wait(b, nb)));
-    }
-
-    /// Runs an item that holds a graph; returns false if control does not come back from it.
-    fn inner(&mut self, item: &Item, info: &GraphInfo, pairs: &mut Pairs, births: bool) -> bool {
-        if self.loops == 0
-            && births
-            && let Item::Nested(nested) = item
-        {
-            let exit = self.graph(&nested.graph, info, pairs, true);
-            *pairs = exit.pairs;
-            return exit.reached;
-        }
-        let mut out = Pairs::new();
-        let mut reached = true;
-        if births {
-            let born = self.born(item, info);
-            reached = born.reached;
-            out = born.pairs;
-        }
-        for &(pair, site) in pairs.iter() {
-            let through = self.through(item, info, pair, site);
-            out.extend(through.iter().map(|&pair| (pair, site)));
-        }
-        normalize(&mut out);
-        *pairs = out;
-        reached
-    }
-
-    fn born(&mut self, item: &Item, info: &GraphInfo) -> Exit {
-        if let Some(born) = self.born.get(&info.id) {
-            return born.clone();
-        }
-        let exit = match item {
-            Item::Repeat(repeat) => self.born_in_repeat(repeat, info),
-            _ => item
-                .graph()
-                .map_or_else(Exit::default, |graph| self.graph(graph, info, &Vec::new(), true)),
-        };
-        self.born.insert(info.id, exit.clone());
-        exit
-    }
-
-    fn born_in_repeat(&mut self, repeat: &Repeat, info: &GraphInfo) -> Exit {
-        if repeat.trip == 0 {
-            return Exit {
-                pairs: Vec::new(),
-                reached: true,
-            };
-        }
-        self.loops += 1;
-        let born = self.graph(&repeat.body, info, &Vec::new(), true);
-        let mut all = born.pairs.clone();
-        for _ in 1..repeat.trip {
-            let mut next = self.step_body(repeat, info, &all);
-            next.extend_from_slice(&born.pairs);
-            normalize(&mut next);
-            if same(&next, &all) {
-                break;
-            }
-            all = next;
-        }
-        self.loops -= 1;
-        Exit {
-            pairs: all,
-            reached: born.reached,
-        }
-    }
-
-    fn through(&mut self, item: &Item, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
-        match item {
-            Item::Repeat(repeat) => self.through_repeat(repeat, info, pair, site),
-            _ => item
-                .graph()
-                .map_or_else(Vec::new, |graph| self.through_graph(graph, info, pair, site)),
-        }
-    }
-
-    fn through_graph(&mut self, graph: &Graph, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
-        if let Some(known) = self.through.get(&(info.id, pair)) {
-            return known.clone();
-        }
-        let exit = self.graph(graph, info, &vec![(pair, site)], false);
-        let pairs: Vec<Pair> = exit.pairs.into_iter().map(|(pair, _)| pair).collect();
-        self.through.insert((info.id, pair), pairs.clone());
-        pairs
-    }
-
-    fn through_repeat(&mut self, repeat: &Repeat, info: &GraphInfo, pair: Pair, site: Site) -> Vec<Pair> {
-        self.loops += 1;
-        let mut pairs = vec![(pair, site)];
-        let mut seen: FxHashMap<Vec<Pair>, u64> = FxHashMap::default();
-        let mut i = 0;
-        while i < repeat.trip {
-            let key = pairs.iter().map(|(pair, _)| *pair).collect();
-            if let Some(before) = seen.insert(key, i) {
-                i = repeat.trip - (repeat.trip - i) % (i - before);
-                seen.clear();
-                if i == repeat.trip {
-                    break;
-                }
-            }
-            pairs = self.step_body(repeat, info, &pairs);
-            i += 1;
-        }
-        self.loops -= 1;
-        pairs.into_iter().map(|(pair, _)| pair).collect()
-    }
-
-    fn step_body(&mut self, repeat: &Repeat, info: &GraphInfo, pairs: &Pairs) -> Pairs {
-        let mut out = Pairs::new();
-        for &(pair, site) in pairs {
-            let through = self.through_graph(&repeat.body, info, pair, site);
-            out.extend(through.into_iter().map(|pair| (pair, site)));
-        }
-        normalize(&mut out);
-        out
-    }
-}
-
-/// The first age that is older than any count.
-pub(crate) fn oldest(counts: &[N], given: Option<N>) -> Age {
-    let emitted = counts.iter().copied().filter(|n| *n != NO_WAIT).max();
-    let mut age = Age::NEWEST;
-    for _ in 0..emitted.max(given).unwrap_or(0) {
-        age = age.commit();
-    }
-    age
-}
-
-fn commit(age: Age, oldest: Age) -> Age {
-    if age == Age::DONE {
-        age
-    } else {
-        age.commit().min(oldest)
-    }
-}
-
-fn wait(age: Age, n: N) -> Age {
-    if n == NO_WAIT { age } else { age.wait(n) }
-}
-
-fn step(pairs: &mut Pairs, step: impl Fn(Pair) -> Pair) {
-    for (pair, _) in pairs.iter_mut() {
-        *pair = step(*pair);
-    }
-    normalize(pairs);
-}
-
-/// Sorts, and forgets doubles and instances that are complete in both.
-fn normalize(pairs: &mut Pairs) {
-    pairs.retain(|(pair, _)| *pair != (Age::DONE, Age::DONE));
-    if !pairs.is_sorted_by_key(|(pair, _)| *pair) {
-        pairs.sort_by_key(|(pair, _)| *pair);
-    }
-    pairs.dedup_by_key(|(pair, _)| *pair);
-}
-
-fn same(a: &Pairs, b: &Pairs) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|((a, _), (b, _))| a == b)
 }

@@ -1,4 +1,4 @@
-//! Copies parts of a program, with numbers of their own: a stretch of it, or all of it with
+//! Copies parts of a program, with numbers of their own: a range of it, or all of it with
 //! iterations of a loop peeled off.
 
 use crate::program::{
@@ -22,16 +22,16 @@ pub(crate) struct Copy {
     pub awaits: Vec<Await>,
     pub slots: Vec<Slot>,
     pub loops: Vec<LoopId>,
-    /// Slots that stand for another original besides: where the body of a loop or the loop itself had one, and an
+    /// Slots that take the commits of a further slot of the original: where the body of a loop or the loop itself had one, and an
     /// iteration taken out of it has none.
-    pub besides: Vec<(Slot, Slot)>,
+    pub merged: Vec<(Slot, Slot)>,
 }
 
 impl Copy {
     /// Returns the commits of the original for the copy.
     pub fn commits(&self, original: &Commits) -> Commits {
         let mut commits: Commits = self.slots.iter().map(|slot| original[slot.0 as usize]).collect();
-        for (slot, of) in &self.besides {
+        for (slot, of) in &self.merged {
             commits[slot.0 as usize] += original[of.0 as usize];
         }
         commits
@@ -84,7 +84,7 @@ struct Copier {
     out: Copy,
     peels: HashMap<LoopId, u64>,
     tokens: HashMap<Token, Token>,
-    /// The slot of the place at hand, if it has one.
+    /// The slot of the current place, if it has one.
     here: Option<Slot>,
 }
 
@@ -99,7 +99,7 @@ impl Copier {
                 awaits: Vec::new(),
                 slots: Vec::new(),
                 loops: Vec::new(),
-                besides: Vec::new(),
+                merged: Vec::new(),
             },
             here: None,
             peels: peels.iter().map(|peel| (peel.id, peel.iterations)).collect(),
@@ -143,8 +143,8 @@ impl Copier {
     }
 
     /// Notes that a slot of the original is where the copy has none of its own.
-    fn besides(&mut self, slot: Option<Slot>) {
-        self.out.besides.extend(self.here.zip(slot));
+    fn merge_slot(&mut self, slot: Option<Slot>) {
+        self.out.merged.extend(self.here.zip(slot));
     }
 
     fn graph(&mut self, graph: &Graph) -> Graph {
@@ -263,7 +263,7 @@ impl Copier {
                 let token = self.known_def(result);
                 out.push(Item::Join { token, of: vec![of] });
             }
-            self.besides(repeat.after);
+            self.merge_slot(repeat.after);
             return;
         }
         self.out.loops.push(repeat.id);
@@ -288,7 +288,7 @@ impl Copier {
                 let defs: Vec<Token> = crate::index::defs(item).collect();
                 self.defs(&defs);
             }
-            self.besides(block.start);
+            self.merge_slot(block.start);
             self.tokens
                 .extend(block.params.iter().copied().zip(inits.iter().copied()));
             self.items(&block.items, out);

@@ -14,10 +14,15 @@
 //!
 //! Cost: (items) x (ages) for straight-line code and branches, times the rounds that loops need.
 
-use crate::age::{Age, AgeMap, AgeTable};
+mod graph;
+mod tokens;
+
+use self::graph::{Remembered, meet};
+use self::tokens::Tokens;
+use crate::age::{Age, AgeMap};
 use crate::index::{GraphInfo, Index};
-use crate::line::Step;
-use crate::program::{Commits, Graph, Item, Nested, Program, Queue, Repeat, Slot, Target, Token, deep};
+use crate::program::{Commits, Item, Nested, Program, Queue, Repeat, Slot, Token, deep};
+use crate::straight_line::Step;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -28,8 +33,6 @@ pub(crate) const NO_WAIT: N = u8::MAX;
 
 /// Steps of a constant-trip loop after which it is treated as one of unknown trip count.
 const STEP_LIMIT: usize = 4096;
-/// Remembered outcomes per graph.
-const MEMO_LIMIT: usize = 8;
 
 /// Returns the count of a wait for a token of this age.
 pub(crate) fn count(age: Age) -> N {
@@ -69,48 +72,21 @@ impl View<'_> {
 /// How awaits are treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// Outside of loops: each await is met once and gets the count of the age met.
+    /// Outside of loops: each await is reached once and gets the count of the age found.
     Fix,
-    /// Inside a loop: an await's count shrinks to the smallest age met so far.
+    /// Inside a loop: an await's count shrinks to the smallest age found so far.
     Tighten,
-    /// Counts are given; the smallest age met is measured.
+    /// Counts are given; the smallest age found is measured.
     Measure,
-    /// No wait completes anything; the smallest age met is measured.
+    /// No wait completes anything; the smallest age found is measured.
     Distance,
 }
 
-/// The state behind a graph: what it did to tokens from before, and the ages handed out.
+/// The state after a graph: what it did to tokens from before, and the ages handed out.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub table: AgeMap,
     pub results: Vec<Age>,
-}
-
-/// The tokens of one graph around the point at hand.
-struct Frame {
-    /// From the ages on entry to the ages here, for tokens from outside.
-    table: AgeMap,
-    /// The class of this frame's own tokens of each age, for ages that have one.
-    class: AgeTable<u32>,
-    /// Those ages, as a set of bits.
-    ages: u128,
-}
-
-impl Frame {
-    fn new(table: AgeMap) -> Self {
-        Self {
-            table,
-            class: AgeTable::filled(0),
-            ages: 0,
-        }
-    }
-}
-
-struct Remembered {
-    version: u64,
-    mode: Mode,
-    key: Vec<Age>,
-    outcome: Option<Outcome>,
 }
 
 pub(crate) struct Evaluator<'p> {
@@ -126,15 +102,13 @@ pub(crate) struct Evaluator<'p> {
     pub n: Vec<N>,
     /// The smallest age measured at every await.
     pub measured: Vec<Age>,
-    /// Awaits that were met with a token whose group is still open, or that has no wait to complete it.
+    /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
     pub open: BTreeSet<u32>,
     /// Grows with every change of `n`; outcomes remembered for another version don't count.
     pub version: u64,
     /// Block evaluations so far.
     pub work: u64,
-    frames: Vec<Frame>,
-    parent: Vec<u32>,
-    root_age: Vec<Age>,
+    tokens: Tokens<'p>,
     memo: Vec<Vec<Remembered>>,
 }
 
@@ -159,86 +133,14 @@ impl<'p> Evaluator<'p> {
             open: BTreeSet::new(),
             version: 0,
             work: 0,
-            frames: Vec::new(),
-            parent: (0..program.tokens).collect(),
-            root_age: vec![Age::DONE; program.tokens as usize],
+            tokens: Tokens::new(program, index),
             memo: (0..index.graphs).map(|_| Vec::new()).collect(),
         }
     }
 
-    // Tokens.
-
-    fn find(&mut self, token: u32) -> u32 {
-        let mut at = token;
-        while self.parent[at as usize] != at {
-            let up = self.parent[at as usize];
-            self.parent[at as usize] = self.parent[up as usize];
-            at = up;
-        }
-        at
-    }
-
     /// Returns the age of `token` at the point reached.
     pub fn age(&mut self, token: Token) -> Age {
-        let root = self.find(token.0);
-        let mut age = self.root_age[root as usize];
-        let depth = self.index.depth[token.0 as usize] as usize;
-        for frame in &self.frames[depth + 1..] {
-            age = frame.table.apply(age);
-        }
-        age
-    }
-
-    fn ages(&mut self, tokens: &[Token]) -> Vec<Age> {
-        tokens.iter().map(|&token| self.age(token)).collect()
-    }
-
-    fn youngest(&mut self, tokens: &[Token]) -> Age {
-        tokens
-            .iter()
-            .map(|&token| self.age(token))
-            .min()
-            .unwrap_or(Age::DONE)
-    }
-
-    /// Defines a token of the innermost frame.
-    fn define(&mut self, token: Token, age: Age) {
-        let Some(frame) = self.frames.last_mut() else {
-            return;
-        };
-        let bit = 1 << age.index();
-        if frame.ages & bit == 0 {
-            frame.ages |= bit;
-            frame.class[age] = token.0;
-            self.root_age[token.0 as usize] = age;
-        }
-        self.parent[token.0 as usize] = frame.class[age];
-    }
-
-    /// Changes the age of every token; none gets younger.
-    fn step(&mut self, step: impl Fn(Age) -> Age) {
-        let outermost = self.frames.len() == 1;
-        let Some(frame) = self.frames.last_mut() else {
-            return;
-        };
-        if !outermost {
-            frame.table.then_each(&step);
-        }
-        let mut left = std::mem::take(&mut frame.ages);
-        // The oldest first: none moves to where one that has not moved yet is.
-        while left != 0 {
-            let age = Age::at(left.ilog2());
-            left &= !(1 << age.index());
-            let (root, to) = (frame.class[age], step(age));
-            let bit = 1 << to.index();
-            if frame.ages & bit == 0 {
-                frame.ages |= bit;
-                frame.class[to] = root;
-                self.root_age[root as usize] = to;
-            } else {
-                self.parent[root as usize] = frame.class[to];
-            }
-        }
+        self.tokens.age(token)
     }
 
     // Items.
@@ -246,7 +148,7 @@ impl<'p> Evaluator<'p> {
     fn commits_at(&mut self, slot: Option<Slot>) {
         let Some(slot) = slot else { return };
         for _ in 0..self.commits[slot.0 as usize] {
-            self.step(Age::commit);
+            self.tokens.step(Age::commit);
         }
     }
 
@@ -254,7 +156,7 @@ impl<'p> Evaluator<'p> {
         if let View::Read(done) = self.view {
             self.wait(done[w]);
         }
-        let age = self.youngest(tokens);
+        let age = self.tokens.youngest(tokens);
         self.measured[w] = self.measured[w].min(age);
         if age == Age::OPEN {
             self.open.insert(u32::try_from(w).unwrap_or(u32::MAX));
@@ -266,20 +168,20 @@ impl<'p> Evaluator<'p> {
         self.wait(self.n[w]);
     }
 
-    /// Notes an await that has no wait of its own and is met with something that is not complete.
+    /// Notes an await that has no wait of its own and is reached with something that is not complete.
     fn check_covered(&mut self, w: u32, tokens: &[Token]) {
-        if self.mode != Mode::Distance && self.youngest(tokens) != Age::DONE {
+        if self.mode != Mode::Distance && self.tokens.youngest(tokens) != Age::DONE {
             self.open.insert(w);
         }
     }
 
     fn wait(&mut self, n: N) {
         if n <= crate::age::MAX_COUNT && self.mode != Mode::Distance {
-            self.step(|age| age.wait(n));
+            self.tokens.step(|age| age.wait(n));
         }
     }
 
-    /// Runs one item; returns false if control does not come back from it.
+    /// Runs one item; returns false if control does not return from it.
     fn item(&mut self, item: &'p Item, inner: &mut std::slice::Iter<'p, GraphInfo>) -> bool {
         let outcome = match item {
             Item::Issue {
@@ -294,7 +196,7 @@ impl<'p> Evaluator<'p> {
                 let (own, of_reads) = self.view.ages(age);
                 for (token, age) in [(token, own), (read, of_reads)] {
                     if let Some(token) = token {
-                        self.define(*token, age);
+                        self.tokens.define(*token, age);
                     }
                 }
                 self.commits_at(*slot);
@@ -303,11 +205,11 @@ impl<'p> Evaluator<'p> {
             Item::Commit { queue, token } => {
                 let here = *queue == self.queue;
                 if here {
-                    self.step(Age::commit);
+                    self.tokens.step(Age::commit);
                 }
                 if let Some(token) = token {
                     let age = if here { Age::NEWEST } else { Age::DONE };
-                    self.define(*token, self.view.ages(age).0);
+                    self.tokens.define(*token, self.view.ages(age).0);
                 }
                 return true;
             }
@@ -334,8 +236,8 @@ impl<'p> Evaluator<'p> {
                 return true;
             }
             Item::Join { token, of } => {
-                let age = self.youngest(of);
-                self.define(*token, age);
+                let age = self.tokens.youngest(of);
+                self.tokens.define(*token, age);
                 return true;
             }
             Item::Nested(nested) => {
@@ -348,16 +250,16 @@ impl<'p> Evaluator<'p> {
             }
         };
         let Some(outcome) = outcome else { return false };
-        self.step(|age| outcome.table.apply(age));
+        self.tokens.step(|age| outcome.table.apply(age));
         for (token, age) in crate::index::defs(item).zip(&outcome.results) {
-            self.define(token, *age);
+            self.tokens.define(token, *age);
         }
         self.commits_at(item.after());
         true
     }
 
     fn nested(&mut self, nested: &'p Nested, info: &'p GraphInfo) -> Option<Outcome> {
-        let inits = self.ages(&nested.inits);
+        let inits = self.tokens.ages(&nested.inits);
         if self.mode == Mode::Fix && info.cyclic {
             self.settle(info, |this| this.graph(&nested.graph, info, &inits))
         } else {
@@ -366,7 +268,7 @@ impl<'p> Evaluator<'p> {
     }
 
     fn repeat(&mut self, repeat: &'p Repeat, info: &'p GraphInfo) -> Option<Outcome> {
-        let inits = self.ages(&repeat.inits);
+        let inits = self.tokens.ages(&repeat.inits);
         if self.mode == Mode::Fix && repeat.trip > 1 {
             self.settle(info, |this| this.iterations(repeat, info, &inits))
         } else {
@@ -403,9 +305,9 @@ impl<'p> Evaluator<'p> {
     }
 
     fn iteration(&mut self, repeat: &'p Repeat, info: &'p GraphInfo, state: &Outcome) -> Option<Outcome> {
-        self.frames.push(Frame::new(state.table));
+        self.tokens.enter(state.table);
         let body = self.graph(&repeat.body, info, &state.results);
-        self.frames.pop();
+        self.tokens.leave();
         let mut next = body?;
         let mut table = state.table;
         table.then(&next.table);
@@ -434,14 +336,14 @@ impl<'p> Evaluator<'p> {
     pub fn begin(&mut self, alive: impl Iterator<Item = (Token, Age)>) {
         // What is remembered may be of other commits.
         self.version += 1;
-        self.frames.clear();
-        self.frames.push(Frame::new(AgeMap::identity()));
+        self.tokens.clear();
+        self.tokens.enter(AgeMap::identity());
         for (token, age) in alive {
-            self.define(token, age);
+            self.tokens.define(token, age);
         }
     }
 
-    /// Runs a step of the body; returns false if control does not come back from it.
+    /// Runs a step of the body; returns false if control does not return from it.
     pub fn run_step(&mut self, step: &Step<'p>) -> bool {
         match step {
             Step::Start(slot) => {
@@ -451,150 +353,10 @@ impl<'p> Evaluator<'p> {
             Step::Item(item, info) => self.item(item, &mut info.iter()),
         }
     }
-
-    // Graphs.
-
-    /// Runs a graph, in a frame of its own.
-    pub fn graph(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
-        let key = (self.mode != Mode::Fix && info.has_loop).then(|| {
-            let mut key = self.ages(&info.captured);
-            key.extend_from_slice(inits);
-            key
-        });
-        if let Some(key) = &key {
-            let (version, mode) = (self.version, self.mode);
-            if let Some(hit) = self.memo[info.id]
-                .iter()
-                .find(|r| r.version == version && r.mode == mode && r.key == *key)
-            {
-                return hit.outcome.clone();
-            }
-        }
-        let (version, mode) = (self.version, self.mode);
-        self.frames.push(Frame::new(AgeMap::identity()));
-        let outcome = self.blocks(graph, info, inits);
-        self.frames.pop();
-        // An outcome for which a count changed on the way holds for no version.
-        if let (Some(key), true) = (key, version == self.version) {
-            let memo = &mut self.memo[info.id];
-            memo.retain(|r| r.version == version && r.mode == mode);
-            if memo.len() == MEMO_LIMIT {
-                memo.remove(0);
-            }
-            memo.push(Remembered {
-                version,
-                mode,
-                key,
-                outcome: outcome.clone(),
-            });
-        }
-        outcome
-    }
-
-    fn blocks(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
-        let mut states: Vec<Option<Outcome>> = vec![None; graph.blocks.len()];
-        let mut exit: Option<Outcome> = None;
-        if let Some(first) = states.first_mut() {
-            *first = Some(Outcome {
-                table: AgeMap::identity(),
-                results: inits.to_vec(),
-            });
-        }
-        if !info.cyclic {
-            for &b in &info.sequence {
-                if let Some(state) = states[b].take()
-                    && self.block(graph, info, b, &state)
-                {
-                    self.leave(graph, info, b, &mut states, &mut exit, &mut |_| {});
-                }
-            }
-            return exit;
-        }
-        let mut work = BTreeSet::from([(0, 0)]);
-        while let Some((_, b)) = work.pop_first() {
-            let Some(state) = &states[b] else { continue };
-            let state = state.clone();
-            if self.block(graph, info, b, &state) {
-                self.leave(graph, info, b, &mut states, &mut exit, &mut |to| {
-                    work.insert((info.order[to].unwrap_or(usize::MAX), to));
-                });
-            }
-        }
-        exit
-    }
-
-    /// Hands the state behind block `b` over to the blocks that its edges lead to, and names those whose
-    /// state that changes.
-    fn leave(
-        &mut self,
-        graph: &Graph,
-        info: &GraphInfo,
-        b: usize,
-        states: &mut [Option<Outcome>],
-        exit: &mut Option<Outcome>,
-        changed: &mut dyn FnMut(usize),
-    ) {
-        for edge in &graph.blocks[b].edges {
-            let mut results = self.ages(&edge.args);
-            let target = match edge.to {
-                Target::Block(to) => {
-                    results.extend(self.ages(&info.blocks[to].live_in));
-                    &mut states[to]
-                }
-                Target::Exit => &mut *exit,
-            };
-            let Some(frame) = self.frames.last() else {
-                continue;
-            };
-            let arrived = Outcome {
-                table: frame.table,
-                results,
-            };
-            let news = if let Some(state) = target {
-                meet(state, &arrived)
-            } else {
-                *target = Some(arrived);
-                true
-            };
-            if let (true, Target::Block(to)) = (news, edge.to) {
-                changed(to);
-            }
-        }
-    }
-
-    /// Runs block `b` from `state`, which stays in the innermost frame; returns false if control
-    /// doesn't reach its end.
-    fn block(&mut self, graph: &'p Graph, info: &'p GraphInfo, b: usize, state: &Outcome) -> bool {
-        self.work += 1;
-        let block = &graph.blocks[b];
-        if let Some(frame) = self.frames.last_mut() {
-            frame.table = state.table;
-            frame.ages = 0;
-        }
-        let live_in = &info.blocks[b].live_in;
-        for (token, age) in block.params.iter().chain(live_in).zip(&state.results) {
-            self.define(*token, *age);
-        }
-        self.commits_at(block.start);
-        let mut inner = info.blocks[b].inner.iter();
-        block.items.iter().all(|item| self.item(item, &mut inner))
-    }
 }
 
 fn next_info<'p>(inner: &mut std::slice::Iter<'p, GraphInfo>) -> &'p GraphInfo {
     inner
         .next()
         .unwrap_or_else(|| unreachable!("the index has an entry for every inner graph"))
-}
-
-/// Makes `state` the state of two paths that meet; returns true if that changed it.
-fn meet(state: &mut Outcome, other: &Outcome) -> bool {
-    let mut changed = state.table.meet(&other.table);
-    for (age, other) in state.results.iter_mut().zip(&other.results) {
-        if *other < *age {
-            *age = *other;
-            changed = true;
-        }
-    }
-    changed
 }

@@ -54,9 +54,9 @@ impl<'p> Flat<'p> {
         self.blocks.len() - 1
     }
 
-    /// Adds `graph`, which leads to block `behind` or, if there is none, to the program's end.
+    /// Adds `graph`, which leads to block `next` or, if there is none, to the program's end.
     /// Returns the block where it is entered.
-    fn graph(&mut self, graph: &'p Graph, behind: Option<usize>) -> usize {
+    fn graph(&mut self, graph: &'p Graph, next: Option<usize>) -> usize {
         let heads: Vec<usize> = graph.blocks.iter().map(|_| self.block()).collect();
         for (block, &head) in graph.blocks.iter().zip(&heads) {
             let mut at = head;
@@ -65,22 +65,22 @@ impl<'p> Flat<'p> {
             }
             self.blocks[at].ends = block.edges.is_empty();
             for edge in &block.edges {
-                match (edge.to, behind) {
+                match (edge.to, next) {
                     (Target::Block(to), _) => self.blocks[at].next.push(heads[to]),
-                    (Target::Exit, Some(behind)) => self.blocks[at].next.push(behind),
+                    (Target::Exit, Some(next)) => self.blocks[at].next.push(next),
                     (Target::Exit, None) => self.blocks[at].ends = true,
                 }
             }
         }
         heads.first().copied().unwrap_or_else(|| {
             let empty = self.block();
-            self.blocks[empty].next.extend(behind);
-            self.blocks[empty].ends = behind.is_none();
+            self.blocks[empty].next.extend(next);
+            self.blocks[empty].ends = next.is_none();
             empty
         })
     }
 
-    /// Adds `item` behind block `at`; returns the block where control goes on.
+    /// Adds `item` after block `at`; returns the block where control goes on.
     fn item(&mut self, item: &'p Item, at: usize) -> usize {
         let Some(graph) = item.graph() else {
             self.blocks[at].items.push(item);
@@ -93,14 +93,14 @@ impl<'p> Flat<'p> {
         if trip == 0 {
             return at;
         }
-        let behind = self.block();
-        let entry = deep(|| self.graph(graph, Some(behind)));
+        let end = self.block();
+        let entry = deep(|| self.graph(graph, Some(end)));
         self.blocks[at].next.push(entry);
         if trip == 1 {
-            return behind;
+            return end;
         }
         let after = self.block();
-        self.blocks[behind].next.extend([entry, after]);
+        self.blocks[end].next.extend([entry, after]);
         after
     }
 }

@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The operations behind something.
+/// The operations that something is about.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Operations {
     /// Operations of the program, in order.
@@ -253,4 +253,118 @@ impl Run<'_> {
 /// Returns true if a wait with count `n`, if there is one, completes a group of this age.
 fn completes(n: Option<u8>, age: Age) -> bool {
     n.is_some_and(|n| age.wait(n) == Age::DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{explore, issues, queues};
+    use crate::oracle::code::{Code, Step};
+    use crate::oracle::generate::{Style, any_program, config};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    type Sites = BTreeSet<Site>;
+
+    /// What [`Flight`] has, by its definition.
+    #[derive(Default, PartialEq, Debug)]
+    struct Found {
+        more: BTreeMap<Await, Sites>,
+        groups: BTreeMap<Token, Sites>,
+        uncommitted: Sites,
+    }
+
+    impl Found {
+        fn contains(&self, other: &Self) -> bool {
+            let covers = |a: Option<&Sites>, b: &Sites| a.is_some_and(|a| a.is_superset(b));
+            other
+                .more
+                .iter()
+                .all(|(w, sites)| covers(self.more.get(w), sites))
+                && other
+                    .groups
+                    .iter()
+                    .all(|(token, sites)| covers(self.groups.get(token), sites))
+                && self.uncommitted.is_superset(&other.uncommitted)
+        }
+    }
+
+    /// The instance that is followed, with the groups committed after its own, which is none while that is open.
+    #[derive(Clone, PartialEq, Eq, Hash)]
+    enum Followed {
+        Not,
+        InFlight(Site, Option<u8>),
+    }
+
+    fn brute_force(program: &Program, queue: Queue, waits: &Waits) -> Found {
+        let mut out = Found::default();
+        let code = Code::new(program);
+        let issues = issues(program, &code);
+        explore(&code, Followed::Not, |at, step, state| {
+            let mut next = vec![state.clone()];
+            let Followed::InFlight(site, age) = state else {
+                if matches!(step, Step::Issue { queue: q, .. } if *q == queue) {
+                    next.push(Followed::InFlight(issues[&at].0, None));
+                }
+                return next;
+            };
+            let completes = |n: Option<u8>| n.is_some_and(|n| age.is_some_and(|age| age >= n));
+            match step {
+                Step::Commit { queue: q, token } if *q == queue => {
+                    if let (Some(token), None) = (token, age) {
+                        out.groups.entry(*token).or_default().insert(site);
+                    }
+                    let age = age.map_or(0, |age| 64.min(age + 1));
+                    next = vec![Followed::InFlight(site, Some(age))];
+                }
+                Step::Wait {
+                    queue: q,
+                    n,
+                    own: true,
+                } if *q == queue && completes(u8::try_from(*n).ok()) => {
+                    next.clear();
+                }
+                Step::Await { site: w, .. } => {
+                    let (weak, strong) = (waits.weak[w.0 as usize], waits.strong[w.0 as usize]);
+                    if completes(strong) && !completes(weak) {
+                        out.more.entry(*w).or_default().insert(site);
+                    }
+                    if completes(strong) || completes(weak) {
+                        next.clear();
+                    }
+                }
+                Step::Halt if age.is_none() => _ = out.uncommitted.insert(site),
+                _ => {}
+            }
+            next
+        });
+        out
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn is_what_executions_have_in_flight(recipe in any_program(Style::Given), seed in any::<u64>()) {
+            let program = recipe.program();
+            let awaits = 0..program.awaits;
+            let count = |w: u32, by: u32| u8::try_from(seed.rotate_left(by + 5 * w) & 7).ok().filter(|n| *n < 5);
+            let weak: Vec<_> = awaits.clone().map(|w| count(w, 0)).collect();
+            let strong: Vec<_> = awaits.map(|w| count(w, 32)).collect();
+            let waits = Waits { weak: &weak, strong: &strong, opaque: &|_| false };
+            for queue in queues(&program) {
+                let found = in_flight(&Flat::new(&program), queue, &waits);
+                let sites = |sites: Vec<Site>| sites.into_iter().collect::<Sites>();
+                let found = Found {
+                    more: found.more.into_iter().map(|(w, of)| (w, sites(of.sites))).collect(),
+                    groups: found.groups.into_iter().map(|(token, of)| (token, sites(of))).collect(),
+                    uncommitted: sites(found.uncommitted),
+                };
+                let expected = brute_force(&program, queue, &waits);
+                prop_assert!(found.contains(&expected), "{:?}\n{:?}", found, expected);
+                // Loops of constant trip count run any number of times there.
+                prop_assert!(program.loops > 0 || found == expected, "{:?}\n{:?}", found, expected);
+            }
+        }
+    }
 }

@@ -89,7 +89,7 @@ struct Builder {
     block: Vec<usize>,
     next_graph: usize,
     next_await: u32,
-    /// The graphs around the one at hand, outermost first.
+    /// The graphs around the current one, outermost first.
     open: Vec<OpenGraph>,
     largest_wait: Vec<Option<u8>>,
     reads: Vec<bool>,
@@ -335,6 +335,112 @@ fn graph_uses(graph: &Graph, f: &mut dyn FnMut(Token)) {
         }
         for edge in &block.edges {
             edge.args.iter().copied().for_each(&mut *f);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::generate::{Style, any_program, config};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Returns the blocks that edges lead to from each block, in at least one step; those of `without` are not left.
+    fn reached(graph: &Graph, from: usize, without: Option<usize>) -> BTreeSet<usize> {
+        let mut reached = BTreeSet::new();
+        let mut work = vec![from];
+        while let Some(b) = work.pop() {
+            for edge in &graph.blocks[b].edges {
+                if let Target::Block(to) = edge.to
+                    && Some(to) != without
+                    && reached.insert(to)
+                {
+                    work.push(to);
+                }
+            }
+        }
+        reached
+    }
+
+    fn uses_of(block: &Block) -> BTreeSet<Token> {
+        let mut found: BTreeSet<Token> = block.edges.iter().flat_map(|edge| edge.args.clone()).collect();
+        block
+            .items
+            .iter()
+            .for_each(|item| uses(item, &mut |token| _ = found.insert(token)));
+        found
+    }
+
+    fn defs_of(block: &Block) -> impl Iterator<Item = Token> + '_ {
+        block
+            .params
+            .iter()
+            .copied()
+            .chain(block.items.iter().flat_map(defs))
+    }
+
+    fn check(index: &Index, graph: &Graph, info: &GraphInfo, depth: u32) {
+        let blocks = 0..graph.blocks.len();
+        let reached: Vec<BTreeSet<usize>> = blocks.clone().map(|b| reached(graph, b, None)).collect();
+        let is_reached = |b: usize| b == 0 || reached[0].contains(&b);
+        assert_eq!(
+            info.cyclic,
+            blocks.clone().any(|b| is_reached(b) && reached[b].contains(&b))
+        );
+        assert!(blocks.clone().all(|b| info.order[b].is_some() == is_reached(b)));
+        assert!(info.sequence.is_sorted_by_key(|&b| info.order[b]));
+        for b in blocks.clone().filter(|&b| is_reached(b) && !info.cyclic) {
+            assert!(reached[b].iter().all(|&later| info.order[later] > info.order[b]));
+        }
+        let uses: Vec<BTreeSet<Token>> = graph.blocks.iter().map(uses_of).collect();
+        let mut live_in = vec![BTreeSet::new(); graph.blocks.len()];
+        for d in blocks.clone() {
+            for token in defs_of(&graph.blocks[d]) {
+                assert_eq!(index.depth[token.0 as usize], depth);
+                for b in blocks.clone().filter(|&b| b != d) {
+                    let mut after = super::tests::reached(graph, b, Some(d));
+                    after.insert(b);
+                    if after.iter().any(|&user| uses[user].contains(&token)) {
+                        live_in[b].insert(token);
+                    }
+                }
+            }
+        }
+        let found = info.blocks.iter().map(|block| block.live_in.clone());
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            live_in.into_iter().map(Vec::from_iter).collect::<Vec<_>>()
+        );
+        let mut own: BTreeSet<Token> = graph.blocks.iter().flat_map(defs_of).collect();
+        graph.visit(&mut |item| {
+            let inner = item.graph().into_iter().flat_map(|graph| &graph.blocks);
+            own.extend(inner.flat_map(defs_of));
+        });
+        let used: BTreeSet<Token> = uses.into_iter().flatten().collect();
+        assert_eq!(info.captured, used.difference(&own).copied().collect::<Vec<_>>());
+        for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
+            let items = block.items.iter().filter(|item| item.graph().is_some());
+            assert_eq!(items.clone().count(), block_info.inner.len());
+            for (item, inner) in items.zip(&block_info.inner) {
+                check(
+                    index,
+                    item.graph().expect("it has one"),
+                    inner,
+                    depth + frames(item),
+                );
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn is_what_a_search_finds(recipe in any_program(Style::Mixed)) {
+            let program = recipe.program();
+            let index = Index::new(&program);
+            check(&index, &program.body, &index.root, 0);
         }
     }
 }

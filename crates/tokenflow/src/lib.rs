@@ -2,25 +2,36 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+// The unit tests use the oracle of the integration tests, which knows this crate by its name.
+#[cfg(test)]
+extern crate self as tokenflow;
+#[cfg(test)]
+#[path = "../tests/oracle/mod.rs"]
+mod oracle;
+
 mod age;
+#[cfg(test)]
+mod brute_force;
 mod compare;
 mod copy;
+mod counts;
 mod eval;
 mod explain;
 mod flat;
 mod flight;
 mod index;
-mod line;
 pub mod phases;
 mod place;
 mod program;
 mod solve;
+mod straight_line;
 
 pub use compare::unread_exits;
 pub use copy::{Peel, peel};
+pub use counts::{Count, QueueSolution, covered_by_awaits, solve_queue};
 pub use explain::{Step, Witness, witness};
 pub use flat::{Flat, FlatBlock};
 pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
-pub use place::{Barred, Elsewhere, Options, Solution, elsewhere, groups, solve, solve_given};
+pub use place::{Barred, Elsewhere, elsewhere, groups};
 pub use program::*;
-pub use solve::*;
+pub use solve::{Options, Solution, solve, solve_given};

@@ -13,8 +13,8 @@
 //! **Steps**, in the order in which they run:
 //!
 //! 1. *Simplification* (`simplify.rs`): copies of tokens and dead tokens are taken out.
-//! 2. *Placement* (`placement.rs`, `token_graph.rs`): in which block the phase of each load is opened.
-//! 3. *Partition* (`partition.rs`): which loads share a phase, and which tokens a phi.
+//! 2. *Placement* (`placement.rs`, `webs.rs`, `token_graph.rs`): in which block the phase of each load is opened.
+//! 3. *Partition* (`partition.rs`, `refinement.rs`): which loads share a phase, and which tokens a phi.
 //! 4. *Availability* (`availability.rs`): awaits of what was awaited on every path are taken out.
 //! 5. *Allocation* (`allocation.rs`): which phases share a ring, and how deep it is. It tries several assignments, and for each
 //!    of them
@@ -54,6 +54,7 @@ mod partition;
 mod placement;
 mod plan;
 mod planner;
+mod refinement;
 mod rendezvous;
 mod rings;
 mod scope;
@@ -63,6 +64,7 @@ mod token_graph;
 mod tree;
 mod union_find;
 mod verify;
+mod webs;
 
 pub use affine::{AffineExpr, Symbol};
 pub use hazards::{Sync, Syncs};

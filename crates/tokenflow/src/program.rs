@@ -7,7 +7,7 @@
 //! SSA form: each is defined once, and a nested graph may use the tokens of the graphs around it.
 //!
 //! Slots, awaits and loops are numbered in program order, a loop or block before what is inside of it
-//! and a slot behind an item after it.
+//! and a slot after an item after the item.
 //!
 //! Execution: a graph starts at block 0 and runs a block's items in order, then takes one of the
 //! block's edges; every choice is independent of every other one. An edge to [`Target::Exit`] leaves
@@ -63,7 +63,7 @@ pub struct Program {
 pub struct CommitRules {
     /// Groups may be empty.
     pub empty_groups: bool,
-    /// Commits may be where the threads of a warp may be apart ([`Block::divergent`]).
+    /// Commits may be where the threads of a warp may diverge ([`Block::divergent`]).
     pub divergent: bool,
     /// Every operation is committed by the end of the program. So it is in any case where an operation of the queue
     /// has a token of its reads.
@@ -96,7 +96,7 @@ pub struct Block {
     pub start: Option<Slot>,
     /// What happens, in order.
     pub items: Vec<Item>,
-    /// True if the threads of a warp may come here apart, for all that is known.
+    /// True if the threads of a warp may be here at different times, for all that is known.
     pub divergent: bool,
     /// Where control may go next; empty where the program ends.
     pub edges: Vec<Edge>,
@@ -116,7 +116,7 @@ pub struct Edge {
 pub enum Target {
     /// A block of the same graph.
     Block(usize),
-    /// Out of the graph: behind the item that holds it, or to the next iteration of a repeat.
+    /// Out of the graph: after the item that holds it, or to the next iteration of a repeat.
     Exit,
 }
 
@@ -171,7 +171,7 @@ pub enum Item {
         /// The tokens joined.
         of: Vec<Token>,
     },
-    /// A place of its own where commits may be inserted, besides those next to other items.
+    /// A place of its own where commits may be inserted, in addition to those next to other items.
     Point(Slot),
     /// An op with regions.
     Nested(Nested),
@@ -188,7 +188,7 @@ pub struct Nested {
     pub inits: Vec<Token>,
     /// Bound by the arguments of the exit edge that is taken.
     pub results: Vec<Token>,
-    /// Where commits right behind the op go.
+    /// Where commits right after the op go.
     pub after: Option<Slot>,
 }
 
@@ -208,7 +208,7 @@ pub struct Repeat {
     pub inits: Vec<Token>,
     /// The carried tokens' values afterwards.
     pub results: Vec<Token>,
-    /// Where commits right behind the loop go.
+    /// Where commits right after the loop go.
     pub after: Option<Slot>,
 }
 
@@ -257,7 +257,7 @@ impl Program {
         LoopId(next(&mut self.loops))
     }
 
-    /// The commits of one group per operation: one behind every operation that has a slot.
+    /// The commits of one group per operation: one after every operation that has a slot.
     #[must_use]
     pub fn one_group_each(&self, queue: Queue) -> Commits {
         let mut commits = vec![0; self.slots as usize];

@@ -1,330 +1,80 @@
-//! Exact counts for given commits.
+//! The entry point: translates a program.
 //!
-//! The counts are a solution of: `n(w)` is the largest count at which await `w` is still sound, all
-//! other counts being what they are. Completions make this non-monotone (a tighter wait completes
-//! more and so loosens others), hence three phases for each outermost loop; straight-line code and
-//! branches outside of loops need none of them, since each await there is met once and takes the
-//! age met ([`Mode::Fix`]).
-//!
-//! 1. **Tighten.** Start without waits; run the loop, shrinking `n(w)` to every age met at `w`;
-//!    again, until a run changes nothing. The counts are sound now, and most often exact.
-//! 2. **Measure.** With all counts fixed, the smallest age `a(w)` at every await. `a = n`
-//!    everywhere: done.
-//! 3. **Relax.** The others are raised: first all together, then one by one in program order, each
-//!    to the largest count at which it is sound; awaits that this makes unsound shrink to the age
-//!    measured. An await that can't be raised although `a(w) > n(w)` is covered by an earlier
-//!    instance of its own wait, and is exact.
-//!
-//! Ties (several exact solutions) are broken by program order: the earlier await is relaxed first.
-//! If the rounds run out (see [`Evaluator::relax`]), what remains is sound.
+//! Where the program gives its commits, only counts are left to be found: [`solve_given`]. Else [`solve`] decides as well
+//! where to commit and what to peel, see [`mod@crate::place`].
 
-use crate::age::Age;
-use crate::eval::{Evaluator, Mode, N, NO_WAIT, Outcome, View, count};
-use crate::index::{GraphInfo, Index};
-use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, deep};
-use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
+use crate::copy::{Peel, is_in_order};
+use crate::counts::{QueueSolution, solve_queue};
+use crate::place::Placer;
+use crate::program::{Commits, Program, Queue, Slot};
 
-/// The count of an emitted wait.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Count {
-    /// How many groups may stay in flight: 0 to 63.
-    pub n: u8,
-    /// True if more than 63 might, were it not for the hardware.
-    pub clamped: bool,
+/// What to do beyond exact counts for one group per operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Operations share a group where that makes no await force more.
+    pub form_groups: bool,
+    /// Empty groups make the counts of different paths equal where that makes an await force less.
+    pub balance: bool,
+    /// Awaits that other waits imply emit nothing.
+    pub drop_implied: bool,
+    /// How many empty groups an arm of a branch gets at most.
+    pub max_padding: u32,
+    /// How many iterations may be peeled off a constant-trip loop; 0: never.
+    pub unroll_limit: u64,
+    /// All placements are tried where no more points than this can have a commit.
+    pub exhaustive_points: usize,
 }
 
-/// What is emitted for one queue.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            form_groups: true,
+            balance: true,
+            drop_implied: true,
+            max_padding: 4,
+            unroll_limit: 8,
+            exhaustive_points: 10,
+        }
+    }
+}
+
+/// The translation of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct QueueSolution {
-    /// How many commits are inserted at each slot.
-    pub commits: Commits,
-    /// The wait of each await; `None` where nothing has to be waited for.
-    pub waits: Vec<Option<Count>>,
-    /// The wait for reads alone of each await, besides the other one.
-    pub reads: Vec<Option<Count>>,
-    /// Awaits that may be met with a token whose group is still open, so that no wait covers it; or that have no wait of
-    /// their own, and are not covered by those of the program.
-    pub open: Vec<Await>,
+pub struct Solution {
+    /// Rounds of loops to be peeled (see [`peel`](crate::peel)), each of the program that the round
+    /// before it leaves.
+    pub peel: Vec<Vec<Peel>>,
+    /// For each queue, the commits and waits of the program that is left.
+    pub queues: Vec<QueueSolution>,
+    /// The slot after (or at the meeting point of) branches whose arms commit unequal numbers of
+    /// groups and can't be made equal, because of a loop of unknown trip count in one of them.
+    pub uneven: Vec<Slot>,
+    /// True if a budget ended the search for places to commit, so that a single commit elsewhere may force less.
+    pub spent: bool,
 }
 
-impl QueueSolution {
-    /// Returns true if `w` has a wait of either kind.
-    #[must_use]
-    pub fn has_wait(&self, w: Await) -> bool {
-        let w = w.0 as usize;
-        self.waits[w].is_some() || self.reads[w].is_some()
-    }
-
-    /// Returns the last await in the text that has a wait.
-    pub(crate) fn last_wait(&self) -> Option<usize> {
-        let mut waits = self.waits.iter().zip(&self.reads);
-        waits.rposition(|(wait, read)| wait.is_some() || read.is_some())
-    }
-
-    /// Adds the solution of what comes next in the program.
-    pub(crate) fn append(&mut self, next: &Self) {
-        let awaits = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);
-        self.commits.extend_from_slice(&next.commits);
-        self.waits.extend_from_slice(&next.waits);
-        self.reads.extend_from_slice(&next.reads);
-        self.open.extend(next.open.iter().map(|w| Await(awaits + w.0)));
-    }
-}
-
-/// Solves one queue for given commits. Without `drop_implied` every await gets the distance of its
-/// tokens in the FIFO, whatever other waits complete.
+/// Translates a program whose operations are committed at its slots.
 #[must_use]
-pub fn solve_queue(program: &Program, queue: Queue, commits: Commits, drop_implied: bool) -> QueueSolution {
-    let index = Index::new(program);
-    solve_indexed(program, &index, queue, commits, drop_implied)
-}
-
-pub(crate) fn solve_indexed(
-    program: &Program,
-    index: &Index,
-    queue: Queue,
-    commits: Commits,
-    drop_implied: bool,
-) -> QueueSolution {
-    let solve = |view| solve_view(program, index, queue, &commits, view, drop_implied);
-    let (waits, mut open) = solve(View::Done);
-    let mut reads = vec![None; waits.len()];
-    if index.reads[usize::from(queue.0)] {
-        // Waits for reads complete nothing else, so the counts above are not theirs to change.
-        let done = counts(&waits);
-        let (found, open_reads) = solve(View::Read(&done));
-        reads = found;
-        open.extend(open_reads);
-        // Only the distance does not know of the other wait.
-        for (read, done) in reads.iter_mut().zip(&waits) {
-            *read = read.filter(|read: &Count| done.is_none_or(|done| done.n > read.n));
-        }
+pub fn solve(program: &Program, options: &Options) -> Solution {
+    debug_assert!(is_in_order(program), "numbered in program order");
+    let (rounds, placed) = Placer::new(program, options).place(options);
+    let mut solution = Solution {
+        peel: rounds.into_iter().map(|round| round.peels).collect(),
+        ..Solution::default()
+    };
+    for placed in placed {
+        solution.queues.push(placed.best);
+        solution.uneven.extend(placed.uneven);
+        solution.spent |= placed.spent;
     }
-    QueueSolution {
-        commits,
-        waits,
-        reads,
-        open: open.into_iter().map(Await).collect(),
-    }
+    solution
 }
 
-/// Returns the counts for one completion, and the awaits that are met with an open group.
-fn solve_view(
-    program: &Program,
-    index: &Index,
-    queue: Queue,
-    commits: &Commits,
-    view: View,
-    drop_implied: bool,
-) -> (Vec<Option<Count>>, BTreeSet<u32>) {
-    let mut eval = Evaluator::new(program, index, queue, commits, view);
-    if drop_implied {
-        eval.run_fixing();
-    } else {
-        eval.mode = Mode::Distance;
-        eval.graph(&program.body, &index.root, &[]);
-        eval.n = eval.measured.iter().map(|&age| count(age)).collect();
-        if index.covered {
-            // The distance does not know what is complete.
-            let distances = eval.measured.clone();
-            eval.mode = Mode::Measure;
-            eval.graph(&program.body, &index.root, &[]);
-            eval.measured = distances;
-        }
-    }
-    let waits = eval.n.iter().zip(&eval.measured);
-    let waits = waits.map(|(&n, &age)| wait_of(n, age));
-    (waits.collect(), eval.open)
-}
-
-/// Returns the wait with count `n` of an await that is met with `age`.
-pub(crate) fn wait_of(n: N, age: Age) -> Option<Count> {
-    (n != NO_WAIT).then_some(Count {
-        n,
-        clamped: age == Age::MANY,
-    })
-}
-
-/// Returns the count of every wait.
-pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
-    waits
-        .iter()
-        .map(|wait| wait.map_or(NO_WAIT, |count| count.n))
+/// Solves a program whose commits are given, one vector for each queue.
+#[must_use]
+pub fn solve_given(program: &Program, commits: &[Commits], drop_implied: bool) -> Vec<QueueSolution> {
+    (0..program.queues)
+        .zip(commits)
+        .map(|(q, commits)| solve_queue(program, Queue(q), commits.clone(), drop_implied))
         .collect()
-}
-
-/// Returns, for each await, true if its tokens of `queue` are complete behind it by the waits of awaits alone: those of
-/// the program itself may be left out.
-#[must_use]
-pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<bool> {
-    let index = Index::new(program);
-    let (done, reads) = (counts(&solution.waits), counts(&solution.reads));
-    let mut covered = vec![true; done.len()];
-    for (view, n) in [(View::Done, &done), (View::Read(&done), &reads)] {
-        let mut eval = Evaluator::new(program, &index, queue, &solution.commits, view);
-        eval.mode = Mode::Measure;
-        eval.awaits_alone = true;
-        eval.n.clone_from(n);
-        eval.graph(&program.body, &index.root, &[]);
-        for (covered, (&age, &n)) in covered.iter_mut().zip(eval.measured.iter().zip(n)) {
-            *covered &= count(age) >= n;
-        }
-    }
-    covered
-}
-
-/// Returns true if control can come to the end of the program.
-pub(crate) fn reaches_end(program: &Program) -> bool {
-    fn graph(graph: &Graph) -> bool {
-        deep(|| {
-            let mut seen = vec![false; graph.blocks.len()];
-            let mut work = vec![0];
-            while let Some(b) = work.pop() {
-                let Some(block) = graph.blocks.get(b) else {
-                    continue;
-                };
-                if std::mem::replace(&mut seen[b], true) || !block.items.iter().all(item) {
-                    continue;
-                }
-                for edge in &block.edges {
-                    match edge.to {
-                        Target::Exit => return true,
-                        Target::Block(to) => work.push(to),
-                    }
-                }
-            }
-            false
-        })
-    }
-    fn item(item: &Item) -> bool {
-        let runs = !matches!(item, Item::Repeat(repeat) if repeat.trip == 0);
-        item.graph().is_none_or(|inner| !runs || graph(inner))
-    }
-    graph(&program.body)
-}
-
-impl<'p> Evaluator<'p> {
-    fn run_fixing(&mut self) {
-        let (program, index) = (self.program, self.index);
-        self.mode = Mode::Fix;
-        if index.root.cyclic {
-            self.settle(&index.root, |this| this.graph(&program.body, &index.root, &[]));
-        } else {
-            self.graph(&program.body, &index.root, &[]);
-        }
-    }
-
-    /// Finds the counts of an outermost loop, and returns the state behind it.
-    pub(crate) fn settle(
-        &mut self,
-        info: &'p GraphInfo,
-        run: impl Fn(&mut Self) -> Option<Outcome>,
-    ) -> Option<Outcome> {
-        let awaits = info.awaits.clone();
-        self.mode = Mode::Tighten;
-        loop {
-            let version = self.version;
-            run(self);
-            if version == self.version {
-                break;
-            }
-        }
-        let before = self.work;
-        let mut outcome = self.measure(&awaits, &run);
-        let cost = (self.work - before).max(1);
-        if self.slack(&awaits).next().is_some() {
-            outcome = self.relax(&awaits, cost, &run);
-        }
-        self.mode = Mode::Fix;
-        outcome
-    }
-
-    /// Measures the smallest age at every await, for the counts as they are.
-    fn measure(
-        &mut self,
-        awaits: &Range<u32>,
-        run: &impl Fn(&mut Self) -> Option<Outcome>,
-    ) -> Option<Outcome> {
-        self.mode = Mode::Measure;
-        self.version += 1;
-        for w in awaits.clone() {
-            self.measured[w as usize] = Age::DONE;
-        }
-        run(self)
-    }
-
-    /// The awaits whose count is smaller than the age measured.
-    fn slack(&self, awaits: &Range<u32>) -> impl Iterator<Item = usize> + '_ {
-        awaits
-            .clone()
-            .map(|w| w as usize)
-            .filter(|&w| count(self.measured[w]) > self.n[w])
-    }
-
-    /// Shrinks the counts of unsound awaits to the age measured; returns true if there were any.
-    fn shrink(&mut self, awaits: &Range<u32>) -> bool {
-        let mut any = false;
-        for w in awaits.clone().map(|w| w as usize) {
-            if count(self.measured[w]) < self.n[w] {
-                self.n[w] = count(self.measured[w]);
-                any = true;
-            }
-        }
-        any
-    }
-
-    /// Phase 3. `cost` is the work of one measurement; in all about 2^26 block evaluations are
-    /// spent on it at most, but never less than 64 measurements.
-    fn relax(
-        &mut self,
-        awaits: &Range<u32>,
-        cost: u64,
-        run: &impl Fn(&mut Self) -> Option<Outcome>,
-    ) -> Option<Outcome> {
-        let mut rounds = ((1 << 26) / cost).clamp(64, 64 + 8 * u64::from(awaits.end - awaits.start));
-        let mut exact = HashSet::new();
-        for w in self.slack(awaits).collect::<Vec<_>>() {
-            self.n[w] = count(self.measured[w]);
-        }
-        loop {
-            let outcome = self.measure(awaits, run);
-            rounds = rounds.saturating_sub(1);
-            if self.shrink(awaits) {
-                continue;
-            }
-            let next = self.slack(awaits).find(|w| !exact.contains(w));
-            match next {
-                Some(w) if rounds > 0 => {
-                    if !self.raise(w, awaits, run) {
-                        exact.insert(w);
-                    }
-                }
-                _ => return outcome,
-            }
-        }
-    }
-
-    /// Raises the count of `w` as far as `w` stays sound; returns false if it can't be raised.
-    fn raise(&mut self, w: usize, awaits: &Range<u32>, run: &impl Fn(&mut Self) -> Option<Outcome>) -> bool {
-        let old = self.n[w];
-        // Sound at `low`, not known to be above; `high` is the first count not to be tried.
-        let (mut low, mut high) = (old, u16::from(count(self.measured[w])) + 1);
-        let mut candidate = count(self.measured[w]);
-        while u16::from(low) + 1 < high {
-            self.n[w] = candidate;
-            self.measure(awaits, run);
-            let age = count(self.measured[w]);
-            if age >= candidate {
-                low = candidate;
-            } else {
-                high = u16::from(candidate);
-                // Ages shrink as the count grows, so the age met at a larger count is sound.
-                low = low.max(age);
-            }
-            candidate = N::try_from(u16::midpoint(u16::from(low), high)).unwrap_or(low);
-        }
-        self.n[w] = low;
-        low > old
-    }
 }

@@ -154,7 +154,7 @@ fn a_wait_for_reads_beside_a_full_one_is_caught() {
 
 #[test]
 fn an_ignored_back_edge_is_caught() {
-    // Before the loop c1 has two copies behind it; the second iteration awaits the copy of the first.
+    // Before the loop two copies come after c1; the second iteration awaits the copy of the first.
     let mut b = Build::new();
     let (c1, _, _) = (b.copy(), b.copy(), b.copy());
     b.for_([c1], |b, [last]| {

@@ -87,3 +87,44 @@ impl AffineExpr {
 fn sum(a: u64, b: u64) -> Option<u64> {
     a.checked_add(b).filter(|sum| *sum < UNBOUNDED)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const I: Symbol = Symbol::Iteration(RegionOpId(0));
+    const N: Symbol = Symbol::TripCount(RegionOpId(1));
+
+    fn value(expr: &AffineExpr, (i, n): (u64, u64)) -> u64 {
+        expr.coefficients
+            .iter()
+            .fold(expr.constant, |sum, (symbol, factor)| {
+                sum + factor * if *symbol == I { i } else { n }
+            })
+    }
+
+    #[test]
+    fn operations_are_those_of_numbers() {
+        for (a, b, c) in [(0, 0, 0), (1, 0, 3), (2, 5, 1), (7, 1, 0)] {
+            let expr = AffineExpr::default()
+                .plus(c)
+                .and_then(|expr| expr.plus_times(a, I));
+            let expr = expr
+                .and_then(|expr| expr.plus_times(b, N))
+                .and_then(|expr| expr.plus_times(a, I));
+            let expr = expr.expect("small numbers");
+            for at in [(0, 0), (1, 2), (5, 3)] {
+                let expected = c + 2 * a * at.0 + b * at.1;
+                assert_eq!(value(&expr, at), expected);
+                let known = expr.at(I, at.0).expect("small numbers");
+                assert_eq!(
+                    (value(&known, at), known.coefficients.contains_key(&I)),
+                    (expected, false)
+                );
+                assert_eq!(expr.shifted(2).map(|expr| value(&expr, at)), Some(expected + 2));
+            }
+            assert_eq!(expr.shifted(-4), None, "a number below 0");
+        }
+        assert_eq!(AffineExpr::default().plus(UNBOUNDED), None);
+    }
+}

@@ -67,7 +67,7 @@ impl CoalescedRing {
 #[derive(Default)]
 struct Candidates {
     rings: BTreeMap<RingId, CoalescedRing>,
-    /// Those that nobody waits for any more, by depth.
+    /// Those that nothing waits for any more, by depth.
     expired: BTreeSet<(u64, RingId)>,
     /// The others, by where they are waited for last.
     active: BTreeSet<(usize, RingId)>,

@@ -11,7 +11,7 @@ use super::ids::{AwaitId, IndexVec, RegionOpId};
 use super::tree::{Buffer, Inst, Tree};
 use crate::program::Token;
 
-/// For each await that some threads may not come by, or not for the same loads, the buffers that its loads write.
+/// For each await that some threads may not reach, or not with the same loads, the buffers that its loads write.
 pub(super) fn divergent_awaits(tree: &Tree) -> IndexVec<AwaitId, Vec<Buffer>> {
     let divergent = divergent_ops(tree);
     let mut out = IndexVec::filled(Vec::new(), tree.awaits);

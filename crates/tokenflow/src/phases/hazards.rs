@@ -55,7 +55,7 @@ pub struct Syncs {
     pub stores: IndexVec<StoreId, Sync>,
 }
 
-/// What is synchronized besides stores.
+/// What is synchronized in addition to stores.
 #[derive(Clone, Copy)]
 pub(super) struct Allocated<'t> {
     /// The phases.
@@ -99,7 +99,7 @@ struct Hazards<'t> {
     touched: IndexVec<RegionOpId, Option<HazardState>>,
     /// After which instruction of the body rings are armed no more.
     last_arms: HashMap<usize, Vec<RingId>>,
-    /// The rings that are armed no more: waits for them are nobody's business.
+    /// The rings that are armed no more: waits for them need no synchronization.
     done: IndexVec<RingId, bool>,
     /// The depths that the rings of phases need where their phases are opened, if that is what is asked for: slots are not
     /// synchronized then. What the last round over a loop says counts.

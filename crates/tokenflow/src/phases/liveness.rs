@@ -25,12 +25,12 @@ pub(super) type Interval = (usize, usize);
 
 /// When a ring is live.
 ///
-/// Two rings may be one if nobody waits for one of them while the other one may be waited for, and none is armed without a
+/// Two rings may be one if nothing waits for one of them while the other one may be waited for, and none is armed without a
 /// barrier of its own while the other one is busy.
 pub(super) struct LiveRange {
     /// The ring.
     pub ring: RingId,
-    /// While somebody may wait for it.
+    /// While something may wait for it.
     pub waited: Interval,
     /// While it is busy.
     pub busy: Vec<Interval>,
@@ -196,7 +196,7 @@ impl Liveness<'_> {
         points
     }
 
-    /// When a ring is live that is used at `points`; what nobody may wait for is, until everything ends.
+    /// When a ring is live that is used at `points`; one that nothing may wait for is live until everything ends.
     fn live_range(
         &self,
         ring: RingId,

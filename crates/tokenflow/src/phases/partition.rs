@@ -9,32 +9,23 @@
 //! two tensors of a pipeline stage get one mbarrier, whose bytes are added up, although their tokens are carried around the
 //! loop side by side.
 //!
-//! A load that nobody uses has a phase of its own. Loads with more bytes than a phase can count don't share one.
+//! A load that is not used has a phase of its own. Loads with more bytes than a phase can count don't share one.
 //!
 //! **Notation.** The *reaching definitions* of a token are loads, and tokens that edges bind to one phase or another. A class of
 //! definitions is a phase, or a phi.
 //!
 //! **Cost.** Linear in the reaching definitions of what awaits and edges use, times the rounds of the refinement, of which there
-//! are as many as the longest rotation is deep; programs with longer chains than [`ROUNDS`] get a phase for each load.
+//! are as many as the longest rotation is deep; programs with longer chains than [`ROUNDS`](super::refinement::ROUNDS) get a phase for each load.
 
-use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId};
+use super::ids::{AwaitId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId};
 use super::placement::{DefinedBy, Placement};
+use super::refinement::{PhaseDef, ReachingDefs, Uses};
 use super::tree::{Inst, Tree};
-use crate::program::{Token, deep};
+use crate::program::Token;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 
 /// The most bytes that an mbarrier counts in a phase (PTX ISA, tx-count: up to 2^20 - 1).
 pub const MAX_PHASE_BYTES: u64 = (1 << 20) - 1;
-/// The most rounds of refinement.
-const ROUNDS: usize = 64;
-
-/// What a token stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-enum PhaseDef {
-    Load(LoadId),
-    Phi(Token),
-}
 
 /// A phase, or what stands for one of several.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -85,20 +76,21 @@ pub(super) fn partition(tree: &Tree, placement: &Placement) -> Partition {
     }
 }
 
-struct Partitioner<'t> {
-    tree: &'t Tree,
-    placement: &'t Placement,
+/// Splits loads, and tokens that edges bind, until what is left together is used alike.
+pub(super) struct Partitioner<'t> {
+    pub tree: &'t Tree,
+    pub placement: &'t Placement,
     /// True for tokens that may stand for a load.
     loaded: Vec<bool>,
     /// Hoisted results that are phis all the same: their loads are alternatives that are also awaited apart.
     split: HashSet<Token>,
     /// Loads that share no phase.
-    alone: IndexVec<LoadId, bool>,
+    pub alone: IndexVec<LoadId, bool>,
 }
 
 impl Partitioner<'_> {
     /// Returns true if edges bind `token` to one phase or another.
-    fn is_var(&self, token: Token) -> bool {
+    pub fn is_var(&self, token: Token) -> bool {
         if !self.loaded[token.0 as usize] {
             return false;
         }
@@ -212,21 +204,24 @@ impl Partitioner<'_> {
             }
             out.incoming[out.phi_of[&to]].push((edge, found.first().copied()));
         }
-        out.incoming.iter_mut().for_each(|incoming| {
-            incoming.sort_unstable();
-            // Tokens of one class are bound alike, but for those that are complete already.
-            incoming.dedup_by(|b, a| {
-                a.0 == b.0
-                    && (a.1 == b.1 || {
-                        a.1 = a.1.or(b.1);
-                        true
-                    })
-            });
-        });
+        out.incoming.iter_mut().for_each(one_for_each_edge);
         out.unallocated.sort_unstable();
         out.unallocated.dedup();
         out
     }
+}
+
+/// Keeps one of the values that each edge binds a phi to: tokens of one class are bound alike, but for those that are
+/// complete already.
+fn one_for_each_edge(incoming: &mut Vec<(EdgeId, Option<PhaseValue>)>) {
+    incoming.sort_unstable();
+    incoming.dedup_by(|(edge, value), (kept_edge, kept)| {
+        let same = edge == kept_edge;
+        if same {
+            *kept = kept.or(*value);
+        }
+        same
+    });
 }
 
 /// All loads that `token` may stand for, through phis.
@@ -247,200 +242,4 @@ fn reaching_loads(uses: &Uses, defs: &ReachingDefs, token: Token) -> Vec<LoadId>
         }
     }
     loads
-}
-
-/// What each token stands for.
-struct ReachingDefs {
-    of: Vec<Vec<PhaseDef>>,
-    phis: Vec<Token>,
-}
-
-impl ReachingDefs {
-    fn new(work: &Partitioner) -> Self {
-        let mut defs = Self {
-            of: vec![Vec::new(); work.tree.tokens as usize],
-            phis: Vec::new(),
-        };
-        defs.block(work, BlockId(0));
-        defs
-    }
-
-    fn of(&self, token: Token) -> &[PhaseDef] {
-        &self.of[token.0 as usize]
-    }
-
-    fn block(&mut self, work: &Partitioner, block: BlockId) {
-        for &param in &work.tree.blocks[block].params {
-            self.edges(work, param);
-        }
-        for inst in &work.tree.blocks[block].insts {
-            match inst {
-                Inst::Load { load, token } => self.of[token.0 as usize] = vec![PhaseDef::Load(*load)],
-                Inst::Join { token, of } => {
-                    let mut all: Vec<PhaseDef> = of.iter().flat_map(|&of| self.of(of).to_vec()).collect();
-                    all.sort_unstable();
-                    all.dedup();
-                    self.of[token.0 as usize] = all;
-                }
-                Inst::RegionOp(op) => {
-                    let op = &work.tree.region_ops[*op];
-                    deep(|| op.blocks.iter().for_each(|&inner| self.block(work, inner)));
-                    op.results.iter().for_each(|&result| self.edges(work, result));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A token that edges bind.
-    fn edges(&mut self, work: &Partitioner, token: Token) {
-        self.of[token.0 as usize] = if work.is_var(token) {
-            self.phis.push(token);
-            vec![PhaseDef::Phi(token)]
-        } else {
-            let loads = work.placement.result_loads.get(&token).into_iter().flatten();
-            loads.map(|&load| PhaseDef::Load(load)).collect()
-        };
-    }
-}
-
-/// What starts out as one class.
-#[derive(PartialEq, Eq, Hash)]
-enum FirstClass {
-    /// Loads whose phases are opened in a block: all of them, or one that shares no phase.
-    Loads(BlockId, Option<LoadId>),
-    /// Results of an operation.
-    Results(RegionOpId),
-    /// Parameters of a block.
-    Params(BlockId),
-}
-
-/// A use of a definition, as far as it tells classes apart: by an await, or by an edge that binds a phi of a class.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Observation {
-    Await(AwaitId),
-    Edge(EdgeId, usize),
-}
-
-/// A use of a definition: it is awaited, or passed on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-enum Use {
-    Await(AwaitId),
-    Edge(EdgeId, Token),
-}
-
-/// The uses of every definition.
-struct Uses {
-    users: HashMap<PhaseDef, Vec<Use>>,
-    /// What edges bind to phis.
-    bindings: Vec<(EdgeId, Token, Token)>,
-    /// The bindings of each phi, and what is bound.
-    into: HashMap<Token, Vec<(EdgeId, Vec<PhaseDef>)>>,
-}
-
-impl Uses {
-    fn new(work: &Partitioner, defs: &ReachingDefs) -> Self {
-        let mut new = Self {
-            users: HashMap::new(),
-            bindings: Vec::new(),
-            into: HashMap::new(),
-        };
-        for block in &work.tree.blocks {
-            for inst in &block.insts {
-                if let Inst::Await { id, tokens } = inst {
-                    for def in tokens.iter().flat_map(|&token| defs.of(token)) {
-                        new.users.entry(*def).or_default().push(Use::Await(*id));
-                    }
-                }
-            }
-        }
-        for (r, op) in work.tree.region_ops.with_ids() {
-            for (e, edge) in op.edges.iter().enumerate() {
-                for &(from, to) in edge.bindings.iter().filter(|(_, to)| work.is_var(*to)) {
-                    let id = (r, e);
-                    for def in defs.of(from) {
-                        new.users.entry(*def).or_default().push(Use::Edge(id, to));
-                    }
-                    new.bindings.push((id, from, to));
-                    new.into.entry(to).or_default().push((id, defs.of(from).to_vec()));
-                }
-            }
-        }
-        for users in new.users.values_mut() {
-            users.sort_unstable();
-            users.dedup();
-        }
-        new
-    }
-
-    /// Splits classes until all definitions of one are used alike. Returns the class of each.
-    fn classes(&self, work: &Partitioner) -> HashMap<PhaseDef, usize> {
-        let defs: Vec<PhaseDef> = {
-            let loads = work.tree.loads.ids().map(PhaseDef::Load);
-            let defs = (0..).zip(&work.placement.defs).map(|(token, _)| Token(token));
-            loads
-                .chain(defs.filter(|&token| work.is_var(token)).map(PhaseDef::Phi))
-                .collect()
-        };
-        let mut classes = number(&defs, |&def| self.first_class(work, def));
-        for _ in 0..ROUNDS {
-            let next = number(&defs, |&def| self.signature(&classes, def));
-            let count = |classes: &HashMap<PhaseDef, usize>| classes.values().max().map_or(0, |max| max + 1);
-            let stable = count(&next) == count(&classes);
-            classes = next;
-            if stable {
-                return classes;
-            }
-        }
-        number(&defs, |&def| def)
-    }
-
-    fn first_class(&self, work: &Partitioner, def: PhaseDef) -> FirstClass {
-        match def {
-            PhaseDef::Load(load) => {
-                let alone = work.alone[load] || !self.users.contains_key(&def);
-                FirstClass::Loads(work.placement.open_block[load], alone.then_some(load))
-            }
-            PhaseDef::Phi(token) => match work.placement.defs[token.0 as usize].by {
-                DefinedBy::RegionOp(op) => FirstClass::Results(op),
-                _ => FirstClass::Params(work.placement.defs[token.0 as usize].block),
-            },
-        }
-    }
-
-    /// What distinguishes a definition from others of its class.
-    fn signature(&self, classes: &HashMap<PhaseDef, usize>, def: PhaseDef) -> Signature {
-        let users = self.users.get(&def).into_iter().flatten();
-        let mut seen: Vec<Observation> = users
-            .map(|user| match user {
-                Use::Await(id) => Observation::Await(*id),
-                Use::Edge(edge, to) => Observation::Edge(*edge, classes[&PhaseDef::Phi(*to)]),
-            })
-            .collect();
-        seen.sort_unstable();
-        seen.dedup();
-        let mut incoming = Vec::new();
-        if let PhaseDef::Phi(token) = def {
-            for (edge, defs) in self.into.get(&token).into_iter().flatten() {
-                incoming.extend(defs.iter().map(|def| (*edge, classes[def])));
-            }
-            incoming.sort_unstable();
-            incoming.dedup();
-        }
-        (classes[&def], seen, incoming)
-    }
-}
-
-/// A class, the uses of its definitions, and what edges bind to them.
-type Signature = (usize, Vec<Observation>, Vec<(EdgeId, usize)>);
-
-/// Numbers the different keys of definitions, in the order in which they are met.
-fn number<K: Hash + Eq>(defs: &[PhaseDef], key: impl Fn(&PhaseDef) -> K) -> HashMap<PhaseDef, usize> {
-    let mut known: HashMap<K, usize> = HashMap::new();
-    let mut classes = HashMap::with_capacity(defs.len());
-    for def in defs {
-        let next = known.len();
-        classes.insert(*def, *known.entry(key(def)).or_insert(next));
-    }
-    classes
 }

@@ -6,9 +6,9 @@
 //! A phase collects loads. It is opened in a block, takes in loads there and in region ops further down the block, and is
 //! awaited after the last of them. From the block it stands in, a load is hoisted out of a region op if within that
 //!
-//! - nobody awaits its token, nor what that flows into, and
+//! - neither its token nor what that flows into is awaited, and
 //! - its token flows to results of the op, together with nothing but tokens of the same kind: other loads that are hoisted
-//!   with it, loads of the outer block that nobody has awaited so far, and complete tokens.
+//!   with it, loads of the outer block that have not been awaited so far, and complete tokens.
 //!
 //! So a load under a condition whose token comes out of the `if` opens its phase outside, where it is armed whether the
 //! condition holds or not; and the loads of a loop that joins their tokens up share one phase. A rotation is not hoisted:
@@ -25,8 +25,8 @@
 //! same loads; [`ROUNDS`] times that where assumptions are refuted.
 
 use super::ids::{BlockId, IndexVec, LoadId, RegionOpId};
-use super::token_graph::TokenGraph;
-use super::tree::{Inst, RegionOp, Tree};
+use super::tree::{Inst, Tree};
+use super::webs::WebSummary;
 use crate::program::{Token, deep};
 use std::collections::{HashMap, HashSet};
 
@@ -135,44 +135,22 @@ fn definitions(tree: &Tree) -> Vec<Def> {
     defs
 }
 
-struct Hoister<'t> {
-    tree: &'t Tree,
+/// Finds the blocks to hoist loads to.
+pub(super) struct Hoister<'t> {
+    pub tree: &'t Tree,
     /// True for tokens that are local to their block.
     local: Vec<bool>,
     /// True for tokens that can't be hoisted out of their block's region op.
-    pinned: Vec<bool>,
+    pub pinned: Vec<bool>,
     /// The webs that were hoisted out of each region op.
-    summaries: HashMap<RegionOpId, Vec<WebSummary>>,
+    pub summaries: HashMap<RegionOpId, Vec<WebSummary>>,
     /// True if arguments may be assumed to belong to webs that are hoisted.
     is_optimistic: bool,
     /// Those that are.
     assumed: HashSet<Token>,
     /// Those that are not, since that was wrong before.
     refuted: HashSet<Token>,
-    out: Placement,
-}
-
-/// The live-ins of a web, and its results, each with the live-ins that it stands for on every path.
-type WebSummary = (Vec<Token>, Vec<(Token, Vec<Token>)>);
-
-/// A web of a region op.
-#[derive(Default)]
-struct Web {
-    pinned: bool,
-    params: Vec<Token>,
-    live_ins: Vec<Token>,
-    results: Vec<WebResult>,
-}
-
-/// A result of a region op.
-struct WebResult {
-    token: Token,
-    /// The loads in the region op that it stands for.
-    loads: Vec<LoadId>,
-    /// The live-ins that it stands for.
-    live_ins: Vec<Token>,
-    /// Those of them that it stands for on every path.
-    on_all_paths: Vec<Token>,
+    pub out: Placement,
 }
 
 impl Hoister<'_> {
@@ -206,7 +184,7 @@ impl Hoister<'_> {
         }
     }
 
-    fn def(&self, token: Token) -> Def {
+    pub fn def(&self, token: Token) -> Def {
         self.out.defs[token.0 as usize]
     }
 
@@ -220,7 +198,7 @@ impl Hoister<'_> {
         let parent = self.tree.region_ops[op].parent;
         let mut summaries = Vec::new();
         for web in self.webs(op) {
-            // Who awaits a live-in apart from the rest has a phase of its own for it.
+            // A live-in that is awaited separately has a phase of its own.
             let has_loads = web.results.iter().any(|result| !result.loads.is_empty());
             let hoists = has_loads && !web.pinned && {
                 let mut live_ins = web.live_ins.iter();
@@ -254,7 +232,10 @@ impl Hoister<'_> {
                 self.out.result_loads.insert(result.token, result.loads);
                 results.push((result.token, result.on_all_paths));
             }
-            summaries.push((web.live_ins, results));
+            summaries.push(WebSummary {
+                live_ins: web.live_ins,
+                results,
+            });
         }
         self.summaries.insert(op, summaries);
     }
@@ -285,194 +266,5 @@ impl Hoister<'_> {
             }
             _ => {}
         }
-    }
-
-    /// The webs of the tokens of a region op's own blocks, up to its results.
-    fn webs(&self, op: RegionOpId) -> Vec<Web> {
-        let it = &self.tree.region_ops[op];
-        let mut graph = TokenGraph::default();
-        for &b in &it.blocks {
-            let block = &self.tree.blocks[b];
-            block.params.iter().for_each(|&param| {
-                graph.local_node(param);
-            });
-            for inst in &block.insts {
-                match inst {
-                    Inst::Load { token, .. } => {
-                        graph.local_node(*token);
-                    }
-                    Inst::Join { token, of } => {
-                        let to = graph.local_node(*token);
-                        for &of in of {
-                            self.add_flow(&mut graph, &it.blocks, of, to);
-                        }
-                    }
-                    Inst::RegionOp(inner) => {
-                        self.tree.region_ops[*inner].results.iter().for_each(|&result| {
-                            graph.local_node(result);
-                        });
-                        for (live_ins, results) in self.summaries.get(inner).into_iter().flatten() {
-                            // They have loads in common, and are hoisted together or not at all.
-                            let to = graph.local_node(results[0].0);
-                            let others = results[1..].iter().map(|(result, _)| result);
-                            for &other in others.chain(live_ins) {
-                                let other = graph.local_node(other);
-                                graph.union.union(other, to);
-                            }
-                            for (result, on_all_paths) in results {
-                                let to = graph.local_node(*result);
-                                for &live_in in on_all_paths {
-                                    let live_in = graph.local_node(live_in);
-                                    graph.predecessors[to].push(live_in);
-                                }
-                            }
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        for edge in &it.edges {
-            for &(from, to) in &edge.bindings {
-                let to = if edge.to.is_none() {
-                    graph.result_node(to)
-                } else {
-                    graph.local_node(to)
-                };
-                graph.incoming_edges[to] += 1;
-                self.add_flow(&mut graph, &it.blocks, from, to);
-            }
-        }
-        let non_accumulating = if it.repeats() {
-            self.non_accumulating(it, &mut graph)
-        } else {
-            HashSet::new()
-        };
-        self.collect_webs(graph, &non_accumulating)
-    }
-
-    /// The webs of a loop that don't accumulate: what goes around does not stand for all that went before. Their results are for
-    /// the loads of the last iteration, and each iteration opens a phase of its own.
-    fn non_accumulating(&self, op: &RegionOp, graph: &mut TokenGraph) -> HashSet<usize> {
-        let mut non_accumulating = HashSet::new();
-        let around = op
-            .edges
-            .iter()
-            .filter(|edge| edge.from.is_some() && edge.to.is_some());
-        let around: Vec<(Token, Token)> = around.flat_map(|edge| edge.bindings.iter().copied()).collect();
-        for (from, to) in around {
-            let to = graph.local_node(to);
-            let keeps = op.blocks.contains(&self.def(from).block) && {
-                let from = graph.local_node(from);
-                graph.backward_slice(from).contains(&to)
-            };
-            if !keeps {
-                non_accumulating.insert(graph.union.find(to));
-            }
-        }
-        non_accumulating
-    }
-
-    /// Notes that `from` flows into the node `to` of a region op with the blocks `own`.
-    fn add_flow(&self, graph: &mut TokenGraph, own: &[BlockId], from: Token, to: usize) {
-        if self.out.complete[from.0 as usize] {
-            return;
-        }
-        if own.contains(&self.def(from).block) {
-            let from = graph.local_node(from);
-            graph.union.union(from, to);
-            graph.predecessors[to].push(from);
-        } else {
-            graph.live_ins.push((from, to));
-        }
-    }
-
-    /// The webs of a region op, from its graph.
-    fn collect_webs(&self, mut graph: TokenGraph, non_accumulating: &HashSet<usize>) -> Vec<Web> {
-        let mut web_of_root: HashMap<usize, usize> = HashMap::new();
-        let mut webs: Vec<Web> = Vec::new();
-        let mut web_index = |root: usize, webs: &mut Vec<Web>| {
-            *web_of_root.entry(root).or_insert_with(|| {
-                webs.push(Web::default());
-                webs.len() - 1
-            })
-        };
-        let mut live_ins_of: HashMap<usize, Vec<Token>> = HashMap::new();
-        for &(live_in, node) in &graph.live_ins {
-            live_ins_of.entry(node).or_default().push(live_in);
-            let i = web_index(graph.union.find(node), &mut webs);
-            webs[i].live_ins.push(live_in);
-        }
-        for node in 0..graph.nodes.len() {
-            let (token, is_result) = graph.nodes[node];
-            let i = web_index(graph.union.find(node), &mut webs);
-            let web = &mut webs[i];
-            if is_result {
-                let (loads, live_ins) = self.sources(&graph, &live_ins_of, node);
-                let on_all_paths = self.on_all_paths(&graph, &live_ins_of, node);
-                web.results.push(WebResult {
-                    token,
-                    loads,
-                    live_ins,
-                    on_all_paths,
-                });
-                continue;
-            }
-            web.pinned |= self.pinned[token.0 as usize] || non_accumulating.contains(&graph.union.find(node));
-            match self.def(token).by {
-                DefinedBy::Edges => web.params.push(token),
-                DefinedBy::RegionOp(_) => web.pinned |= !self.out.result_loads.contains_key(&token),
-                DefinedBy::Load(_) | DefinedBy::Join | DefinedBy::Nothing => {}
-            }
-        }
-        webs
-    }
-
-    /// The live-ins that flow into the result `node` on every path.
-    fn on_all_paths(
-        &self,
-        graph: &TokenGraph,
-        live_ins_of: &HashMap<usize, Vec<Token>>,
-        node: usize,
-    ) -> Vec<Token> {
-        let direct = live_ins_of.get(&node).into_iter().flatten();
-        let mut paths: Vec<Vec<Token>> = direct.map(|&live_in| vec![live_in]).collect();
-        let own = graph.predecessors[node].iter();
-        paths.extend(own.map(|&from| self.sources(graph, live_ins_of, from).1));
-        // A path that binds a complete token brings nothing.
-        if paths.len() < graph.incoming_edges[node] {
-            return Vec::new();
-        }
-        let mut paths = paths.into_iter();
-        let first = paths.next().unwrap_or_default();
-        paths.fold(first, |mut on_all_paths, path| {
-            on_all_paths.retain(|live_in| path.contains(live_in));
-            on_all_paths
-        })
-    }
-
-    /// The loads and live-ins that flow into `node`.
-    fn sources(
-        &self,
-        graph: &TokenGraph,
-        live_ins_of: &HashMap<usize, Vec<Token>>,
-        node: usize,
-    ) -> (Vec<LoadId>, Vec<Token>) {
-        let (mut loads, mut live_ins) = (Vec::new(), Vec::new());
-        for node in graph.backward_slice(node) {
-            live_ins.extend(live_ins_of.get(&node).into_iter().flatten());
-            let (token, is_result) = graph.nodes[node];
-            match self.def(token).by {
-                _ if is_result => {}
-                DefinedBy::Load(load) => loads.push(load),
-                DefinedBy::RegionOp(_) => {
-                    loads.extend(self.out.result_loads.get(&token).into_iter().flatten());
-                }
-                _ => {}
-            }
-        }
-        live_ins.sort_unstable();
-        live_ins.dedup();
-        (loads, live_ins)
     }
 }

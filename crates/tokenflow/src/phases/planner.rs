@@ -3,7 +3,7 @@
 use super::allocation::{Allocation, Allocator};
 use super::availability::without_available;
 use super::hazards::{Allocated, Syncs, required_syncs};
-use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId};
+use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RingId};
 use super::numbering::{Numbering, number_phases};
 use super::partition::{self, Partition, PhaseValue};
 use super::placement::{Placement, place_phases};
@@ -50,18 +50,7 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     let mut plan = Plan {
         scope,
         extent: extent(tree, &sites, &partition, scope),
-        rings: rings
-            .depth
-            .ids()
-            .map(|ring| Ring {
-                depth: rings.depth[ring],
-                has_counter: numbering.unknown_numbers[ring] || numbering.expensive[ring],
-                always_awaited: always_awaited[ring],
-                end: numbering.end[ring]
-                    .clone()
-                    .filter(|_| !numbering.unknown_numbers[ring]),
-            })
-            .collect(),
+        rings: rings_of(&rings, &numbering, &always_awaited),
         armed_rings: rings
             .counts
             .per_op
@@ -82,6 +71,23 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     plan_rendezvous(tree, &placement, &sites, &partition, &rings, &mut plan);
     debug_assert_eq!(plan.verify(tree), Ok(()));
     plan
+}
+
+fn rings_of(
+    rings: &Rings,
+    numbering: &Numbering,
+    always_awaited: &IndexVec<RingId, bool>,
+) -> IndexVec<RingId, Ring> {
+    let ids = rings.depth.ids();
+    ids.map(|ring| Ring {
+        depth: rings.depth[ring],
+        has_counter: numbering.unknown_numbers[ring] || numbering.expensive[ring],
+        always_awaited: always_awaited[ring],
+        end: numbering.end[ring]
+            .clone()
+            .filter(|_| !numbering.unknown_numbers[ring]),
+    })
+    .collect()
 }
 
 fn phases_of(

@@ -3,7 +3,7 @@
 //! **In:** which phases share a ring. **Out:** the age of each phase where it is awaited, and the depth of each ring.
 //!
 //! Phases that edges bind to one phi must be on one ring, since only the running program knows which of them is awaited. The slot
-//! of a phase is armed again as many arms later as its ring is deep, by when nobody may wait for it any more. So the depth is one
+//! of a phase is armed again as many arms later as its ring is deep, by which time nothing may wait for it any more. So the depth is one
 //! more than the greatest **age** of a phase where it is last awaited or passed on.
 //!
 //! The age of a phi is the greatest of what is bound to it, plus the arms between the definition of that and the edge: longest

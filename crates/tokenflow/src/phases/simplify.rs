@@ -4,12 +4,12 @@
 //!
 //! - A token that every edge binds to the same other one, or to itself, is a **copy** of that one: an `if` that yields one token
 //!   in both arms, what a loop carries around as it is.
-//! - A token that nobody awaits, nor anything that it flows into, is **dead**: no edge binds it.
+//! - A token is **dead** if neither it nor anything that it flows into is awaited: no edge binds it.
 //!
 //! What a loop passes on to its next iteration stays, dead or not, if the last iteration passes it out: that says that it is of
 //! one iteration, and not of all.
 //!
-//! What is left is bound because a choice is made that somebody waits for. Else such a token would hold mbarriers of loads
+//! What is left is bound because a choice is made that some await depends on. Else such a token would hold mbarriers of loads
 //! together, and be followed, for nothing.
 //!
 //! **Cost.** Linear in the number of bindings, times how deeply what is bound lies inside of what it is bound to.

@@ -56,3 +56,30 @@ impl TokenGraph {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_all_that_flows_into_a_node() {
+        let mut graph = TokenGraph::default();
+        let nodes: Vec<usize> = (0..5).map(|token| graph.local_node(Token(token))).collect();
+        // 0 -> 1 -> 2 -> 1, 3 -> 4.
+        for (from, to) in [(0, 1), (1, 2), (2, 1), (3, 4)] {
+            graph.predecessors[nodes[to]].push(nodes[from]);
+        }
+        assert_eq!(
+            graph.backward_slice(nodes[2]),
+            BTreeSet::from([nodes[0], nodes[1], nodes[2]])
+        );
+        assert_eq!(graph.backward_slice(nodes[0]), BTreeSet::from([nodes[0]]));
+        assert_eq!(
+            graph.backward_slice(nodes[4]),
+            BTreeSet::from([nodes[3], nodes[4]])
+        );
+        // A result is another node than the token inside.
+        assert_eq!(graph.local_node(Token(0)), nodes[0]);
+        assert_ne!(graph.result_node(Token(0)), nodes[0]);
+    }
+}

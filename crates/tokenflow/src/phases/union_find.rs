@@ -35,3 +35,20 @@ impl UnionFind {
         self.parent[a.max(b)] = a.min(b);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_connected_components() {
+        let pairs = [(4, 7), (0, 3), (7, 2), (3, 0), (5, 5), (2, 9)];
+        let mut sets = UnionFind::new(9);
+        assert_eq!(sets.add(), 9);
+        for (a, b) in pairs {
+            sets.union(a, b);
+        }
+        let roots: Vec<usize> = (0..10).map(|i| sets.find(i)).collect();
+        assert_eq!(roots, [0, 1, 2, 0, 2, 5, 6, 2, 8, 2]);
+    }
+}

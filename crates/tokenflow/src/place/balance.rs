@@ -1,7 +1,7 @@
 //! `balance`: equal counts on all arms of a branch.
 //!
 //! A diamond is *on* in one of two forms. **Sunk**: the last commit of every arm is replaced by one
-//! commit behind the meeting point, and arms with fewer groups start with empty ones. That is the
+//! commit after the meeting point, and arms with fewer groups start with empty ones. That is the
 //! form wanted, since the hardware counts commits per converged group of a warp. **Padded**: commits
 //! stay in the arms, because an await in an arm needs one, and arms with fewer groups start with
 //! empty ones.
@@ -10,12 +10,12 @@
 //! equality makes no await force less are turned off again. If all at once make some await force
 //! more, they are turned on one by one instead.
 
-use super::Part;
+use super::QueuePlacer;
 use super::diamond::{Column, Committed, Diamond, GraphDiamonds, diamonds, total};
-use super::nearby::Trial as Outcome;
-use crate::line::Line;
+use super::incremental::TrialResult;
+use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
-use crate::solve::QueueSolution;
+use crate::straight_line::StraightLine;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Form {
 pub(super) enum Effect {
     /// Nothing to do: no arm commits, or the diamond is off.
     None,
-    /// The arms were equal; their last commit was moved behind the meeting point.
+    /// The arms were equal; their last commit was moved after the meeting point.
     Moved,
     /// The arms are equal now and were not before.
     Evened,
@@ -59,7 +59,7 @@ struct Trial {
     solution: QueueSolution,
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     pub(super) fn balance(&self, base: &QueueSolution) -> Balanced {
         let graphs = diamonds(&self.program.body, &self.index.root);
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
@@ -163,7 +163,7 @@ impl Part<'_> {
     fn prune(&self, graphs: &[GraphDiamonds], base: &QueueSolution, best: Trial) -> Trial {
         let mut best = best;
         let mut trials = self.trials;
-        let mut nearby = self.nearby(&best.solution);
+        let mut incremental = self.incremental(&best.solution);
         for d in (0..best.forms.len()).rev() {
             if best.rendered.effects[d] != Effect::Evened || trials == 0 {
                 continue;
@@ -171,12 +171,12 @@ impl Part<'_> {
             trials -= 1;
             let mut forms = best.forms.clone();
             forms[d] = Form::Off;
-            if let Some(nearby) = &mut nearby {
-                let commits = self.render_around(graphs, &base.commits, &best, d, nearby.line());
-                match nearby.try_commits(&commits) {
-                    Outcome::More => continue,
-                    Outcome::NoMore(changed) if changed.solution.open != base.open => continue,
-                    Outcome::NoMore(_) | Outcome::Unknown => {}
+            if let Some(incremental) = &mut incremental {
+                let commits = self.render_around(graphs, &base.commits, &best, d, incremental.line());
+                match incremental.try_commits(&commits) {
+                    TrialResult::More => continue,
+                    TrialResult::NoMore(changed) if changed.solution.open != base.open => continue,
+                    TrialResult::NoMore(_) | TrialResult::Unknown => {}
                 }
             }
             let trial = self.trial(graphs, base, forms);
@@ -184,7 +184,7 @@ impl Part<'_> {
                 && self.compare(&best.solution, &trial.solution).more.is_empty()
             {
                 best = trial;
-                nearby = self.nearby(&best.solution);
+                incremental = self.incremental(&best.solution);
             }
         }
         best
@@ -197,7 +197,7 @@ impl Part<'_> {
         base: &Commits,
         best: &Trial,
         d: usize,
-        line: &Line,
+        line: &StraightLine,
     ) -> Commits {
         // The last is the body, which has no diamonds if it is a line.
         let (mut first, mut last) = (0, graphs.len() - 1);
@@ -303,23 +303,16 @@ fn apply(
     let sunk = (form == Form::Sunk)
         .then(|| Some((last_commits(&arms)?, diamond.after?)))
         .flatten();
+    let mut kept = totals;
     if sunk.is_some() {
-        for arm in &mut arms {
+        for (arm, n) in arms.iter_mut().zip(&mut kept) {
             arm.pop();
+            *n = n.saturating_sub(1);
         }
     } else if equal {
         return Effect::None;
     }
-    let moved = u64::from(sunk.is_some());
-    let kept = totals.iter().map(|n| n.saturating_sub(moved));
-    let most_kept = kept.clone().max().unwrap_or(0);
-    let pads: Vec<u32> = kept
-        .map(|n| {
-            u32::try_from(most_kept - n)
-                .unwrap_or(max_padding)
-                .min(max_padding)
-        })
-        .collect();
+    let pads = padding(&kept, max_padding);
     let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
     let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();
     if starts.iter().zip(&pads).any(no_place) {
@@ -339,6 +332,15 @@ fn apply(
     rendered.columns.extend(columns(&arms, &starts, &pads));
     committed.diamonds.insert(key, Some(most));
     if equal { Effect::Moved } else { Effect::Evened }
+}
+
+/// Returns how many empty groups each arm gets, so that all commit as many as the one that commits most.
+fn padding(totals: &[u64], max_padding: u32) -> Vec<u32> {
+    let most = totals.iter().copied().max().unwrap_or(0);
+    let missing = totals
+        .iter()
+        .map(|n| u32::try_from(most - n).unwrap_or(max_padding));
+    missing.map(|n| n.min(max_padding)).collect()
 }
 
 /// Returns the last commit of every arm that has one, if all of them can be moved.

@@ -74,7 +74,7 @@ impl Latest {
     }
 }
 
-/// Returns, for each item of the body's first block, whether control comes to its end and every operation of `queue` is
+/// Returns, for each item of the body's first block, whether control reaches its end and every operation of `queue` is
 /// complete there.
 pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bool> {
     let mut run = Run {
@@ -101,7 +101,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs one item; `None` if control does not come back from it.
+    /// Runs one item; `None` if control does not return from it.
     fn item(&mut self, item: &Item, info: Option<&GraphInfo>, mut state: Latest) -> Option<Latest> {
         match item {
             Item::Issue {
@@ -238,6 +238,127 @@ fn arrive(there: &mut Option<Latest>, params: &[Token], edge: &Edge, mut state: 
         None => {
             *there = Some(state);
             true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, explore, queues};
+    use crate::counts::{QueueSolution, solve_queue};
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::code::{Code, Step};
+    use crate::oracle::generate::{Style, any_program, config};
+    use crate::program::Block;
+    use proptest::prelude::*;
+
+    /// What is found at the awaits and waits of the body.
+    fn at_waits(program: &Program) -> Vec<bool> {
+        let after = complete(program, &Index::new(program), Q);
+        let items = program.body.blocks[0].items.iter().zip(after);
+        let waits = items.filter(|(item, _)| matches!(item, Item::Await { .. } | Item::Wait { .. }));
+        waits.map(|(_, complete)| complete).collect()
+    }
+
+    #[test]
+    fn the_latest_operation_counts() {
+        let mut b = Build::new();
+        let (first, second) = (b.copy(), b.copy());
+        b.await_all(&[first]);
+        b.await_all(&[second]);
+        assert_eq!(at_waits(&b.finish()), [false, true]);
+    }
+
+    #[test]
+    fn a_token_is_known_on_every_path() {
+        let mut b = Build::new();
+        let before = b.copy();
+        let [both] = b.if_else(|b| [b.copy()], |b| [b.copy()]);
+        let [one] = b.if_else(|b| [b.copy()], |_| [before]);
+        b.await_all(&[both]);
+        b.await_all(&[one]);
+        // The other arm leaves `both` as the latest one.
+        assert_eq!(at_waits(&b.finish()), [false, false]);
+
+        let mut b = Build::new();
+        let [either] = b.if_else(|b| [b.copy()], |b| [b.copy()]);
+        b.await_all(&[either]);
+        assert_eq!(at_waits(&b.finish()), [true]);
+    }
+
+    #[test]
+    fn waits_of_the_program_count_its_commits() {
+        let mut b = Build::given(1);
+        b.counted_copy(Q);
+        b.wait(Q, 0);
+        b.commit(Q);
+        b.wait(Q, 1);
+        b.wait(Q, 0);
+        assert_eq!(at_waits(&b.finish()), [false, false, true]);
+    }
+
+    /// Returns true if the latest operation of `queue` is in flight at the end of some execution.
+    fn in_flight_at_end(program: &Program, queue: Queue, solution: &QueueSolution) -> bool {
+        let mut found = false;
+        // How many groups were committed after the latest operation, if it is in flight; none: not itself committed.
+        explore(
+            &Code::new(program),
+            None,
+            |_, step, latest: Option<Option<u32>>| {
+                let commit =
+                    |latest: Option<Option<u32>>| latest.map(|n| Some(n.map_or(0, |n| 70.min(n + 1))));
+                let wait =
+                    |latest: Option<Option<u32>>, count: u32| latest.filter(|n| n.is_none_or(|n| n < count));
+                let next = match step {
+                    Step::Issue { queue: q, .. } if *q == queue => Some(None),
+                    Step::Commit { queue: q, .. } if *q == queue => commit(latest),
+                    Step::Slot(slot) => {
+                        let n = solution.commits[slot.0 as usize];
+                        (0..n).fold(latest, |latest, _| commit(latest))
+                    }
+                    Step::Wait {
+                        queue: q,
+                        n,
+                        own: true,
+                    } if *q == queue => wait(latest, *n),
+                    Step::Await { site, .. } => match solution.waits[site.0 as usize] {
+                        Some(count) => wait(latest, count.n.into()),
+                        None => latest,
+                    },
+                    Step::Halt => {
+                        found |= latest.is_some();
+                        latest
+                    }
+                    _ => latest,
+                };
+                vec![next]
+            },
+        );
+        found
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn nothing_is_in_flight(recipe in any_program(Style::Stores), seed in any::<u64>()) {
+            let program = recipe.program();
+            let [block] = program.body.blocks.as_slice() else { return Ok(()) };
+            for queue in queues(&program) {
+                let after = complete(&program, &Index::new(&program), queue);
+                for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
+                    let solution = solve_queue(&program, queue, commits, true);
+                    // No counts are sound if something awaited is not committed.
+                    let is_sound = solution.open.is_empty();
+                    for i in (0..after.len()).filter(|&i| after[i] && is_sound) {
+                        let up_to = Block { items: block.items[..=i].to_vec(), ..block.clone() };
+                        let body = Graph { blocks: vec![up_to] };
+                        let prefix = Program { body, ..program.clone() };
+                        prop_assert!(!in_flight_at_end(&prefix, queue, &solution), "after item {}", i);
+                    }
+                }
+            }
         }
     }
 }

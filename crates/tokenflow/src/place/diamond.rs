@@ -107,14 +107,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
             .iter()
             .map(|edge| chain(graph, place(edge.to, exit), head, exit, &meets))
             .collect();
-        let others: Vec<HashSet<usize>> = chains[1..]
-            .iter()
-            .map(|chain| chain.iter().copied().collect())
-            .collect();
-        let Some(&meet) = chains[0]
-            .iter()
-            .find(|block| others.iter().all(|other| other.contains(block)))
-        else {
+        let Some(meet) = first_common(&chains) else {
             continue;
         };
         let spines: Vec<Vec<usize>> = chains
@@ -125,14 +118,11 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         let own = spines
             .iter()
             .all(|spine| spine.first().is_none_or(|&first| preds[first] == 1));
-        let arriving: usize = spines
-            .iter()
-            .map(|spine| match spine.last() {
-                None => 1,
-                Some(&last) => arrivals(graph, last, meet, exit, &meets),
-            })
-            .sum();
-        if !own || arriving != preds[meet] {
+        let arriving = spines.iter().map(|spine| match spine.last() {
+            None => 1,
+            Some(&last) => arrivals(graph, last, meet, exit, &meets),
+        });
+        if !own || arriving.sum::<usize>() != preds[meet] {
             continue;
         }
         meets.insert(head, meet);
@@ -158,6 +148,19 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         });
     }
     found
+}
+
+/// Returns the first block of the first chain that is in all chains.
+fn first_common(chains: &[Vec<usize>]) -> Option<usize> {
+    let (first, others) = chains.split_first()?;
+    let others: Vec<HashSet<usize>> = others
+        .iter()
+        .map(|chain| chain.iter().copied().collect())
+        .collect();
+    let mut common = first
+        .iter()
+        .filter(|block| others.iter().all(|other| other.contains(block)));
+    common.next().copied()
 }
 
 fn place(target: Target, exit: usize) -> usize {
@@ -312,7 +315,7 @@ impl Committed {
     }
 }
 
-/// Returns how many groups the columns commit, unless nobody could count that far.
+/// Returns how many groups the columns commit, unless that overflows.
 pub(super) fn total(columns: &[Column]) -> Option<u64> {
     columns.iter().try_fold(0_u64, |sum, column| {
         sum.checked_add(match column {
@@ -320,4 +323,116 @@ pub(super) fn total(columns: &[Column]) -> Option<u64> {
             Column::Fixed(n) => *n,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, explore, queues};
+    use crate::index::Index;
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::code::{Code, Step};
+    use crate::oracle::generate::{Style, any_program, config};
+    use crate::program::Program;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn committed(program: &Program, index: &Index, queue: Queue, commits: &Commits) -> Option<u64> {
+        let mut committed = Committed {
+            queue,
+            graphs: vec![None; index.graphs],
+            diamonds: FxHashMap::default(),
+            unbounded: vec![false; index.graphs],
+        };
+        for graph in diamonds(&program.body, &index.root) {
+            committed.note(graph.graph, graph.info, commits);
+        }
+        committed.graphs[index.root.id]
+    }
+
+    /// How many groups executions commit; no more than `most` and one are told apart.
+    fn totals(program: &Program, queue: Queue, commits: &Commits, most: u64) -> BTreeSet<u64> {
+        let mut totals = BTreeSet::new();
+        explore(&Code::new(program), 0, |_, step, n: u64| {
+            let here = match step {
+                Step::Commit { queue: q, .. } => u64::from(*q == queue),
+                Step::Slot(slot) => commits[slot.0 as usize].into(),
+                _ => 0,
+            };
+            if let Step::Halt = step {
+                totals.insert(n);
+            }
+            vec![(n + here).min(most + 1)]
+        });
+        totals
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn all_executions_commit_as_many(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
+            let program = recipe.program();
+            let index = Index::new(&program);
+            for queue in queues(&program) {
+                for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
+                    if let Some(n) = committed(&program, &index, queue, &commits) {
+                        let totals = totals(&program, queue, &commits, n);
+                        prop_assert!(totals.iter().all(|&total| total == n), "{} {:?}", n, totals);
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each diamond, how many groups each arm commits, with one group for each operation.
+    fn arms(program: &Program) -> Vec<Vec<Option<u64>>> {
+        let index = Index::new(program);
+        let commits = program.one_group_each(Q);
+        let mut committed = Committed {
+            queue: Q,
+            graphs: vec![None; index.graphs],
+            diamonds: FxHashMap::default(),
+            unbounded: vec![false; index.graphs],
+        };
+        let mut out = Vec::new();
+        for graph in diamonds(&program.body, &index.root) {
+            for diamond in &graph.diamonds {
+                let columns = diamond
+                    .arms
+                    .iter()
+                    .map(|arm| committed.arm(diamond, arm, &commits));
+                out.push(
+                    columns
+                        .map(|columns| columns.and_then(|columns| total(&columns)))
+                        .collect(),
+                );
+            }
+            committed.note(graph.graph, graph.info, &commits);
+        }
+        out
+    }
+
+    #[test]
+    fn arms_of_branches() {
+        let mut b = Build::new();
+        b.if_(|b| {
+            b.copy();
+            b.if_else(|b| [b.copy()], |b| [b.copy()]);
+        });
+        // Inner ones come first; an inner one that is even counts in the arm around it.
+        assert_eq!(
+            arms(&b.finish()),
+            [vec![Some(1), Some(1)], vec![Some(2), Some(0)]]
+        );
+    }
+
+    #[test]
+    fn a_loop_is_no_diamond() {
+        let mut b = Build::new();
+        let copy = b.copy();
+        b.for_([copy], |b, _| [b.copy()]);
+        b.if_(|b| _ = b.for_([copy], |b, _| [b.copy()]));
+        assert_eq!(arms(&b.finish()), [vec![None, Some(0)]]);
+    }
 }

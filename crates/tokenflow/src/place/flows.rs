@@ -123,3 +123,43 @@ impl Flows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::build::Build;
+
+    #[test]
+    fn joins_and_edges() {
+        let mut b = Build::new();
+        let (x, y, alone) = (b.copy(), b.copy(), b.copy());
+        let joined = b.join(&[x, y]);
+        let [carried] = b.for_([joined], |b, _| [b.copy()]);
+        let ready = b.ready();
+        let mixed = b.join(&[alone, ready]);
+        let mut flows = Flows::of(&b.finish());
+        let mut same = |a, b| {
+            (
+                flows.any.find(a) == flows.any.find(b),
+                flows.joined.find(a) == flows.joined.find(b),
+            )
+        };
+        assert_eq!(same(x, y), (true, true));
+        assert_eq!(same(x, joined), (true, true));
+        // What a loop carries is of another instance.
+        assert_eq!(same(joined, carried), (true, false));
+        assert_eq!(same(x, alone), (false, false));
+        // A token that is complete from the start is no tie.
+        assert_eq!(same(alone, mixed), (true, true));
+        assert!(!same(ready, mixed).0);
+    }
+
+    #[test]
+    fn both_tokens_of_an_operation() {
+        let mut b = Build::new();
+        let [read, done] = b.store_on(crate::oracle::build::Q);
+        let mut flows = Flows::of(&b.finish());
+        assert_eq!(flows.any.find(read), flows.any.find(done));
+        assert_eq!(flows.joined.find(read), flows.joined.find(done));
+    }
+}

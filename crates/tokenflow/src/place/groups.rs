@@ -13,11 +13,11 @@
 //! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
 use super::flows::Flows;
-use super::nearby::{Nearby, Trial};
-use super::{Grouped, Part, touches};
+use super::incremental::{Incremental, TrialResult};
+use super::queue::{Grouped, QueuePlacer, touches};
+use crate::counts::QueueSolution;
 use crate::index::{GraphInfo, defs};
 use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
-use crate::solve::QueueSolution;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ struct Unit {
     alone: bool,
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
         if let Some(known) = &*self.grouped.borrow()
             && known.base == base.commits
@@ -86,7 +86,7 @@ impl Part<'_> {
         // One class may become possible by another: until none does any more.
         let mut trials = self.trials;
         let mut changed = true;
-        let mut nearby = self.nearby(base);
+        let mut incremental = self.incremental(base);
         while std::mem::take(&mut changed) {
             let left: Vec<usize> = classes.difference(&merged).copied().collect();
             for class in left {
@@ -98,7 +98,7 @@ impl Part<'_> {
                 for unit in units.iter().filter(|unit| unit.class == class) {
                     leave_out(unit, &mut commits);
                 }
-                if let Some(solution) = self.grouped_alike(base, commits, nearby.as_mut()) {
+                if let Some(solution) = self.grouped_alike(base, commits, incremental.as_mut()) {
                     merged.insert(class);
                     best = solution;
                     changed = true;
@@ -113,12 +113,12 @@ impl Part<'_> {
         &self,
         base: &QueueSolution,
         commits: Commits,
-        nearby: Option<&mut Nearby>,
+        incremental: Option<&mut Incremental>,
     ) -> Option<QueueSolution> {
-        match nearby.map(|nearby| nearby.try_commits(&commits)) {
-            Some(Trial::More) => None,
-            Some(Trial::NoMore(changed)) => (!changed.left_open).then_some(changed.solution),
-            Some(Trial::Unknown) | None => {
+        match incremental.map(|incremental| incremental.try_commits(&commits)) {
+            Some(TrialResult::More) => None,
+            Some(TrialResult::NoMore(changed)) => (!changed.left_open).then_some(changed.solution),
+            Some(TrialResult::Unknown) | None => {
                 let solution = self.solve(commits);
                 if solution.open.iter().any(|w| !base.open.contains(w)) {
                     return None;
@@ -169,7 +169,7 @@ impl Part<'_> {
 
     fn units(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> Vec<Unit> {
         let mut finder = Finder {
-            part: self,
+            placer: self,
             base,
             flows: Flows::of(self.program),
             gaps: BTreeMap::new(),
@@ -187,7 +187,7 @@ fn leave_out(unit: &Unit, commits: &mut Commits) {
 }
 
 /// What the two sides of a unit have in common with those of other units: where the tokens before
-/// and behind it flow, and whether the two are joined into one token.
+/// and after it flow, and whether the two are joined into one token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Key {
     Flows(u32, u32, bool),
@@ -202,7 +202,7 @@ struct Gap {
     /// A token of what is committed here.
     before: Option<Token>,
     /// A token of what is issued next.
-    behind: Option<Token>,
+    after: Option<Token>,
     sites: Vec<Site>,
     awaits: Range<u32>,
     /// What ends the gap.
@@ -220,7 +220,7 @@ enum End {
 }
 
 struct Finder<'a, 'p> {
-    part: &'a Part<'p>,
+    placer: &'a QueuePlacer<'p>,
     base: &'a QueueSolution,
     flows: Flows,
     gaps: BTreeMap<Slot, Gap>,
@@ -249,7 +249,7 @@ impl Finder<'_, '_> {
         let start = |slot, before, next_await: u32| {
             let gap = Gap {
                 before,
-                behind: None,
+                after: None,
                 sites: Vec::new(),
                 awaits: next_await..next_await,
                 end: End::Block,
@@ -264,7 +264,7 @@ impl Finder<'_, '_> {
             if let Some((_, gap)) = &mut open {
                 gap.awaits.end = *next_await;
             }
-            if !touches(item, self.part.queue) {
+            if !touches(item, self.placer.queue) {
                 continue;
             }
             let slot = self.commits_at(item.after());
@@ -274,8 +274,8 @@ impl Finder<'_, '_> {
                 _ => self.commits_inside(item),
             };
             if let Some((_, gap)) = &mut open {
-                gap.behind = gap.behind.or(token_of(item));
-                add_sites(item, self.part.queue, &mut gap.sites);
+                gap.after = gap.after.or(token_of(item));
+                add_sites(item, self.placer.queue, &mut gap.sites);
             }
             if (barrier || slot.is_some())
                 && let Some((slot, mut gap)) = open.take()
@@ -303,7 +303,7 @@ impl Finder<'_, '_> {
             found |= starts(graph);
             graph.visit(&mut |item| {
                 found |= self.commits_at(item.after()).is_some()
-                    || matches!(item, Item::Commit { queue, .. } if *queue == self.part.queue)
+                    || matches!(item, Item::Commit { queue, .. } if *queue == self.placer.queue)
                     || item.graph().is_some_and(starts);
             });
         }
@@ -312,11 +312,11 @@ impl Finder<'_, '_> {
 
     /// Returns the class key of a gap, unless no token tells which others it must agree with.
     fn key(&mut self, gap: &Gap) -> Option<Key> {
-        let (before, behind) = (gap.before?, gap.behind?);
+        let (before, after) = (gap.before?, gap.after?);
         Some(Key::Flows(
             self.flows.any.find(before),
-            self.flows.any.find(behind),
-            self.flows.joined.find(before) == self.flows.joined.find(behind),
+            self.flows.any.find(after),
+            self.flows.joined.find(before) == self.flows.joined.find(after),
         ))
     }
 

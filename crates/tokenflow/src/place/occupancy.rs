@@ -4,10 +4,10 @@
 //! more). What may be at a point is a set of states, and each step maps states one by one; so loops run to a fixed
 //! point or a period, and a graph entered with the same set twice is run once.
 
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
 use crate::index::GraphInfo;
-use crate::line::{Line, Step};
 use crate::program::{Commits, Graph, Item, Slot, Target, deep};
+use crate::straight_line::{Step, StraightLine};
 use std::ops::Range;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
@@ -97,11 +97,11 @@ impl Occupancy {
     }
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns what may be open where, for these commits.
     pub(super) fn occupancy(&self, commits: &Commits) -> Occupancy {
         let mut run = Run {
-            part: self,
+            placer: self,
             commits,
             known: vec![[None; Open::SETS]; self.index.graphs],
             out: Occupancy {
@@ -116,7 +116,7 @@ impl Part<'_> {
     }
 
     /// Returns true if each commit closes a group that is nonempty on some execution (without `balance`: on all),
-    /// and, without `form_groups`, a single operation. A slot may have as many empty groups besides as `padding` says.
+    /// and, without `form_groups`, a single operation. A slot may have, in addition, as many empty groups as `padding` says.
     pub(super) fn is_legal(&self, commits: &Commits, padding: &Commits, options: &Options) -> bool {
         let open = self.occupancy(commits);
         let each = (0..commits.len()).all(|slot| open.is_legal_at(slot, (commits, padding), options));
@@ -143,15 +143,15 @@ impl Part<'_> {
 
 /// What may be open at each step of a body, for commits that are known: where others differ, it is found out anew.
 pub(super) struct Legality<'a> {
-    part: &'a Part<'a>,
-    line: &'a Line,
+    placer: &'a QueuePlacer<'a>,
+    line: &'a StraightLine,
     options: Options,
     commits: Commits,
     /// What may be open before each step, and at the end.
     before: Vec<Open>,
     /// How many slots before each step have commits that may not be there.
     illegal: Vec<u32>,
-    /// What is to be used again.
+    /// What graphs do to sets, reused from step to step.
     known: Vec<[Option<Open>; Open::SETS]>,
     out: Occupancy,
 }
@@ -159,19 +159,19 @@ pub(super) struct Legality<'a> {
 impl<'a> Legality<'a> {
     /// Finds out what may be open for `commits`; as many at each slot as `padding` says may be empty.
     pub fn new(
-        part: &'a Part,
-        line: &'a Line,
+        placer: &'a QueuePlacer,
+        line: &'a StraightLine,
         (commits, padding): (&Commits, &Commits),
         options: &Options,
     ) -> Self {
         let mut new = Self {
-            part,
+            placer,
             line,
             options: *options,
             commits: commits.clone(),
             before: Vec::with_capacity(line.len() + 1),
             illegal: Vec::with_capacity(line.len() + 1),
-            known: vec![[None; Open::SETS]; part.index.graphs],
+            known: vec![[None; Open::SETS]; placer.index.graphs],
             out: Occupancy {
                 at: vec![Open::default(); commits.len()],
                 given: Open::default(),
@@ -194,12 +194,12 @@ impl<'a> Legality<'a> {
         self.out.at[self.line.slots(step..step + 1)].fill(Open::default());
         self.known[self.line.graphs(step..step + 1)].fill([None; Open::SETS]);
         let mut run = Run {
-            part: self.part,
+            placer: self.placer,
             commits,
             known: std::mem::take(&mut self.known),
             out: std::mem::take(&mut self.out),
         };
-        let open = match self.line.step(self.part.program, &self.part.index, step) {
+        let open = match self.line.step(self.placer.program, &self.placer.index, step) {
             Step::Start(slot) => run.slot(slot, open),
             Step::Item(item, info) => run.item(item, &mut info.iter(), open),
         };
@@ -213,7 +213,7 @@ impl<'a> Legality<'a> {
         illegal.map(|_| 1).sum()
     }
 
-    /// Does what [`Part::is_legal`] does. Where `commits` are those known, so is `padding`.
+    /// Does what [`QueuePlacer::is_legal`] does. Where `commits` are those known, so is `padding`.
     pub fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
         let end = self.before.len() - 1;
         let (mut open, mut illegal) = (self.before[end], self.illegal[end]);
@@ -236,7 +236,7 @@ impl<'a> Legality<'a> {
 }
 
 struct Run<'a> {
-    part: &'a Part<'a>,
+    placer: &'a QueuePlacer<'a>,
     commits: &'a Commits,
     /// For each graph and set on entry, the set on exit.
     known: Vec<[Option<Open>; Open::SETS]>,
@@ -298,14 +298,14 @@ impl Run<'_> {
 
     fn item(&mut self, item: &Item, inner: &mut std::slice::Iter<GraphInfo>, open: Open) -> Open {
         let open = match item {
-            Item::Issue { queue, slot, .. } if *queue == self.part.queue => {
+            Item::Issue { queue, slot, .. } if *queue == self.placer.queue => {
                 if open.reached() {
                     open.issue(slot.is_some())
                 } else {
                     open
                 }
             }
-            Item::Commit { queue, .. } if *queue == self.part.queue => {
+            Item::Commit { queue, .. } if *queue == self.placer.queue => {
                 self.out.given.join(open);
                 open.commit()
             }
@@ -339,5 +339,93 @@ impl Run<'_> {
             left -= 1;
         }
         open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, explore, issues, queues};
+    use crate::oracle::code::{self, Code};
+    use crate::oracle::generate::{Style, any_program, config, long};
+    use crate::program::{Program, Queue};
+    use proptest::prelude::*;
+
+    /// What is open on some execution, by its definition: the states at each slot, at given commits, and at the end.
+    fn brute_force(program: &Program, queue: Queue, commits: &Commits) -> (Vec<Open>, Open, Open) {
+        let code = Code::new(program);
+        let issues = issues(program, &code);
+        let mut at_slot = vec![Open::default(); commits.len()];
+        let (mut given, mut end) = (Open::default(), Open::default());
+        // Whether anything is open, and how many operations with a slot, up to two.
+        explore(&code, (false, 0), |at, step, (any, slotted)| {
+            let state = Open(1 << if any { 1 + slotted } else { 0 });
+            let next = match step {
+                code::Step::Issue { queue: q, .. } if *q == queue => {
+                    (true, 2.min(slotted + u8::from(issues[&at].1)))
+                }
+                code::Step::Commit { queue: q, .. } if *q == queue => {
+                    given.join(state);
+                    (false, 0)
+                }
+                code::Step::Slot(slot) => {
+                    at_slot[slot.0 as usize].join(state);
+                    if commits[slot.0 as usize] > 0 {
+                        (false, 0)
+                    } else {
+                        (any, slotted)
+                    }
+                }
+                code::Step::Halt => {
+                    end.join(state);
+                    (any, slotted)
+                }
+                _ => (any, slotted),
+            };
+            vec![next]
+        });
+        (at_slot, given, end)
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn is_what_executions_have_open(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
+            let program = recipe.program();
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &Options::default());
+                for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
+                    let found = placer.occupancy(&commits);
+                    let bits = |open: &[Open]| open.iter().map(|open| open.0).collect::<Vec<_>>();
+                    let (at, given, end) = brute_force(&program, queue, &commits);
+                    prop_assert_eq!((bits(&found.at), found.given.0, found.end.0), (bits(&at), given.0, end.0));
+                }
+            }
+        }
+
+        #[test]
+        fn changes_are_legal_if_the_whole_is(
+            recipe in long(Style::Tokens),
+            (form_groups, balance) in any::<(bool, bool)>(),
+            seed in any::<u64>(),
+        ) {
+            let program = recipe.program();
+            let options = Options { form_groups, balance, ..Options::default() };
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &options);
+                let Some(line) = StraightLine::new(&program, &placer.index, queue) else { continue };
+                let (known, none) = (commits(&program, queue, 0), vec![0; program.slots as usize]);
+                let mut legality = Legality::new(&placer, &line, (&known, &none), &options);
+                for i in 0..program.slots.min(20) {
+                    let mut changed = known.clone();
+                    let slot = seed.rotate_left(3 * i) % u64::from(program.slots);
+                    let n = &mut changed[usize::try_from(slot).expect("a slot")];
+                    *n = 1 - *n;
+                    let whole = placer.is_legal(&changed, &none, &options);
+                    prop_assert_eq!(legality.is_legal(&changed, &none), whole);
+                }
+            }
+        }
     }
 }

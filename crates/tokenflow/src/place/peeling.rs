@@ -8,31 +8,31 @@
 //! if the program that it leaves, placed anew, is better than the one before it; with groups, the
 //! fewest rounds are kept that are as good as all of them.
 
-use super::{Counts, Options, Part, Placed, Whole};
-use crate::compare::{Extent, compare};
+mod iterations;
+
+use super::{Options, Placed, Placer, QueuePlacer};
 use crate::copy::{Copy, Peel, copy_peeled};
-use crate::index::Index;
-use crate::program::{Await, Commits, Graph, Item, LoopId, Program, Repeat, deep};
-use crate::solve::{QueueSolution, solve_indexed};
+use crate::counts::QueueSolution;
+use crate::program::{Await, Graph, Item, LoopId, Program, Queue, Repeat, deep};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of peeling at most.
 const ROUNDS: usize = 4;
 
 /// Loops that are peeled together.
-pub(super) struct Round {
+pub(crate) struct Round {
     pub peels: Vec<Peel>,
     /// How many loops the program has then.
     pub loops_left: u32,
 }
 
 /// Returns what to peel, and the translation of what is left; `placed` is that of the unpeeled program.
-pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Vec<Round>, Vec<Placed>) {
-    let hopeless = |placed: &Placed| candidates(whole.program, &placed.ungrouped).is_empty();
+pub(super) fn peel(placer: &Placer, placed: Vec<Placed>, options: &Options) -> (Vec<Round>, Vec<Placed>) {
+    let hopeless = |placed: &Placed| candidates(placer.program, &placed.ungrouped).is_empty();
     if options.unroll_limit == 0 || placed.iter().all(hopeless) {
         return (Vec::new(), placed);
     }
-    let first = Stage::unpeeled(whole.program, placed);
+    let first = Stage::unpeeled(placer.program, placed);
     let mut stages = Vec::new();
     for _ in 0..ROUNDS {
         let last = stages.last().map_or(&first, |(_, stage)| stage);
@@ -67,7 +67,7 @@ pub(super) fn peel(whole: &Whole, placed: Vec<Placed>, options: &Options) -> (Ve
 /// no more than the peeled one with one group per operation.
 fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
     let Some((_, last)) = stages.last() else { return };
-    let whole = Whole::new(&last.copy.program, options);
+    let placer = Placer::new(&last.copy.program, options);
     let ungrouped = last.ungrouped();
     // The groups of every stage, in the last one's program.
     let mut carried = vec![last.best()];
@@ -79,11 +79,11 @@ fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Op
         }
         carried.insert(0, best);
     }
-    let no_more_than = |old: &[QueueSolution], new: &[QueueSolution]| judge(&whole, old, new).no_more;
+    let no_more_than = |old: &[QueueSolution], new: &[QueueSolution]| judge(&placer, old, new).no_more;
     let pick = |allowed: &dyn Fn(&[QueueSolution]) -> bool| {
         let mut keep: Option<usize> = None;
         for (i, best) in carried.iter().enumerate() {
-            if allowed(best) && keep.is_none_or(|kept| judge(&whole, &carried[kept], best).better()) {
+            if allowed(best) && keep.is_none_or(|kept| judge(&placer, &carried[kept], best).better()) {
                 keep = Some(i);
             }
         }
@@ -96,9 +96,9 @@ fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Op
     }
     // The groups of the unpeeled program have made something equal that is not so in the peeled one. With these groups
     // to begin with, the peeled program may be as good everywhere.
-    let found = whole.improve(&carried[0], options);
-    if let Some(found) = found.filter(|found| both(found) && judge(&whole, &carried[0], found).better()) {
-        drop(whole);
+    let found = placer.improve(&carried[0], options);
+    if let Some(found) = found.filter(|found| both(found) && judge(&placer, &carried[0], found).better()) {
+        drop(placer);
         if let Some((_, last)) = stages.last_mut() {
             for (placed, found) in last.placed.iter_mut().zip(found) {
                 placed.best = found;
@@ -133,13 +133,13 @@ impl Verdict {
 }
 
 /// Compares `new` with `old`, both translations of `whole`.
-fn judge(whole: &Whole, old: &[QueueSolution], new: &[QueueSolution]) -> Verdict {
+fn judge(placer: &Placer, old: &[QueueSolution], new: &[QueueSolution]) -> Verdict {
     let mut verdict = Verdict {
         no_more: true,
         less: false,
     };
-    for (part, (old, new)) in whole.parts.iter().zip(old.iter().zip(new)) {
-        let comparison = part.compare(old, new);
+    for (queue_placer, (old, new)) in placer.queues.iter().zip(old.iter().zip(new)) {
+        let comparison = queue_placer.compare(old, new);
         verdict.no_more &= comparison.forces_no_more();
         verdict.less |= comparison.less;
     }
@@ -167,7 +167,7 @@ impl Stage {
             unroll_limit: 0,
             ..*options
         };
-        let (_, placed) = Whole::new(&copy.program, &options).place(&options);
+        let (_, placed) = Placer::new(&copy.program, &options).place(&options);
         Self { copy, placed }
     }
 
@@ -195,17 +195,17 @@ impl Stage {
             .collect()
     }
 
-    /// The next round: what to peel and what becomes of it, if anything gets better.
+    /// The next round: what to peel and the stage after it, if anything gets better.
     fn next(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
         let mut most = BTreeMap::new();
-        for (queue, placed) in (0..).map(crate::program::Queue).zip(&self.placed) {
+        for (queue, placed) in (0..).map(Queue).zip(&self.placed) {
             let candidates = candidates(&self.copy.program, &placed.ungrouped);
             if candidates.is_empty() {
                 continue;
             }
-            let part = Part::new(&self.copy.program, queue, options);
-            for (id, trip) in candidates.into_iter().take(part.trials) {
-                let iterations = part.iterations(&placed.ungrouped, id, trip, options.unroll_limit);
+            let queue_placer = QueuePlacer::new(&self.copy.program, queue, options);
+            for (id, trip) in candidates.into_iter().take(queue_placer.trials) {
+                let iterations = queue_placer.iterations(&placed.ungrouped, id, trip, options.unroll_limit);
                 let known: &mut u64 = most.entry(id).or_default();
                 *known = iterations.unwrap_or(0).max(*known);
             }
@@ -219,14 +219,14 @@ impl Stage {
             return None;
         }
         let next = self.peeled(&peels, options);
-        let whole = Whole::new(&next.copy.program, options);
-        let better = judge(&whole, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
-        drop(whole);
+        let placer = Placer::new(&next.copy.program, options);
+        let better = judge(&placer, &next.carry(&self.ungrouped()), &next.ungrouped()).better();
+        drop(placer);
         better.then(|| self.with_more(peels, next, options))
     }
 
-    /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, what `peels`
-    /// come to: loops were looked at one by one, and together they may differ more.
+    /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, the stage
+    /// after `peels`: loops were looked at one by one, and together they may differ more.
     fn with_more(&self, peels: Vec<Peel>, next: Stage, options: &Options) -> (Vec<Peel>, Stage) {
         let trips: BTreeMap<LoopId, u64> = loops(&self.copy.program).into_iter().collect();
         let most = |peel: &Peel| Peel {
@@ -237,7 +237,7 @@ impl Stage {
         if all == peels {
             return (peels, next);
         }
-        // The program of `all`, got to by way of `next`.
+        // The program of `all`, reached by way of `next`.
         let missing: BTreeMap<LoopId, u64> = peels
             .iter()
             .zip(&all)
@@ -249,9 +249,9 @@ impl Stage {
             (iterations > 0).then_some(Peel { id, iterations })
         });
         let more = next.peeled(&rest.collect::<Vec<_>>(), options);
-        let whole = Whole::new(&more.copy.program, options);
-        let better = judge(&whole, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
-        drop(whole);
+        let placer = Placer::new(&more.copy.program, options);
+        let better = judge(&placer, &more.carry(&next.ungrouped()), &more.ungrouped()).better();
+        drop(placer);
         if better {
             let stage = self.peeled(&all, options);
             (all, stage)
@@ -263,7 +263,7 @@ impl Stage {
     /// The next round, where no loop alone makes anything better and all of them do: without the waits of one, another
     /// has to wait.
     fn together(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
-        // Also those that wait for nothing as yet.
+        // Also those that wait for nothing yet.
         let most = loops_with(&self.copy.program, &|_| true);
         if most.len() < 2 {
             return None;
@@ -274,9 +274,9 @@ impl Stage {
         };
         let mut peels: Vec<Peel> = most.into_iter().map(peel).collect();
         let all = self.peeled(&peels, options);
-        let whole = Whole::new(&all.copy.program, options);
-        let better = judge(&whole, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
-        drop(whole);
+        let placer = Placer::new(&all.copy.program, options);
+        let better = judge(&placer, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
+        drop(placer);
         better.then(|| {
             let fewer = self.without_idle(&mut peels, all, options);
             (peels, fewer)
@@ -308,10 +308,10 @@ impl Stage {
         let first = self.peeled(&peels, options);
         let second = first.next(options)?;
         // The first round alone may even make something worse.
-        let whole = Whole::new(&second.1.copy.program, options);
+        let placer = Placer::new(&second.1.copy.program, options);
         let before = second.1.carry(&first.carry(&self.ungrouped()));
-        let better = judge(&whole, &before, &second.1.ungrouped()).better();
-        drop(whole);
+        let better = judge(&placer, &before, &second.1.ungrouped()).better();
+        drop(placer);
         better.then_some([(peels, first), second])
     }
 
@@ -319,14 +319,14 @@ impl Stage {
     /// peeling all of them.
     fn without_idle(&self, peels: &mut Vec<Peel>, all: Stage, options: &Options) -> Stage {
         let mut best = all;
-        let mut trials = Part::new(&best.copy.program, crate::program::Queue(0), options).trials;
+        let mut trials = QueuePlacer::new(&best.copy.program, Queue(0), options).trials;
         let mut i = 0;
         while peels.len() > 1 && i < peels.len() && trials > 0 {
             trials -= 1;
             let mut fewer = peels.clone();
             let idle = fewer.remove(i);
             let without = self.peeled(&fewer, options);
-            // The program of `best` again, got to by way of `without`.
+            // The program of `best` again, reached by way of `without`.
             let loops = copy_peeled(&self.copy.program, &fewer).loops;
             let copies = loops.iter().zip((0..).map(LoopId));
             let rest: Vec<Peel> = copies
@@ -334,8 +334,8 @@ impl Stage {
                 .map(|(_, id)| Peel { id, ..idle })
                 .collect();
             let again = without.peeled(&rest, options);
-            let whole = Whole::new(&again.copy.program, options);
-            if judge(&whole, &best.best(), &again.carry(&without.best())).no_more {
+            let placer = Placer::new(&again.copy.program, options);
+            if judge(&placer, &best.best(), &again.carry(&without.best())).no_more {
                 best = without;
                 *peels = fewer;
             } else {
@@ -399,115 +399,4 @@ fn loops_with(program: &Program, wanted: &dyn Fn(Await) -> bool) -> Vec<(LoopId,
         }
     });
     candidates
-}
-
-impl Part<'_> {
-    /// Returns how many iterations of a loop to peel off, if any make an await force less.
-    fn iterations(&self, solution: &QueueSolution, id: LoopId, trip: u64, limit: u64) -> Option<u64> {
-        let peel = |iterations| Peel { id, iterations };
-        let most = Peeled::new(self, solution, peel(limit.min(trip)));
-        if !most.helps() {
-            return None;
-        }
-        // Fewer iterations will do if nothing is forced later than with the most; the more, the better.
-        let (mut too_few, mut enough) = (0, most.peel.iterations);
-        while enough - too_few > 1 {
-            let fewer = Peeled::new(self, solution, peel(u64::midpoint(too_few, enough)));
-            if fewer.helps() && most.is_matched_by(&fewer) {
-                enough = fewer.peel.iterations;
-            } else {
-                too_few = fewer.peel.iterations;
-            }
-        }
-        // A loop that would run only once more is no loop.
-        let alone = enough + 1 == trip;
-        Some(if alone {
-            most.peel.iterations.min(trip)
-        } else {
-            enough
-        })
-    }
-}
-
-/// The program with one loop peeled.
-struct Peeled<'a, 'p> {
-    part: &'a Part<'p>,
-    peel: Peel,
-    copy: Copy,
-    index: Index,
-    commits: Commits,
-    /// The counts of the unpeeled program.
-    old: Counts,
-    /// The exact ones.
-    new: Counts,
-    /// True if all that is awaited is committed.
-    sound: bool,
-}
-
-impl<'a, 'p> Peeled<'a, 'p> {
-    fn new(part: &'a Part<'p>, solution: &QueueSolution, peel: Peel) -> Self {
-        let copy = copy_peeled(part.program, &[peel]);
-        let index = Index::new(&copy.program);
-        let commits = copy.commits(&solution.commits);
-        let new = solve_indexed(
-            &copy.program,
-            &index,
-            part.queue,
-            commits.clone(),
-            part.drop_implied,
-        );
-        Self {
-            part,
-            peel,
-            old: Counts::new(solution).pick(&copy.awaits),
-            new: Counts::new(&new),
-            sound: new.open.is_empty(),
-            copy,
-            index,
-            commits,
-        }
-    }
-
-    /// Returns true if some await forces less than in the unpeeled program, and none more.
-    fn helps(&self) -> bool {
-        let comparison = self.compare(&self.old, &self.new);
-        self.sound && comparison.less && comparison.forces_no_more()
-    }
-
-    /// Returns true if `fewer` forces nothing more.
-    fn is_matched_by(&self, fewer: &Self) -> bool {
-        self.compare(&self.new, &self.spread(fewer)).forces_no_more()
-    }
-
-    /// Returns the counts of `fewer` for the awaits of this program: the instances of an await come in
-    /// the same order in both, and what `fewer` left in the loop stands for all that was taken out here.
-    fn spread(&self, fewer: &Self) -> Counts {
-        // The awaits of `fewer` that each await of the unpeeled program became.
-        let mut instances = vec![Vec::new(); self.part.program.awaits as usize];
-        for (w, instance) in fewer.copy.awaits.iter().zip((0..).map(Await)) {
-            instances[w.0 as usize].push(instance);
-        }
-        let mut next = vec![0; instances.len()];
-        let awaits = self.copy.awaits.iter().map(|w| w.0 as usize);
-        let originals: Vec<Await> = awaits
-            .map(|w| {
-                let at = next[w].min(instances[w].len() - 1);
-                next[w] += 1;
-                instances[w][at]
-            })
-            .collect();
-        fewer.new.pick(&originals)
-    }
-
-    fn compare(&self, a: &Counts, b: &Counts) -> crate::compare::Comparison {
-        let reads = self.part.reads();
-        let (a, b) = (a.with(&self.commits, reads), b.with(&self.commits, reads));
-        compare(
-            &self.copy.program,
-            &self.index,
-            self.part.queue,
-            (a, b),
-            Extent::Whole,
-        )
-    }
 }

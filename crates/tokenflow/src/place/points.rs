@@ -3,12 +3,12 @@
 //! Slots with nothing between them that concerns the queue are one point, known by the first of them. Nothing in a
 //! region that holds no operation, commit, wait or await of the queue is a point.
 
-use super::Part;
+use super::QueuePlacer;
 use crate::age::Age;
+use crate::counts::{QueueSolution, counts};
 use crate::eval::{Evaluator, Mode, View};
 use crate::index::{BlockInfo, GraphInfo};
 use crate::program::{Block, Commits, Graph, Item, Queue, Slot, deep};
-use crate::solve::{QueueSolution, counts};
 
 /// How often a loop of unknown trip count is taken to run where commits are weighed.
 const UNKNOWN_TRIP: u64 = 64;
@@ -17,9 +17,9 @@ const UNKNOWN_TRIP: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub slot: Slot,
-    /// About how often control comes by.
+    /// About how often it is executed.
     pub weight: u64,
-    /// True if the threads of a warp may come here apart.
+    /// True if the threads of a warp may be here at different times.
     pub divergent: bool,
     /// True if something else than an operation of the queue comes right before.
     pub late: bool,
@@ -31,13 +31,13 @@ pub(super) struct Points {
     pub list: Vec<Point>,
     /// For each slot, its point's place in the list.
     of_slot: Vec<Option<u32>>,
-    /// For each slot, whether control can come there.
+    /// For each slot, whether control can reach it.
     reached: Vec<bool>,
     /// The points at which something may be open if nothing is committed elsewhere, by their slots.
-    pub alive: Vec<Slot>,
+    pub candidates: Vec<Slot>,
 }
 
-/// What placements that force the same are chosen by: commits where threads may be apart, commits that come later than
+/// What placements that force the same are chosen by: commits where threads may diverge, commits that come later than
 /// the last operation of their group, commits executed, places.
 pub(super) type Rank = (u64, u64, u64, Vec<u32>);
 
@@ -75,7 +75,7 @@ impl Points {
     }
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns the points of the queue; `base` is any solution.
     pub(super) fn points(&self, base: &QueueSolution) -> Points {
         let open = self.occupancy(&vec![0; self.program.slots as usize]);
@@ -88,7 +88,7 @@ impl Part<'_> {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
                 reached: open.at.iter().map(|open| open.reached()).collect(),
-                alive: Vec::new(),
+                candidates: Vec::new(),
             },
         };
         finder.mark(&self.program.body, &self.index.root);
@@ -100,7 +100,7 @@ impl Part<'_> {
             .iter()
             .filter(|point| anywhere || !point.divergent);
         let slots = allowed.map(|point| point.slot);
-        finder.points.alive = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
+        finder.points.candidates = slots.filter(|slot| open.at[slot.0 as usize].may_hold()).collect();
         finder.points
     }
 
@@ -220,7 +220,7 @@ impl Finder {
         }
     }
 
-    /// Adds a slot to the point at hand, or to a new one.
+    /// Adds a slot to the current point, or to a new one.
     fn slot(&mut self, slot: Option<Slot>, here: &mut Option<u32>, point: Point) {
         let Some(slot) = slot else { return };
         let list = &mut self.points.list;
@@ -229,5 +229,60 @@ impl Finder {
             u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
         });
         self.points.of_slot[slot.0 as usize] = Some(point);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, queues};
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::generate::{Style, any_program, config};
+    use crate::solve::Options;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        /// Where in its point a commit stands makes no difference to any count.
+        #[test]
+        fn slots_of_one_point_are_alike(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
+            let program = recipe.program();
+            for queue in queues(&program) {
+                let placer = QueuePlacer::new(&program, queue, &Options::default());
+                let points = placer.points(&placer.solve(program.one_group_each(queue)));
+                let anywhere = commits(&program, queue, seed | 1);
+                let moved = points.canonical(&anywhere);
+                prop_assert_eq!(placer.solve(moved).waits, placer.solve(anywhere).waits);
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_prefer_early_and_rare_commits() {
+        let mut b = Build::new();
+        let copy = b.copy();
+        b.for_([copy], |b, _| [b.copy()]);
+        b.await_all(&[copy]);
+        let program = b.finish();
+        let placer = QueuePlacer::new(&program, Q, &Options::default());
+        let points = placer.points(&placer.solve(program.one_group_each(Q)));
+        let weights: Vec<u64> = points.list.iter().map(|point| point.weight).collect();
+        // Before everything, after the copy, in the loop, after it, after the await.
+        assert!(weights.contains(&UNKNOWN_TRIP) && weights[0] == 1, "{weights:?}");
+        let rank = |slot: Slot| {
+            let mut commits = vec![0; program.slots as usize];
+            commits[slot.0 as usize] = 1;
+            points.rank(&commits)
+        };
+        let place = |late: bool, weight: u64| {
+            let mut found = points
+                .list
+                .iter()
+                .filter(|p| (p.late, p.weight) == (late, weight));
+            found.next().expect("there is one").slot
+        };
+        assert!(rank(place(false, 1)) < rank(place(false, UNKNOWN_TRIP)));
+        assert!(rank(place(false, UNKNOWN_TRIP)) < rank(place(true, 1)));
     }
 }

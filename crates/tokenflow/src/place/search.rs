@@ -17,12 +17,12 @@
 
 use super::balance::{Effect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
-use super::nearby::{Nearby, Trial};
+use super::incremental::{Incremental, TrialResult};
 use super::points::{Points, Rank};
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
 use crate::compare::Extent;
+use crate::counts::QueueSolution;
 use crate::program::{Commits, Slot};
-use crate::solve::QueueSolution;
 use rustc_hash::FxHashSet;
 
 /// Branches whose arms are made equal in all combinations; others are left alone.
@@ -40,7 +40,7 @@ pub(super) type Seen = FxHashSet<Commits>;
 
 /// A search over the placements of one queue.
 pub(super) struct Search<'a, 'p> {
-    part: &'a Part<'p>,
+    placer: &'a QueuePlacer<'p>,
     options: &'a Options,
     points: &'a Points,
     seen: &'a mut Seen,
@@ -48,7 +48,7 @@ pub(super) struct Search<'a, 'p> {
     graphs: Vec<GraphDiamonds<'p>>,
     best: QueueSolution,
     /// What placements near the best one are tried with, where the body allows that.
-    nearby: Option<Nearby<'a>>,
+    incremental: Option<Incremental<'a>>,
     rank: Rank,
     /// How many of its commits at each slot are always empty.
     padding: Commits,
@@ -63,7 +63,7 @@ pub(super) struct Found {
     pub spent: bool,
 }
 
-impl<'p> Part<'p> {
+impl<'p> QueuePlacer<'p> {
     /// Returns a solution that forces no more than `start`, and that nothing looked at is better than.
     pub(super) fn search(
         &self,
@@ -73,27 +73,27 @@ impl<'p> Part<'p> {
         seen: &mut Seen,
     ) -> Found {
         let mut search = Search {
-            part: self,
+            placer: self,
             options,
             points,
             seen,
             graphs: Vec::new(),
             rank: points.rank(&start.commits),
             best: start,
-            nearby: None,
+            incremental: None,
             padding: Commits::new(),
             trials: self.trials,
         };
-        let alive = &points.alive;
-        let spent = if alive.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
+        let candidates = &points.candidates;
+        let spent = if candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
             if options.balance && options.max_padding > 0 {
                 search.graphs = diamonds(&self.program.body, &self.index.root);
             }
-            search.all_sets(alive);
+            search.all_sets(candidates);
             false
         } else {
-            search.nearby = self.nearby(&search.best);
-            search.local(alive)
+            search.incremental = self.incremental(&search.best);
+            search.local(candidates)
         };
         Found {
             solution: search.best,
@@ -118,18 +118,18 @@ impl<'p> Part<'p> {
     }
 }
 
-impl Part<'_> {
-    /// Does what [`Self::try_commits`] does; `nearby` is for commits near those of `best`.
+impl QueuePlacer<'_> {
+    /// Does what [`Self::try_commits`] does; `incremental` is for commits near those of `best`.
     pub(super) fn try_near(
         &self,
         best: &QueueSolution,
         commits: Commits,
-        nearby: Option<&mut Nearby>,
+        incremental: Option<&mut Incremental>,
     ) -> Option<(QueueSolution, bool)> {
-        match nearby.map(|nearby| nearby.try_commits(&commits)) {
-            Some(Trial::More) => None,
-            Some(Trial::NoMore(changed)) => Some((changed.solution, changed.less)),
-            Some(Trial::Unknown) | None => self.try_commits(best, commits),
+        match incremental.map(|incremental| incremental.try_commits(&commits)) {
+            Some(TrialResult::More) => None,
+            Some(TrialResult::NoMore(changed)) => Some((changed.solution, changed.less)),
+            Some(TrialResult::Unknown) | None => self.try_commits(best, commits),
         }
     }
 }
@@ -140,10 +140,12 @@ impl Search<'_, '_> {
         if commits == self.best.commits || !self.is_legal(&commits, padding) {
             return false;
         }
-        if self.nearby.is_none() && !self.seen.insert(commits.clone()) {
+        if self.incremental.is_none() && !self.seen.insert(commits.clone()) {
             return false;
         }
-        let found = self.part.try_near(&self.best, commits, self.nearby.as_mut());
+        let found = self
+            .placer
+            .try_near(&self.best, commits, self.incremental.as_mut());
         let Some((solution, less)) = found else {
             return false;
         };
@@ -151,16 +153,19 @@ impl Search<'_, '_> {
         if !less && rank >= self.rank {
             return false;
         }
-        self.nearby = self.nearby.as_ref().and_then(|_| self.part.nearby(&solution));
+        self.incremental = self
+            .incremental
+            .as_ref()
+            .and_then(|_| self.placer.incremental(&solution));
         self.best = solution;
         self.rank = rank;
         true
     }
 
     fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
-        match &mut self.nearby {
-            Some(nearby) => nearby.is_legal((commits, padding), &self.padding, self.options),
-            None => self.part.is_legal(commits, padding, self.options),
+        match &mut self.incremental {
+            Some(incremental) => incremental.is_legal((commits, padding), &self.padding, self.options),
+            None => self.placer.is_legal(commits, padding, self.options),
         }
     }
 
@@ -183,7 +188,7 @@ impl Search<'_, '_> {
                 }
             };
             let forms = (0..count).map(form).collect::<Vec<_>>();
-            let rendered = self.part.render(&self.graphs, commits, &forms);
+            let rendered = self.placer.render(&self.graphs, commits, &forms);
             let useful = |(form, effect): (&Form, &Effect)| *form == Form::Off || *effect == Effect::Evened;
             if forms.iter().zip(&rendered.effects).all(useful) {
                 let padded = rendered.commits;
@@ -193,10 +198,10 @@ impl Search<'_, '_> {
         }
     }
 
-    fn all_sets(&mut self, alive: &[Slot]) {
-        for set in 0..1_usize << alive.len() {
+    fn all_sets(&mut self, candidates: &[Slot]) {
+        for set in 0..1_usize << candidates.len() {
             let mut commits = vec![0; self.best.commits.len()];
-            for (i, slot) in alive.iter().enumerate() {
+            for (i, slot) in candidates.iter().enumerate() {
                 commits[slot.0 as usize] = u32::from(set >> i & 1 == 1);
             }
             self.consider_padded(&commits);
@@ -205,28 +210,29 @@ impl Search<'_, '_> {
 
     /// Considers single changes until none is better, and then all changes of a few points in a row; returns true if the
     /// budget ended the single ones.
-    fn local(&mut self, alive: &[Slot]) -> bool {
-        self.padding = self.part.padding(&self.best.commits);
+    fn local(&mut self, candidates: &[Slot]) -> bool {
+        self.padding = self.placer.padding(&self.best.commits);
         loop {
-            if self.single_changes(alive) {
+            if self.single_changes(candidates) {
                 return true;
             }
-            if !self.windows(alive) {
+            if !self.windows(candidates) {
                 return false;
             }
         }
     }
 
     /// Considers single changes until none is better; returns true if the budget ended it.
-    fn single_changes(&mut self, alive: &[Slot]) -> bool {
-        let changes = alive.len() * 2 * alive.len();
+    fn single_changes(&mut self, candidates: &[Slot]) -> bool {
+        let changes = candidates.len() * 2 * candidates.len();
         let (mut next, mut in_vain) = (0, 0);
         while in_vain < changes {
-            let (from, to) = change(next, alive.len());
+            let (from, to) = change(next, candidates.len());
             next = (next + 1) % changes;
             in_vain += 1;
-            let here = |i: usize| self.best.commits[alive[i].0 as usize];
-            if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= alive.len() || here(i) > 0) {
+            let here = |i: usize| self.best.commits[candidates[i].0 as usize];
+            if from.is_some_and(|i| here(i) == 0) || to.is_some_and(|i| i >= candidates.len() || here(i) > 0)
+            {
                 continue;
             }
             if self.trials == 0 {
@@ -235,10 +241,10 @@ impl Search<'_, '_> {
             self.trials -= 1;
             let mut commits = self.best.commits.clone();
             if let Some(from) = from {
-                commits[alive[from].0 as usize] -= 1;
+                commits[candidates[from].0 as usize] -= 1;
             }
             if let Some(to) = to {
-                commits[alive[to].0 as usize] = 1;
+                commits[candidates[to].0 as usize] = 1;
             }
             if self.consider_kept(commits) {
                 in_vain = 0;
@@ -248,8 +254,8 @@ impl Search<'_, '_> {
     }
 
     /// Considers all sets of points within each window; returns true as soon as one is better.
-    fn windows(&mut self, alive: &[Slot]) -> bool {
-        for window in alive.windows(WINDOW) {
+    fn windows(&mut self, candidates: &[Slot]) -> bool {
+        for window in candidates.windows(WINDOW) {
             for set in 0..1_usize << WINDOW {
                 if self.trials == 0 {
                     return false;

@@ -11,10 +11,10 @@
 //! leave that one in flight, whether or not the loop has run.
 
 use super::flows::Flows;
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
+use crate::counts::QueueSolution;
 use crate::index::{GraphInfo, defs};
 use crate::program::{Commits, Graph, Item, Slot, Token, deep};
-use crate::solve::QueueSolution;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ struct Stage {
     class: u32,
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns a solution that forces no more than `base`, with one commit after each item where that can be.
     pub(super) fn stage(&self, base: &QueueSolution, options: &Options) -> QueueSolution {
         let finder = Finder::of(self);
@@ -86,14 +86,14 @@ impl Part<'_> {
     }
 }
 
-impl Part<'_> {
+impl QueuePlacer<'_> {
     /// Returns a solution that forces no more than `base`, in which the commits of an item are before its operations and
     /// after the item where that forces less; `None` if nowhere.
     pub(super) fn commit_before(&self, base: &QueueSolution, options: &Options) -> Option<QueueSolution> {
         let finder = Finder::of(self);
         let mut best: Option<QueueSolution> = None;
         let mut trials = self.trials;
-        let mut nearby = self.nearby(base);
+        let mut incremental = self.incremental(base);
         let none = vec![0; base.commits.len()];
         for level in (0..LEVELS).rev() {
             let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
@@ -110,15 +110,15 @@ impl Part<'_> {
                 trials -= 1;
                 let from = best.as_ref().unwrap_or(base);
                 let commits = finder.committed_before(&from.commits, &some);
-                let is_legal = match &mut nearby {
-                    Some(nearby) => nearby.is_legal((&commits, &none), &none, options),
+                let is_legal = match &mut incremental {
+                    Some(incremental) => incremental.is_legal((&commits, &none), &none, options),
                     None => self.is_legal(&commits, &none, options),
                 };
                 if commits == from.commits || !is_legal {
                     continue;
                 }
-                if let Some((solution, true)) = self.try_near(from, commits, nearby.as_mut()) {
-                    nearby = self.nearby(&solution);
+                if let Some((solution, true)) = self.try_near(from, commits, incremental.as_mut()) {
+                    incremental = self.incremental(&solution);
                     best = Some(solution);
                 }
             }
@@ -140,7 +140,7 @@ fn with_stages(commits: &Commits, stages: &[&Stage]) -> Commits {
 }
 
 struct Finder<'a, 'p> {
-    part: &'a Part<'p>,
+    placer: &'a QueuePlacer<'p>,
     flows: Flows,
     stages: Vec<Stage>,
     /// The slots met so far; they are numbered in this order.
@@ -160,15 +160,15 @@ struct Inside {
 }
 
 impl<'a, 'p> Finder<'a, 'p> {
-    fn of(part: &'a Part<'p>) -> Self {
+    fn of(placer: &'a QueuePlacer<'p>) -> Self {
         let mut finder = Self {
-            part,
-            flows: Flows::of(part.program),
+            placer,
+            flows: Flows::of(placer.program),
             stages: Vec::new(),
             next_slot: 0,
             issues: Vec::new(),
         };
-        finder.graph(&part.program.body, &part.index.root);
+        finder.graph(&placer.program.body, &placer.index.root);
         finder
     }
 
@@ -199,7 +199,7 @@ impl<'a, 'p> Finder<'a, 'p> {
             let mut before = block.start;
             let mut inner = block_info.inner.iter();
             for item in &block.items {
-                let queue = self.part.queue;
+                let queue = self.placer.queue;
                 match item {
                     Item::Issue {
                         queue: q,

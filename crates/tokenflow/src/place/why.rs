@@ -1,9 +1,9 @@
 //! Why commits stand where they do: what each closes, and what would become of awaits without it or with it elsewhere.
 
-use super::{Options, Part};
+use super::{Options, QueuePlacer};
+use crate::counts::QueueSolution;
 use crate::index::GraphInfo;
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Site, Slot, Target, deep};
-use crate::solve::QueueSolution;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What another placement of commits would do.
@@ -38,7 +38,7 @@ pub enum Barred {
 #[must_use]
 pub fn groups(program: &Program, queue: Queue, commits: &Commits) -> BTreeMap<Slot, BTreeSet<Site>> {
     let options = Options::default();
-    let part = Part::new(program, queue, &options);
+    let placer = QueuePlacer::new(program, queue, &options);
     let mut run = Run {
         queue,
         commits,
@@ -49,7 +49,7 @@ pub fn groups(program: &Program, queue: Queue, commits: &Commits) -> BTreeMap<Sl
             run.closed.insert(slot, BTreeSet::new());
         }
     }
-    run.graph(&program.body, &part.index.root, BTreeSet::new());
+    run.graph(&program.body, &placer.index.root, BTreeSet::new());
     run.closed
 }
 
@@ -62,17 +62,17 @@ pub fn elsewhere(
     options: &Options,
     (from, to): (Slot, Option<Slot>),
 ) -> Elsewhere {
-    let part = Part::new(program, queue, options);
+    let placer = QueuePlacer::new(program, queue, options);
     let mut commits = solution.commits.clone();
     commits[from.0 as usize] -= 1;
     if let Some(to) = to {
         commits[to.0 as usize] += 1;
     }
-    let other = part.solve(commits);
+    let other = placer.solve(commits);
     if let Some(&open) = other.open.iter().find(|w| !solution.open.contains(w)) {
         return Elsewhere::Uncommitted(open);
     }
-    let comparison = part.compare(solution, &other);
+    let comparison = placer.compare(solution, &other);
     if let Some((&w, sites)) = comparison.more.first_key_value()
         && let Some(&site) = sites.first()
     {
@@ -80,18 +80,18 @@ pub fn elsewhere(
     }
     if comparison.more_at_waits {
         Elsewhere::MoreAtWait
-    } else if comparison.left_open && part.commits_all() {
+    } else if comparison.left_open && placer.commits_all() {
         Elsewhere::LeftOpen
     } else if comparison.less {
-        Elsewhere::Less(barred(&part, &other.commits, options))
+        Elsewhere::Less(barred(&placer, &other.commits, options))
     } else {
         Elsewhere::NoLess
     }
 }
 
-fn barred(part: &Part, commits: &Commits, options: &Options) -> Barred {
-    let padding = part.padding(commits);
-    let legal = |options: &Options| part.is_legal(commits, &padding, options);
+fn barred(placer: &QueuePlacer, commits: &Commits, options: &Options) -> Barred {
+    let padding = placer.padding(commits);
+    let legal = |options: &Options| placer.is_legal(commits, &padding, options);
     let grouped = Options {
         form_groups: true,
         ..*options

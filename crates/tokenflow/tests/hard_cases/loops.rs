@@ -67,7 +67,7 @@ fn a_loop_swaps_two_tokens() {
         [y, x]
     });
     b.await_all(&[x, y]);
-    // First c1, behind c2 and one more; then c2, behind two. After no iteration, c2 is the youngest.
+    // First c1, with c2 and one more after it; then c2, with two after it. After no iteration, c2 is the youngest.
     assert_eq!(exact(&b.finish()), "2 0");
 }
 
@@ -79,7 +79,7 @@ fn a_loop_swaps_two_tokens_and_makes_none() {
         b.await_all(&[x]);
         [y, x]
     });
-    // c1 has c2 behind it, and c2 nothing.
+    // c2 is issued after c1, and nothing after c2.
     assert_eq!(exact(&b.finish()), "0");
 }
 
@@ -93,7 +93,7 @@ fn a_loop_carries_a_token_unchanged() {
         b.await_all(&[last]);
         [kept, next]
     });
-    // `kept` is complete after the first await; `last` has one copy behind it, every time.
+    // `kept` is complete after the first await; `last` has one copy after it, every time.
     assert_eq!(exact(&b.finish()), "1 1");
 }
 

@@ -1,5 +1,5 @@
 //! Explores all executions of a program for one copy at a time: which awaits pass while something
-//! they await is not complete, and how far behind a copy an await can be.
+//! they await is not complete, and how many groups can lie between a copy and an await.
 
 use super::code::Code;
 use super::execute::Emitted;

@@ -1,8 +1,8 @@
 //! Follows one copy through all executions.
 //!
-//! Whether a copy is complete depends on the commits and waits behind it and on no other copy, so the
+//! Whether a copy is complete depends on the commits and waits after it and on no other copy, so the
 //! executions of a program need not be enumerated: it is enough to pick any one copy instance and to
-//! explore where control is, which tokens hold that copy, and how many groups were committed behind
+//! explore where control is, which tokens hold that copy, and how many groups were committed after
 //! it. Groups older than every wait of the program are alike, so there are finitely many states.
 
 use super::code::{Code, Step};

@@ -89,7 +89,7 @@ pub enum Stmt {
 pub struct BlockRecipe {
     pub params: usize,
     pub stmts: Vec<Stmt>,
-    /// Where control may go (the number behind the last block is the exit), and with what.
+    /// Where control may go (the number after the last block is the exit), and with what.
     pub edges: Vec<(u8, Vec<Pick>)>,
 }
 

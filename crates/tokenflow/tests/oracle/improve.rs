@@ -167,7 +167,7 @@ pub fn pad(branch: &Nested, commits: &mut Commits, max_padding: u32) -> bool {
     counts.iter().any(|&count| count != most)
 }
 
-/// One commit behind the branch, for arms of straight code with one commit at most.
+/// One commit after the branch, for arms of straight code with one commit at most.
 fn move_behind(branch: &Nested, commits: &mut Commits) -> bool {
     let arms = arms(branch).expect("a branch");
     let Some(after) = branch.after else { return false };

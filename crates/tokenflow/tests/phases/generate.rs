@@ -40,13 +40,22 @@ impl std::fmt::Debug for Planned {
     }
 }
 
-/// Any program, with its plan; loads that no ring can follow are awaited at once. Shrinking takes choices away, or makes
-/// them simpler.
-pub fn any_program() -> impl Strategy<Value = Planned> {
-    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(|choices| {
-        let mut tree = generate(&mut Choices {
-            values: choices.into_iter(),
-        });
+/// What a program is made from. Shrinking takes choices away, or makes them simpler.
+///
+/// The plan is made by whoever asks for it, inside of the property, so that a panic of the planner is shrunk like any failure.
+#[derive(Clone)]
+pub struct Recipe(Vec<u64>);
+
+impl Recipe {
+    fn tree(&self) -> Tree {
+        generate(&mut Choices {
+            values: self.0.clone().into_iter(),
+        })
+    }
+
+    /// The program, with its plan; loads that no ring can follow are awaited at once.
+    pub fn planned(&self) -> Planned {
+        let mut tree = self.tree();
         loop {
             let plan = plan(&tree, false);
             if plan.unallocated.is_empty() {
@@ -54,7 +63,21 @@ pub fn any_program() -> impl Strategy<Value = Planned> {
             }
             await_at_once(&mut tree, &plan.unallocated);
         }
-    })
+    }
+}
+
+impl std::fmt::Debug for Recipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match std::panic::catch_unwind(|| self.planned()) {
+            Ok(planned) => planned.fmt(f),
+            Err(_) => f.write_str(&tree_text(&self.tree())),
+        }
+    }
+}
+
+/// Any program.
+pub fn any_program() -> impl Strategy<Value = Recipe> {
+    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(Recipe)
 }
 
 /// More choices than most programs take.
@@ -340,7 +363,7 @@ impl Generator<'_> {
     }
 }
 
-/// Awaits loads right after where they are issued; their tokens are complete for everybody else.
+/// Awaits loads right after where they are issued; their tokens are complete for everything else.
 fn await_at_once(tree: &mut Tree, loads: &[LoadId]) {
     for block in tree.blocks.ids() {
         let mut at = 0;
@@ -376,9 +399,12 @@ fn await_at_once(tree: &mut Tree, loads: &[LoadId]) {
 
 /// A program in words, with what was planned.
 fn text(tree: &Tree, plan: &Plan) -> String {
+    format!("{}{plan:#?}\n", tree_text(tree))
+}
+
+fn tree_text(tree: &Tree) -> String {
     let mut out = String::new();
     block_text(tree, BlockId(0), 0, &mut out);
-    let _ = writeln!(out, "{plan:#?}");
     out
 }
 

@@ -457,7 +457,7 @@ impl Runner<'_> {
             self.seen.waits += 1;
         }
         match wanted.iter().find(|instance| !self.complete.contains(instance)) {
-            Some(instance) => Err(format!("load {instance} is in flight behind await {id}")),
+            Some(instance) => Err(format!("load {instance} is in flight after await {id}")),
             None => Ok(()),
         }
     }

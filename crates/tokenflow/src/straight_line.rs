@@ -1,4 +1,4 @@
-//! A body of a single block as a row of steps, so that a run can begin and end at any of them.
+//! A body of a single block step by step, so that a run can begin and end at any step.
 //!
 //! Commits at a few places change little of what comes before and long after. With what is known at each step for some
 //! commits, others are tried by running the steps around the changes alone, from a step before the first one to where
@@ -8,8 +8,8 @@ use crate::index::{GraphInfo, Index, defs, uses};
 use crate::program::{Commits, Graph, Item, Program, Queue, Slot, Token, deep};
 use std::ops::Range;
 
-/// More tokens than this are not alive at a step, on average; else the states at all steps would take too much.
-const ALIVE: usize = 16;
+/// At most so many tokens are live before a step, on average; else the states at all steps would take too much.
+const MEAN_LIVE_IN: usize = 16;
 
 /// A step of the body.
 pub(crate) enum Step<'p> {
@@ -20,26 +20,26 @@ pub(crate) enum Step<'p> {
 }
 
 /// The steps of a body: its start, and each item.
-pub(crate) struct Line {
-    /// For each step, how much comes before it.
-    before: Vec<Before>,
+pub(crate) struct StraightLine {
+    /// For each step and the end, where its slots, awaits and so on begin among all.
+    offsets: Vec<Offsets>,
     /// The tokens defined before a step and used at or after it, one step after the other.
-    alive: Vec<Token>,
+    live_in: Vec<Token>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Before {
+struct Offsets {
     slots: usize,
     awaits: usize,
     graphs: usize,
     /// Graphs right in the body alone.
     inner: usize,
-    alive: usize,
+    live_in: usize,
 }
 
-impl Line {
+impl StraightLine {
     /// Returns the steps of the program's body; `None` if it has several blocks, or `queue` has commits or waits of the
-    /// program's own, or too many tokens are alive at once.
+    /// program's own, or too many tokens are live at once.
     pub fn new(program: &Program, index: &Index, queue: Queue) -> Option<Self> {
         let [block] = program.body.blocks.as_slice() else {
             return None;
@@ -53,33 +53,33 @@ impl Line {
         }
         let mut inner = index.root.blocks[0].inner.iter();
         let mut line = Self {
-            before: vec![Before::default()],
-            alive: Vec::new(),
+            offsets: vec![Offsets::default()],
+            live_in: Vec::new(),
         };
-        let mut at = Before {
+        let mut at = Offsets {
             slots: usize::from(block.start.is_some()),
             // The body's own.
             graphs: 1,
-            ..Before::default()
+            ..Offsets::default()
         };
-        line.before[0].graphs = 1;
-        let mut alive: Vec<Token> = Vec::new();
+        line.offsets[0].graphs = 1;
+        let mut live_in: Vec<Token> = Vec::new();
         for (i, item) in (1..).zip(&block.items) {
-            alive.retain(|token| last_use[token.0 as usize] >= i);
-            line.before.push(at);
-            line.alive.extend_from_slice(&alive);
-            if line.alive.len() > ALIVE * (i + ALIVE) {
+            live_in.retain(|token| last_use[token.0 as usize] >= i);
+            line.offsets.push(at);
+            line.live_in.extend_from_slice(&live_in);
+            if line.live_in.len() > MEAN_LIVE_IN * (i + MEAN_LIVE_IN) {
                 return None;
             }
-            at.alive = line.alive.len();
-            alive.extend(defs(item));
+            at.live_in = line.live_in.len();
+            live_in.extend(defs(item));
             count(item, &mut at);
             if item.graph().is_some() {
                 at.graphs = end_of(inner.next()?, at.graphs);
                 at.inner += 1;
             }
         }
-        line.before.push(at);
+        line.offsets.push(at);
         debug_assert_eq!(at.slots, program.slots as usize, "in program order");
         debug_assert_eq!((at.awaits, at.graphs), (program.awaits as usize, index.graphs));
         Some(line)
@@ -87,7 +87,7 @@ impl Line {
 
     /// How many steps there are.
     pub fn len(&self) -> usize {
-        self.before.len() - 1
+        self.offsets.len() - 1
     }
 
     /// A step of the program that this was made of.
@@ -97,7 +97,7 @@ impl Line {
             None => Step::Start(block.start),
             Some(i) => Step::Item(
                 &block.items[i],
-                &inner[self.before[step].inner..self.before[step + 1].inner],
+                &inner[self.offsets[step].inner..self.offsets[step + 1].inner],
             ),
         }
     }
@@ -111,37 +111,37 @@ impl Line {
 
     /// The step that has a slot.
     pub fn step_of(&self, slot: usize) -> usize {
-        self.before.partition_point(|before| before.slots <= slot) - 1
+        self.offsets.partition_point(|at| at.slots <= slot) - 1
     }
 
     /// The step that has a graph.
     pub fn step_of_graph(&self, graph: usize) -> usize {
-        self.before.partition_point(|before| before.graphs <= graph) - 1
+        self.offsets.partition_point(|at| at.graphs <= graph) - 1
     }
 
     /// The slots of some steps.
     pub fn slots(&self, steps: Range<usize>) -> Range<usize> {
-        self.before[steps.start].slots..self.before[steps.end].slots
+        self.offsets[steps.start].slots..self.offsets[steps.end].slots
     }
 
     /// The awaits of some steps.
     pub fn awaits(&self, steps: Range<usize>) -> Range<usize> {
-        self.before[steps.start].awaits..self.before[steps.end].awaits
+        self.offsets[steps.start].awaits..self.offsets[steps.end].awaits
     }
 
     /// The graphs of some steps.
     pub fn graphs(&self, steps: Range<usize>) -> Range<usize> {
-        self.before[steps.start].graphs..self.before[steps.end].graphs
+        self.offsets[steps.start].graphs..self.offsets[steps.end].graphs
     }
 
-    /// Where the tokens that are alive before a step are among those of all steps.
-    pub fn alive_at(&self, step: usize) -> Range<usize> {
-        self.before[step].alive..self.before[step + 1].alive
+    /// Where the tokens that are live before a step are among those of all steps.
+    pub fn live_in_range(&self, step: usize) -> Range<usize> {
+        self.offsets[step].live_in..self.offsets[step + 1].live_in
     }
 
-    /// The tokens that are alive before a step.
-    pub fn alive(&self, step: usize) -> &[Token] {
-        &self.alive[self.alive_at(step)]
+    /// The tokens that are live before a step.
+    pub fn live_in(&self, step: usize) -> &[Token] {
+        &self.live_in[self.live_in_range(step)]
     }
 }
 
@@ -156,7 +156,7 @@ fn is_plain(graph: &Graph, queue: Queue) -> bool {
 }
 
 /// Counts the slots and awaits of an item.
-fn count(item: &Item, at: &mut Before) {
+fn count(item: &Item, at: &mut Offsets) {
     if let Item::Await { .. } = item {
         at.awaits += 1;
     }

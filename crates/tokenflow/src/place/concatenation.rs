@@ -1,15 +1,15 @@
-//! The results for the segments of a program become one for all of it.
+//! Puts the results for the segments of a program together.
 
 use super::peeling::Round;
-use super::{Placed, Whole};
+use super::{Placed, Placer};
 use crate::copy::Peel;
+use crate::counts::QueueSolution;
 use crate::program::{LoopId, Program};
-use crate::solve::QueueSolution;
 
 /// The segments of a program put together. Everything is numbered in program order, so the numbers of a
 /// segment go on from those of the segments before it.
-pub(super) struct Joined<'a, 'p> {
-    whole: &'a Whole<'p>,
+pub(super) struct Concatenation<'a, 'p> {
+    placer: &'a Placer<'p>,
     rounds: Vec<Round>,
     placed: Vec<Placed>,
     /// How many slots, awaits and loops of the program are done with.
@@ -18,24 +18,24 @@ pub(super) struct Joined<'a, 'p> {
     loops: u32,
 }
 
-impl<'a, 'p> Joined<'a, 'p> {
-    pub fn new(whole: &'a Whole<'p>) -> Self {
+impl<'a, 'p> Concatenation<'a, 'p> {
+    pub fn new(placer: &'a Placer<'p>) -> Self {
         let mut new = Self {
-            whole,
+            placer,
             rounds: Vec::new(),
-            placed: vec![Placed::default(); whole.bases.len()],
+            placed: vec![Placed::default(); placer.bases.len()],
             slots: 0,
             awaits: 0,
             loops: 0,
         };
         // The start of the body is in no segment.
-        new.untouched(whole.program.body.blocks[0].start.map_or(0, |_| 1), 0);
+        new.untouched(placer.program.body.blocks[0].start.map_or(0, |_| 1), 0);
         new
     }
 
     /// Takes over so many slots and awaits as they were.
     fn untouched(&mut self, slots: usize, awaits: usize) {
-        for (placed, base) in self.placed.iter_mut().zip(&self.whole.bases) {
+        for (placed, base) in self.placed.iter_mut().zip(&self.placer.bases) {
             placed.append(&Placed::new(&QueueSolution {
                 commits: base.commits[self.slots..][..slots].to_vec(),
                 waits: base.waits[self.awaits..][..awaits].to_vec(),
@@ -79,7 +79,7 @@ impl<'a, 'p> Joined<'a, 'p> {
     }
 
     pub fn finish(mut self) -> (Vec<Round>, Vec<Placed>) {
-        let program = self.whole.program;
+        let program = self.placer.program;
         self.untouched(
             program.slots as usize - self.slots,
             program.awaits as usize - self.awaits,

@@ -1,0 +1,297 @@
+//! Places the commits of one queue.
+
+use super::balance::Balanced;
+use super::points::Points;
+use super::search::Seen;
+use crate::compare::{Comparison, Extent, Translation, compare, read_counts};
+use crate::counts::{QueueSolution, counts, solve_indexed};
+use crate::eval::N;
+use crate::index::Index;
+use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
+use crate::solve::Options;
+use crate::straight_line::StraightLine;
+use std::cell::{OnceCell, RefCell};
+
+/// Places the commits of one queue.
+pub(super) struct QueuePlacer<'p> {
+    pub program: &'p Program,
+    pub index: Index,
+    pub queue: Queue,
+    pub drop_implied: bool,
+    pub max_padding: u32,
+    /// How many solutions may be tried one by one.
+    pub trials: usize,
+    /// The steps of the body, if commits can be tried incrementally.
+    pub straight_line: OnceCell<Option<StraightLine>>,
+    /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
+    pub balanced: RefCell<Option<QueueSolution>>,
+    pub grouped: RefCell<Option<Grouped>>,
+}
+
+/// What [`QueuePlacer::form_groups`] makes of some commits.
+pub(super) struct Grouped {
+    pub base: Commits,
+    pub columns: Vec<Vec<Slot>>,
+    pub found: QueueSolution,
+}
+
+/// The result for a [`QueuePlacer`].
+#[derive(Clone, Default)]
+pub(crate) struct Placed {
+    /// One group per operation, balanced if so asked.
+    pub ungrouped: QueueSolution,
+    pub best: QueueSolution,
+    pub uneven: Vec<Slot>,
+    /// True if the budget ended a search.
+    pub spent: bool,
+}
+
+impl Placed {
+    pub fn new(base: &QueueSolution) -> Self {
+        Self {
+            ungrouped: base.clone(),
+            best: base.clone(),
+            uneven: Vec::new(),
+            spent: false,
+        }
+    }
+
+    /// Adds the result for what comes next in the program.
+    pub fn append(&mut self, next: &Placed) {
+        let slots = u32::try_from(self.best.commits.len()).unwrap_or(u32::MAX);
+        let uneven = next.uneven.iter();
+        self.uneven.extend(uneven.map(|slot| Slot(slots + slot.0)));
+        self.ungrouped.append(&next.ungrouped);
+        self.best.append(&next.best);
+        self.spent |= next.spent;
+    }
+}
+
+impl<'p> QueuePlacer<'p> {
+    pub fn new(program: &'p Program, queue: Queue, options: &Options) -> Self {
+        let size = (program.slots + program.awaits + program.tokens) as usize;
+        Self {
+            program,
+            index: Index::new(program),
+            queue,
+            drop_implied: options.drop_implied,
+            max_padding: options.max_padding,
+            trials: ((1 << 16) / (size + 1)).min(2048),
+            straight_line: OnceCell::new(),
+            balanced: RefCell::new(None),
+            grouped: RefCell::new(None),
+        }
+    }
+
+    /// What of the options the queue allows.
+    pub fn allowed(&self, options: &Options) -> Options {
+        Options {
+            balance: options.balance && self.program.rules(self.queue).empty_groups,
+            ..*options
+        }
+    }
+
+    /// Places commits; `base` is the solution for one group per operation.
+    pub fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
+        let options = &self.allowed(options);
+        let mut placed = Placed::new(base);
+        let given = self.index.largest_wait[usize::from(self.queue.0)];
+        if base.last_wait().is_none() && given.is_none() && !options.form_groups {
+            return placed;
+        }
+        let points = self.points(base);
+        let mut seen = Seen::default();
+        // Each option goes on from what the options before it give, and so forces no more.
+        let mut go_on = |from: QueueSolution, seeds: &[QueueSolution], options: &Options| {
+            let from = self.better_of(from, seeds, &points, options);
+            let found = self.search(from, &points, options, &mut seen);
+            placed.spent |= found.spent;
+            found.solution
+        };
+        let plain = Options {
+            form_groups: false,
+            balance: false,
+            ..*options
+        };
+        let mut best = go_on(points.start(base), &[], &plain);
+        let balanced = options.balance.then(|| self.balance(base));
+        if let Some(balanced) = &balanced {
+            let balance = Options {
+                balance: true,
+                ..plain
+            };
+            let mut seeds = vec![balanced.solution.clone()];
+            seeds.extend(self.commit_before(base, &balance));
+            best = go_on(best, &seeds, &balance);
+        }
+        let ungrouped = best.clone();
+        if options.form_groups {
+            let mut seeds = vec![self.grouped(base, balanced.as_ref())];
+            let staged = self.stage(base, options);
+            if staged.commits != base.commits {
+                let balanced = options.balance.then(|| self.balance(&staged));
+                seeds.push(self.grouped(&staged, balanced.as_ref()));
+            }
+            best = go_on(best, &seeds, options);
+        }
+        if options.balance {
+            placed.uneven = self.uneven(&best);
+        }
+        placed.ungrouped = ungrouped;
+        placed.best = best;
+        placed
+    }
+
+    /// Groups operations of `base`, or of what balance made of it.
+    fn grouped(&self, base: &QueueSolution, balanced: Option<&Balanced>) -> QueueSolution {
+        match balanced {
+            Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
+            None => self.form_groups(base, &[]),
+        }
+    }
+
+    /// Returns the best of `start` and those of `others` that force no more.
+    fn better_of(
+        &self,
+        start: QueueSolution,
+        others: &[QueueSolution],
+        points: &Points,
+        options: &Options,
+    ) -> QueueSolution {
+        let mut best = start;
+        for other in others {
+            let other = points.start(other);
+            let padding = self.padding(&other.commits);
+            if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
+                continue;
+            }
+            if other.open.iter().any(|w| !best.open.contains(w)) {
+                continue;
+            }
+            let comparison = self.compare(&best, &other);
+            let rank = |solution: &QueueSolution| points.rank(&solution.commits);
+            if comparison.forces_no_more()
+                && !(self.commits_all() && comparison.left_open)
+                && (comparison.less || rank(&other) < rank(&best))
+            {
+                best = other;
+            }
+        }
+        best
+    }
+
+    /// Groups operations of the balanced program. Groups can also even out branches by themselves: where
+    /// the balanced program would force more than groups alone, groups come first and balance second.
+    fn form_groups_balanced(
+        &self,
+        base: &QueueSolution,
+        balanced: &QueueSolution,
+        columns: &[Vec<Slot>],
+    ) -> QueueSolution {
+        let grouped = self.form_groups(balanced, columns);
+        // Not in very large programs without a cut, whose time it would double.
+        if balanced.commits == base.commits || self.trials == 0 {
+            return grouped;
+        }
+        let groups_alone = self.form_groups(base, &[]);
+        let as_good = |solution: &QueueSolution| {
+            let no_more = |than| self.compare(than, solution).forces_no_more();
+            no_more(&groups_alone) && no_more(balanced)
+        };
+        if as_good(&grouped) {
+            return grouped;
+        }
+        let groups_first = self.balance(&groups_alone).solution;
+        let others = [&groups_first, &groups_alone, balanced];
+        let found = others.into_iter().find(|other| as_good(other)).cloned();
+        found.unwrap_or(grouped)
+    }
+
+    pub fn solve(&self, commits: Commits) -> QueueSolution {
+        if let Some(known) = &*self.balanced.borrow()
+            && known.commits == commits
+        {
+            return known.clone();
+        }
+        solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
+    }
+
+    /// Returns true if every operation has to be committed by the end.
+    pub fn commits_all(&self) -> bool {
+        self.rules().all
+    }
+
+    /// What the queue asks of commits, in any segment of the program.
+    pub fn rules(&self) -> CommitRules {
+        let rules = self.program.rules(self.queue);
+        CommitRules {
+            all: rules.all || self.reads(),
+            ..rules
+        }
+    }
+
+    /// Returns true if the operations have two completions.
+    pub fn reads(&self) -> bool {
+        self.index.reads[usize::from(self.queue.0)]
+    }
+
+    /// Compares solution `b` with solution `a`.
+    pub fn compare(&self, a: &QueueSolution, b: &QueueSolution) -> Comparison {
+        self.compare_as_far(a, b, Extent::Whole)
+    }
+
+    pub fn compare_as_far(&self, a: &QueueSolution, b: &QueueSolution, extent: Extent) -> Comparison {
+        let (na, nb) = (Counts::new(a), Counts::new(b));
+        let reads = self.reads();
+        let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
+        compare(self.program, &self.index, self.queue, both, extent)
+    }
+}
+
+/// The counts of every await.
+pub(super) struct Counts {
+    done: Vec<N>,
+    /// Those that reads wait for.
+    reads: Vec<N>,
+}
+
+impl Counts {
+    pub fn new(solution: &QueueSolution) -> Self {
+        Self {
+            done: counts(&solution.waits),
+            reads: read_counts(solution),
+        }
+    }
+
+    /// The translation with these counts; `reads` says whether reads are looked at.
+    pub fn with<'a>(&'a self, commits: &'a Commits, reads: bool) -> Translation<'a> {
+        Translation {
+            commits,
+            n: &self.done,
+            reads: reads.then_some(&*self.reads),
+        }
+    }
+
+    /// Returns the counts of a program in which await `i` is what `originals[i]` is here.
+    pub fn pick(&self, originals: &[Await]) -> Self {
+        let pick = |counts: &[N]| originals.iter().map(|w| counts[w.0 as usize]).collect();
+        Self {
+            done: pick(&self.done),
+            reads: pick(&self.reads),
+        }
+    }
+}
+
+/// Returns true if `item` is an operation of `queue` or holds one or a commit of it.
+pub(super) fn touches(item: &Item, queue: Queue) -> bool {
+    let mut found = false;
+    let mut check = |item: &Item| {
+        found |= matches!(item, Item::Issue { queue: q, .. } | Item::Commit { queue: q, .. } if *q == queue);
+    };
+    check(item);
+    let never = matches!(item, Item::Repeat(repeat) if repeat.trip == 0);
+    if let (Some(graph), false) = (item.graph(), never) {
+        graph.visit(&mut check);
+    }
+    found
+}
