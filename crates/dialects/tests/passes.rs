@@ -387,7 +387,7 @@ fn an_error_is_one_located_diagnostic_with_its_notes() {
     assert_eq!(outcome.diagnostics.len(), 1, "{:?}", outcome.diagnostics);
     let diagnostic = &outcome.diagnostics[0];
     assert!(
-        diagnostic.starts_with("loc(\"-\":2:3) error: this is bad"),
+        diagnostic.starts_with("loc(\"-\":2:3) error: 'test.bad' op this is bad"),
         "{diagnostic}"
     );
     assert!(

@@ -1,6 +1,6 @@
 //! Reads IR into the skeletons that `tokenflow` works on.
 //!
-//! [`cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
+//! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
 //! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
 //! come [`skeleton`], which groups are counted on, and [`tree`], which phases of mbarriers are planned on. [`origin`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.

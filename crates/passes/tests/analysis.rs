@@ -253,7 +253,9 @@ fn threads_differ_in_what_depends_on_them() {
          scf.if %by_thread { } {here}
          scf.if %by_block { } {here}
          scf.for %i = %t to %n step %c1 { } {here}
-         %sum = gpu.all_reduce add %t {} : (index) -> (index)
+         %number = arith.index_cast %t : index to i32
+         %total = gpu.all_reduce add %number {} : (i32) -> (i32)
+         %sum = arith.index_cast %total : i32 to index
          scf.for %i = %c0 to %sum step %c1 { } {here}
          %last = scf.for %i = %c0 to %n step %c1 iter_args(%x = %t) -> (index) {
            scf.for %j = %c0 to %x step %c1 { } {here}

@@ -157,7 +157,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 26] = [
+const EXPLAINED: [(&str, &str); 25] = [
     (
         "does not know 'test.",
         "an operation that nobody knows is what the test is about",
