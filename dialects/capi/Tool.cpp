@@ -128,6 +128,14 @@ static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
   return success();
 }
 
+/// Registers all dialects that the tools know.
+static void registerToolDialects(DialectRegistry &registry) {
+  asyncOptRegisterAllDialects(wrap(&registry));
+#ifdef ASYNC_OPT_INCLUDE_TESTS
+  test::registerTestDialect(registry);
+#endif
+}
+
 int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
                         size_t stackSize) {
   llvm::InitLLVM init(argc, argv);
@@ -136,10 +144,7 @@ int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
   setVersionPrinter("async-opt", version);
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
-  asyncOptRegisterAllDialects(wrap(&registry));
-#ifdef ASYNC_OPT_INCLUDE_TESTS
-  test::registerTestDialect(registry);
-#endif
+  registerToolDialects(registry);
   return asMainReturnCode(runOpt(argc, argv, registry, stackSize));
 }
 
@@ -303,7 +308,7 @@ bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
   setWorkerStackSize(stackSize);
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
-  asyncOptRegisterAllDialects(wrap(&registry));
+  registerToolDialects(registry);
   auto work = [&](ModuleOp module) {
     PassManager pm(module.getContext());
     return success(succeeded(parsePassPipeline(unwrap(pipeline), pm)) &&
