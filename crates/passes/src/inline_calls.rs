@@ -243,8 +243,8 @@ fn check_unknown<'c>(call: Op<'c>) -> Result<(), PassError<'c>> {
 /// Says that `callee` can't be inlined into `call`, and what to do.
 fn fault<'c>(call: Op<'c>, callee: Op<'c>, why_not: &str, help: &str) -> PassError<'c> {
     let name = callee.str_attr(attr::SYM_NAME).unwrap_or_default();
-    let why = why(callee).unwrap_or("has to be inlined");
-    let message = format!("calls @{name}, which {why} and so has to be inlined, but {why_not}");
+    let why = why(callee).map_or(String::new(), |why| format!("{why} and so "));
+    let message = format!("calls @{name}, which {why}has to be inlined, but {why_not}");
     PassError::new(call, message).note(callee, format!("the function is here: {help}"))
 }
 

@@ -72,7 +72,8 @@ func.func @launch(%x: !line, %a: !row, %n: index) {
 
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
-// expected-error @+1 {{'func.func' op has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
+// expected-error @+2 {{'func.func' op has branches between blocks, in which phases of mbarriers can't be followed}}
+// expected-note @+1 {{run --lift-cf-to-scf first}}
 func.func @branches(%x: !line, %a: !row, %p: i1) {
   %t = gpux.bulk_load async %x, %a : !line to !row
   cf.cond_br %p, ^then, ^end
@@ -88,7 +89,8 @@ func.func @branches(%x: !line, %a: !row, %p: i1) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @branches_inside(%x: !line, %a: !row, %p: i1) {
-  // expected-error @+1 {{'scf.execute_region' op has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before}}
+  // expected-error @+2 {{'scf.execute_region' op has branches between blocks, in which phases of mbarriers can't be followed}}
+  // expected-note @+1 {{run --lift-cf-to-scf first}}
   scf.execute_region {
     %t = gpux.bulk_load async %x, %a : !line to !row
     cf.cond_br %p, ^then, ^end
@@ -106,8 +108,9 @@ func.func @branches_inside(%x: !line, %a: !row, %p: i1) {
 !line = memref<64xf32>
 !row = memref<64xf32, #gpu.address_space<workgroup>>
 func.func @unknown_operation(%x: !line, %a: !row) {
+  // expected-note @+1 {{move the operation out of it}}
   "unknown.region"() ({
-    // expected-error @+1 {{'gpux.bulk_load' op stands in `unknown.region`, whose control flow}}
+    // expected-error @+1 {{'gpux.bulk_load' op has to be executed by all threads of the block, but the 'unknown.region' around it}}
     %t = gpux.bulk_load async %x, %a : !line to !row
     async.await %t
     "unknown.end"() : () -> ()

@@ -114,10 +114,10 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
     let mut blocks = region.blocks().into_iter();
     match (blocks.next(), blocks.next()) {
         (Some(block), None) => Ok(block),
-        _ => Err(PassError::new(
-            op,
-            "has branches between blocks, in which phases of mbarriers can't be followed; run --lift-cf-to-scf before",
-        )),
+        _ => {
+            let message = "has branches between blocks, in which phases of mbarriers can't be followed";
+            Err(PassError::new(op, message).note(op, "run --lift-cf-to-scf first"))
+        }
     }
 }
 
@@ -351,14 +351,12 @@ impl<'c> Reader<'c> {
     fn opaque(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
         let inside = op.nested();
         if let Some(&inner) = inside.iter().find(|inner| is_load(**inner) || is_store(**inner)) {
-            return Err(PassError::new(
-                inner,
-                format!(
-                    "stands in `{}`, whose control flow is not known to be the same for all threads; block-wide operations \
-                     need all threads of the block",
-                    op.name()
-                ),
-            ));
+            let message = format!(
+                "has to be executed by all threads of the block, but the '{}' around it is not known to run the same way \
+                 for all of them",
+                op.name()
+            );
+            return Err(PassError::new(inner, message).note(op, "move the operation out of it"));
         }
         for inner in inside {
             self.escapes(inner, &[], op);
