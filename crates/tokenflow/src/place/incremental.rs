@@ -74,7 +74,8 @@ impl<'p> QueuePlacer<'p> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
     pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
         let line = self.straight_line.get_or_init(|| {
-            let plain = self.drop_implied && !self.reads() && !self.index.covered && self.trials >= TRIALS;
+            let plain =
+                self.drop_implied && !self.commits_all() && !self.index.covered && self.trials >= TRIALS;
             plain
                 .then(|| StraightLine::new(self.program, &self.index, self.queue))
                 .flatten()

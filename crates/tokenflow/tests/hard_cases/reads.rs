@@ -116,3 +116,25 @@ fn everything_is_committed_where_something_else_has_a_token_of_its_reads() {
     b.copy_on(Q);
     assert_eq!(commits(&b.finish(), &Options::default()), 1);
 }
+
+#[test]
+fn everything_is_committed_in_long_segments_as_well() {
+    let mut b = Build::new();
+    b.repeat(0, [], |b, []| {
+        b.store_on(Q);
+        []
+    });
+    let mut copies: Vec<Token> = Vec::new();
+    for i in 0..60 {
+        copies.push(b.copy_on(Q));
+        if i >= 4 {
+            b.await_all(&[copies[i - 4]]);
+        }
+    }
+    let program = b.finish();
+    let solution = &solve(&program, &Options::default()).queues[0];
+    let after_last_await = program.slots as usize - 1;
+    let after_last_copy = after_last_await - 1;
+    let committed = solution.commits[after_last_copy..].iter().sum::<u32>();
+    assert_eq!(committed, 1, "{:?}", solution.commits);
+}
