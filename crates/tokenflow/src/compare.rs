@@ -12,16 +12,16 @@
 //! translations mostly shift ages alike).
 
 mod lockstep;
-mod range;
+mod stepwise;
 
 pub(crate) use lockstep::oldest;
-pub(crate) use range::RangeComparison;
+pub(crate) use stepwise::StepwiseComparison;
 
 use self::lockstep::{Lockstep, is_left_open};
 use crate::counts::{QueueSolution, counts};
 use crate::eval::N;
-use crate::index::Index;
 use crate::program::{Await, Commits, Program, Queue, Site};
+use crate::program_info::ProgramInfo;
 use std::collections::BTreeMap;
 
 /// One translation: the commits and the count of every await.
@@ -68,39 +68,39 @@ pub(crate) struct Comparison {
     pub left_open: bool,
 }
 
-/// How much of a comparison is wanted.
+/// When a comparison ends early.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    Whole,
-    /// All of it, unless something is forced more; then that.
-    UntilMore,
+pub(crate) enum EarlyExit {
+    Never,
+    /// As soon as something is forced more.
+    OnMore,
 }
 
 /// Compares translation `b` with translation `a` of the same program.
 pub(crate) fn compare(
     program: &Program,
-    index: &Index,
+    index: &ProgramInfo,
     queue: Queue,
     (a, b): (Translation, Translation),
-    extent: Extent,
+    early_exit: EarlyExit,
 ) -> Comparison {
-    let mut comparison = compare_one(program, Lockstep::new(index, queue, false, a, b), extent);
-    if extent == Extent::UntilMore && !comparison.forces_no_more() {
+    let mut comparison = compare_one(program, Lockstep::new(index, queue, false, a, b), early_exit);
+    if early_exit == EarlyExit::OnMore && !comparison.forces_no_more() {
         return comparison;
     }
     if let (Some(a), Some(b)) = (a.of_reads(), b.of_reads()) {
         comparison.add(compare_one(
             program,
             Lockstep::new(index, queue, true, a, b),
-            extent,
+            early_exit,
         ));
     }
     comparison
 }
 
 /// Compares one completion.
-fn compare_one(program: &Program, mut run: Lockstep, extent: Extent) -> Comparison {
-    run.extent = extent;
+fn compare_one(program: &Program, mut run: Lockstep, early_exit: EarlyExit) -> Comparison {
+    run.early_exit = early_exit;
     let end = run.graph(&program.body, run.root, &Vec::new(), true);
     Comparison {
         left_open: end.pairs.iter().any(|(pair, _)| is_left_open(*pair)),
@@ -135,7 +135,7 @@ impl Comparison {
 /// have read its sources.
 #[must_use]
 pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<usize> {
-    let index = Index::new(program);
+    let index = ProgramInfo::new(program);
     let n = read_counts(solution);
     let translation = Translation {
         commits: &solution.commits,

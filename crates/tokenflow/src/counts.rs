@@ -19,9 +19,9 @@
 //! If the rounds run out (see [`Evaluator::relax`]), what remains is sound.
 
 use crate::age::Age;
-use crate::eval::{Evaluator, Mode, N, NO_WAIT, Outcome, View, count};
-use crate::index::{GraphInfo, Index};
-use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, deep};
+use crate::eval::{CompletionKind, Evaluator, Mode, N, NO_WAIT, Outcome, count};
+use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, ProgramInfo};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
@@ -76,24 +76,24 @@ impl QueueSolution {
 /// tokens in the FIFO, whatever other waits complete.
 #[must_use]
 pub fn solve_queue(program: &Program, queue: Queue, commits: Commits, drop_implied: bool) -> QueueSolution {
-    let index = Index::new(program);
+    let index = ProgramInfo::new(program);
     solve_indexed(program, &index, queue, commits, drop_implied)
 }
 
 pub(crate) fn solve_indexed(
     program: &Program,
-    index: &Index,
+    index: &ProgramInfo,
     queue: Queue,
     commits: Commits,
     drop_implied: bool,
 ) -> QueueSolution {
     let solve = |view| solve_view(program, index, queue, &commits, view, drop_implied);
-    let (waits, mut open) = solve(View::Done);
+    let (waits, mut open) = solve(CompletionKind::Done);
     let mut reads = vec![None; waits.len()];
     if index.reads[usize::from(queue.0)] {
         // Waits for reads complete nothing else, so the counts above are not theirs to change.
         let done = counts(&waits);
-        let (found, open_reads) = solve(View::Read(&done));
+        let (found, open_reads) = solve(CompletionKind::Read(&done));
         reads = found;
         open.extend(open_reads);
         // Only the distance does not know of the other wait.
@@ -112,10 +112,10 @@ pub(crate) fn solve_indexed(
 /// Returns the counts for one completion, and the awaits that are reached with an open group.
 fn solve_view(
     program: &Program,
-    index: &Index,
+    index: &ProgramInfo,
     queue: Queue,
     commits: &Commits,
-    view: View,
+    view: CompletionKind,
     drop_implied: bool,
 ) -> (Vec<Option<Count>>, BTreeSet<u32>) {
     let mut eval = Evaluator::new(program, index, queue, commits, view);
@@ -158,10 +158,13 @@ pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
 /// the program itself may be left out.
 #[must_use]
 pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<bool> {
-    let index = Index::new(program);
+    let index = ProgramInfo::new(program);
     let (done, reads) = (counts(&solution.waits), counts(&solution.reads));
     let mut covered = vec![true; done.len()];
-    for (view, n) in [(View::Done, &done), (View::Read(&done), &reads)] {
+    for (view, n) in [
+        (CompletionKind::Done, &done),
+        (CompletionKind::Read(&done), &reads),
+    ] {
         let mut eval = Evaluator::new(program, &index, queue, &solution.commits, view);
         eval.mode = Mode::Measure;
         eval.awaits_alone = true;
@@ -177,7 +180,7 @@ pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSoluti
 /// Returns true if control can reach the end of the program.
 pub(crate) fn reaches_end(program: &Program) -> bool {
     fn graph(graph: &Graph) -> bool {
-        deep(|| {
+        ensure_sufficient_stack(|| {
             let mut seen = vec![false; graph.blocks.len()];
             let mut work = vec![0];
             while let Some(b) = work.pop() {

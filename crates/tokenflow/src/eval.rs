@@ -20,8 +20,8 @@ mod tokens;
 use self::graph::{Remembered, meet};
 use self::tokens::Tokens;
 use crate::age::{Age, AgeMap};
-use crate::index::{GraphInfo, Index};
-use crate::program::{Commits, Item, Nested, Program, Queue, Repeat, Slot, Token, deep};
+use crate::program::{Commits, Item, Nested, Program, Queue, Repeat, Slot, Token, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, ProgramInfo};
 use crate::straight_line::Step;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub(crate) fn count(age: Age) -> N {
 
 /// Which of the two completions of an operation is looked at.
 #[derive(Clone, Copy)]
-pub(crate) enum View<'p> {
+pub(crate) enum CompletionKind<'p> {
     /// That of the operation itself. Waits for reads do nothing here.
     Done,
     /// That of its reads. What the operation itself waits for has been read, too: the counts are those
@@ -53,7 +53,7 @@ pub(crate) enum View<'p> {
     Read(&'p [N]),
 }
 
-impl View<'_> {
+impl CompletionKind<'_> {
     /// Returns the ages that an operation's two tokens begin with, if an operation of this queue begins with `age`:
     /// its own, and that of its reads.
     fn ages(self, age: Age) -> (Age, Age) {
@@ -91,10 +91,10 @@ pub(crate) struct Outcome {
 
 pub(crate) struct Evaluator<'p> {
     pub program: &'p Program,
-    pub index: &'p Index,
+    pub index: &'p ProgramInfo,
     queue: Queue,
     pub commits: Commits,
-    view: View<'p>,
+    view: CompletionKind<'p>,
     pub mode: Mode,
     /// True if waits of the program itself are passed over.
     pub awaits_alone: bool,
@@ -115,10 +115,10 @@ pub(crate) struct Evaluator<'p> {
 impl<'p> Evaluator<'p> {
     pub fn new(
         program: &'p Program,
-        index: &'p Index,
+        index: &'p ProgramInfo,
         queue: Queue,
         commits: &Commits,
-        view: View<'p>,
+        view: CompletionKind<'p>,
     ) -> Self {
         Self {
             program,
@@ -153,7 +153,7 @@ impl<'p> Evaluator<'p> {
     }
 
     fn await_tokens(&mut self, w: usize, tokens: &[Token]) {
-        if let View::Read(done) = self.view {
+        if let CompletionKind::Read(done) = self.view {
             self.wait(done[w]);
         }
         let age = self.tokens.youngest(tokens);
@@ -242,16 +242,16 @@ impl<'p> Evaluator<'p> {
             }
             Item::Nested(nested) => {
                 let info = next_info(inner);
-                deep(|| self.nested(nested, info))
+                ensure_sufficient_stack(|| self.nested(nested, info))
             }
             Item::Repeat(repeat) => {
                 let info = next_info(inner);
-                deep(|| self.repeat(repeat, info))
+                ensure_sufficient_stack(|| self.repeat(repeat, info))
             }
         };
         let Some(outcome) = outcome else { return false };
         self.tokens.step(|age| outcome.table.apply(age));
-        for (token, age) in crate::index::defs(item).zip(&outcome.results) {
+        for (token, age) in crate::program_info::defs(item).zip(&outcome.results) {
             self.tokens.define(token, *age);
         }
         self.commits_at(item.after());

@@ -3,7 +3,7 @@
 //! It has the paths of the program and, at constant-trip loops, more of them: such a loop runs any
 //! number of times there, but at least once.
 
-use crate::program::{Await, Graph, Item, Program, Target, deep};
+use crate::program::{Await, Graph, Item, Program, Target, ensure_sufficient_stack};
 use std::collections::HashMap;
 
 /// A program without nesting; execution starts at block 0.
@@ -94,7 +94,7 @@ impl<'p> Flat<'p> {
             return at;
         }
         let end = self.block();
-        let entry = deep(|| self.graph(graph, Some(end)));
+        let entry = ensure_sufficient_stack(|| self.graph(graph, Some(end)));
         self.blocks[at].next.push(entry);
         if trip == 1 {
             return end;

@@ -9,10 +9,10 @@
 //! Cost: (items) x (ages alive at a point), and what the questions look up.
 
 use crate::age::Age;
-use crate::eval::{Evaluator, Mode, NO_WAIT, View, count};
+use crate::eval::{CompletionKind, Evaluator, Mode, NO_WAIT, count};
 use crate::flat::Flat;
-use crate::index::Index;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
+use crate::program_info::ProgramInfo;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The operations that something is about.
@@ -82,9 +82,9 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
 /// `None` if its tokens are complete without a wait.
 #[must_use]
 pub fn sound_counts(program: &Program, queue: Queue, waits: &[Option<u8>]) -> Vec<Option<u8>> {
-    let index = Index::new(program);
+    let index = ProgramInfo::new(program);
     let commits = vec![0; program.slots as usize];
-    let mut eval = Evaluator::new(program, &index, queue, &commits, View::Done);
+    let mut eval = Evaluator::new(program, &index, queue, &commits, CompletionKind::Done);
     eval.mode = Mode::Measure;
     eval.n = waits.iter().map(|n| n.unwrap_or(NO_WAIT)).collect();
     eval.graph(&program.body, &index.root, &[]);

@@ -67,7 +67,7 @@ mod verify;
 mod webs;
 
 pub use affine::{AffineExpr, Symbol};
-pub use hazards::{Sync, Syncs};
+pub use hazards::{RequiredSync, Syncs};
 pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};

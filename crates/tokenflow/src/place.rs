@@ -15,18 +15,18 @@ mod complete;
 mod concatenation;
 mod diamond;
 mod flows;
-mod groups;
+mod form_groups;
 mod incremental;
-mod occupancy;
+mod open_groups;
 mod peeling;
 mod points;
 mod queue;
 mod search;
 mod segments;
 mod staging;
-mod why;
+mod what_if;
 
-pub use why::{Barred, Elsewhere, elsewhere, groups};
+pub use what_if::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};
 
 pub(crate) use peeling::Round;
 pub(crate) use queue::Placed;
@@ -35,7 +35,7 @@ use self::concatenation::Concatenation;
 use self::queue::QueuePlacer;
 use self::search::Seen;
 use self::segments::segments;
-use crate::copy::copy_items;
+use crate::clone::clone_items;
 use crate::counts::{QueueSolution, reaches_end};
 use crate::program::{CommitRules, Program, Queue};
 use crate::solve::Options;
@@ -97,7 +97,7 @@ impl<'p> Placer<'p> {
         let mut known: HashMap<Program, (Vec<Round>, Vec<Placed>)> = HashMap::new();
         let commit_rules: Vec<CommitRules> = self.queues.iter().map(QueuePlacer::rules).collect();
         for items in segments {
-            let mut segment = copy_items(self.program, items).program;
+            let mut segment = clone_items(self.program, items).program;
             segment.commit_rules.clone_from(&commit_rules);
             if let Some((rounds, placed)) = known.get(&segment) {
                 all.add(&segment, rounds, placed);

@@ -279,7 +279,7 @@ impl Program {
 impl Graph {
     /// Calls `f` on every item of the graph and of the graphs inside it, in program order.
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Item)) {
-        deep(|| {
+        ensure_sufficient_stack(|| {
             for block in &self.blocks {
                 for item in &block.items {
                     f(item);
@@ -317,7 +317,7 @@ impl Item {
 }
 
 /// Runs `f` with enough stack for one more level of nesting.
-pub(crate) fn deep<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn ensure_sufficient_stack<R>(f: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
 }
 

@@ -3,7 +3,7 @@
 //! Where the program gives its commits, only counts are left to be found: [`solve_given`]. Else [`solve`] decides as well
 //! where to commit and what to peel, see [`mod@crate::place`].
 
-use crate::copy::{Peel, is_in_order};
+use crate::clone::{Peel, is_in_order};
 use crate::counts::{QueueSolution, solve_queue};
 use crate::place::Placer;
 use crate::program::{Commits, Program, Queue, Slot};

@@ -1,11 +1,12 @@
-//! A body of a single block step by step, so that a run can begin and end at any step.
+//! A body of a single block step by step (an operation with regions is one step), so that a run can begin and end at any
+//! step.
 //!
 //! Commits at a few places change little of what comes before and long after. With what is known at each step for some
 //! commits, others are tried by running the steps around the changes alone, from a step before the first one to where
 //! all is as it was.
 
-use crate::index::{GraphInfo, Index, defs, uses};
-use crate::program::{Commits, Graph, Item, Program, Queue, Slot, Token, deep};
+use crate::program::{Commits, Graph, Item, Program, Queue, Slot, Token, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, ProgramInfo, defs, uses};
 use std::ops::Range;
 
 /// At most so many tokens are live before a step, on average; else the states at all steps would take too much.
@@ -40,7 +41,7 @@ struct Offsets {
 impl StraightLine {
     /// Returns the steps of the program's body; `None` if it has several blocks, or `queue` has commits or waits of the
     /// program's own, or too many tokens are live at once.
-    pub fn new(program: &Program, index: &Index, queue: Queue) -> Option<Self> {
+    pub fn new(program: &Program, index: &ProgramInfo, queue: Queue) -> Option<Self> {
         let [block] = program.body.blocks.as_slice() else {
             return None;
         };
@@ -91,7 +92,7 @@ impl StraightLine {
     }
 
     /// A step of the program that this was made of.
-    pub fn step<'p>(&self, program: &'p Program, index: &'p Index, step: usize) -> Step<'p> {
+    pub fn step<'p>(&self, program: &'p Program, index: &'p ProgramInfo, step: usize) -> Step<'p> {
         let (block, inner) = (&program.body.blocks[0], &index.root.blocks[0].inner);
         match step.checked_sub(1) {
             None => Step::Start(block.start),
@@ -149,7 +150,9 @@ impl StraightLine {
 fn is_plain(graph: &Graph, queue: Queue) -> bool {
     let is_plain_item = |item: &Item| match item {
         Item::Commit { queue: q, .. } | Item::Wait { queue: q, .. } => *q != queue,
-        _ => item.graph().is_none_or(|inner| deep(|| is_plain(inner, queue))),
+        _ => item
+            .graph()
+            .is_none_or(|inner| ensure_sufficient_stack(|| is_plain(inner, queue))),
     };
     let mut blocks = graph.blocks.iter();
     blocks.all(|block| !block.edges.is_empty() && block.items.iter().all(is_plain_item))
@@ -164,7 +167,7 @@ fn count(item: &Item, at: &mut Offsets) {
         for block in &graph.blocks {
             at.slots += usize::from(block.start.is_some());
             for item in &block.items {
-                deep(|| count(item, at));
+                ensure_sufficient_stack(|| count(item, at));
             }
         }
     }
@@ -174,5 +177,7 @@ fn count(item: &Item, at: &mut Offsets) {
 /// Returns the number after those of a graph, whose own is `first`, and of all graphs inside.
 fn end_of(info: &GraphInfo, first: usize) -> usize {
     let inner = info.blocks.iter().flat_map(|block| &block.inner);
-    inner.fold(first + 1, |next, inner| deep(|| end_of(inner, next)))
+    inner.fold(first + 1, |next, inner| {
+        ensure_sufficient_stack(|| end_of(inner, next))
+    })
 }

@@ -185,12 +185,12 @@ impl<'c> Reader<'c> {
             .completion()
             .is_some_and(|completion| completion.effect == GroupEffect::Wait)
         {
-            self.step(b, op, Inst::Settle);
+            self.step(b, op, Inst::WaitForCopies);
             return Ok(());
         }
         match op.name() {
             async_::AWAIT => {
-                self.step(b, op, Inst::Settle);
+                self.step(b, op, Inst::WaitForCopies);
                 let tokens = self.tokens(op.operands());
                 let id = self.out.awaits.push(op);
                 self.step(b, op, Inst::Await { id, tokens });
@@ -388,12 +388,12 @@ impl<'c> Reader<'c> {
 fn trips(op: Op<'_>) -> Trips {
     // What is computed of bounds is signed.
     if op.has_attr(attr::UNSIGNED_CMP) {
-        return Trips::Free;
+        return Trips::FromEdges;
     }
     match constant_trip_count(op) {
         Some(trips) if op.is(scf::FOR) => Trips::Constant(trips),
         None if op.is(scf::FOR) => Trips::Counted,
-        _ => Trips::Free,
+        _ => Trips::FromEdges,
     }
 }
 

@@ -110,7 +110,7 @@ impl<'c> Sources<'c> {
                 },
                 _ => said.space.unwrap_or(MemorySpace::Global),
             };
-            let Some((start, space)) = self.elsewhere(memref, taken_for) else {
+            let Some((start, space)) = self.effect_of_move(memref, taken_for) else {
                 continue;
             };
             let (what_for, space) = (words(taken_for), words(space));
@@ -125,7 +125,11 @@ impl<'c> Sources<'c> {
     }
 
     /// What `memref` may be a view of that is known not to be in the memory space `expected`.
-    fn elsewhere(&mut self, memref: Value<'c>, expected: MemorySpace) -> Option<(Value<'c>, MemorySpace)> {
+    fn effect_of_move(
+        &mut self,
+        memref: Value<'c>,
+        expected: MemorySpace,
+    ) -> Option<(Value<'c>, MemorySpace)> {
         if self.seen.contains(&(memref, expected)) {
             return None;
         }

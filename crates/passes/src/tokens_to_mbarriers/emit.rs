@@ -20,8 +20,8 @@ use async_dialects::pass::PassError;
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
-    AwaitId, Before, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous, RingId,
-    Sync,
+    AwaitId, Before, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous,
+    RequiredSync, RingId,
 };
 
 /// Writes `plan`, of what was read from `function`.
@@ -200,7 +200,7 @@ impl<'c> Emitter<'_, 'c> {
     /// meet at an mbarrier, its phase is returned, which the issuing thread has yet to wait for.
     fn sync(
         &mut self,
-        sync: Sync,
+        sync: RequiredSync,
         of: Before,
         last: Option<(Mbarriers<'c>, Opened<'c>)>,
         before: Op<'c>,

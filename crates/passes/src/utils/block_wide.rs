@@ -16,7 +16,7 @@ use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
 use async_dialects::nvvm::{proxy_of_workgroup, space_of_block};
 use std::collections::HashMap;
-use tokenflow::phases::{self, Sync};
+use tokenflow::phases::{self, RequiredSync};
 
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
@@ -29,7 +29,7 @@ pub(crate) struct Issuer<'c> {
     function: Op<'c>,
     leader: Option<Value<'c>>,
     /// What has to come before which store; both a fence and a barrier where there is no entry.
-    guards: HashMap<Op<'c>, Sync>,
+    guards: HashMap<Op<'c>, RequiredSync>,
     /// How many barriers were made.
     pub barriers: u64,
 }
@@ -48,7 +48,7 @@ impl<'c> Issuer<'c> {
 
     /// Puts the issued form of `op`, whose tokens nothing uses any more, in its place.
     pub fn issue(&mut self, op: Op<'c>) {
-        let both = Sync {
+        let both = RequiredSync {
             fence: true,
             barrier: true,
         };
@@ -91,7 +91,7 @@ pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
 
 /// What has to come before each store in token form, so that what threads have written so far is visible to the
 /// asynchronous proxy. Where control flow is not structured, nothing is known.
-fn guards(function: Op<'_>) -> HashMap<Op<'_>, Sync> {
+fn guards(function: Op<'_>) -> HashMap<Op<'_>, RequiredSync> {
     let Ok(read) = tree::read(function) else {
         return HashMap::new();
     };
@@ -100,7 +100,7 @@ fn guards(function: Op<'_>) -> HashMap<Op<'_>, Sync> {
 }
 
 /// Writes a guard before `op`: a fence of every thread, and after it a barrier.
-pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: Sync) {
+pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: RequiredSync) {
     if guard.fence {
         fence(context, op.location()).before(op);
     }

@@ -1,10 +1,10 @@
 //! Runs two translations over the same paths, with all pairs of ages that are reached.
 
-use super::{Extent, Translation};
+use super::{EarlyExit, Translation};
 use crate::age::Age;
 use crate::eval::{N, NO_WAIT};
-use crate::index::{GraphInfo, Index};
-use crate::program::{Await, Graph, Item, Queue, Repeat, Site, Slot, Target, deep};
+use crate::program::{Await, Graph, Item, Queue, Repeat, Site, Slot, Target, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, ProgramInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) struct Lockstep<'a> {
     queue: Queue,
     /// True if it is reads that are looked at.
     reads: bool,
-    pub extent: Extent,
+    pub early_exit: EarlyExit,
     a: Translation<'a>,
     b: Translation<'a>,
     /// The age in either translation from which on all ages are alike: every wait completes them.
@@ -51,13 +51,19 @@ pub(super) struct Lockstep<'a> {
 }
 
 impl<'a> Lockstep<'a> {
-    pub fn new(index: &'a Index, queue: Queue, reads: bool, a: Translation<'a>, b: Translation<'a>) -> Self {
+    pub fn new(
+        index: &'a ProgramInfo,
+        queue: Queue,
+        reads: bool,
+        a: Translation<'a>,
+        b: Translation<'a>,
+    ) -> Self {
         let given = index.largest_wait[usize::from(queue.0)];
         Self {
             root: &index.root,
             queue,
             reads,
-            extent: Extent::Whole,
+            early_exit: EarlyExit::Never,
             a,
             b,
             oldest: [oldest(a.n, given), oldest(b.n, given)],
@@ -207,7 +213,7 @@ impl<'a> Lockstep<'a> {
             Item::Point(slot) => self.commits_at(Some(*slot), pairs),
             Item::Nested(_) | Item::Repeat(_) => {
                 let Some(info) = inner.next() else { return true };
-                let reached = deep(|| self.inner(item, info, pairs, births));
+                let reached = ensure_sufficient_stack(|| self.inner(item, info, pairs, births));
                 if !reached {
                     return false;
                 }
@@ -216,7 +222,7 @@ impl<'a> Lockstep<'a> {
             Item::Commit { .. } | Item::Wait { .. } | Item::Join { .. } => {}
         }
         // As if control ended here: nothing else is asked.
-        self.extent == Extent::Whole || !self.more_at_waits && self.more.is_empty()
+        self.early_exit == EarlyExit::Never || !self.more_at_waits && self.more.is_empty()
     }
 
     pub fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {

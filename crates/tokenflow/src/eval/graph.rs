@@ -2,8 +2,8 @@
 
 use super::{Evaluator, Mode, Outcome};
 use crate::age::{Age, AgeMap};
-use crate::index::GraphInfo;
 use crate::program::{Graph, Target};
+use crate::program_info::GraphInfo;
 use std::collections::BTreeSet;
 
 /// Remembered outcomes per graph.

@@ -1,8 +1,8 @@
 //! The ages of tokens at the point reached, frame by frame; the notation is that of [`super`].
 
 use crate::age::{Age, AgeMap, AgeTable};
-use crate::index::Index;
 use crate::program::{Program, Token};
+use crate::program_info::ProgramInfo;
 
 /// The tokens of one graph around the current point.
 struct Frame {
@@ -37,7 +37,7 @@ pub(super) struct Tokens<'p> {
 }
 
 impl<'p> Tokens<'p> {
-    pub fn new(program: &Program, index: &'p Index) -> Self {
+    pub fn new(program: &Program, index: &'p ProgramInfo) -> Self {
         Self {
             depth: &index.depth,
             frames: Vec::new(),

@@ -276,7 +276,7 @@ impl Machine<'_> {
                 state.bind(args, params.map_or(&[], |block| &block.params))
             }
             item => {
-                let results: Vec<Token> = crate::index::defs(item).collect();
+                let results: Vec<Token> = crate::program_info::defs(item).collect();
                 let mut states = state.bind(args, &results);
                 for state in &mut states {
                     self.commit(state, item.after());

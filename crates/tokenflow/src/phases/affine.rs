@@ -74,7 +74,7 @@ impl AffineExpr {
         Some(all)
     }
 
-    /// The same, where `unknown` is `value`.
+    /// The same, where `symbol` is `value`.
     pub(super) fn at(&self, symbol: Symbol, value: u64) -> Option<Self> {
         let mut rest = self.clone();
         match rest.coefficients.remove(&symbol) {

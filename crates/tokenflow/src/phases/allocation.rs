@@ -15,7 +15,7 @@ use super::liveness;
 use super::order;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::rings::{self, MAX_DEPTH, Rings, Sites};
+use super::rings::{self, InstPositions, MAX_DEPTH, Rings};
 use super::tree::Tree;
 use super::union_find::UnionFind;
 
@@ -26,7 +26,7 @@ const RINGS: usize = 32;
 pub(super) struct Allocator<'t> {
     pub tree: &'t Tree,
     pub placement: &'t Placement,
-    pub sites: &'t Sites,
+    pub sites: &'t InstPositions,
     pub partition: &'t Partition,
     pub fence_reads: bool,
 }

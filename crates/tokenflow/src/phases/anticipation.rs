@@ -12,7 +12,7 @@
 use super::ids::{BlockId, IndexVec, PhiId, RegionOpId, RingId};
 use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
-use super::rings::{Rings, Sites};
+use super::rings::{InstPositions, Rings};
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,7 +33,7 @@ struct Uses {
 pub(super) fn always_awaited(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     rings: &Rings,
 ) -> IndexVec<RingId, bool> {
@@ -82,7 +82,7 @@ struct Anticipation<'t> {
 }
 
 impl Anticipation<'_> {
-    fn note(&mut self, placement: &Placement, sites: &Sites, partition: &Partition) {
+    fn note(&mut self, placement: &Placement, sites: &InstPositions, partition: &Partition) {
         let open_block = |phase: PhaseValue| match phase {
             PhaseValue::Opened(phase) => placement.open_block[partition.phases[phase][0]],
             PhaseValue::Phi(phi) => placement.defs[partition.phis[phi][0].0 as usize].block,
@@ -163,7 +163,9 @@ impl Anticipation<'_> {
             let incoming = self.entered.get(&(phase, op, e));
             incoming.is_some_and(|phis| phis.iter().any(|&phi| self.phis[phi]))
                 || edge.to.is_some_and(|to| {
-                    crate::program::deep(|| self.in_block(phase, self.tree.region_ops[op].blocks[to]))
+                    crate::program::ensure_sufficient_stack(|| {
+                        self.in_block(phase, self.tree.region_ops[op].blocks[to])
+                    })
                 })
         })
     }

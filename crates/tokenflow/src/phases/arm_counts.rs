@@ -1,4 +1,4 @@
-//! Step 5.1: how often a ring is armed between two points of the program.
+//! Step 5.1: how often a ring of mbarriers is armed between two points of the program.
 //!
 //! **In:** where phases are opened, and on which ring. **Out:** the least and the most arms of each block and region op, and
 //! prefix sums in each block.
@@ -215,14 +215,14 @@ impl ArmCounts {
                     },
                     vec![times(UNBOUNDED, per_block[0].max)],
                 ),
-                Trips::Free if op.repeats() => {
+                Trips::FromEdges if op.repeats() => {
                     let max = times(
                         UNBOUNDED,
                         per_block.iter().map(|arms| arms.max).max().unwrap_or(0),
                     );
                     (ArmRange { min: 0, max }, vec![max; per_block.len()])
                 }
-                Trips::Free => path_counts(tree, id, &per_block),
+                Trips::FromEdges => path_counts(tree, id, &per_block),
             };
             self.per_op[id].insert(ring, per_op);
             for (&block, to_block) in op.blocks.iter().zip(to_block) {

@@ -12,7 +12,7 @@ use super::ids::{AwaitId, BlockId, IndexVec, PhiId, RegionOpId};
 use super::partition::{EdgeId, Partition, PhaseValue};
 use super::placement::Placement;
 use super::tree::{Inst, Tree};
-use crate::program::deep;
+use crate::program::ensure_sufficient_stack;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The phases of each await, without those that were awaited before on every path.
@@ -63,7 +63,7 @@ impl Availability<'_> {
             match inst {
                 Inst::Await { id, .. } => self.wait(*id, &mut added),
                 Inst::RegionOp(op) => {
-                    for phase in deep(|| self.region_op(*op)) {
+                    for phase in ensure_sufficient_stack(|| self.region_op(*op)) {
                         self.make_available(phase, &mut added);
                     }
                 }

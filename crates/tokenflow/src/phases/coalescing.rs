@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many rings of each sort are tried.
 const TRIES: usize = 8;
 
-/// Which earlier ring each of `lives`, with their depths, joins, if it does.
+/// Pairs of a ring and an earlier one that it joins; `ranges` say when each is live, `depths` how deep it is.
 pub(super) fn coalesce(mut ranges: Vec<LiveRange>, depths: &IndexVec<RingId, u64>) -> Vec<(RingId, RingId)> {
     ranges.sort_unstable_by_key(|range| (range.waited, range.ring));
     let mut candidates = Candidates::default();
@@ -74,7 +74,7 @@ struct Candidates {
 }
 
 impl Candidates {
-    /// Takes out a group that `life` fits in.
+    /// Takes out a ring that `range` fits in.
     fn take(&mut self, range: &LiveRange, depth: u64) -> Option<CoalescedRing> {
         while let Some(&(last, merged)) = self.active.first().filter(|(last, _)| *last < range.waited.0) {
             self.active.remove(&(last, merged));

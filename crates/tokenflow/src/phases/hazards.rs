@@ -26,7 +26,7 @@ use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, RegionOpId, RingId
 use super::partition::{Partition, PhaseValue};
 use super::rings::Rings;
 use super::tree::{AccessKind, Buffer, Inst, Tree};
-use crate::program::deep;
+use crate::program::ensure_sufficient_stack;
 use std::collections::HashMap;
 
 /// The most loops around one another that are run until nothing changes.
@@ -37,7 +37,7 @@ const ROUNDS: usize = 4;
 
 /// What has to come right before an operation is issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sync {
+pub struct RequiredSync {
     /// A fence between the generic and the asynchronous proxy, by all threads.
     pub fence: bool,
     /// A barrier of the block, after the fence.
@@ -48,11 +48,11 @@ pub struct Sync {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Syncs {
     /// Before a load.
-    pub loads: IndexVec<LoadId, Sync>,
+    pub loads: IndexVec<LoadId, RequiredSync>,
     /// Before a phase is opened, and with it its first load.
-    pub phases: IndexVec<PhaseId, Sync>,
+    pub phases: IndexVec<PhaseId, RequiredSync>,
     /// Before a store.
-    pub stores: IndexVec<StoreId, Sync>,
+    pub stores: IndexVec<StoreId, RequiredSync>,
 }
 
 /// What is synchronized in addition to stores.
@@ -123,12 +123,12 @@ impl<'t> Hazards<'t> {
             ),
             needed: None,
             out: Syncs {
-                loads: IndexVec::filled(Sync::default(), tree.loads.len()),
+                loads: IndexVec::filled(RequiredSync::default(), tree.loads.len()),
                 phases: IndexVec::filled(
-                    Sync::default(),
+                    RequiredSync::default(),
                     allocated.map_or(0, |allocated| allocated.partition.phases.len()),
                 ),
-                stores: IndexVec::filled(Sync::default(), tree.stores),
+                stores: IndexVec::filled(RequiredSync::default(), tree.stores),
             },
         }
     }
@@ -166,7 +166,7 @@ impl<'t> Hazards<'t> {
                 };
                 state.record(*buffer, pending);
             }
-            Inst::Settle => state.complete_copies(),
+            Inst::WaitForCopies => state.complete_copies(),
             Inst::Await { id, .. } => self.wait(*id, state),
             // Loads in token form are synchronized when they are planned, and not before.
             Inst::Load { .. } if self.allocated.is_none() => {}
@@ -178,16 +178,18 @@ impl<'t> Hazards<'t> {
                 let needs = Self::needs(*buffer, WRITTEN | LANDED, state);
                 self.out.stores[*store] = apply(needs, state);
             }
-            Inst::RegionOp(op) => *state = deep(|| self.region_op(*op, std::mem::take(state))),
+            Inst::RegionOp(op) => {
+                *state = ensure_sufficient_stack(|| self.region_op(*op, std::mem::take(state)));
+            }
             Inst::Join { .. } => {}
         }
     }
 
     /// What is needed before an operation that minds `accesses` of a buffer.
-    fn needs(buffer: Buffer, accesses: u64, state: &HazardState) -> Sync {
+    fn needs(buffer: Buffer, accesses: u64, state: &HazardState) -> RequiredSync {
         let pending = state.pending(buffer);
         let fence = pending & UNFENCED != 0;
-        Sync {
+        RequiredSync {
             fence,
             barrier: fence || pending & (accesses | FENCED) != 0,
         }
@@ -219,7 +221,7 @@ impl<'t> Hazards<'t> {
         let shift = allocated.rings.shift[phase];
         let waited = state.rings.get(&ring);
         let waited = waited.map_or(0, |waited| waited.saturating_add_signed(shift));
-        let mut sync = Sync {
+        let mut sync = RequiredSync {
             fence: false,
             barrier: waited >= allocated.rings.depth[ring] && self.needed.is_none(),
         };
@@ -308,7 +310,7 @@ impl<'t> Hazards<'t> {
                         }
                     }
                     Inst::RegionOp(inner) => {
-                        let inner = deep(|| self.touched(*inner));
+                        let inner = ensure_sufficient_stack(|| self.touched(*inner));
                         state.join(&inner);
                     }
                     _ => {}
@@ -343,7 +345,7 @@ fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<usize, Vec<RingId>> {
 }
 
 /// Applies what comes before an operation to the state.
-fn apply(sync: Sync, state: &mut HazardState) -> Sync {
+fn apply(sync: RequiredSync, state: &mut HazardState) -> RequiredSync {
     if sync.fence {
         state.fence();
     }

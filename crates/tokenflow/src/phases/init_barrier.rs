@@ -1,5 +1,7 @@
 //! After all steps: whether threads have to meet after the initialization of mbarriers.
 //!
+//! **In:** the plan. **Out:** whether it takes a barrier.
+//!
 //! One thread initializes them, arms them and issues loads. The others must not touch them before they are initialized: they
 //! do where they wait for a phase, or arrive at an mbarrier. If they meet before that on every path, for other reasons,
 //! they need not meet right after the initialization.
@@ -7,7 +9,7 @@
 use super::ids::{BlockId, PhaseId, RegionOpId};
 use super::plan::Plan;
 use super::tree::{Inst, Tree};
-use crate::program::deep;
+use crate::program::ensure_sufficient_stack;
 use std::collections::HashMap;
 
 /// What threads do first.
@@ -26,8 +28,11 @@ enum FirstAction {
 #[must_use]
 pub fn needs_init_barrier(tree: &Tree, plan: &Plan, by_barrier: bool) -> bool {
     let mut opened: HashMap<(BlockId, usize), Vec<PhaseId>> = HashMap::new();
-    for (b, phase) in plan.phases.with_ids() {
-        opened.entry((phase.open_block, phase.first)).or_default().push(b);
+    for (id, phase) in plan.phases.with_ids() {
+        opened
+            .entry((phase.open_block, phase.first))
+            .or_default()
+            .push(id);
     }
     let work = Search {
         tree,
@@ -42,7 +47,7 @@ struct Search<'t> {
     tree: &'t Tree,
     plan: &'t Plan,
     by_barrier: bool,
-    /// The phases whose phases are opened before an instruction.
+    /// The phases that are opened before an instruction.
     opened: HashMap<(BlockId, usize), Vec<PhaseId>>,
 }
 
@@ -90,7 +95,7 @@ impl Search<'_> {
             Inst::Load { load, .. } if self.plan.syncs.loads[*load].barrier => self.sync(),
             Inst::Store { store, .. } if self.plan.syncs.stores[*store].barrier => FirstAction::Meet,
             Inst::Await { id, .. } if !self.plan.awaits[*id].is_empty() => FirstAction::Touch,
-            Inst::RegionOp(op) => deep(|| self.region_op(*op)),
+            Inst::RegionOp(op) => ensure_sufficient_stack(|| self.region_op(*op)),
             _ => FirstAction::Neither,
         }
     }

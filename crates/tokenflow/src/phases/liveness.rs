@@ -16,7 +16,7 @@ use super::hazards::Syncs;
 use super::ids::{BlockId, IndexVec, PhaseId, RegionOpId, RingId};
 use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
-use super::rings::{Rings, Sites};
+use super::rings::{InstPositions, Rings};
 use super::tree::{Inst, Tree};
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ pub(super) struct Assigned<'t> {
 pub(super) fn live_ranges(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     assigned: Assigned,
 ) -> Vec<LiveRange> {
@@ -106,7 +106,7 @@ impl LinearOrder {
                 self.barriers[block].push(first - 1);
             }
             if let Inst::RegionOp(op) = inst {
-                crate::program::deep(|| {
+                crate::program::ensure_sufficient_stack(|| {
                     let blocks = tree.region_ops[*op].blocks.iter();
                     blocks.for_each(|&inner| self.number(tree, inner, synced));
                 });
@@ -123,7 +123,7 @@ impl LinearOrder {
 struct Liveness<'t> {
     tree: &'t Tree,
     placement: &'t Placement,
-    sites: &'t Sites,
+    sites: &'t InstPositions,
     partition: &'t Partition,
     assigned: Assigned<'t>,
     order: LinearOrder,
@@ -135,7 +135,7 @@ impl Liveness<'_> {
         self.order.insts[self.tree.region_ops[op].parent][self.sites.region_ops[op]]
     }
 
-    /// Where the phase of a phase is opened.
+    /// Where a phase is opened.
     fn open(&self, phase: PhaseId) -> (BlockId, usize) {
         let loads = &self.partition.phases[phase];
         let (open_block, first, _) = self.sites.span(self.tree, self.placement, loads);

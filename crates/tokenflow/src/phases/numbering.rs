@@ -25,9 +25,9 @@ use super::rings::Rings;
 use super::tree::{Inst, Tree, Trips};
 use std::collections::{BTreeMap, HashMap};
 
-/// The numbers of phases, by ring; `None` for rings that are carried.
+/// The numbers of phases; `None` for those of rings that are counted at run time.
 pub(super) struct Numbering {
-    /// Of each phase, where its phase is opened.
+    /// Of each phase, where it is opened.
     pub phase: IndexVec<PhaseId, Option<AffineExpr>>,
     /// Of each phi, where it is defined.
     pub phi: IndexVec<PhiId, Option<AffineExpr>>,
@@ -151,7 +151,7 @@ impl Numberer<'_> {
                 self.now[ring] = self.now[ring].as_ref().and_then(|now| now.plus(1));
             }
             if let Inst::RegionOp(op) = inst {
-                crate::program::deep(|| self.region_op(*op));
+                crate::program::ensure_sufficient_stack(|| self.region_op(*op));
             }
         }
     }
@@ -174,7 +174,7 @@ impl Numberer<'_> {
     fn region_op(&mut self, id: RegionOpId) {
         let counted = match self.tree.region_ops[id].trips {
             Trips::Constant(_) | Trips::Counted => true,
-            Trips::Free => false,
+            Trips::FromEdges => false,
         };
         if counted {
             self.counted(id);
@@ -234,7 +234,7 @@ impl Numberer<'_> {
                 let last = trips.saturating_sub(1);
                 self.out.phi[phi] = passed.and_then(|passed| passed.at(iteration, last));
                 if self.out.phi[phi].is_none() {
-                    self.lose(phi);
+                    self.mark_unknown(phi);
                 }
                 continue;
             }
@@ -244,7 +244,7 @@ impl Numberer<'_> {
             let expected =
                 start.and_then(|(first, increment)| first.plus_times(increment, iteration)?.plus(increment));
             if expected.is_none() || expected != passed {
-                self.lose(phi);
+                self.mark_unknown(phi);
             }
         }
     }
@@ -288,7 +288,7 @@ impl Numberer<'_> {
         matches!(self.placement.defs[token.0 as usize].by, DefinedBy::RegionOp(_))
     }
 
-    fn lose(&mut self, phi: PhiId) {
+    fn mark_unknown(&mut self, phi: PhiId) {
         self.out.phi[phi] = None;
         self.out.unknown_numbers[self.rings.phi[phi]] = true;
     }
@@ -329,7 +329,7 @@ impl Numberer<'_> {
         }
         for (phi, number) in found {
             if number.is_none() {
-                self.lose(phi);
+                self.mark_unknown(phi);
             }
             self.out.phi[phi] = number;
         }

@@ -13,7 +13,7 @@
 use super::ids::{BlockId, IndexVec, PhaseId, PhiId, RingId};
 use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
-use super::rings::{Rings, Sites};
+use super::rings::{InstPositions, Rings};
 use super::tree::{Inst, Tree};
 use std::collections::{HashMap, VecDeque};
 
@@ -27,7 +27,7 @@ type FirstUse = (usize, u64);
 pub(super) fn shifts(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     rings: &Rings,
 ) -> IndexVec<PhaseId, i64> {
@@ -49,7 +49,7 @@ pub(super) fn shifts(
     shifts
 }
 
-/// Bundles whose phases are opened one after the other.
+/// Phases that are opened one after the other.
 fn batches(tree: &Tree, partition: &Partition, rings: &Rings) -> Vec<Vec<PhaseId>> {
     let mut batches = Vec::new();
     let mut blocks: Vec<BlockId> = rings.opened.keys().copied().collect();
@@ -93,7 +93,7 @@ fn leaves_alone(partition: &Partition, rings: &Rings, ring: RingId, inst: &Inst)
 fn first_uses(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
 ) -> IndexVec<PhaseId, FirstUse> {
     let rounds = rounds(tree, partition);

@@ -1,4 +1,4 @@
-//! Step 2: in which block the phase of each load is opened.
+//! Step 2: placement of phases: in which block the phase of each load is opened.
 //!
 //! **In:** the simplified tree. **Out:** for each load, the outermost block in which its phase can be opened; which tokens of
 //! blocks inside need no phi, since what they stand for was hoisted.
@@ -27,7 +27,7 @@
 use super::ids::{BlockId, IndexVec, LoadId, RegionOpId};
 use super::tree::{Inst, Tree};
 use super::webs::WebSummary;
-use crate::program::{Token, deep};
+use crate::program::{Token, ensure_sufficient_stack};
 use std::collections::{HashMap, HashSet};
 
 /// What is known of each token and load.
@@ -172,7 +172,7 @@ impl Hoister<'_> {
                     }
                 }
                 Inst::RegionOp(op) => {
-                    deep(|| {
+                    ensure_sufficient_stack(|| {
                         for &inner in &self.tree.region_ops[*op].blocks {
                             self.block(inner);
                         }
@@ -262,7 +262,7 @@ impl Hoister<'_> {
                 loads.extend(self.out.result_loads.get(&token).into_iter().flatten());
             }
             (DefinedBy::Join, Some(Inst::Join { of, .. })) => {
-                deep(|| of.iter().for_each(|&of| self.add_loads(of, loads)));
+                ensure_sufficient_stack(|| of.iter().for_each(|&of| self.add_loads(of, loads)));
             }
             _ => {}
         }

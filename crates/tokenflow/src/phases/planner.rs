@@ -9,7 +9,7 @@ use super::partition::{self, Partition, PhaseValue};
 use super::placement::{Placement, place_phases};
 use super::plan::{Incoming, Phase, Phi, Plan, Ring};
 use super::rendezvous::plan_rendezvous;
-use super::rings::{Rings, Sites};
+use super::rings::{InstPositions, Rings};
 use super::scope::{extent, scope};
 use super::simplify::simplify;
 use super::tree::Tree;
@@ -18,7 +18,7 @@ use super::tree::Tree;
 #[must_use]
 pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
     let tree = &simplify(tree);
-    let sites = Sites::new(tree);
+    let sites = InstPositions::new(tree);
     let placement = place_phases(tree);
     let mut partition = partition::partition(tree, &placement);
     if !partition.unallocated.is_empty() {
@@ -93,7 +93,7 @@ fn rings_of(
 fn phases_of(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     rings: &Rings,
     numbering: &Numbering,
@@ -173,7 +173,7 @@ fn phis(partition: &Partition, rings: &Rings, numbering: &Numbering) -> IndexVec
 }
 
 /// The bytes of loads in a phase that is opened in `open_block`, if they are the same on every path.
-fn bytes(tree: &Tree, open_block: BlockId, loads: &[LoadId], sites: &Sites) -> Option<u64> {
+fn bytes(tree: &Tree, open_block: BlockId, loads: &[LoadId], sites: &InstPositions) -> Option<u64> {
     let mut sum = 0_u64;
     for &load in loads {
         let (mut block, mut times) = (sites.load[load].0, 1_u64);

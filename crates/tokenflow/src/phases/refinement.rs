@@ -1,10 +1,12 @@
 //! Step 3: the partition refinement: which definitions are used alike.
+//!
+//! **In:** the definitions of [`super::partition`], loads and phis. **Out:** classes of definitions that no await tells apart.
 
 use super::ids::{AwaitId, BlockId, LoadId, RegionOpId};
 use super::partition::{EdgeId, Partitioner};
 use super::placement::DefinedBy;
 use super::tree::Inst;
-use crate::program::{Token, deep};
+use crate::program::{Token, ensure_sufficient_stack};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -54,7 +56,7 @@ impl ReachingDefs {
                 }
                 Inst::RegionOp(op) => {
                     let op = &work.tree.region_ops[*op];
-                    deep(|| op.blocks.iter().for_each(|&inner| self.block(work, inner)));
+                    ensure_sufficient_stack(|| op.blocks.iter().for_each(|&inner| self.block(work, inner)));
                     op.results.iter().for_each(|&result| self.edges(work, result));
                 }
                 _ => {}
@@ -64,7 +66,7 @@ impl ReachingDefs {
 
     /// A token that edges bind.
     fn edges(&mut self, work: &Partitioner, token: Token) {
-        self.of[token.0 as usize] = if work.is_var(token) {
+        self.of[token.0 as usize] = if work.is_phi(token) {
             self.phis.push(token);
             vec![PhaseDef::Phi(token)]
         } else {
@@ -126,7 +128,7 @@ impl Uses {
         }
         for (r, op) in work.tree.region_ops.with_ids() {
             for (e, edge) in op.edges.iter().enumerate() {
-                for &(from, to) in edge.bindings.iter().filter(|(_, to)| work.is_var(*to)) {
+                for &(from, to) in edge.bindings.iter().filter(|(_, to)| work.is_phi(*to)) {
                     let id = (r, e);
                     for def in defs.of(from) {
                         new.users.entry(*def).or_default().push(Use::Edge(id, to));
@@ -149,7 +151,7 @@ impl Uses {
             let loads = work.tree.loads.ids().map(PhaseDef::Load);
             let defs = (0..).zip(&work.placement.defs).map(|(token, _)| Token(token));
             loads
-                .chain(defs.filter(|&token| work.is_var(token)).map(PhaseDef::Phi))
+                .chain(defs.filter(|&token| work.is_phi(token)).map(PhaseDef::Phi))
                 .collect()
         };
         let mut classes = number(&defs, |&def| self.first_class(work, def));

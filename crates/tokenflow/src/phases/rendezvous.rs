@@ -9,7 +9,7 @@ use super::numbering::number_phases;
 use super::partition::Partition;
 use super::placement::Placement;
 use super::plan::{Before, Plan, Rendezvous};
-use super::rings::{self, Opened, Rings, Sites};
+use super::rings::{self, InstPositions, Opened, Rings};
 use super::skew::rendezvous_waits;
 use super::tree::Tree;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const THE_RING: RingId = RingId(0);
 pub(super) fn plan_rendezvous(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     rings: &Rings,
     plan: &mut Plan,
@@ -85,7 +85,7 @@ fn before(id: PhaseId, phases: usize) -> Before {
 }
 
 /// All rendezvous as if they were the arms of one ring.
-fn as_ring(tree: &Tree, sites: &Sites, rings: &Rings, plan: &Plan) -> Rings {
+fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan) -> Rings {
     let syncs = &plan.syncs;
     let mut opened = Opened::new();
     let opens = rings

@@ -3,7 +3,7 @@
 //! **In:** which phases share a ring. **Out:** the age of each phase where it is awaited, and the depth of each ring.
 //!
 //! Phases that edges bind to one phi must be on one ring, since only the running program knows which of them is awaited. The slot
-//! of a phase is armed again as many arms later as its ring is deep, by which time nothing may wait for it any more. So the depth is one
+//! of a phase is armed again as many arms later as its ring is ensure_sufficient_stack, by which time nothing may wait for it any more. So the depth is one
 //! more than the greatest **age** of a phase where it is last awaited or passed on.
 //!
 //! The age of a phi is the greatest of what is bound to it, plus the arms between the definition of that and the edge: longest
@@ -56,7 +56,7 @@ impl Rings {
 }
 
 /// Where loads, awaits and region ops stand.
-pub(super) struct Sites {
+pub(super) struct InstPositions {
     /// Where each load stands.
     pub load: IndexVec<LoadId, (BlockId, usize)>,
     /// Where each await stands.
@@ -65,7 +65,7 @@ pub(super) struct Sites {
     pub region_ops: IndexVec<RegionOpId, usize>,
 }
 
-impl Sites {
+impl InstPositions {
     /// Finds them.
     pub fn new(tree: &Tree) -> Self {
         let mut sites = Self {
@@ -113,7 +113,7 @@ impl Sites {
 pub(super) fn assign(
     tree: &Tree,
     placement: &Placement,
-    sites: &Sites,
+    sites: &InstPositions,
     partition: &Partition,
     joined: &UnionFind,
     shift: IndexVec<PhaseId, i64>,
@@ -169,7 +169,7 @@ pub(super) fn ages(
     tree: &Tree,
     placement: &Placement,
     partition: &Partition,
-    sites: &Sites,
+    sites: &InstPositions,
     rings: &mut Rings,
 ) {
     let ages = Ages {
@@ -185,7 +185,7 @@ struct Ages<'t> {
     tree: &'t Tree,
     placement: &'t Placement,
     partition: &'t Partition,
-    sites: &'t Sites,
+    sites: &'t InstPositions,
 }
 
 impl Ages<'_> {

@@ -6,11 +6,16 @@
 use super::ids::{BlockId, RegionOpId};
 use super::partition::Partition;
 use super::placement::Placement;
-use super::rings::Sites;
+use super::rings::InstPositions;
 use super::tree::Tree;
 
 /// The innermost block outside of all loops that has all loads and awaits.
-pub(super) fn scope(tree: &Tree, placement: &Placement, sites: &Sites, partition: &Partition) -> BlockId {
+pub(super) fn scope(
+    tree: &Tree,
+    placement: &Placement,
+    sites: &InstPositions,
+    partition: &Partition,
+) -> BlockId {
     let awaits = partition
         .awaits
         .with_ids()
@@ -52,7 +57,12 @@ fn phi_ops(partition: &Partition) -> impl Iterator<Item = RegionOpId> + '_ {
 }
 
 /// The first and last instruction of `scope` that has to do with loads.
-pub(super) fn extent(tree: &Tree, sites: &Sites, partition: &Partition, scope: BlockId) -> (usize, usize) {
+pub(super) fn extent(
+    tree: &Tree,
+    sites: &InstPositions,
+    partition: &Partition,
+    scope: BlockId,
+) -> (usize, usize) {
     let awaits = partition
         .awaits
         .with_ids()

@@ -18,7 +18,7 @@ use super::partition::{Partition, PhaseValue};
 use super::plan::Plan;
 use super::rings::Rings;
 use super::tree::{Inst, Tree};
-use crate::program::deep;
+use crate::program::ensure_sufficient_stack;
 use std::collections::{HashMap, HashSet};
 
 /// The most loops around one another that are run until nothing changes.
@@ -78,14 +78,14 @@ impl Skew<'_> {
                         skew = skew.min(self.after_wait(*id, *phase));
                     }
                 }
-                Inst::RegionOp(op) => skew = deep(|| self.region_op(*op, skew)),
+                Inst::RegionOp(op) => skew = ensure_sufficient_stack(|| self.region_op(*op, skew)),
                 _ => {}
             }
         }
         skew
     }
 
-    /// The age after the wait for a phase.
+    /// The skew after the wait for a phase.
     fn after_wait(&self, id: AwaitId, phase: PhaseValue) -> u64 {
         let may_be_complete = match phase {
             PhaseValue::Opened(_) => false,

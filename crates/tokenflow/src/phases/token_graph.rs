@@ -1,4 +1,6 @@
 //! Step 2: the dataflow graph of the tokens of one region op, and its connected components.
+//!
+//! **In:** a region op. **Out:** for each token, what flows into it, and which others it is connected with.
 
 use super::union_find::UnionFind;
 use crate::program::Token;

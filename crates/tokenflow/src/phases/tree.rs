@@ -87,7 +87,7 @@ pub enum Inst {
     /// What this thread wrote is passed to the asynchronous proxy.
     Fence,
     /// Threads wait for copies of their own, which have written by now.
-    Settle,
+    WaitForCopies,
     /// Threads access memory through the generic proxy.
     Access {
         /// What.
@@ -142,7 +142,7 @@ pub struct RegionOp {
 pub enum Trips {
     /// As the edges say; some path around may be run any number of times.
     #[default]
-    Free,
+    FromEdges,
     /// It is a loop of one block, whose iterations are numbered from 0 by the program, and these many are run.
     Constant(u64),
     /// The same, with a number that only the running program knows.
@@ -206,7 +206,7 @@ impl RegionOp {
         match self.trips {
             Trips::Constant(trips) => trips > 1,
             Trips::Counted => true,
-            Trips::Free => self.has_cycle(),
+            Trips::FromEdges => self.has_cycle(),
         }
     }
 

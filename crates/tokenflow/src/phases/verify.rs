@@ -8,7 +8,7 @@ use super::affine::{AffineExpr, Symbol};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{MAX_PHASE_BYTES, PhaseValue};
 use super::plan::{Before, Phase, Plan};
-use super::rings::{MAX_DEPTH, Sites};
+use super::rings::{InstPositions, MAX_DEPTH};
 use super::tree::{Tree, Trips};
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Plan {
             ensure!(nothing_else, "loads are unallocated, and others planned");
             return Ok(());
         }
-        let sites = Sites::new(tree);
+        let sites = InstPositions::new(tree);
         let verifier = Verifier {
             plan: self,
             tree,
@@ -53,7 +53,7 @@ impl Plan {
 struct Verifier<'a> {
     plan: &'a Plan,
     tree: &'a Tree,
-    sites: &'a Sites,
+    sites: &'a InstPositions,
 }
 
 impl Verifier<'_> {
@@ -297,7 +297,7 @@ impl Verifier<'_> {
             let (Symbol::Iteration(id) | Symbol::TripCount(id)) = *symbol;
             let op = self.tree.region_ops.get(id);
             ensure!(
-                op.is_some_and(|op| op.trips != Trips::Free),
+                op.is_some_and(|op| op.trips != Trips::FromEdges),
                 "has a number of region op {id}, which is no counted loop"
             );
             if let (Symbol::Iteration(id), Some(block)) = (symbol, block) {

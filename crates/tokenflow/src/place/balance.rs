@@ -11,7 +11,7 @@
 //! more, they are turned on one by one instead.
 
 use super::QueuePlacer;
-use super::diamond::{Column, Committed, Diamond, GraphDiamonds, diamonds, total};
+use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, diamonds, total};
 use super::incremental::TrialResult;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
@@ -27,7 +27,7 @@ pub(super) enum Form {
 
 /// What became of a diamond in a rendering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Effect {
+pub(super) enum BalanceEffect {
     /// Nothing to do: no arm commits, or the diamond is off.
     None,
     /// The arms were equal; their last commit was moved after the meeting point.
@@ -47,15 +47,15 @@ pub(super) struct Balanced {
     pub columns: Vec<ColumnSlots>,
 }
 
-pub(super) struct Rendered {
+pub(super) struct AppliedForms {
     pub commits: Commits,
-    pub effects: Vec<Effect>,
+    pub effects: Vec<BalanceEffect>,
     columns: Vec<ColumnSlots>,
 }
 
 struct Trial {
     forms: Vec<Form>,
-    rendered: Rendered,
+    rendered: AppliedForms,
     solution: QueueSolution,
 }
 
@@ -80,19 +80,19 @@ impl QueuePlacer<'_> {
     pub(super) fn uneven(&self, solution: &QueueSolution) -> Vec<Slot> {
         let graphs = diamonds(&self.program.body, &self.index.root);
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
-        let rendered = self.render(&graphs, &solution.commits, &vec![Form::Off; all.len()]);
+        let rendered = self.apply_forms(&graphs, &solution.commits, &vec![Form::Off; all.len()]);
         // Where nothing waits afterwards, nothing suffers.
         let last_wait = solution.last_wait();
         let suffers = |diamond: &Diamond| last_wait.is_some_and(|last| diamond.next_await as usize <= last);
         let uneven = all.iter().zip(&rendered.effects);
         uneven
-            .filter(|(diamond, effect)| **effect == Effect::Uneven && suffers(diamond))
+            .filter(|(diamond, effect)| **effect == BalanceEffect::Uneven && suffers(diamond))
             .filter_map(|(diamond, _)| diamond.after)
             .collect()
     }
 
     fn trial(&self, graphs: &[GraphDiamonds], base: &QueueSolution, forms: Vec<Form>) -> Trial {
-        let rendered = self.render(graphs, &base.commits, &forms);
+        let rendered = self.apply_forms(graphs, &base.commits, &forms);
         let solution = if rendered.commits == base.commits {
             base.clone()
         } else {
@@ -113,7 +113,9 @@ impl QueuePlacer<'_> {
             let mut forms = trial.forms.clone();
             for w in open.filter(|w| !base.open.contains(w)) {
                 let culprit = (0..all.len()).find(|&d| {
-                    forms[d] == Form::Sunk && trial.rendered.effects[d] != Effect::None && holds(all[d], *w)
+                    forms[d] == Form::Sunk
+                        && trial.rendered.effects[d] != BalanceEffect::None
+                        && holds(all[d], *w)
                 })?;
                 forms[culprit] = Form::Padded;
             }
@@ -142,14 +144,14 @@ impl QueuePlacer<'_> {
                     forms[d] = form;
                     let trial = self.trial(graphs, base, forms);
                     let useful = match trial.rendered.effects[d] {
-                        Effect::None | Effect::Uneven => break,
+                        BalanceEffect::None | BalanceEffect::Uneven => break,
                         effect => effect,
                     };
                     if trial.solution.open != base.open {
                         continue;
                     }
                     let comparison = self.compare(&best.solution, &trial.solution);
-                    if comparison.forces_no_more() && (comparison.less || useful == Effect::Moved) {
+                    if comparison.forces_no_more() && (comparison.less || useful == BalanceEffect::Moved) {
                         best = trial;
                         changed = true;
                     }
@@ -165,7 +167,7 @@ impl QueuePlacer<'_> {
         let mut trials = self.trials;
         let mut incremental = self.incremental(&best.solution);
         for d in (0..best.forms.len()).rev() {
-            if best.rendered.effects[d] != Effect::Evened || trials == 0 {
+            if best.rendered.effects[d] != BalanceEffect::Evened || trials == 0 {
                 continue;
             }
             trials -= 1;
@@ -218,17 +220,22 @@ impl QueuePlacer<'_> {
         let slots = line.slots(step..step + 1);
         let mut commits = best.rendered.commits.clone();
         commits[slots.clone()].copy_from_slice(&base[slots]);
-        self.render(&graphs[first..last], &commits, &forms).commits
+        self.apply_forms(&graphs[first..last], &commits, &forms).commits
     }
 
     /// Works out the commits for the given forms.
-    pub(super) fn render(&self, graphs: &[GraphDiamonds], base: &Commits, forms: &[Form]) -> Rendered {
-        let mut rendered = Rendered {
+    pub(super) fn apply_forms(
+        &self,
+        graphs: &[GraphDiamonds],
+        base: &Commits,
+        forms: &[Form],
+    ) -> AppliedForms {
+        let mut rendered = AppliedForms {
             commits: base.clone(),
             effects: Vec::with_capacity(forms.len()),
             columns: Vec::new(),
         };
-        let mut committed = Committed {
+        let mut committed = CommitCounts {
             queue: self.queue,
             graphs: vec![None; self.index.graphs],
             diamonds: FxHashMap::default(),
@@ -274,22 +281,26 @@ fn apply(
     diamond: &Diamond,
     form: Form,
     max_padding: u32,
-    committed: &mut Committed,
-    rendered: &mut Rendered,
-) -> Effect {
+    committed: &mut CommitCounts,
+    rendered: &mut AppliedForms,
+) -> BalanceEffect {
     let key = (diamond.info.id, diamond.head);
     committed.diamonds.insert(key, None);
     let arms = diamond.arms.iter();
-    let arms: Vec<Option<Vec<Column>>> = arms
+    let arms: Vec<Option<Vec<ArmCommit>>> = arms
         .map(|arm| committed.arm(diamond, arm, &rendered.commits))
         .collect();
     if arms.iter().any(Option::is_none) {
         let unbounded = committed.is_unbounded(diamond);
-        return if unbounded { Effect::Uneven } else { Effect::None };
+        return if unbounded {
+            BalanceEffect::Uneven
+        } else {
+            BalanceEffect::None
+        };
     }
-    let mut arms: Vec<Vec<Column>> = arms.into_iter().flatten().collect();
+    let mut arms: Vec<Vec<ArmCommit>> = arms.into_iter().flatten().collect();
     let Some(totals) = arms.iter().map(|arm| total(arm)).collect::<Option<Vec<u64>>>() else {
-        return Effect::None;
+        return BalanceEffect::None;
     };
     let equal = totals.iter().all(|&n| n == totals[0]);
     let most = totals.iter().copied().max().unwrap_or(0);
@@ -297,7 +308,7 @@ fn apply(
         committed.diamonds.insert(key, Some(most));
     }
     if form == Form::Off || most == 0 {
-        return Effect::None;
+        return BalanceEffect::None;
     }
     // Where the last commits can't be moved, the arms are padded.
     let sunk = (form == Form::Sunk)
@@ -310,13 +321,13 @@ fn apply(
             *n = n.saturating_sub(1);
         }
     } else if equal {
-        return Effect::None;
+        return BalanceEffect::None;
     }
     let pads = padding(&kept, max_padding);
     let starts: Vec<Option<Slot>> = diamond.arms.iter().map(|arm| arm.start).collect();
     let no_place = |(start, &pad): (&Option<Slot>, &u32)| pad > 0 && start.is_none();
     if starts.iter().zip(&pads).any(no_place) {
-        return Effect::None;
+        return BalanceEffect::None;
     }
     if let Some((moved, after)) = sunk {
         for slot in &moved {
@@ -331,7 +342,11 @@ fn apply(
     }
     rendered.columns.extend(columns(&arms, &starts, &pads));
     committed.diamonds.insert(key, Some(most));
-    if equal { Effect::Moved } else { Effect::Evened }
+    if equal {
+        BalanceEffect::Moved
+    } else {
+        BalanceEffect::Evened
+    }
 }
 
 /// Returns how many empty groups each arm gets, so that all commit as many as the one that commits most.
@@ -344,18 +359,18 @@ fn padding(totals: &[u64], max_padding: u32) -> Vec<u32> {
 }
 
 /// Returns the last commit of every arm that has one, if all of them can be moved.
-fn last_commits(arms: &[Vec<Column>]) -> Option<Vec<Slot>> {
+fn last_commits(arms: &[Vec<ArmCommit>]) -> Option<Vec<Slot>> {
     let last = arms.iter().filter_map(|arm| arm.last());
     last.map(|column| match column {
-        Column::Movable(slot) => Some(*slot),
-        Column::Fixed(_) => None,
+        ArmCommit::Movable(slot) => Some(*slot),
+        ArmCommit::Fixed(_) => None,
     })
     .collect()
 }
 
 /// Returns the places, counted from the arms' ends, at which every arm has a commit of its own or an
 /// empty one at its start.
-fn columns(arms: &[Vec<Column>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<ColumnSlots> {
+fn columns(arms: &[Vec<ArmCommit>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<ColumnSlots> {
     let height = arms.iter().map(Vec::len).max().unwrap_or(0);
     let mut columns = Vec::new();
     for i in 0..height {
@@ -364,8 +379,8 @@ fn columns(arms: &[Vec<Column>], starts: &[Option<Slot>], pads: &[u32]) -> Vec<C
             .zip(starts.iter().zip(pads))
             .map(|(arm, (&start, &pad))| match arm.len().checked_sub(i + 1) {
                 Some(at) => match arm[at] {
-                    Column::Movable(slot) => Some(slot),
-                    Column::Fixed(_) => None,
+                    ArmCommit::Movable(slot) => Some(slot),
+                    ArmCommit::Fixed(_) => None,
                 },
                 None => start.filter(|_| i - arm.len() < pad as usize),
             })

@@ -5,8 +5,8 @@
 //! its group. The state of a path is which tokens the latest operation certainly completes; where paths meet, those that
 //! it completes on each.
 
-use crate::index::{GraphInfo, Index};
-use crate::program::{Edge, Graph, Item, Program, Queue, Repeat, Target, Token, deep};
+use crate::program::{Edge, Graph, Item, Program, Queue, Repeat, Target, Token, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, ProgramInfo};
 use rustc_hash::FxHashMap;
 
 /// As many tokens of one operation are known; older ones are forgotten.
@@ -76,7 +76,7 @@ impl Latest {
 
 /// Returns, for each item of the body's first block, whether control reaches its end and every operation of `queue` is
 /// complete there.
-pub(super) fn complete(program: &Program, index: &Index, queue: Queue) -> Vec<bool> {
+pub(super) fn complete(program: &Program, index: &ProgramInfo, queue: Queue) -> Vec<bool> {
     let mut run = Run {
         queue,
         known: FxHashMap::default(),
@@ -148,9 +148,9 @@ impl Run {
             Item::Nested(nested) => {
                 let (graph, info) = (&nested.graph, info?);
                 bind_first(graph, &nested.inits, &mut state);
-                return deep(|| self.graph(graph, info, &nested.results, state));
+                return ensure_sufficient_stack(|| self.graph(graph, info, &nested.results, state));
             }
-            Item::Repeat(repeat) => return deep(|| self.repeat(repeat, info?, state)),
+            Item::Repeat(repeat) => return ensure_sufficient_stack(|| self.repeat(repeat, info?, state)),
         }
         Some(state)
     }
@@ -255,7 +255,7 @@ mod tests {
 
     /// What is found at the awaits and waits of the body.
     fn at_waits(program: &Program) -> Vec<bool> {
-        let after = complete(program, &Index::new(program), Q);
+        let after = complete(program, &ProgramInfo::new(program), Q);
         let items = program.body.blocks[0].items.iter().zip(after);
         let waits = items.filter(|(item, _)| matches!(item, Item::Await { .. } | Item::Wait { .. }));
         waits.map(|(_, complete)| complete).collect()
@@ -346,7 +346,7 @@ mod tests {
             let program = recipe.program();
             let [block] = program.body.blocks.as_slice() else { return Ok(()) };
             for queue in queues(&program) {
-                let after = complete(&program, &Index::new(&program), queue);
+                let after = complete(&program, &ProgramInfo::new(&program), queue);
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
                     let solution = solve_queue(&program, queue, commits, true);
                     // No counts are sound if something awaited is not committed.

@@ -2,7 +2,7 @@
 
 use super::peeling::Round;
 use super::{Placed, Placer};
-use crate::copy::Peel;
+use crate::clone::Peel;
 use crate::counts::QueueSolution;
 use crate::program::{LoopId, Program};
 

@@ -4,8 +4,8 @@
 //! of the same graph or at the graph's exit. An arm is a *spine* of blocks: one after the other, an
 //! inner diamond being jumped over. Arms end where all of them have arrived.
 
-use crate::index::GraphInfo;
 use crate::program::{Commits, Graph, Item, Queue, Slot, Target};
+use crate::program_info::GraphInfo;
 use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,7 @@ pub(super) struct Arm {
 
 /// Something that commits in an arm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Column {
+pub(super) enum ArmCommit {
     /// One commit at a slot that can be moved.
     Movable(Slot),
     /// Commits that stay where they are.
@@ -64,7 +64,7 @@ fn collect<'p>(
     out: &mut Vec<GraphDiamonds<'p>>,
 ) {
     let in_loop = in_loop || info.cyclic;
-    crate::program::deep(|| {
+    crate::program::ensure_sufficient_stack(|| {
         for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
             let graphs = block.items.iter().filter(|item| item.graph().is_some());
             for (item, inner) in graphs.zip(&block_info.inner) {
@@ -208,7 +208,7 @@ fn chain(graph: &Graph, block: usize, head: usize, exit: usize, meets: &HashMap<
 }
 
 /// How many groups each graph and diamond commits, where that is the same on all paths.
-pub(super) struct Committed {
+pub(super) struct CommitCounts {
     pub queue: Queue,
     /// For each graph.
     pub graphs: Vec<Option<u64>>,
@@ -218,17 +218,23 @@ pub(super) struct Committed {
     pub unbounded: Vec<bool>,
 }
 
-impl Committed {
+impl CommitCounts {
     /// Returns what commits in a block, in order, or `None` if paths through it differ.
-    pub fn block(&self, graph: &Graph, info: &GraphInfo, b: usize, commits: &Commits) -> Option<Vec<Column>> {
+    pub fn block(
+        &self,
+        graph: &Graph,
+        info: &GraphInfo,
+        b: usize,
+        commits: &Commits,
+    ) -> Option<Vec<ArmCommit>> {
         let block = &graph.blocks[b];
         let mut columns = Vec::new();
-        let slot = |slot: Option<Slot>, columns: &mut Vec<Column>| {
+        let slot = |slot: Option<Slot>, columns: &mut Vec<ArmCommit>| {
             if let Some(slot) = slot {
                 match commits[slot.0 as usize] {
                     0 => {}
-                    1 => columns.push(Column::Movable(slot)),
-                    n => columns.push(Column::Fixed(u64::from(n))),
+                    1 => columns.push(ArmCommit::Movable(slot)),
+                    n => columns.push(ArmCommit::Fixed(u64::from(n))),
                 }
             }
         };
@@ -239,7 +245,7 @@ impl Committed {
                 Item::Issue { slot: s, .. } => slot(*s, &mut columns),
                 Item::Point(s) => slot(Some(*s), &mut columns),
                 Item::Commit { queue, .. } if *queue == self.queue => {
-                    columns.push(Column::Fixed(1));
+                    columns.push(ArmCommit::Fixed(1));
                 }
                 Item::Nested(_) | Item::Repeat(_) => {
                     let trip = match item {
@@ -249,7 +255,7 @@ impl Committed {
                     let each = inner.next().and_then(|info| self.graphs[info.id]);
                     let all = if trip == 0 { 0 } else { each?.checked_mul(trip)? };
                     if all > 0 {
-                        columns.push(Column::Fixed(all));
+                        columns.push(ArmCommit::Fixed(all));
                     }
                     slot(item.after(), &mut columns);
                 }
@@ -260,14 +266,14 @@ impl Committed {
     }
 
     /// Returns what commits in an arm, in order, or `None` if paths through it differ.
-    pub fn arm(&self, diamond: &Diamond, arm: &Arm, commits: &Commits) -> Option<Vec<Column>> {
+    pub fn arm(&self, diamond: &Diamond, arm: &Arm, commits: &Commits) -> Option<Vec<ArmCommit>> {
         let mut columns = Vec::new();
         for &b in &arm.spine {
             columns.extend(self.block(diamond.graph, diamond.info, b, commits)?);
             if let Some(inside) = self.diamonds.get(&(diamond.info.id, b)) {
                 let inside = (*inside)?;
                 if inside > 0 {
-                    columns.push(Column::Fixed(inside));
+                    columns.push(ArmCommit::Fixed(inside));
                 }
             }
         }
@@ -316,11 +322,11 @@ impl Committed {
 }
 
 /// Returns how many groups the columns commit, unless that overflows.
-pub(super) fn total(columns: &[Column]) -> Option<u64> {
+pub(super) fn total(columns: &[ArmCommit]) -> Option<u64> {
     columns.iter().try_fold(0_u64, |sum, column| {
         sum.checked_add(match column {
-            Column::Movable(_) => 1,
-            Column::Fixed(n) => *n,
+            ArmCommit::Movable(_) => 1,
+            ArmCommit::Fixed(n) => *n,
         })
     })
 }
@@ -329,16 +335,16 @@ pub(super) fn total(columns: &[Column]) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::brute_force::{commits, explore, queues};
-    use crate::index::Index;
     use crate::oracle::build::{Build, Q};
     use crate::oracle::code::{Code, Step};
     use crate::oracle::generate::{Style, any_program, config};
     use crate::program::Program;
+    use crate::program_info::ProgramInfo;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn committed(program: &Program, index: &Index, queue: Queue, commits: &Commits) -> Option<u64> {
-        let mut committed = Committed {
+    fn committed(program: &Program, index: &ProgramInfo, queue: Queue, commits: &Commits) -> Option<u64> {
+        let mut committed = CommitCounts {
             queue,
             graphs: vec![None; index.graphs],
             diamonds: FxHashMap::default(),
@@ -373,7 +379,7 @@ mod tests {
         #[test]
         fn all_executions_commit_as_many(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
             let program = recipe.program();
-            let index = Index::new(&program);
+            let index = ProgramInfo::new(&program);
             for queue in queues(&program) {
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
                     if let Some(n) = committed(&program, &index, queue, &commits) {
@@ -387,9 +393,9 @@ mod tests {
 
     /// For each diamond, how many groups each arm commits, with one group for each operation.
     fn arms(program: &Program) -> Vec<Vec<Option<u64>>> {
-        let index = Index::new(program);
+        let index = ProgramInfo::new(program);
         let commits = program.one_group_each(Q);
-        let mut committed = Committed {
+        let mut committed = CommitCounts {
             queue: Q,
             graphs: vec![None; index.graphs],
             diamonds: FxHashMap::default(),

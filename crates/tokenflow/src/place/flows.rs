@@ -1,6 +1,6 @@
 //! Which tokens flow together.
 
-use crate::program::{Graph, Item, Program, Target, Token, deep};
+use crate::program::{Graph, Item, Program, Target, Token, ensure_sufficient_stack};
 
 /// Tokens in classes (union-find).
 pub(super) struct Classes {
@@ -57,7 +57,7 @@ impl Flows {
     }
 
     fn graph(&mut self, graph: &Graph) {
-        deep(|| {
+        ensure_sufficient_stack(|| {
             for block in &graph.blocks {
                 for item in &block.items {
                     self.item(item);

@@ -5,12 +5,12 @@
 //! is in flight, for the comparison. Where both are as with the known commits, and no commit differs from there on, all
 //! else is as it was.
 
-use super::occupancy::Legality;
+use super::open_groups::Legality;
 use super::{Options, QueuePlacer};
 use crate::age::Age;
-use crate::compare::{RangeComparison, Translation, oldest};
+use crate::compare::{StepwiseComparison, Translation, oldest};
 use crate::counts::{QueueSolution, counts, wait_of};
-use crate::eval::{Evaluator, N, NO_WAIT, View};
+use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
 use crate::program::{Await, Commits};
 use crate::straight_line::StraightLine;
 use std::cell::OnceCell;
@@ -204,12 +204,12 @@ impl<'a> States<'a> {
             &placer.index,
             placer.queue,
             &solution.commits,
-            View::Done,
+            CompletionKind::Done,
         );
         eval.begin(std::iter::empty());
         let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
-        let mut comparison = RangeComparison::new(&placer.index, placer.queue, both, oldest, &[]);
+        let mut comparison = StepwiseComparison::new(&placer.index, placer.queue, both, oldest, &[]);
         let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
             let step = line.step(placer.program, &placer.index, i);
@@ -311,7 +311,7 @@ impl<'a> States<'a> {
         } = trial;
         let mut at = solved.steps.start;
         let mut comparison =
-            RangeComparison::new(&placer.index, placer.queue, both, self.oldest, in_flight(at));
+            StepwiseComparison::new(&placer.index, placer.queue, both, self.oldest, in_flight(at));
         while at < line.len()
             && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
         {

@@ -11,9 +11,9 @@
 mod iterations;
 
 use super::{Options, Placed, Placer, QueuePlacer};
-use crate::copy::{Copy, Peel, copy_peeled};
+use crate::clone::{Peel, ProgramClone, clone_peeled};
 use crate::counts::QueueSolution;
-use crate::program::{Await, Graph, Item, LoopId, Program, Queue, Repeat, deep};
+use crate::program::{Await, Graph, Item, LoopId, Program, Queue, Repeat, ensure_sufficient_stack};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of peeling at most.
@@ -32,7 +32,7 @@ pub(super) fn peel(placer: &Placer, placed: Vec<Placed>, options: &Options) -> (
     if options.unroll_limit == 0 || placed.iter().all(hopeless) {
         return (Vec::new(), placed);
     }
-    let first = Stage::unpeeled(placer.program, placed);
+    let first = PeeledProgram::unpeeled(placer.program, placed);
     let mut stages = Vec::new();
     for _ in 0..ROUNDS {
         let last = stages.last().map_or(&first, |(_, stage)| stage);
@@ -40,7 +40,7 @@ pub(super) fn peel(placer: &Placer, placed: Vec<Placed>, options: &Options) -> (
             Some(next) => stages.push(next),
             None => match last.together(options) {
                 Some(next) => stages.push(next),
-                None => match last.next_but_one(options) {
+                None => match last.next_two_rounds(options) {
                     Some(next) => stages.extend(next),
                     None => break,
                 },
@@ -65,7 +65,7 @@ pub(super) fn peel(placer: &Placer, placed: Vec<Placed>, options: &Options) -> (
 /// Keeps the rounds that are worth it once operations share groups: the fewest after which no round is better. The
 /// result forces no more than the unpeeled program with groups does, and, if any placement that is found can do both,
 /// no more than the peeled one with one group per operation.
-fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
+fn with_groups(first: &PeeledProgram, stages: &mut Vec<(Vec<Peel>, PeeledProgram)>, options: &Options) {
     let Some((_, last)) = stages.last() else { return };
     let placer = Placer::new(&last.copy.program, options);
     let ungrouped = last.ungrouped();
@@ -92,7 +92,7 @@ fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Op
     let both = |new: &[QueueSolution]| no_more_than(&carried[0], new) && no_more_than(&ungrouped, new);
     if let Some(keep) = pick(&both) {
         stages.truncate(keep);
-        return without_idle(first, stages, options);
+        return drop_needless_peels(first, stages, options);
     }
     // The groups of the unpeeled program have made something equal that is not so in the peeled one. With these groups
     // to begin with, the peeled program may be as good everywhere.
@@ -108,14 +108,18 @@ fn with_groups(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Op
     }
     let keep = pick(&|new| no_more_than(&carried[0], new)).unwrap_or(0);
     stages.truncate(keep);
-    without_idle(first, stages, options);
+    drop_needless_peels(first, stages, options);
 }
 
 /// Takes those loops out of the last round that, with groups, need not be peeled.
-fn without_idle(first: &Stage, stages: &mut Vec<(Vec<Peel>, Stage)>, options: &Options) {
+fn drop_needless_peels(
+    first: &PeeledProgram,
+    stages: &mut Vec<(Vec<Peel>, PeeledProgram)>,
+    options: &Options,
+) {
     if let Some((mut peels, last)) = stages.pop() {
         let before = stages.last().map_or(first, |(_, stage)| stage);
-        let last = before.without_idle(&mut peels, last, options);
+        let last = before.drop_needless_peels(&mut peels, last, options);
         stages.push((peels, last));
     }
 }
@@ -147,22 +151,22 @@ fn judge(placer: &Placer, old: &[QueueSolution], new: &[QueueSolution]) -> Verdi
 }
 
 /// A program with some loops peeled, and its translation.
-struct Stage {
-    copy: Copy,
+struct PeeledProgram {
+    copy: ProgramClone,
     placed: Vec<Placed>,
 }
 
-impl Stage {
+impl PeeledProgram {
     fn unpeeled(program: &Program, placed: Vec<Placed>) -> Self {
         Self {
-            copy: copy_peeled(program, &[]),
+            copy: clone_peeled(program, &[]),
             placed,
         }
     }
 
     /// Peels loops and places anew.
     fn peeled(&self, peels: &[Peel], options: &Options) -> Self {
-        let copy = copy_peeled(&self.copy.program, peels);
+        let copy = clone_peeled(&self.copy.program, peels);
         let options = Options {
             unroll_limit: 0,
             ..*options
@@ -196,7 +200,7 @@ impl Stage {
     }
 
     /// The next round: what to peel and the stage after it, if anything gets better.
-    fn next(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
+    fn next(&self, options: &Options) -> Option<(Vec<Peel>, PeeledProgram)> {
         let mut most = BTreeMap::new();
         for (queue, placed) in (0..).map(Queue).zip(&self.placed) {
             let candidates = candidates(&self.copy.program, &placed.ungrouped);
@@ -227,7 +231,12 @@ impl Stage {
 
     /// Returns the round with as many iterations of each loop as allowed, if that is better than `next`, the stage
     /// after `peels`: loops were looked at one by one, and together they may differ more.
-    fn with_more(&self, peels: Vec<Peel>, next: Stage, options: &Options) -> (Vec<Peel>, Stage) {
+    fn with_more(
+        &self,
+        peels: Vec<Peel>,
+        next: PeeledProgram,
+        options: &Options,
+    ) -> (Vec<Peel>, PeeledProgram) {
         let trips: BTreeMap<LoopId, u64> = loops(&self.copy.program).into_iter().collect();
         let most = |peel: &Peel| Peel {
             iterations: options.unroll_limit.min(trips[&peel.id]),
@@ -243,7 +252,7 @@ impl Stage {
             .zip(&all)
             .map(|(peel, all)| (peel.id, all.iterations - peel.iterations))
             .collect();
-        let copies = copy_peeled(&self.copy.program, &peels).loops;
+        let copies = clone_peeled(&self.copy.program, &peels).loops;
         let rest = copies.iter().zip((0..).map(LoopId)).filter_map(|(of, id)| {
             let iterations = *missing.get(of)?;
             (iterations > 0).then_some(Peel { id, iterations })
@@ -262,7 +271,7 @@ impl Stage {
 
     /// The next round, where no loop alone makes anything better and all of them do: without the waits of one, another
     /// has to wait.
-    fn together(&self, options: &Options) -> Option<(Vec<Peel>, Stage)> {
+    fn together(&self, options: &Options) -> Option<(Vec<Peel>, PeeledProgram)> {
         // Also those that wait for nothing yet.
         let most = loops_with(&self.copy.program, &|_| true);
         if most.len() < 2 {
@@ -278,14 +287,14 @@ impl Stage {
         let better = judge(&placer, &all.carry(&self.ungrouped()), &all.ungrouped()).better();
         drop(placer);
         better.then(|| {
-            let fewer = self.without_idle(&mut peels, all, options);
+            let fewer = self.drop_needless_peels(&mut peels, all, options);
             (peels, fewer)
         })
     }
 
     /// The next two rounds, where the first alone makes nothing better: loops around others, whose inner loops then
     /// differ.
-    fn next_but_one(&self, options: &Options) -> Option<[(Vec<Peel>, Stage); 2]> {
+    fn next_two_rounds(&self, options: &Options) -> Option<[(Vec<Peel>, PeeledProgram); 2]> {
         let mut around = BTreeSet::new();
         for placed in &self.placed {
             for (id, trip) in candidates(&self.copy.program, &placed.ungrouped) {
@@ -317,7 +326,12 @@ impl Stage {
 
     /// Takes those loops out of `peels` that, with groups, need not be peeled; `all` is what becomes of
     /// peeling all of them.
-    fn without_idle(&self, peels: &mut Vec<Peel>, all: Stage, options: &Options) -> Stage {
+    fn drop_needless_peels(
+        &self,
+        peels: &mut Vec<Peel>,
+        all: PeeledProgram,
+        options: &Options,
+    ) -> PeeledProgram {
         let mut best = all;
         let mut trials = QueuePlacer::new(&best.copy.program, Queue(0), options).trials;
         let mut i = 0;
@@ -327,7 +341,7 @@ impl Stage {
             let idle = fewer.remove(i);
             let without = self.peeled(&fewer, options);
             // The program of `best` again, reached by way of `without`.
-            let loops = copy_peeled(&self.copy.program, &fewer).loops;
+            let loops = clone_peeled(&self.copy.program, &fewer).loops;
             let copies = loops.iter().zip((0..).map(LoopId));
             let rest: Vec<Peel> = copies
                 .filter(|(of, _)| **of == idle.id)
@@ -362,7 +376,7 @@ fn add_loops_around(graph: &Graph, around: &mut BTreeSet<LoopId>) -> bool {
     let mut peelable = false;
     for item in graph.blocks.iter().flat_map(|block| &block.items) {
         let Some(inner) = item.graph() else { continue };
-        let inside = deep(|| add_loops_around(inner, around));
+        let inside = ensure_sufficient_stack(|| add_loops_around(inner, around));
         if let Item::Repeat(repeat) = item {
             peelable |= repeat.peelable && repeat.trip > 1;
             if inside {

@@ -6,9 +6,9 @@
 use super::QueuePlacer;
 use crate::age::Age;
 use crate::counts::{QueueSolution, counts};
-use crate::eval::{Evaluator, Mode, View};
-use crate::index::{BlockInfo, GraphInfo};
-use crate::program::{Block, Commits, Graph, Item, Queue, Slot, deep};
+use crate::eval::{CompletionKind, Evaluator, Mode};
+use crate::program::{Block, Commits, Graph, Item, Queue, Slot, ensure_sufficient_stack};
+use crate::program_info::{BlockInfo, GraphInfo};
 
 /// How often a loop of unknown trip count is taken to run where commits are weighed.
 const UNKNOWN_TRIP: u64 = 64;
@@ -78,7 +78,7 @@ impl Points {
 impl QueuePlacer<'_> {
     /// Returns the points of the queue; `base` is any solution.
     pub(super) fn points(&self, base: &QueueSolution) -> Points {
-        let open = self.occupancy(&vec![0; self.program.slots as usize]);
+        let open = self.open_groups(&vec![0; self.program.slots as usize]);
         let mut finder = Finder {
             queue: self.queue,
             relevant: self.relevant(base),
@@ -108,7 +108,7 @@ impl QueuePlacer<'_> {
     fn relevant(&self, base: &QueueSolution) -> Vec<bool> {
         let done = counts(&base.waits);
         let mut relevant = vec![false; done.len()];
-        for view in [View::Done, View::Read(&done)] {
+        for view in [CompletionKind::Done, CompletionKind::Read(&done)] {
             let mut eval = Evaluator::new(self.program, &self.index, self.queue, &base.commits, view);
             eval.mode = Mode::Distance;
             eval.graph(&self.program.body, &self.index.root, &[]);
@@ -143,7 +143,7 @@ impl Finder {
                 match (item.graph(), item) {
                     (Some(graph), _) => {
                         let Some(info) = inner.next() else { continue };
-                        found |= deep(|| self.mark(graph, info));
+                        found |= ensure_sufficient_stack(|| self.mark(graph, info));
                         issues_alone &= self.issues_alone[info.id];
                     }
                     (None, item) if self.is_of_queue(item) => {
@@ -177,7 +177,7 @@ impl Finder {
         };
         for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
             let divergent = divergent || block.divergent;
-            deep(|| self.block(block, block_info, times, divergent));
+            ensure_sufficient_stack(|| self.block(block, block_info, times, divergent));
         }
     }
 

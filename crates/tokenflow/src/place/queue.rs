@@ -1,13 +1,14 @@
-//! Places the commits of one queue.
+//! Places the commits of one queue: from a program, and its exact solution with one group per operation, to the commits
+//! that nothing dominates, with their solution.
 
 use super::balance::Balanced;
 use super::points::Points;
 use super::search::Seen;
-use crate::compare::{Comparison, Extent, Translation, compare, read_counts};
+use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
 use crate::counts::{QueueSolution, counts, solve_indexed};
 use crate::eval::N;
-use crate::index::Index;
 use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
+use crate::program_info::ProgramInfo;
 use crate::solve::Options;
 use crate::straight_line::StraightLine;
 use std::cell::{OnceCell, RefCell};
@@ -15,7 +16,7 @@ use std::cell::{OnceCell, RefCell};
 /// Places the commits of one queue.
 pub(super) struct QueuePlacer<'p> {
     pub program: &'p Program,
-    pub index: Index,
+    pub index: ProgramInfo,
     pub queue: Queue,
     pub drop_implied: bool,
     pub max_padding: u32,
@@ -72,7 +73,7 @@ impl<'p> QueuePlacer<'p> {
         let size = (program.slots + program.awaits + program.tokens) as usize;
         Self {
             program,
-            index: Index::new(program),
+            index: ProgramInfo::new(program),
             queue,
             drop_implied: options.drop_implied,
             max_padding: options.max_padding,
@@ -237,14 +238,14 @@ impl<'p> QueuePlacer<'p> {
 
     /// Compares solution `b` with solution `a`.
     pub fn compare(&self, a: &QueueSolution, b: &QueueSolution) -> Comparison {
-        self.compare_as_far(a, b, Extent::Whole)
+        self.compare_as_far(a, b, EarlyExit::Never)
     }
 
-    pub fn compare_as_far(&self, a: &QueueSolution, b: &QueueSolution, extent: Extent) -> Comparison {
+    pub fn compare_as_far(&self, a: &QueueSolution, b: &QueueSolution, early_exit: EarlyExit) -> Comparison {
         let (na, nb) = (Counts::new(a), Counts::new(b));
         let reads = self.reads();
         let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
-        compare(self.program, &self.index, self.queue, both, extent)
+        compare(self.program, &self.index, self.queue, both, early_exit)
     }
 }
 

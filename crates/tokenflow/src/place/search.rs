@@ -1,6 +1,6 @@
 //! The search over placements: which points get a commit.
 //!
-//! *Dominance*: one placement dominates another if on every execution what is complete after each await, and each wait
+//! *Dominance* is Pareto's: one placement dominates another if on every execution what is complete after each await, and each wait
 //! of the program, is a subset of what is complete there under the other one, strictly somewhere. Counts are the exact
 //! ones for each placement. Among placements that force the same, the one of least [`Rank`] is taken. Both together
 //! are an order, so one pass over all placements, going on from each better one, ends at one that nothing is better
@@ -15,12 +15,12 @@
 //!
 //! Cost: 2^points solutions and comparisons, or those of the budget.
 
-use super::balance::{Effect, Form};
+use super::balance::{BalanceEffect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
 use super::incremental::{Incremental, TrialResult};
 use super::points::{Points, Rank};
 use super::{Options, QueuePlacer};
-use crate::compare::Extent;
+use crate::compare::EarlyExit;
 use crate::counts::QueueSolution;
 use crate::program::{Commits, Slot};
 use rustc_hash::FxHashSet;
@@ -112,7 +112,7 @@ impl<'p> QueuePlacer<'p> {
         if solution.open.iter().any(|w| !best.open.contains(w)) {
             return None;
         }
-        let comparison = self.compare_as_far(best, &solution, Extent::UntilMore);
+        let comparison = self.compare_as_far(best, &solution, EarlyExit::OnMore);
         let allowed = comparison.forces_no_more() && !(self.commits_all() && comparison.left_open);
         allowed.then_some((solution, comparison.less))
     }
@@ -188,8 +188,10 @@ impl Search<'_, '_> {
                 }
             };
             let forms = (0..count).map(form).collect::<Vec<_>>();
-            let rendered = self.placer.render(&self.graphs, commits, &forms);
-            let useful = |(form, effect): (&Form, &Effect)| *form == Form::Off || *effect == Effect::Evened;
+            let rendered = self.placer.apply_forms(&self.graphs, commits, &forms);
+            let useful = |(form, effect): (&Form, &BalanceEffect)| {
+                *form == Form::Off || *effect == BalanceEffect::Evened
+            };
             if forms.iter().zip(&rendered.effects).all(useful) {
                 let padded = rendered.commits;
                 let padding = padded.iter().zip(commits).map(|(all, real)| all - real).collect();

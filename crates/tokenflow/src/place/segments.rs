@@ -3,8 +3,8 @@
 
 use super::Placer;
 use super::complete::complete;
-use crate::index::{defs, uses};
 use crate::program::{Block, Item};
+use crate::program_info::{defs, uses};
 use std::collections::HashMap;
 use std::ops::Range;
 

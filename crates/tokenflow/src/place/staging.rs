@@ -13,8 +13,8 @@
 use super::flows::Flows;
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;
-use crate::index::{GraphInfo, defs};
-use crate::program::{Commits, Graph, Item, Slot, Token, deep};
+use crate::program::{Commits, Graph, Item, Slot, Token, ensure_sufficient_stack};
+use crate::program_info::{GraphInfo, defs};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use std::ops::Range;
 const LEVELS: usize = 8;
 
 /// An item in which nothing is waited for or committed by the program.
-struct Stage {
+struct AwaitFreeItem {
     /// The slots inside.
     slots: Range<usize>,
     /// The operations inside.
@@ -41,7 +41,7 @@ impl QueuePlacer<'_> {
         let mut best = base.clone();
         let mut trials = self.trials;
         for level in 0..LEVELS {
-            let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
+            let stages: Vec<&AwaitFreeItem> = finder.stages.iter().filter(|s| s.level == level).collect();
             if stages.is_empty() {
                 break;
             }
@@ -49,7 +49,7 @@ impl QueuePlacer<'_> {
                 best = staged;
                 continue;
             }
-            let mut classes: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
+            let mut classes: BTreeMap<u32, Vec<&AwaitFreeItem>> = BTreeMap::new();
             for &stage in &stages {
                 classes.entry(stage.class).or_default().push(stage);
             }
@@ -66,14 +66,19 @@ impl QueuePlacer<'_> {
     }
 
     /// Returns the solution with these items staged, if it forces no more and differs.
-    fn staged(&self, best: &QueueSolution, stages: &[&Stage], options: &Options) -> Option<QueueSolution> {
+    fn staged(
+        &self,
+        best: &QueueSolution,
+        stages: &[&AwaitFreeItem],
+        options: &Options,
+    ) -> Option<QueueSolution> {
         let mut stages = stages.to_vec();
         loop {
             let commits = with_stages(&best.commits, &stages);
             if commits == best.commits {
                 return None;
             }
-            let open = self.occupancy(&commits);
+            let open = self.open_groups(&commits);
             let before = stages.len();
             stages.retain(|stage| {
                 let at = stage.after.0 as usize;
@@ -96,8 +101,8 @@ impl QueuePlacer<'_> {
         let mut incremental = self.incremental(base);
         let none = vec![0; base.commits.len()];
         for level in (0..LEVELS).rev() {
-            let stages: Vec<&Stage> = finder.stages.iter().filter(|s| s.level == level).collect();
-            let mut classes: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
+            let stages: Vec<&AwaitFreeItem> = finder.stages.iter().filter(|s| s.level == level).collect();
+            let mut classes: BTreeMap<u32, Vec<&AwaitFreeItem>> = BTreeMap::new();
             for &stage in &stages {
                 classes.entry(stage.class).or_default().push(stage);
             }
@@ -127,7 +132,7 @@ impl QueuePlacer<'_> {
     }
 }
 
-fn with_stages(commits: &Commits, stages: &[&Stage]) -> Commits {
+fn with_stages(commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
     let mut new = commits.clone();
     for stage in stages {
         let inside = &mut new[stage.slots.clone()];
@@ -142,7 +147,7 @@ fn with_stages(commits: &Commits, stages: &[&Stage]) -> Commits {
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     flows: Flows,
-    stages: Vec<Stage>,
+    stages: Vec<AwaitFreeItem>,
     /// The slots met so far; they are numbered in this order.
     next_slot: usize,
     /// The slots before and after each operation met so far.
@@ -172,7 +177,7 @@ impl<'a, 'p> Finder<'a, 'p> {
         finder
     }
 
-    fn committed_before(&self, commits: &Commits, stages: &[&Stage]) -> Commits {
+    fn committed_before(&self, commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
         let mut new = commits.clone();
         for stage in stages {
             let issues = &self.issues[stage.issues.clone()];
@@ -223,13 +228,13 @@ impl<'a, 'p> Finder<'a, 'p> {
                             continue;
                         };
                         let (first, first_issue) = (self.next_slot, self.issues.len());
-                        let inside = deep(|| self.graph(graph, info));
+                        let inside = ensure_sufficient_stack(|| self.graph(graph, info));
                         all.quiet &= inside.quiet;
                         all.issues = all.issues.or(inside.issues);
                         if let (true, Some(token), Some(after)) = (inside.quiet, inside.issues, item.after())
                         {
                             let token = defs(item).next().unwrap_or(token);
-                            self.stages.push(Stage {
+                            self.stages.push(AwaitFreeItem {
                                 slots: first..self.next_slot,
                                 issues: first_issue..self.issues.len(),
                                 after,

@@ -244,7 +244,7 @@ impl Generator<'_> {
     fn branch(&mut self, block: BlockId, scope: &mut Vec<Token>, depth: u32) {
         let n = self.choices.below(3) as usize;
         let results = self.tokens(n);
-        let op = self.region_op(block, Trips::Free, results.clone());
+        let op = self.region_op(block, Trips::FromEdges, results.clone());
         for place in 0..2 {
             let arm = self.new_block(Some(op), Vec::new());
             self.tree.region_ops[op].blocks.push(arm);
@@ -339,7 +339,7 @@ impl Generator<'_> {
         let n = self.choices.below(3) as usize;
         let inits: Vec<Token> = (0..n).map(|_| self.pick(block, scope)).collect();
         let results = self.tokens(n);
-        let op = self.region_op(block, Trips::Free, results.clone());
+        let op = self.region_op(block, Trips::FromEdges, results.clone());
         let mut blocks = Vec::new();
         let mut handed = Vec::new();
         for place in 0..2 {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokenflow::Token;
 use tokenflow::phases::{
     AccessKind, AffineExpr, AwaitId, Before, BlockId, Buffer, IndexVec, Inst, LoadId, PhaseId, PhaseValue,
-    Plan, RegionOpId, RingId, Symbol, Sync, Tree, Trips,
+    Plan, RegionOpId, RequiredSync, RingId, Symbol, Tree, Trips,
 };
 
 /// A fault to be planted into a plan.
@@ -192,7 +192,7 @@ impl Runner<'_> {
                     self.barrier();
                 }
                 Inst::Access { buffer, kind } => self.access(*buffer, *kind),
-                Inst::Fence | Inst::Settle | Inst::Store { .. } => unreachable!("not generated"),
+                Inst::Fence | Inst::WaitForCopies | Inst::Store { .. } => unreachable!("not generated"),
             }
             for (b, phase) in self.plan.phases.with_ids() {
                 if (phase.open_block, phase.last) == (block, i) {
@@ -265,7 +265,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn sync(&mut self, sync: Sync, before: Before) -> Result<(), String> {
+    fn sync(&mut self, sync: RequiredSync, before: Before) -> Result<(), String> {
         if sync.barrier {
             self.meet(before)?;
         }
@@ -481,7 +481,7 @@ impl Runner<'_> {
         let trips = match it.trips {
             Trips::Constant(trips) => Some(trips),
             Trips::Counted => Some(self.rng.next_u64() % 6),
-            Trips::Free => None,
+            Trips::FromEdges => None,
         };
         let divergent = self.diverges(op);
         self.divergent += u64::from(divergent);

@@ -89,7 +89,7 @@ fn sizes_and_scope() {
     refused("awaits, and should be", |_, tree| tree.awaits += 1);
     refused("syncs of stores, and should be", |_, tree| tree.stores += 1);
     refused("syncs of phases, and should be", |plan, _| {
-        plan.syncs.phases.push(tokenflow::phases::Sync::default());
+        plan.syncs.phases.push(tokenflow::phases::RequiredSync::default());
     });
     refused("region ops with armed rings", |plan, _| {
         plan.armed_rings.push([].into());
@@ -145,7 +145,7 @@ fn phases() {
         plan.phases[LAST].number = None;
     });
     refused("is no counted loop", |_, tree| {
-        tree.region_ops[RegionOpId(0)].trips = Trips::Free;
+        tree.region_ops[RegionOpId(0)].trips = Trips::FromEdges;
     });
     refused("which is not around it", |plan, _| {
         let iteration = Symbol::Iteration(RegionOpId(0));

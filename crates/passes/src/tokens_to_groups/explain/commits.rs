@@ -5,7 +5,7 @@ use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Location;
-use tokenflow::{Barred, Elsewhere, Item, Options, Queue, Site, Slot, Solution};
+use tokenflow::{Item, MoveEffect, NotChosen, Options, Queue, Site, Slot, Solution};
 
 /// Programs of more slots than this get no reasons: each is a solution of its own.
 const LARGE: u32 = 2000;
@@ -20,7 +20,9 @@ pub(super) fn explain(skeleton: &Skeleton, solution: &Solution, options: &Option
             solved,
             options,
         };
-        for (slot, sites) in tokenflow::groups(&skeleton.program, Queue(number), &solved.commits) {
+        for (slot, sites) in
+            tokenflow::operations_by_commit(&skeleton.program, Queue(number), &solved.commits)
+        {
             let where_ = skeleton.slots[slot.0 as usize];
             let ops = sites.iter().map(|site| skeleton.sites[site.0 as usize]);
             let closes = if sites.is_empty() {
@@ -56,40 +58,40 @@ struct Why<'a, 'c> {
 impl Why<'_, '_> {
     /// What would happen without the commit at `slot`.
     fn without(&self, slot: Slot) -> String {
-        format!("without it, {}", self.elsewhere(slot, None))
+        format!("without it, {}", self.effect_of_move(slot, None))
     }
 
     /// What would happen if the commit at `slot` stood at `own`, right after an operation of its group.
     fn right_after(&self, slot: Slot, own: Slot) -> String {
-        let what = self.elsewhere(slot, Some(own));
+        let what = self.effect_of_move(slot, Some(own));
         format!("with the commit right after this instead, {what}")
     }
 
-    fn elsewhere(&self, from: Slot, to: Option<Slot>) -> String {
+    fn effect_of_move(&self, from: Slot, to: Option<Slot>) -> String {
         let program = &self.skeleton.program;
         let awaited = |w: tokenflow::Await| place(self.skeleton.awaits[w.0 as usize]);
-        match tokenflow::elsewhere(program, self.queue, self.solved, self.options, (from, to)) {
-            Elsewhere::Uncommitted(w) => {
+        match tokenflow::effect_of_move(program, self.queue, self.solved, self.options, (from, to)) {
+            MoveEffect::Uncommitted(w) => {
                 format!("{} would come before a commit of what it awaits", awaited(w))
             }
-            Elsewhere::More(w, site) => {
+            MoveEffect::More(w, site) => {
                 let op = self.skeleton.sites[site.0 as usize];
                 format!("{} would wait for {} in vain", awaited(w), place(op))
             }
-            Elsewhere::MoreAtWait => "a wait of the input would wait for more".to_owned(),
-            Elsewhere::LeftOpen => "the function could return before it has read its sources".to_owned(),
-            Elsewhere::NoLess => "no await would wait for less".to_owned(),
-            Elsewhere::Less(barred) => format!("some await would wait for less, but {}", keeps(barred)),
+            MoveEffect::MoreAtWait => "a wait of the input would wait for more".to_owned(),
+            MoveEffect::LeftOpen => "the function could return before it has read its sources".to_owned(),
+            MoveEffect::NoLess => "no await would wait for less".to_owned(),
+            MoveEffect::Less(barred) => format!("some await would wait for less, but {}", keeps(barred)),
         }
     }
 }
 
 /// What keeps a commit from being elsewhere.
-fn keeps(barred: Barred) -> &'static str {
+fn keeps(barred: NotChosen) -> &'static str {
     match barred {
-        Barred::SharedGroup => "`form-groups=false` keeps one group for each operation",
-        Barred::EmptyGroup => "`balance=false` allows no group that may be empty",
-        Barred::Unsearched => "the search ended before it tried that",
+        NotChosen::SharedGroup => "`form-groups=false` keeps one group for each operation",
+        NotChosen::EmptyGroup => "`balance=false` allows no group that may be empty",
+        NotChosen::Unsearched => "the search ended before it tried that",
     }
 }
 

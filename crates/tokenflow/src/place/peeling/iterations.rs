@@ -1,11 +1,11 @@
 //! How many iterations of one loop to peel off, all other loops being as they are.
 
-use crate::compare::{Comparison, Extent, compare};
-use crate::copy::{Copy, Peel, copy_peeled};
+use crate::clone::{Peel, ProgramClone, clone_peeled};
+use crate::compare::{Comparison, EarlyExit, compare};
 use crate::counts::{QueueSolution, solve_indexed};
-use crate::index::Index;
 use crate::place::queue::{Counts, QueuePlacer};
 use crate::program::{Await, Commits, LoopId};
+use crate::program_info::ProgramInfo;
 
 impl QueuePlacer<'_> {
     /// Returns how many iterations of a loop to peel off, if any make an await force less.
@@ -45,8 +45,8 @@ impl QueuePlacer<'_> {
 struct Peeled<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     peel: Peel,
-    copy: Copy,
-    index: Index,
+    copy: ProgramClone,
+    index: ProgramInfo,
     commits: Commits,
     /// The counts of the unpeeled program.
     old: Counts,
@@ -58,8 +58,8 @@ struct Peeled<'a, 'p> {
 
 impl<'a, 'p> Peeled<'a, 'p> {
     fn new(placer: &'a QueuePlacer<'p>, solution: &QueueSolution, peel: Peel) -> Self {
-        let copy = copy_peeled(placer.program, &[peel]);
-        let index = Index::new(&copy.program);
+        let copy = clone_peeled(placer.program, &[peel]);
+        let index = ProgramInfo::new(&copy.program);
         let commits = copy.commits(&solution.commits);
         let new = solve_indexed(
             &copy.program,
@@ -119,7 +119,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
             &self.index,
             self.placer.queue,
             (a, b),
-            Extent::Whole,
+            EarlyExit::Never,
         )
     }
 }

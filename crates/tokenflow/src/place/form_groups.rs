@@ -16,8 +16,8 @@ use super::flows::Flows;
 use super::incremental::{Incremental, TrialResult};
 use super::queue::{Grouped, QueuePlacer, touches};
 use crate::counts::QueueSolution;
-use crate::index::{GraphInfo, defs};
 use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
+use crate::program_info::{GraphInfo, defs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -228,7 +228,7 @@ struct Finder<'a, 'p> {
 
 impl Finder<'_, '_> {
     fn graph(&mut self, graph: &Graph, info: &GraphInfo) {
-        crate::program::deep(|| {
+        crate::program::ensure_sufficient_stack(|| {
             let mut next_await = info.awaits.start;
             for (block, block_info) in graph.blocks.iter().zip(&info.blocks) {
                 self.block(block, &mut next_await);

@@ -2,13 +2,15 @@
 
 use super::{Options, QueuePlacer};
 use crate::counts::QueueSolution;
-use crate::index::GraphInfo;
-use crate::program::{Await, Commits, Graph, Item, Program, Queue, Site, Slot, Target, deep};
+use crate::program::{
+    Await, Commits, Graph, Item, Program, Queue, Site, Slot, Target, ensure_sufficient_stack,
+};
+use crate::program_info::GraphInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What another placement of commits would do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Elsewhere {
+pub enum MoveEffect {
     /// An await could be met with something that it awaits in no group yet.
     Uncommitted(Await),
     /// An await would wait for an operation that it does not wait for now.
@@ -20,12 +22,12 @@ pub enum Elsewhere {
     /// No await would wait for less.
     NoLess,
     /// Some await would wait for less, but an option keeps the placement from being one.
-    Less(Barred),
+    Less(NotChosen),
 }
 
 /// What keeps a placement that forces less from being chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Barred {
+pub enum NotChosen {
     /// Without [`Options::form_groups`], a group holds one operation.
     SharedGroup,
     /// Without [`Options::balance`], no group is empty on any execution.
@@ -36,7 +38,11 @@ pub enum Barred {
 
 /// Returns the slots that commit, each with the operations that its groups may hold; padding holds none.
 #[must_use]
-pub fn groups(program: &Program, queue: Queue, commits: &Commits) -> BTreeMap<Slot, BTreeSet<Site>> {
+pub fn operations_by_commit(
+    program: &Program,
+    queue: Queue,
+    commits: &Commits,
+) -> BTreeMap<Slot, BTreeSet<Site>> {
     let options = Options::default();
     let placer = QueuePlacer::new(program, queue, &options);
     let mut run = Run {
@@ -55,13 +61,13 @@ pub fn groups(program: &Program, queue: Queue, commits: &Commits) -> BTreeMap<Sl
 
 /// Returns what would happen if the commit at `from` stood at `to`, or nowhere.
 #[must_use]
-pub fn elsewhere(
+pub fn effect_of_move(
     program: &Program,
     queue: Queue,
     solution: &QueueSolution,
     options: &Options,
     (from, to): (Slot, Option<Slot>),
-) -> Elsewhere {
+) -> MoveEffect {
     let placer = QueuePlacer::new(program, queue, options);
     let mut commits = solution.commits.clone();
     commits[from.0 as usize] -= 1;
@@ -70,26 +76,26 @@ pub fn elsewhere(
     }
     let other = placer.solve(commits);
     if let Some(&open) = other.open.iter().find(|w| !solution.open.contains(w)) {
-        return Elsewhere::Uncommitted(open);
+        return MoveEffect::Uncommitted(open);
     }
     let comparison = placer.compare(solution, &other);
     if let Some((&w, sites)) = comparison.more.first_key_value()
         && let Some(&site) = sites.first()
     {
-        return Elsewhere::More(w, site);
+        return MoveEffect::More(w, site);
     }
     if comparison.more_at_waits {
-        Elsewhere::MoreAtWait
+        MoveEffect::MoreAtWait
     } else if comparison.left_open && placer.commits_all() {
-        Elsewhere::LeftOpen
+        MoveEffect::LeftOpen
     } else if comparison.less {
-        Elsewhere::Less(barred(&placer, &other.commits, options))
+        MoveEffect::Less(barred(&placer, &other.commits, options))
     } else {
-        Elsewhere::NoLess
+        MoveEffect::NoLess
     }
 }
 
-fn barred(placer: &QueuePlacer, commits: &Commits, options: &Options) -> Barred {
+fn barred(placer: &QueuePlacer, commits: &Commits, options: &Options) -> NotChosen {
     let padding = placer.padding(commits);
     let legal = |options: &Options| placer.is_legal(commits, &padding, options);
     let grouped = Options {
@@ -97,11 +103,11 @@ fn barred(placer: &QueuePlacer, commits: &Commits, options: &Options) -> Barred 
         ..*options
     };
     if legal(options) {
-        Barred::Unsearched
+        NotChosen::Unsearched
     } else if legal(&grouped) {
-        Barred::SharedGroup
+        NotChosen::SharedGroup
     } else {
-        Barred::EmptyGroup
+        NotChosen::EmptyGroup
     }
 }
 
@@ -169,7 +175,7 @@ impl Run<'_> {
         }
         let mut all = open.clone();
         loop {
-            let out = deep(|| self.graph(graph, info, all.clone()));
+            let out = ensure_sufficient_stack(|| self.graph(graph, info, all.clone()));
             let before = all.len();
             if trip > 1 {
                 all.extend(&out);

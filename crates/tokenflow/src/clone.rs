@@ -2,7 +2,8 @@
 //! iterations of a loop peeled off.
 
 use crate::program::{
-    Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token, deep,
+    Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,
+    ensure_sufficient_stack,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +18,7 @@ pub struct Peel {
 }
 
 /// A copy of a program or of a part of it. The vectors give the original of each number.
-pub(crate) struct Copy {
+pub(crate) struct ProgramClone {
     pub program: Program,
     pub awaits: Vec<Await>,
     pub slots: Vec<Slot>,
@@ -27,7 +28,7 @@ pub(crate) struct Copy {
     pub merged: Vec<(Slot, Slot)>,
 }
 
-impl Copy {
+impl ProgramClone {
     /// Returns the commits of the original for the copy.
     pub fn commits(&self, original: &Commits) -> Commits {
         let mut commits: Commits = self.slots.iter().map(|slot| original[slot.0 as usize]).collect();
@@ -38,7 +39,7 @@ impl Copy {
     }
 
     /// Returns what is known of each await of the original for those of the copy.
-    pub fn pick<T: std::marker::Copy>(&self, original: &[T]) -> Vec<T> {
+    pub fn pick<T: Copy>(&self, original: &[T]) -> Vec<T> {
         self.awaits.iter().map(|w| original[w.0 as usize]).collect()
     }
 }
@@ -47,29 +48,29 @@ impl Copy {
 /// every copy of the outer ones. Loops, awaits and slots are numbered in program order again.
 #[must_use]
 pub fn peel(program: &Program, peels: &[Peel]) -> Program {
-    copy_peeled(program, peels).program
+    clone_peeled(program, peels).program
 }
 
 /// Returns true if slots, awaits and loops are numbered in program order.
 pub(crate) fn is_in_order(program: &Program) -> bool {
-    let Copy {
+    let ProgramClone {
         awaits, slots, loops, ..
-    } = copy_peeled(program, &[]);
+    } = clone_peeled(program, &[]);
     awaits.into_iter().map(|w| w.0).eq(0..program.awaits)
         && slots.into_iter().map(|slot| slot.0).eq(0..program.slots)
         && loops.into_iter().map(|id| id.0).eq(0..program.loops)
 }
 
 /// Copies the program, with some loops peeled.
-pub(crate) fn copy_peeled(program: &Program, peels: &[Peel]) -> Copy {
-    let mut copier = Copier::new(program, peels);
+pub(crate) fn clone_peeled(program: &Program, peels: &[Peel]) -> ProgramClone {
+    let mut copier = Cloner::new(program, peels);
     copier.out.program.body = copier.graph(&program.body);
     copier.out
 }
 
 /// Copies a range of items of the first block, which must not use tokens from before it.
-pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
-    let mut copier = Copier::new(program, &[]);
+pub(crate) fn clone_items(program: &Program, items: Range<usize>) -> ProgramClone {
+    let mut copier = Cloner::new(program, &[]);
     let mut block = Block::default();
     copier.items(&program.body.blocks[0].items[items], &mut block.items);
     block.edges.push(Edge {
@@ -80,18 +81,18 @@ pub(crate) fn copy_items(program: &Program, items: Range<usize>) -> Copy {
     copier.out
 }
 
-struct Copier {
-    out: Copy,
+struct Cloner {
+    out: ProgramClone,
     peels: HashMap<LoopId, u64>,
     tokens: HashMap<Token, Token>,
     /// The slot of the current place, if it has one.
     here: Option<Slot>,
 }
 
-impl Copier {
+impl Cloner {
     fn new(program: &Program, peels: &[Peel]) -> Self {
         Self {
-            out: Copy {
+            out: ProgramClone {
                 program: Program {
                     commit_rules: program.commit_rules.clone(),
                     ..Program::new(program.queues)
@@ -148,12 +149,12 @@ impl Copier {
     }
 
     fn graph(&mut self, graph: &Graph) -> Graph {
-        deep(|| {
+        ensure_sufficient_stack(|| {
             // Tokens of the graph are new, even if the graph was copied before.
             for block in &graph.blocks {
                 self.defs(&block.params);
                 for item in &block.items {
-                    let defs: Vec<Token> = crate::index::defs(item).collect();
+                    let defs: Vec<Token> = crate::program_info::defs(item).collect();
                     self.defs(&defs);
                 }
             }
@@ -285,7 +286,7 @@ impl Copier {
             && let [edge] = block.edges.as_slice()
         {
             for item in &block.items {
-                let defs: Vec<Token> = crate::index::defs(item).collect();
+                let defs: Vec<Token> = crate::program_info::defs(item).collect();
                 self.defs(&defs);
             }
             self.merge_slot(block.start);

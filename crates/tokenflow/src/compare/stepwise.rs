@@ -1,30 +1,30 @@
 //! Compares two translations over a range of the body's steps, where they are alike before it.
 
 use super::lockstep::{Lockstep, Pairs, is_left_open};
-use super::{Extent, Translation};
+use super::{EarlyExit, Translation};
 use crate::age::Age;
-use crate::index::Index;
 use crate::program::{Queue, Site};
+use crate::program_info::ProgramInfo;
 use crate::straight_line::Step;
 
 /// A comparison of two translations that are alike up to some step of the body, one step at a time.
-pub(crate) struct RangeComparison<'a> {
+pub(crate) struct StepwiseComparison<'a> {
     run: Lockstep<'a>,
     /// The ages of all that is in flight.
     pairs: Pairs,
 }
 
-impl<'a> RangeComparison<'a> {
+impl<'a> StepwiseComparison<'a> {
     /// Begins where what is in flight has the same `ages` in both; `oldest` is older than any count.
     pub fn new(
-        index: &'a Index,
+        index: &'a ProgramInfo,
         queue: Queue,
         (a, b): (Translation<'a>, Translation<'a>),
         oldest: Age,
         ages: &[Age],
     ) -> Self {
         let mut run = Lockstep::new(index, queue, false, a, b);
-        run.extent = Extent::UntilMore;
+        run.early_exit = EarlyExit::OnMore;
         run.oldest = [oldest; 2];
         Self {
             run,

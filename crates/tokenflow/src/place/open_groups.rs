@@ -5,16 +5,16 @@
 //! point or a period, and a graph entered with the same set twice is run once.
 
 use super::{Options, QueuePlacer};
-use crate::index::GraphInfo;
-use crate::program::{Commits, Graph, Item, Slot, Target, deep};
+use crate::program::{Commits, Graph, Item, Slot, Target, ensure_sufficient_stack};
+use crate::program_info::GraphInfo;
 use crate::straight_line::{Step, StraightLine};
 use std::ops::Range;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Open(u8);
+pub(super) struct OpenGroup(u8);
 
-impl Open {
+impl OpenGroup {
     const NOTHING: Self = Self(0b0001);
     const SETS: usize = 16;
 
@@ -71,16 +71,16 @@ impl Open {
 
 /// What may be open where.
 #[derive(Default)]
-pub(super) struct Occupancy {
+pub(super) struct OpenGroups {
     /// At each slot, before its commits.
-    pub at: Vec<Open>,
+    pub at: Vec<OpenGroup>,
     /// At the commits of the program itself.
-    given: Open,
+    given: OpenGroup,
     /// Where the program ends.
-    end: Open,
+    end: OpenGroup,
 }
 
-impl Occupancy {
+impl OpenGroups {
     /// Returns true if a commit at a slot closes a group that is nonempty: on some execution, or on all as the options
     /// may have it.
     pub fn allows(&self, slot: Slot, options: &Options) -> bool {
@@ -99,18 +99,18 @@ impl Occupancy {
 
 impl QueuePlacer<'_> {
     /// Returns what may be open where, for these commits.
-    pub(super) fn occupancy(&self, commits: &Commits) -> Occupancy {
+    pub(super) fn open_groups(&self, commits: &Commits) -> OpenGroups {
         let mut run = Run {
             placer: self,
             commits,
-            known: vec![[None; Open::SETS]; self.index.graphs],
-            out: Occupancy {
-                at: vec![Open::default(); commits.len()],
-                given: Open::default(),
-                end: Open::default(),
+            known: vec![[None; OpenGroup::SETS]; self.index.graphs],
+            out: OpenGroups {
+                at: vec![OpenGroup::default(); commits.len()],
+                given: OpenGroup::default(),
+                end: OpenGroup::default(),
             },
         };
-        let end = run.graph(&self.program.body, &self.index.root, Open::NOTHING);
+        let end = run.graph(&self.program.body, &self.index.root, OpenGroup::NOTHING);
         run.out.end.join(end);
         run.out
     }
@@ -118,7 +118,7 @@ impl QueuePlacer<'_> {
     /// Returns true if each commit closes a group that is nonempty on some execution (without `balance`: on all),
     /// and, without `form_groups`, a single operation. A slot may have, in addition, as many empty groups as `padding` says.
     pub(super) fn is_legal(&self, commits: &Commits, padding: &Commits, options: &Options) -> bool {
-        let open = self.occupancy(commits);
+        let open = self.open_groups(commits);
         let each = (0..commits.len()).all(|slot| open.is_legal_at(slot, (commits, padding), options));
         let alone = !open.given.may_be_shared() && !open.end.may_hold_slotted();
         let drained = !self.commits_all() || !open.end.may_hold_slotted();
@@ -127,7 +127,7 @@ impl QueuePlacer<'_> {
 
     /// Returns how many of the commits at each slot are always empty.
     pub(super) fn padding(&self, commits: &Commits) -> Commits {
-        let open = self.occupancy(commits);
+        let open = self.open_groups(commits);
         let slots = commits.iter().zip(&open.at);
         slots
             .map(|(&n, open)| {
@@ -148,12 +148,12 @@ pub(super) struct Legality<'a> {
     options: Options,
     commits: Commits,
     /// What may be open before each step, and at the end.
-    before: Vec<Open>,
+    before: Vec<OpenGroup>,
     /// How many slots before each step have commits that may not be there.
     illegal: Vec<u32>,
     /// What graphs do to sets, reused from step to step.
-    known: Vec<[Option<Open>; Open::SETS]>,
-    out: Occupancy,
+    known: Vec<[Option<OpenGroup>; OpenGroup::SETS]>,
+    out: OpenGroups,
 }
 
 impl<'a> Legality<'a> {
@@ -171,14 +171,14 @@ impl<'a> Legality<'a> {
             commits: commits.clone(),
             before: Vec::with_capacity(line.len() + 1),
             illegal: Vec::with_capacity(line.len() + 1),
-            known: vec![[None; Open::SETS]; placer.index.graphs],
-            out: Occupancy {
-                at: vec![Open::default(); commits.len()],
-                given: Open::default(),
-                end: Open::default(),
+            known: vec![[None; OpenGroup::SETS]; placer.index.graphs],
+            out: OpenGroups {
+                at: vec![OpenGroup::default(); commits.len()],
+                given: OpenGroup::default(),
+                end: OpenGroup::default(),
             },
         };
-        let (mut open, mut illegal) = (Open::NOTHING, 0);
+        let (mut open, mut illegal) = (OpenGroup::NOTHING, 0);
         for step in 0..line.len() {
             new.before.push(open);
             new.illegal.push(illegal);
@@ -190,9 +190,9 @@ impl<'a> Legality<'a> {
         new
     }
 
-    fn run_step(&mut self, step: usize, commits: &Commits, open: Open) -> Open {
-        self.out.at[self.line.slots(step..step + 1)].fill(Open::default());
-        self.known[self.line.graphs(step..step + 1)].fill([None; Open::SETS]);
+    fn run_step(&mut self, step: usize, commits: &Commits, open: OpenGroup) -> OpenGroup {
+        self.out.at[self.line.slots(step..step + 1)].fill(OpenGroup::default());
+        self.known[self.line.graphs(step..step + 1)].fill([None; OpenGroup::SETS]);
         let mut run = Run {
             placer: self.placer,
             commits,
@@ -239,17 +239,17 @@ struct Run<'a> {
     placer: &'a QueuePlacer<'a>,
     commits: &'a Commits,
     /// For each graph and set on entry, the set on exit.
-    known: Vec<[Option<Open>; Open::SETS]>,
-    out: Occupancy,
+    known: Vec<[Option<OpenGroup>; OpenGroup::SETS]>,
+    out: OpenGroups,
 }
 
 impl Run<'_> {
-    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: Open) -> Open {
+    fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: OpenGroup) -> OpenGroup {
         if let Some(known) = self.known[info.id][usize::from(entry.0)] {
             return known;
         }
-        let mut exit = Open::default();
-        let mut states = vec![Open::default(); graph.blocks.len()];
+        let mut exit = OpenGroup::default();
+        let mut states = vec![OpenGroup::default(); graph.blocks.len()];
         let mut run = vec![false; graph.blocks.len()];
         if let Some(first) = states.first_mut() {
             *first = entry;
@@ -286,7 +286,7 @@ impl Run<'_> {
         exit
     }
 
-    fn slot(&mut self, slot: Option<Slot>, open: Open) -> Open {
+    fn slot(&mut self, slot: Option<Slot>, open: OpenGroup) -> OpenGroup {
         let Some(slot) = slot else { return open };
         self.out.at[slot.0 as usize].join(open);
         if self.commits[slot.0 as usize] > 0 {
@@ -296,7 +296,7 @@ impl Run<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item, inner: &mut std::slice::Iter<GraphInfo>, open: Open) -> Open {
+    fn item(&mut self, item: &Item, inner: &mut std::slice::Iter<GraphInfo>, open: OpenGroup) -> OpenGroup {
         let open = match item {
             Item::Issue { queue, slot, .. } if *queue == self.placer.queue => {
                 if open.reached() {
@@ -310,11 +310,13 @@ impl Run<'_> {
                 open.commit()
             }
             Item::Nested(nested) => match inner.next() {
-                Some(info) => deep(|| self.graph(&nested.graph, info, open)),
+                Some(info) => ensure_sufficient_stack(|| self.graph(&nested.graph, info, open)),
                 None => open,
             },
             Item::Repeat(repeat) => match inner.next() {
-                Some(info) => deep(|| self.iterations(&repeat.body, info, repeat.trip, open)),
+                Some(info) => {
+                    ensure_sufficient_stack(|| self.iterations(&repeat.body, info, repeat.trip, open))
+                }
                 None => open,
             },
             _ => open,
@@ -322,15 +324,15 @@ impl Run<'_> {
         self.slot(item.after(), open)
     }
 
-    fn iterations(&mut self, body: &Graph, info: &GraphInfo, trip: u64, mut open: Open) -> Open {
-        let mut seen = [None; Open::SETS];
+    fn iterations(&mut self, body: &Graph, info: &GraphInfo, trip: u64, mut open: OpenGroup) -> OpenGroup {
+        let mut seen = [None; OpenGroup::SETS];
         let mut left = trip;
         while left > 0 {
             if let Some(before) = seen[usize::from(open.0)].replace(left) {
                 // The set came back: skip whole periods.
                 let period: u64 = before - left;
                 left %= period;
-                seen = [None; Open::SETS];
+                seen = [None; OpenGroup::SETS];
                 if left == 0 {
                     break;
                 }
@@ -352,14 +354,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// What is open on some execution, by its definition: the states at each slot, at given commits, and at the end.
-    fn brute_force(program: &Program, queue: Queue, commits: &Commits) -> (Vec<Open>, Open, Open) {
+    fn brute_force(
+        program: &Program,
+        queue: Queue,
+        commits: &Commits,
+    ) -> (Vec<OpenGroup>, OpenGroup, OpenGroup) {
         let code = Code::new(program);
         let issues = issues(program, &code);
-        let mut at_slot = vec![Open::default(); commits.len()];
-        let (mut given, mut end) = (Open::default(), Open::default());
+        let mut at_slot = vec![OpenGroup::default(); commits.len()];
+        let (mut given, mut end) = (OpenGroup::default(), OpenGroup::default());
         // Whether anything is open, and how many operations with a slot, up to two.
         explore(&code, (false, 0), |at, step, (any, slotted)| {
-            let state = Open(1 << if any { 1 + slotted } else { 0 });
+            let state = OpenGroup(1 << if any { 1 + slotted } else { 0 });
             let next = match step {
                 code::Step::Issue { queue: q, .. } if *q == queue => {
                     (true, 2.min(slotted + u8::from(issues[&at].1)))
@@ -396,8 +402,8 @@ mod tests {
             for queue in queues(&program) {
                 let placer = QueuePlacer::new(&program, queue, &Options::default());
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
-                    let found = placer.occupancy(&commits);
-                    let bits = |open: &[Open]| open.iter().map(|open| open.0).collect::<Vec<_>>();
+                    let found = placer.open_groups(&commits);
+                    let bits = |open: &[OpenGroup]| open.iter().map(|open| open.0).collect::<Vec<_>>();
                     let (at, given, end) = brute_force(&program, queue, &commits);
                     prop_assert_eq!((bits(&found.at), found.given.0, found.end.0), (bits(&at), given.0, end.0));
                 }

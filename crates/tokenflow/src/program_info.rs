@@ -3,12 +3,12 @@
 //! tokens that cross blocks.
 
 use crate::age::MAX_COUNT;
-use crate::program::{Await, Block, Graph, Item, Program, Target, Token, deep};
+use crate::program::{Await, Block, Graph, Item, Program, Target, Token, ensure_sufficient_stack};
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// The index of a whole program.
-pub(crate) struct Index {
+pub(crate) struct ProgramInfo {
     /// For each token, how many frames lie around the graph that defines it.
     pub depth: Vec<u32>,
     /// The tree of graphs, parallel to the program's.
@@ -58,7 +58,7 @@ fn frames(item: &Item) -> u32 {
     if matches!(item, Item::Repeat(_)) { 2 } else { 1 }
 }
 
-impl Index {
+impl ProgramInfo {
     pub fn new(program: &Program) -> Self {
         let mut builder = Builder {
             depth: vec![0; program.tokens as usize],
@@ -108,7 +108,7 @@ struct OpenGraph {
 impl Builder {
     /// Notes where every token is defined.
     fn define(&mut self, graph: &Graph, depth: u32) {
-        deep(|| {
+        ensure_sufficient_stack(|| {
             for (b, block) in graph.blocks.iter().enumerate() {
                 let mut def = |token: Token| {
                     self.depth[token.0 as usize] = depth;
@@ -142,7 +142,7 @@ impl Builder {
             if let Some(open) = self.open.last_mut() {
                 open.block = b;
             }
-            blocks.push(deep(|| self.block(block, depth)));
+            blocks.push(ensure_sufficient_stack(|| self.block(block, depth)));
         }
         let open = self.open.pop().unwrap_or_else(|| unreachable!("pushed above"));
         let (order, cyclic) = order(graph);
@@ -318,11 +318,11 @@ pub(crate) fn uses(item: &Item, f: &mut dyn FnMut(Token)) {
         Item::Join { of, .. } => of.iter().copied().for_each(f),
         Item::Nested(nested) => {
             nested.inits.iter().copied().for_each(&mut *f);
-            deep(|| graph_uses(&nested.graph, f));
+            ensure_sufficient_stack(|| graph_uses(&nested.graph, f));
         }
         Item::Repeat(repeat) => {
             repeat.inits.iter().copied().for_each(&mut *f);
-            deep(|| graph_uses(&repeat.body, f));
+            ensure_sufficient_stack(|| graph_uses(&repeat.body, f));
         }
         Item::Issue { .. } | Item::Commit { .. } | Item::Wait { .. } | Item::Point(_) => {}
     }
@@ -380,7 +380,7 @@ mod tests {
             .chain(block.items.iter().flat_map(defs))
     }
 
-    fn check(index: &Index, graph: &Graph, info: &GraphInfo, depth: u32) {
+    fn check(index: &ProgramInfo, graph: &Graph, info: &GraphInfo, depth: u32) {
         let blocks = 0..graph.blocks.len();
         let reached: Vec<BTreeSet<usize>> = blocks.clone().map(|b| reached(graph, b, None)).collect();
         let is_reached = |b: usize| b == 0 || reached[0].contains(&b);
@@ -439,7 +439,7 @@ mod tests {
         #[test]
         fn is_what_a_search_finds(recipe in any_program(Style::Mixed)) {
             let program = recipe.program();
-            let index = Index::new(&program);
+            let index = ProgramInfo::new(&program);
             check(&index, &program.body, &index.root, 0);
         }
     }
