@@ -8,7 +8,7 @@
 // OLD: error: chip is sm_75, but cp.async needs sm_80 or newer
 // UNKNOWN: error: chip is 'gfx90a', which LLVM does not know
 // FORMAT: error: format is 'ptx', but must be llvm, isa or bin
-// LEVEL: error: opt-level is 4, but goes from 0 to 3
+// LEVEL: error: opt-level is 4, but must be 0 to 3
 // TOOLKIT: error: toolkit is /nowhere, but there is no /nowhere/nvvm/libdevice/libdevice.10.bc
 // UNROLL: error: unroll-limit is -1, but must be at least 0
 gpu.module @kernels {

@@ -111,13 +111,13 @@ pub struct Completion<'c> {
     pub effect: GroupEffect,
     /// The queue; `None` if it completes on an mbarrier.
     pub queue: Option<GroupQueue>,
-    /// Complete once the operation, or the group that it commits, is.
+    /// A token that is complete once the operation, or the group that it commits, is.
     pub done: Option<Value<'c>>,
-    /// Complete once the operation has read its sources.
+    /// A token that is complete once the operation has read its sources.
     pub read: Option<Value<'c>>,
-    /// Of a wait, how many groups it leaves in flight; a number that is none is the largest.
+    /// For a wait, the number of groups it leaves in flight; an invalid number becomes the largest.
     pub pending: u32,
-    /// Of a wait, true if it waits for reads alone.
+    /// For a wait, true if it waits for reads alone.
     pub waits_for_reads: bool,
     /// Who executes it.
     pub scope: ExecutionScope,
@@ -128,7 +128,7 @@ pub struct Completion<'c> {
 }
 
 impl<'c> Op<'c> {
-    /// What this operation means to asynchronous completion; `None` if it is none that has to do with it.
+    /// What this operation means to asynchronous completion; `None` if it has nothing to do with it.
     #[must_use]
     pub fn completion(self) -> Option<Completion<'c>> {
         let mut raw = MaybeUninit::uninit();

@@ -1,7 +1,7 @@
 //! Control flow between blocks and regions, read through MLIR's interfaces.
 //!
-//! Constants are honoured: an edge that a constant condition or bound rules out is not possible, but it binds values all
-//! the same.
+//! Constants are honored: an edge that a constant condition or bound rules out is not possible, but it still binds
+//! values.
 
 use crate::{
     ffi,
@@ -25,8 +25,8 @@ pub struct Edge<'c> {
 /// Where an [`Edge`] leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EdgeTarget {
-    /// Behind the operation with the regions.
-    Behind,
+    /// After the operation that has the regions.
+    After,
     /// To the region (or the successor block) of this index.
     Index(usize),
 }
@@ -45,7 +45,7 @@ pub fn entry_edges(op: Op<'_>) -> Option<Vec<Edge<'_>>> {
     Some(edges)
 }
 
-/// The edges from `terminator` to other regions and behind the parent; `None` if they are not known, or control flow
+/// The edges from `terminator` to other regions and after the parent; `None` if they are not known, or control flow
 /// through the parent's regions is not.
 #[must_use]
 pub fn region_exit_edges(terminator: Op<'_>) -> Option<Vec<Edge<'_>>> {
@@ -124,7 +124,7 @@ unsafe extern "C" fn collect(
     // SAFETY: live values of the operation's context.
     let value = |raw: &MlirValue| unsafe { Value::from_raw(*raw) };
     edges.push(Edge {
-        to: usize::try_from(target).map_or(EdgeTarget::Behind, EdgeTarget::Index),
+        to: usize::try_from(target).map_or(EdgeTarget::After, EdgeTarget::Index),
         possible,
         bindings: from.iter().map(value).zip(to.iter().map(value)).collect(),
     });
@@ -158,8 +158,8 @@ pub fn erase_results<'c>(op: Op<'c>, erase: impl Fn(Value<'c>) -> bool) -> Op<'c
     new
 }
 
-/// Replaces `op` by one with `operands` behind its operands (in its last operand segment, if it has segments) and results
-/// of `types` behind its results; the regions move over as they are. Returns the new operation.
+/// Replaces `op` with one that has `operands` appended to its operands (in its last operand segment, if it has segments)
+/// and results of `types` appended to its results; the regions move over as they are. Returns the new operation.
 #[must_use]
 pub fn append<'c>(op: Op<'c>, operands: &[Value<'c>], types: &[Type<'c>]) -> Op<'c> {
     let operands: Vec<_> = operands.iter().map(|value| value.to_raw()).collect();

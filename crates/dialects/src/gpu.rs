@@ -1,4 +1,4 @@
-//! What functions and memory of device code say of themselves.
+//! Queries on device functions and memory types: memory space, kernel, block size, barriers.
 
 use crate::ir::Op;
 use crate::llvm::AddressSpace;
@@ -90,7 +90,7 @@ pub fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
     FunctionType::try_from(ty.value()).ok()
 }
 
-/// How many arguments of the entry block of `function` callers hand over. Behind them come its own buffers.
+/// The number of arguments of the entry block that callers pass. The function's own buffers come after them.
 #[must_use]
 pub fn inputs(function: Op<'_>) -> Option<usize> {
     Some(function_type(function)?.input_count())

@@ -1,7 +1,7 @@
 //! The names of operations and attributes, each written once.
 //!
-//! A module for each dialect has the full names of its operations, and [`attr`] those of attributes. A test asks MLIR
-//! whether there are operations of these names, and whether they have the attributes: a slip of the pen is found there.
+//! A module for each dialect has the full names of its operations, and [`attr`] those of attributes. A test checks
+//! them against MLIR, so typos are caught.
 
 /// Defines a module of names for each dialect.
 macro_rules! operations {
@@ -450,7 +450,7 @@ attributes! {
     NUM_TILES = "numTiles" of [nvgpu::LDMATRIX],
     NVGPU_BYPASS_L1 = "bypassL1" of [nvgpu::DEVICE_ASYNC_COPY],
     NVGPU_ELEMENTS = "dstElements" of [nvgpu::DEVICE_ASYNC_COPY],
-    NVGPU_PENDING = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
+    NVGPU_NUM_GROUPS = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
     OFFSETS = "offsets" of [vector::EXTRACT_STRIDED_SLICE, vector::INSERT_STRIDED_SLICE],
     OP = "op" of [gpu::SUBGROUP_REDUCE],
     OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, vector::TRANSFER_READ, vector::TRANSFER_WRITE],

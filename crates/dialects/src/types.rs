@@ -20,7 +20,7 @@ pub struct Shape<'c> {
 /// The layout of a memref type, in elements; `None` where it is dynamic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The distance of neighbours in each dimension.
+    /// The distance between neighbors in each dimension.
     pub strides: Vec<Option<i64>>,
     /// Where element (0, …, 0) is.
     pub offset: Option<i64>,

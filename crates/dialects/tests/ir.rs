@@ -28,7 +28,7 @@ fn with_op(source: &str, name: &str, check: impl for<'c> FnOnce(&Module<'c>, Op<
     let module = Module::parse(&context, source).expect("the test's IR parses");
     let root = Op::from(module.as_operation());
     let op = root
-        .nested()
+        .self_and_nested()
         .into_iter()
         .find(|op| op.is(name))
         .expect("the test's IR has that operation");
@@ -79,7 +79,7 @@ fn operations_are_built_moved_replaced_and_erased() {
         assert!(new.remove_attr("added") && !new.remove_attr("added"));
 
         let names: Vec<_> = Op::from(module.as_operation())
-            .nested()
+            .self_and_nested()
             .iter()
             .map(|op| op.name())
             .collect();
@@ -115,7 +115,7 @@ fn clones_use_what_the_mapping_says() {
         mapping.map(block.arg(0), block.arg(1));
         let clone = op.clone_mapped(&mut mapping);
         clone.move_after(op);
-        let operands: Vec<Value> = clone.nested().iter().map(|op| op.operand(0)).collect();
+        let operands: Vec<Value> = clone.self_and_nested().iter().map(|op| op.operand(0)).collect();
         assert_eq!(operands, [block.arg(1), block.arg(1)]);
         assert_eq!(op.operand(0), block.arg(0));
     });
@@ -139,7 +139,7 @@ fn walks_may_erase_skip_and_stop() {
             }
         });
         assert_eq!(seen, ["func.func", "test.a", "test.b", "test.a", "func.return"]);
-        assert_eq!(function.nested().len(), 4);
+        assert_eq!(function.self_and_nested().len(), 4);
     });
 }
 

@@ -45,7 +45,7 @@ impl Pass for AllocsToGlobals {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let mut tables = HashMap::new();
         for function in device_code(root) {
-            let ops = function.nested();
+            let ops = function.self_and_nested();
             let allocs: Vec<Op> = ops.iter().copied().filter(|op| is_workgroup_alloc(*op)).collect();
             for free in ops.into_iter().filter(|op| op.is(memref::DEALLOC)) {
                 if is_workgroup(free.operand(0).ty()) {

@@ -2,14 +2,14 @@
 //!
 //! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
 //! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
-//! come [`skeleton`], which groups are counted on, and [`tree`], which phases of mbarriers are planned on. [`origin`] says
+//! come [`skeleton`], which groups are counted on, and [`phase_skeleton`], which phases of mbarriers are planned on. [`token_origins`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
 
 pub mod cfg;
 pub mod memory;
-pub mod origin;
 pub mod skeleton;
+pub mod token_origins;
 
-pub mod tree;
+pub mod phase_skeleton;
 pub mod uniformity;
 pub mod vocabulary;

@@ -106,7 +106,7 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
-        for function in root.nested().into_iter().filter(|op| op.is(gpu::FUNC)) {
+        for function in root.self_and_nested().into_iter().filter(|op| op.is(gpu::FUNC)) {
             tensors::lower_arguments(function);
         }
         lower_launches(root)?;
@@ -143,7 +143,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     // Functions with counted code; the block looked at last stands for all the operations in it.
     let mut device = HashSet::new();
     let mut block = None;
-    for op in root.nested() {
+    for op in root.self_and_nested() {
         match op.name() {
             gpux::COPY if op.num_results() == 0 => found.copies.push(op),
             gpux::COMMIT_GROUP if op.num_results() == 0 => found.groups.push(op),

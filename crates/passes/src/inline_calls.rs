@@ -41,7 +41,7 @@ impl Pass for InlineCalls {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         // All of them first: what they hold changes.
         let modules: Vec<Op> = root
-            .nested()
+            .self_and_nested()
             .into_iter()
             .filter(|op| op.is(gpu::MODULE))
             .collect();
@@ -132,7 +132,11 @@ impl<'c> Inliner<'c> {
     /// Begins with `function`: returns the calls in it, the last one first.
     fn open(&mut self, function: Op<'c>) -> Vec<Op<'c>> {
         self.states.insert(function, State::Open);
-        let mut calls: Vec<Op> = function.nested().into_iter().filter(|op| is_call(*op)).collect();
+        let mut calls: Vec<Op> = function
+            .self_and_nested()
+            .into_iter()
+            .filter(|op| is_call(*op))
+            .collect();
         calls.reverse();
         calls
     }
@@ -254,7 +258,7 @@ fn why(function: Op<'_>) -> Option<&'static str> {
         Some("is asynchronous")
     } else if has_tokens(function) {
         Some("takes or returns tokens")
-    } else if function.nested().into_iter().any(is_workgroup_alloc) {
+    } else if function.self_and_nested().into_iter().any(is_workgroup_alloc) {
         Some("allocates memory of the workgroup")
     } else {
         None

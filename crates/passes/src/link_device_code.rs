@@ -57,7 +57,7 @@ impl Pass for LinkDeviceCode {
         let alignment = int_attr(module.context(), 64, ASSUMED_ALIGNMENT);
         let dynamic = module.int_attr(attr::DYNAMIC_ALIGNMENT);
         module.remove_attr(attr::DYNAMIC_ALIGNMENT);
-        for op in module.nested() {
+        for op in module.self_and_nested() {
             if is_dynamic_shared_memory(op) {
                 op.set_attr(attr::LINKAGE, external);
                 if let Some(dynamic) = dynamic.filter(|dynamic| op.int_attr(attr::ALIGNMENT) < Some(*dynamic))

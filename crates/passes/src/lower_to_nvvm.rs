@@ -62,7 +62,7 @@ impl Pipeline for LowerToNvvm {
         };
         let level = options.int("opt-level");
         if !(0..=3).contains(&level) {
-            return Err(format!("opt-level is {level}, but goes from 0 to 3"));
+            return Err(format!("opt-level is {level}, but must be 0 to 3"));
         }
         let format = options.str("format");
         let toolkit = Toolkit::find(options.str("toolkit"))?;
@@ -150,7 +150,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
         // Subviews and reshapes become arithmetic on strides; in affine.apply, hence the next one.
         .pass("expand-strided-metadata")
         .pass("lower-affine")
-        // Everything that is left, at once, for it is the only conversion that knows GPU address spaces.
+        // Everything that is left, at once, because it is the only conversion that knows GPU address spaces.
         .pass("convert-gpu-to-nvvm")
         // What has no intrinsic in LLVM becomes inline PTX; it wants converted types.
         .pass("convert-nvvm-to-llvm")

@@ -17,7 +17,7 @@ mod memory;
 mod relax;
 mod solve;
 
-use crate::analysis::vocabulary::beyond;
+use crate::analysis::vocabulary::pending_limit_message;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::{Op, Walk, int_attr};
 use async_dialects::names::{attr, nvgpu, nvvm};
@@ -97,7 +97,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
             nvgpu::DEVICE_ASYNC_COPY => found.copies_or_waits = true,
             nvgpu::DEVICE_ASYNC_WAIT => {
                 found.copies_or_waits = true;
-                if let Some(n) = op.int_attr(attr::NVGPU_PENDING) {
+                if let Some(n) = op.int_attr(attr::NVGPU_NUM_GROUPS) {
                     found.typed = true;
                     if n < 0 {
                         negative = Some((op, n));
@@ -121,7 +121,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 
 /// The count that `wait` has, as the hardware takes it.
 fn typed_count(wait: Op) -> Option<u8> {
-    let n = wait.int_attr(attr::NVGPU_PENDING)?;
+    let n = wait.int_attr(attr::NVGPU_NUM_GROUPS)?;
     let most = wait.completion()?.queue?.max_pending();
     Some(u8::try_from(n).map_or(most, |n| n.min(most)))
 }
@@ -156,7 +156,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
     {
         let message = format!(
             "`numGroups = {}` waits for too little: a copy awaited here may still be in flight; the exact count is {}",
-            op.int_attr(attr::NVGPU_PENDING).unwrap_or_default(),
+            op.int_attr(attr::NVGPU_NUM_GROUPS).unwrap_or_default(),
             exact.n
         );
         Diagnostic::warning(op.location(), message).emit();
@@ -166,10 +166,10 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         exact.clamped,
         op.completion().and_then(|completion| completion.queue),
     ) {
-        Diagnostic::remark(op.location(), beyond(queue)).emit();
+        Diagnostic::remark(op.location(), pending_limit_message(queue)).emit();
     }
     op.set_attr(
-        attr::NVGPU_PENDING,
+        attr::NVGPU_NUM_GROUPS,
         int_attr(op.context(), 32, i64::from(exact.n)),
     );
     cx.count("set", 1);
@@ -191,7 +191,7 @@ fn warn_open(op: Op) {
 
 fn warn_kept(verdict: &Verdict, reason: &Reason) {
     let op = verdict.wait.op;
-    let typed = op.int_attr(attr::NVGPU_PENDING).unwrap_or_default();
+    let typed = op.int_attr(attr::NVGPU_NUM_GROUPS).unwrap_or_default();
     let exact = match verdict.exact {
         Some(exact) => format!("the exact count for the copies awaited here is {}", exact.n),
         None => "the copies awaited here are complete without a wait".to_owned(),

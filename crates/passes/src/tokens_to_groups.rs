@@ -20,12 +20,12 @@ mod normalize;
 mod peel;
 mod stores;
 
-use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::Async;
+use crate::analysis::token_origins::TokenOrigins;
+use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::own_ops;
 use crate::utils::erase;
-use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
+use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use async_dialects::ir::{Op, Walk};
 use async_dialects::names::{async_, gpu, gpux};
 use async_dialects::pass::{
@@ -112,10 +112,10 @@ impl Pass for TokensToGroups {
         if !is_device_code(op) {
             return Ok(());
         }
-        check_arguments(op)?;
-        inline_regions(op);
-        split_dependencies(op);
-        let mut vocabulary = Async::default();
+        refuse_token_arguments(op)?;
+        inline_async_regions(op);
+        await_dependencies(op);
+        let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
         let silent = normalize::drain_escapes(&skeleton);
@@ -167,14 +167,14 @@ fn options<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c
 /// A function, solved.
 struct Translated<'c> {
     skeleton: Skeleton<'c>,
-    origins: Origins,
+    origins: TokenOrigins,
     solution: Solution,
 }
 
 /// Solves `function`, which `skeleton` was read from, and peels its loops as the solution says.
 fn translate<'c>(
     function: Op<'c>,
-    vocabulary: &Async<'c>,
+    vocabulary: &AsyncVocabulary<'c>,
     mut skeleton: Skeleton<'c>,
     options: &Options,
 ) -> Translated<'c> {
@@ -185,7 +185,7 @@ fn translate<'c>(
         skeleton = skeleton::read(function, vocabulary, &peeled);
     }
     Translated {
-        origins: Origins::new(&skeleton),
+        origins: TokenOrigins::new(&skeleton),
         skeleton,
         solution,
     }

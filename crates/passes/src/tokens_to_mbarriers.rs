@@ -23,10 +23,10 @@ mod mbarriers;
 mod normalize;
 mod state;
 
-use crate::analysis::tree::{self, Read};
+use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
-use crate::utils::tokens::{check_arguments, inline_regions, split_dependencies};
+use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::pass::{
@@ -107,15 +107,18 @@ impl Pass for TokensToMbarriers {
             "mbarrier" => War::Mbarrier,
             _ => War::Barrier,
         };
-        let loads: Vec<Op> = own_ops(op).into_iter().filter(|op| tree::is_load(*op)).collect();
+        let loads: Vec<Op> = own_ops(op)
+            .into_iter()
+            .filter(|op| phase_skeleton::is_block_wide_load(*op))
+            .collect();
         if loads.is_empty() {
             return Ok(());
         }
         let mut uniform = Uniformity::default();
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
-        check_arguments(op)?;
-        inline_regions(op);
-        split_dependencies(op);
+        refuse_token_arguments(op)?;
+        inline_async_regions(op);
+        await_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
@@ -138,9 +141,12 @@ impl Pass for TokensToMbarriers {
 }
 
 /// Reads `function` and plans its phases; loads that no ring can follow are awaited where they are issued.
-fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, Plan), PassError<'c>> {
+fn read_and_plan<'c>(
+    function: Op<'c>,
+    fence_reads: bool,
+) -> Result<(PhaseSkeleton<'c>, Plan), PassError<'c>> {
     loop {
-        let mut read = tree::read(function)?;
+        let mut read = phase_skeleton::read(function)?;
         carry::mark_closed(&mut read);
         if normalize::await_escapes(&read) {
             continue;
@@ -164,7 +170,10 @@ fn read_and_plan<'c>(function: Op<'c>, fence_reads: bool) -> Result<(Read<'c>, P
 
 /// What holds after the pass: no load has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    match own_ops(function).into_iter().find(|op| tree::is_load(*op)) {
+    match own_ops(function)
+        .into_iter()
+        .find(|op| phase_skeleton::is_block_wide_load(*op))
+    {
         None => Ok(()),
         Some(op) => Err(PassError::new(
             op,

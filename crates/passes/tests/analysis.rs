@@ -5,8 +5,8 @@ use async_dialects::ir::{Op, Value};
 use async_dialects::melior::{Context, dialect::DialectRegistry, ir::Module};
 use async_dialects::registry::register_all_dialects;
 use async_passes::analysis::cfg::{RegionFlow, Target, unbound_operands};
-use async_passes::analysis::memory::{Access, Effects, Origin, base, effects, origin};
-use async_passes::analysis::uniformity::{Uniformity, may_differ};
+use async_passes::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
+use async_passes::analysis::uniformity::{Uniformity, may_diverge};
 
 /// Parses `source` and asks `question` about the operations marked `here`, in order.
 fn ask<T>(source: &str, question: impl Fn(Op<'_>) -> T) -> Vec<T> {
@@ -15,7 +15,7 @@ fn ask<T>(source: &str, question: impl Fn(Op<'_>) -> T) -> Vec<T> {
     let context = Context::new_with_registry(&registry, false);
     context.set_allow_unregistered_dialects(true);
     let module = Module::parse(&context, source).expect("the test's IR parses");
-    let ops = Op::from(module.as_operation()).nested();
+    let ops = Op::from(module.as_operation()).self_and_nested();
     let marked: Vec<Op> = ops.into_iter().filter(|op| op.has_attr("here")).collect();
     assert!(!marked.is_empty(), "the test asks about something");
     marked.into_iter().map(question).collect()
@@ -152,13 +152,13 @@ fn accesses(op: Op<'_>) -> String {
 }
 
 fn origin_of(memory: Value<'_>) -> &'static str {
-    match origin(base(memory)) {
-        Origin::Allocation => "allocation",
-        Origin::Attribution(_) => "attribution",
-        Origin::Global(_) => "global",
-        Origin::Argument(_) => "argument",
-        Origin::Dynamic => "dynamic",
-        Origin::Unknown => "unknown",
+    match buffer_origin(base(memory)) {
+        BufferOrigin::Allocation => "allocation",
+        BufferOrigin::Attribution(_) => "attribution",
+        BufferOrigin::Global(_) => "global",
+        BufferOrigin::Argument(_) => "argument",
+        BufferOrigin::Dynamic => "dynamic",
+        BufferOrigin::Unknown => "unknown",
     }
 }
 
@@ -262,7 +262,7 @@ fn threads_differ_in_what_depends_on_them() {
            scf.yield %x : index
          }",
     );
-    assert_eq!(ask(&source, may_differ), [false, true, false, true, false, true]);
+    assert_eq!(ask(&source, may_diverge), [false, true, false, true, false, true]);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn threads_of_a_function_that_others_call_may_differ_in_its_arguments() {
        scf.if %c { } {here}
        return
      }";
-    assert_eq!(ask(source, may_differ), [true]);
+    assert_eq!(ask(source, may_diverge), [true]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ func.func @straight_line(%src: !global, %dst: !shared, %i: index) {
   // expected-note@below {{no group is committed after this one when the wait is reached by: the only path}}
   %b = gpux.copy async %src[%i], %dst[%i], 4 : !global to !shared
   // expected-remark@below {{wait_group <cp_async>, 1: waits for gpux.copy at 11:8}}
-  // expected-note@below {{wait_group 0 would wait for these in vain there: gpux.copy at 15:8}}
+  // expected-note@below {{wait_group 0 would wait for these unnecessarily there: gpux.copy at 15:8}}
   async.await %a
   // expected-remark@below {{wait_group <cp_async>, 0: waits for gpux.copy at 15:8}}
   async.await %b
@@ -45,7 +45,7 @@ func.func @loop(%src: !global, %dst: !shared, %i: index, %n: index) {
     // expected-note@below {{without it, async.await}}
     %c = gpux.copy async %src[%i], %dst[%i], 4 : !global to !shared
     // expected-remark@below {{wait_group <cp_async>, 2: waits for gpux.copy at 39:8, gpux.copy at 42:8, gpux.copy at 46:10}}
-    // expected-note@below {{in vain there: gpux.copy at 42:8, gpux.copy at 46:10}}
+    // expected-note@below {{unnecessarily there: gpux.copy at 42:8, gpux.copy at 46:10}}
     async.await %x
     scf.yield %y, %c : !async.token, !async.token
   }

@@ -207,7 +207,7 @@ impl<'c> Op<'c> {
 
     /// This operation and all that is nested in it, outside in, in program order.
     #[must_use]
-    pub fn nested(self) -> Vec<Op<'c>> {
+    pub fn self_and_nested(self) -> Vec<Op<'c>> {
         let mut ops = Vec::new();
         self.walk(|op| {
             ops.push(op);

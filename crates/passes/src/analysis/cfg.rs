@@ -141,7 +141,7 @@ fn to_blocks<'c>(op: Op<'c>, edges: Vec<control_flow::Edge<'c>>) -> Vec<Edge<'c>
 fn edge_to<'c>(block: impl Fn(usize) -> Option<Block<'c>>, edge: control_flow::Edge<'c>) -> Edge<'c> {
     let to = match edge.to {
         EdgeTarget::Index(i) => block(i).map_or(Target::After, Target::Block),
-        EdgeTarget::Behind => Target::After,
+        EdgeTarget::After => Target::After,
     };
     Edge {
         to,

@@ -1,8 +1,8 @@
-//! Which memory operations access, and what buffers it is of.
+//! Which buffers an operation accesses, and how.
 //!
 //! MLIR's interfaces tell what an operation does to memory, what is a view of what, and what is a call; those of ours what is
 //! read and written asynchronously. What upstream's operations don't say of themselves stands in two tables here. Nothing is
-//! guessed: what is not known is [`Effects::Unknown`], or [`Origin::Unknown`].
+//! guessed: what is not known is [`Effects::Unknown`], or [`BufferOrigin::Unknown`].
 
 use async_dialects::calls::is_call;
 use async_dialects::completion::GroupEffect;
@@ -180,7 +180,7 @@ pub fn base(mut memory: Value<'_>) -> Value<'_> {
 
 /// Where a buffer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin<'c> {
+pub enum BufferOrigin<'c> {
     /// An operation in the function allocates it; each a buffer of its own.
     Allocation,
     /// A kernel declares it; each a buffer of its own.
@@ -197,26 +197,26 @@ pub enum Origin<'c> {
 
 /// Where `base`, which is no view, comes from.
 #[must_use]
-pub fn origin(base: Value<'_>) -> Origin<'_> {
+pub fn buffer_origin(base: Value<'_>) -> BufferOrigin<'_> {
     match base.definition() {
         Definition::Result(op, _) => match op.name() {
-            memref::ALLOC | memref::ALLOCA => Origin::Allocation,
+            memref::ALLOC | memref::ALLOCA => BufferOrigin::Allocation,
             memref::GET_GLOBAL => {
                 let name = op.attr(attr::NAME).and_then(symbol);
-                name.map_or(Origin::Unknown, Origin::Global)
+                name.map_or(BufferOrigin::Unknown, BufferOrigin::Global)
             }
-            gpu::DYNAMIC_SHARED_MEMORY => Origin::Dynamic,
-            _ => Origin::Unknown,
+            gpu::DYNAMIC_SHARED_MEMORY => BufferOrigin::Dynamic,
+            _ => BufferOrigin::Unknown,
         },
         Definition::Argument(block, index) => {
             let function = block.parent_op().filter(|op| op.is_function());
             let Some(function) = function.filter(|op| op.region(0).first() == Some(block)) else {
-                return Origin::Unknown;
+                return BufferOrigin::Unknown;
             };
             match inputs(function) {
                 // The attributions of a `gpu.func` come after its arguments.
-                Some(inputs) if index >= inputs => Origin::Attribution(function),
-                _ => Origin::Argument(function),
+                Some(inputs) if index >= inputs => BufferOrigin::Attribution(function),
+                _ => BufferOrigin::Argument(function),
             }
         }
     }

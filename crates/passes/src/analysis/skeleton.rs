@@ -1,4 +1,4 @@
-//! From a function to its skeleton.
+//! Reads a function into a [`Program`]: its control flow, with nothing but what issues, commits, waits and awaits.
 //!
 //! [`super::cfg`] says how control flows, and a [`Vocabulary`] what operations mean.
 

@@ -9,7 +9,7 @@ use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// The values that decide whether and how often the regions of `op` are run.
-pub fn steering(op: Op<'_>) -> Vec<Value<'_>> {
+pub fn control_operands(op: Op<'_>) -> Vec<Value<'_>> {
     match op.name() {
         scf::IF | scf::INDEX_SWITCH => vec![op.operand(0)],
         // What they carry around does not steer them.
@@ -35,15 +35,15 @@ pub fn steering(op: Op<'_>) -> Vec<Value<'_>> {
 /// Returns an operation that `value` depends on and that has other results in other threads of a block. What is read
 /// from memory depends on the address alone: a race is not what makes threads differ, and what a thread has put into
 /// memory of its own is not known.
-pub fn thread_dependent(value: Value<'_>) -> Option<Op<'_>> {
+pub fn find_thread_varying_op(value: Value<'_>) -> Option<Op<'_>> {
     search(value, usize::MAX, |source| match source {
-        Source::Computed(op) if differs(op) => Some(op),
+        Source::Computed(op) if is_thread_varying(op) => Some(op),
         _ => None,
     })
 }
 
 /// Returns true if `op` runs its regions for some threads only, although the interface of its control flow says that
-/// control always passes through them: it speaks of all threads together.
+/// control always passes through them: that describes all threads together.
 pub fn runs_for_some_threads(op: Op<'_>) -> bool {
     matches!(op.name(), scf::FORALL | gpu::WARP_EXECUTE_ON_LANE_0)
 }
@@ -52,11 +52,11 @@ pub fn runs_for_some_threads(op: Op<'_>) -> bool {
 const PROOF_LIMIT: usize = 256;
 
 /// Returns true unless all threads of a block are known to take the same way through `op`.
-pub fn may_differ(op: Op<'_>) -> bool {
+pub fn may_diverge(op: Op<'_>) -> bool {
     runs_for_some_threads(op)
-        || steering(op).into_iter().any(|value| {
+        || control_operands(op).into_iter().any(|value| {
             let found = search(value, PROOF_LIMIT, |source| match source {
-                Source::Computed(op) => differs(op).then_some(()),
+                Source::Computed(op) => is_thread_varying(op).then_some(()),
                 Source::Unknown => Some(()),
                 Source::Given(function, index) => (!is_shared(function, index)).then_some(()),
             });
@@ -99,7 +99,7 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
                 Some(function) if function.is_function() => Source::Given(function, index),
                 Some(around) => {
                     work.extend(bound_to(around, value));
-                    work.extend(steering(around));
+                    work.extend(control_operands(around));
                     continue;
                 }
                 None => Source::Unknown,
@@ -115,7 +115,7 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         }
         if op.num_regions() > 0 {
             work.extend(bound_to(op, value));
-            work.extend(steering(op));
+            work.extend(control_operands(op));
         } else if op.is_pure() || matches!(op.name(), memref::LOAD | vector::LOAD | vector::TRANSFER_READ) {
             work.extend(op.operands());
         } else if let Some(found) = found(Source::Unknown) {
@@ -126,7 +126,7 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
 }
 
 /// Returns true if the results of `op` differ between threads by themselves.
-fn differs(op: Op<'_>) -> bool {
+fn is_thread_varying(op: Op<'_>) -> bool {
     matches!(
         op.name(),
         gpu::THREAD_ID
@@ -204,8 +204,8 @@ fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
         let message = "is in a gpu.launch, which is not a function yet";
         return Err(PassError::new(op, message).note(outer, "run --gpu-kernel-outlining first"));
     }
-    for value in steering(outer) {
-        if let Some(source) = thread_dependent(value) {
+    for value in control_operands(outer) {
+        if let Some(source) = find_thread_varying_op(value) {
             let why = format!("depends on '{}', which differs between threads", source.name());
             return Err(fault(why).note(source, "this differs between threads"));
         }

@@ -10,7 +10,7 @@ use async_dialects::types::is_token;
 use std::collections::HashSet;
 
 /// What to say where more groups of `queue` may stay in flight than a wait can name.
-pub(crate) fn beyond(queue: GroupQueue) -> String {
+pub(crate) fn pending_limit_message(queue: GroupQueue) -> String {
     let most = queue.max_pending();
     format!("more than {most} groups may stay in flight here; the hardware counts no further than {most}")
 }
@@ -79,12 +79,12 @@ pub trait Vocabulary<'c> {
 /// The `async` dialect, and every operation that completes in groups; those without a token of that dialect take part as
 /// given.
 #[derive(Default)]
-pub struct Async<'c> {
+pub struct AsyncVocabulary<'c> {
     /// Awaits whose tokens waits of the program complete before.
     pub covered: HashSet<Op<'c>>,
 }
 
-impl<'c> Vocabulary<'c> for Async<'c> {
+impl<'c> Vocabulary<'c> for AsyncVocabulary<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         is_token(ty)
     }
@@ -106,11 +106,11 @@ impl<'c> Vocabulary<'c> for Async<'c> {
 }
 
 /// Upstream's `nvgpu` dialect, whose commit points are given.
-pub struct Nvgpu<'c> {
+pub struct NvgpuVocabulary<'c> {
     token: Type<'c>,
 }
 
-impl<'c> Nvgpu<'c> {
+impl<'c> NvgpuVocabulary<'c> {
     /// The vocabulary in a context that has the `nvgpu` dialect loaded.
     pub fn new(context: &'c Context) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl<'c> Nvgpu<'c> {
     }
 }
 
-impl<'c> Vocabulary<'c> for Nvgpu<'c> {
+impl<'c> Vocabulary<'c> for NvgpuVocabulary<'c> {
     fn is_token(&self, ty: Type<'c>) -> bool {
         ty == self.token
     }

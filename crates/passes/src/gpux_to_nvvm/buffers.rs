@@ -28,11 +28,11 @@ use async_dialects::types::symbol;
 use std::collections::HashMap;
 
 /// What copies of up to 16 bytes and bulk copies need.
-pub(super) const OF_COPIES: i64 = 16;
+pub(super) const COPY_ALIGNMENT: i64 = 16;
 /// What a tile needs.
-pub(super) const OF_TILES: i64 = 128;
+pub(super) const TILE_ALIGNMENT: i64 = 128;
 /// What a swizzled tile needs.
-pub(super) const OF_SWIZZLED_TILES: i64 = 1024;
+pub(super) const SWIZZLED_TILE_ALIGNMENT: i64 = 1024;
 
 /// The buffers of a module, and which of them are aligned already.
 pub(super) struct Buffers<'c> {
@@ -54,7 +54,7 @@ impl<'c> Buffers<'c> {
             context,
             seen: HashMap::new(),
             swept: HashMap::new(),
-            alignment: OF_COPIES,
+            alignment: COPY_ALIGNMENT,
             globals: HashMap::new(),
             raised: 0,
         }
@@ -69,7 +69,7 @@ impl<'c> Buffers<'c> {
     pub fn align_destination(&mut self, copy: Op<'c>) {
         let source = MemRefType::try_from(copy.operand(0).ty()).expect("a verified copy is between memrefs");
         let rank = async_dialects::melior::ir::ShapedTypeLike::rank(&source);
-        self.align(copy, copy.operand(1 + rank), OF_COPIES);
+        self.align(copy, copy.operand(1 + rank), COPY_ALIGNMENT);
     }
 
     /// Aligns every buffer that `memref`, an operand of `copy`, may be in.
@@ -98,7 +98,7 @@ impl<'c> Buffers<'c> {
                     arith::SELECT => values.extend([op.operand(1), op.operand(2)]),
                     memref::GET_GLOBAL => self.align_global(op),
                     memref::ALLOC | memref::ALLOCA => self.align_op(op),
-                    gpu::DYNAMIC_SHARED_MEMORY if alignment > OF_COPIES => self.align_dynamic(copy, op),
+                    gpu::DYNAMIC_SHARED_MEMORY if alignment > COPY_ALIGNMENT => self.align_dynamic(copy, op),
                     gpu::DYNAMIC_SHARED_MEMORY => {}
                     _ => self.align_all(copy),
                 },
@@ -198,7 +198,7 @@ impl<'c> Buffers<'c> {
         }
         let message = format!(
             "needs memory that is aligned to {} bytes, but dynamic workgroup memory outside of a gpu.module is aligned to \
-             {OF_COPIES}",
+             {COPY_ALIGNMENT}",
             self.alignment
         );
         let warning = Diagnostic::warning(copy, message);

@@ -245,7 +245,7 @@ impl<'c> Model<'c> {
             return;
         }
         let (mut place, location) = match operand {
-            Some(operand) => (place_behind(operand, body), operand.location()),
+            Some(operand) => (first_insertion_point_after(operand, body), operand.location()),
             None => (Place::Start(body.entry), body.owner.location()),
         };
         // After what the whole body shares, which they may use.
@@ -295,7 +295,7 @@ enum Place<'c> {
 }
 
 /// The first place in `body` that has `value` above it.
-fn place_behind<'c>(value: Value<'c>, body: Body<'c>) -> Place<'c> {
+fn first_insertion_point_after<'c>(value: Value<'c>, body: Body<'c>) -> Place<'c> {
     let (block, place) = match value.definition() {
         Definition::Result(op, _) => (op.block(), Place::After(op)),
         Definition::Argument(block, _) => (Some(block), Place::Start(block)),

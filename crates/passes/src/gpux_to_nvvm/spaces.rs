@@ -162,7 +162,7 @@ impl<'c> Sources<'c> {
 /// What control flow in `function` binds to values.
 fn bindings(function: Op<'_>) -> HashMap<Value<'_>, Vec<Value<'_>>> {
     let mut bound: HashMap<Value, Vec<Value>> = HashMap::new();
-    for op in function.nested() {
+    for op in function.self_and_nested() {
         let mut edges = entry_edges(op).unwrap_or_default();
         if op.is_terminator() {
             edges.extend(region_exit_edges(op).into_iter().flatten());

@@ -7,7 +7,7 @@
 //!
 //! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
 
-use super::buffers::{Buffers, OF_COPIES, OF_SWIZZLED_TILES, OF_TILES};
+use super::buffers::{Buffers, COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT};
 use crate::utils::builders::constant;
 use async_dialects::ir::{Op, OpBuilder, Value};
 use async_dialects::llvm::{AddressSpace, pointer};
@@ -102,7 +102,7 @@ impl<'c> Transfers<'c> {
     // Operands: source, destination, the ring and its slot.
     fn bulk_load(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
         let [src, dst, ring, slot] = [0, 1, 2, 3].map(|i| op.operand(i));
-        buffers.align(op, dst, OF_COPIES);
+        buffers.align(op, dst, COPY_ALIGNMENT);
         let (from, to) = (self.global_pointer(op, src), self.shared_pointer(op, dst));
         let barrier = OpBuilder::new(nvgpu::MBARRIER_GET, op.location())
             .operands(&[ring, slot])
@@ -120,7 +120,7 @@ impl<'c> Transfers<'c> {
     // Operands: source, destination.
     fn bulk_store(&self, op: Op<'c>, buffers: &mut Buffers<'c>) {
         let [src, dst] = [0, 1].map(|i| op.operand(i));
-        buffers.align(op, src, OF_COPIES);
+        buffers.align(op, src, COPY_ALIGNMENT);
         let (from, to) = (self.shared_pointer(op, src), self.global_pointer(op, dst));
         let bytes = self.bytes(op, src);
         // No cache hint, and no mask of bytes.
@@ -276,7 +276,11 @@ fn cast<'c>(name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c>
 /// What the memory of a tile of `tensor` has to be aligned to.
 fn tile_alignment(tensor: Value<'_>) -> i64 {
     let swizzled = tensor_map(tensor.ty()).is_some_and(|map| map.swizzle > 0);
-    if swizzled { OF_SWIZZLED_TILES } else { OF_TILES }
+    if swizzled {
+        SWIZZLED_TILE_ALIGNMENT
+    } else {
+        TILE_ALIGNMENT
+    }
 }
 
 /// The sizes of a memref of static shape.

@@ -1,6 +1,6 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
-use crate::analysis::memory::{Effects, Origin, effects, origin, view_source};
+use crate::analysis::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
 use async_dialects::ir::{Op, Use, Value};
 use async_dialects::melior::ir::TypeLike;
 use async_dialects::names::{gpu, linalg, memref};
@@ -29,7 +29,10 @@ pub(super) fn is_private(buffer: Value) -> bool {
 
 /// Returns true if `buffer` is made in the function.
 fn is_local(buffer: Value) -> bool {
-    matches!(origin(buffer), Origin::Allocation | Origin::Attribution(_))
+    matches!(
+        buffer_origin(buffer),
+        BufferOrigin::Allocation | BufferOrigin::Attribution(_)
+    )
 }
 
 /// Returns true if `op` makes views of its first operand, and no address that is not a memref.

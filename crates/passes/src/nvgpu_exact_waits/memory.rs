@@ -3,7 +3,7 @@
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use super::escape::is_private;
-use crate::analysis::memory::{self, Effects, Origin, origin, view_source};
+use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
 use async_dialects::calls::is_call;
 use async_dialects::gpu::is_kernel;
 use async_dialects::ir::{Definition, Op, Value};
@@ -45,7 +45,7 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
 }
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
-pub(super) fn may_copy(op: Op) -> bool {
+pub(super) fn may_issue_copies(op: Op) -> bool {
     let calls = is_call(op) || INLINE_ASSEMBLY.contains(&op.name()) || op.is(gpu::LAUNCH_FUNC);
     let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
     calls && op.operands().any(address)
@@ -99,9 +99,11 @@ impl<'c> Place<'c> {
         if spaces_differ(self.base, other.base) {
             return false;
         }
-        match (origin(self.base), origin(other.base)) {
-            (Origin::Unknown, _) | (_, Origin::Unknown) | (Origin::Dynamic, Origin::Dynamic) => true,
-            (Origin::Global(a), Origin::Global(b)) => a == b,
+        match (buffer_origin(self.base), buffer_origin(other.base)) {
+            (BufferOrigin::Unknown, _)
+            | (_, BufferOrigin::Unknown)
+            | (BufferOrigin::Dynamic, BufferOrigin::Dynamic) => true,
+            (BufferOrigin::Global(a), BufferOrigin::Global(b)) => a == b,
             // Arguments are taken to be different buffers.
             _ => false,
         }
@@ -109,10 +111,10 @@ impl<'c> Place<'c> {
 
     /// Returns true if the buffer may be used when the function has returned.
     pub fn outlives_function(self) -> bool {
-        match origin(self.base) {
-            Origin::Allocation => false,
-            Origin::Argument(function) | Origin::Attribution(function) => !is_kernel(function),
-            Origin::Global(_) | Origin::Dynamic | Origin::Unknown => {
+        match buffer_origin(self.base) {
+            BufferOrigin::Allocation => false,
+            BufferOrigin::Argument(function) | BufferOrigin::Attribution(function) => !is_kernel(function),
+            BufferOrigin::Global(_) | BufferOrigin::Dynamic | BufferOrigin::Unknown => {
                 parent_function(self.base).is_none_or(|op| !is_kernel(op))
             }
         }

@@ -5,11 +5,11 @@
 //! 3. If there are new ones, solve again with them as given. What they complete lets others be dropped or loosened, so
 //!    the question is asked again, until no more are kept.
 
-use super::memory::{Access, access, may_copy};
+use super::memory::{Access, access, may_issue_copies};
 use super::relax::{Reason, Relaxation};
-use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::{Meaning, Nvgpu, Vocabulary};
+use crate::analysis::token_origins::TokenOrigins;
+use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
 use async_dialects::ir::Op;
 use async_dialects::melior::ir::Type;
 use async_dialects::names::nvgpu;
@@ -46,7 +46,7 @@ pub(super) struct Verdict<'c> {
 
 /// The vocabulary of `nvgpu`; marks what may access memory if that is needed.
 struct Marking<'c> {
-    nvgpu: Nvgpu<'c>,
+    nvgpu: NvgpuVocabulary<'c>,
     marks: bool,
 }
 
@@ -80,11 +80,11 @@ pub(super) fn solve<'c>(
     typed: impl Fn(Op<'c>) -> Option<u8>,
 ) -> Solved<'c> {
     let vocabulary = Marking {
-        nvgpu: Nvgpu::new(function.context()),
+        nvgpu: NvgpuVocabulary::new(function.context()),
         marks: any_typed,
     };
     let skeleton = skeleton::read(function, &vocabulary, &HashSet::new());
-    let origins = Origins::new(&skeleton);
+    let origins = TokenOrigins::new(&skeleton);
     let mut waits = BTreeMap::new();
     for (&op, w) in skeleton.awaits.iter().zip(0..) {
         if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
@@ -207,7 +207,8 @@ impl<'a, 'c> Solver<'a, 'c> {
                 strong[w.0 as usize] = wait.typed;
             }
         }
-        let opaque = |w: Await| !self.waits.contains_key(&w) && may_copy(self.skeleton.awaits[w.0 as usize]);
+        let opaque =
+            |w: Await| !self.waits.contains_key(&w) && may_issue_copies(self.skeleton.awaits[w.0 as usize]);
         let waits = Waits {
             weak: &weak,
             strong: &strong,
@@ -267,7 +268,7 @@ impl<'a, 'c> Solver<'a, 'c> {
     }
 }
 
-/// Calls `edit` on every await of `program`, and puts what it returns in front of the await.
+/// Calls `edit` on every await of `program`, and puts what it returns before the await.
 fn edit_awaits(program: &mut Program, mut edit: impl FnMut(Await, &mut Vec<Token>) -> Option<Item>) {
     let mut work = vec![&mut program.body];
     while let Some(graph) = work.pop() {

@@ -1,9 +1,9 @@
 //! Writes a solution into the IR: commits at slots, waits for awaits.
 
 use super::stores::Stores;
-use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
-use crate::analysis::vocabulary::beyond;
+use crate::analysis::token_origins::TokenOrigins;
+use crate::analysis::vocabulary::pending_limit_message;
 use crate::utils::block_wide::barrier;
 use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;
@@ -25,7 +25,7 @@ pub(super) struct Counts {
 /// Writes `solution`. Awaits in `silent` emit nothing.
 pub(super) fn emit<'c>(
     skeleton: &Skeleton<'c>,
-    origins: &Origins,
+    origins: &TokenOrigins,
     solution: &Solution,
     stores: &Stores<'c>,
     silent: &HashSet<Op<'c>>,
@@ -113,13 +113,13 @@ fn emit_waits(op: Op, waits: &[Wait]) {
         wait.move_before(op);
         wait.copy_discardable_attrs(op);
         if count.clamped || count.n > most {
-            Diagnostic::remark(op.location(), beyond(queue)).emit();
+            Diagnostic::remark(op.location(), pending_limit_message(queue)).emit();
         }
     }
 }
 
 /// Removes the await `op`, which stays for tokens of other origin only.
-fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) {
+fn remove_await<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &TokenOrigins) {
     let foreign: Vec<Value> = op
         .operands()
         .filter(|value| origins.may_be_foreign(skeleton.tokens[value]))

@@ -17,7 +17,7 @@ use tokenflow::{
 };
 
 /// Emits a remark at every commit, and at every await except those in `silent`: the operations that it waits for, an execution that binds
-/// its count, and what a wait for everything would have waited for in vain.
+/// its count, and what a wait for everything would have waited for unnecessarily.
 pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
@@ -151,7 +151,7 @@ impl<'c> Explainer<'_, 'c> {
         }
         let vain = vain.iter().map(|site| self.skeleton.sites[site.0 as usize]);
         let message = format!(
-            "wait_group 0{} would wait for these in vain there: {}",
+            "wait_group 0{} would wait for these unnecessarily there: {}",
             what.keyword(),
             places(vain)
         );

@@ -1,7 +1,7 @@
 //! Awaits tokens before they go where they can't be followed.
 
-use crate::analysis::origin::Origins;
 use crate::analysis::skeleton::Skeleton;
+use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::block_wide::barrier;
 use crate::utils::device::advice_on_escape;
 use crate::utils::tokens::{await_before, ready};
@@ -17,7 +17,7 @@ pub(super) fn drain_escapes<'c>(skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
     if skeleton.escapes.is_empty() {
         return HashSet::new();
     }
-    let origins = Origins::new(skeleton);
+    let origins = TokenOrigins::new(skeleton);
     let mut silent = HashSet::new();
     for escapes in skeleton.escapes.chunk_by(|(a, _), (b, _)| a == b) {
         let op = escapes[0].0;
@@ -43,7 +43,7 @@ pub(super) fn drain_escapes<'c>(skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
 }
 
 /// Drains the queues that any of `tokens` can belong to before `op`; returns false if there are none.
-fn drain_before<'c>(op: Op<'c>, tokens: impl Iterator<Item = Token> + Clone, origins: &Origins) -> bool {
+fn drain_before<'c>(op: Op<'c>, tokens: impl Iterator<Item = Token> + Clone, origins: &TokenOrigins) -> bool {
     let mut any = false;
     for &queue in origins.queues() {
         let done = tokens.clone().any(|token| origins.may_be(token, queue));

@@ -1,9 +1,9 @@
 //! What block-wide stores need beyond commits and counts: a barrier after waits, a drain before the function returns,
 //! and one thread that issues.
 
-use crate::analysis::origin::Origins;
+use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::skeleton::Skeleton;
-use crate::analysis::tree::is_store;
+use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::block_wide::Issuer;
 use async_dialects::completion::GroupQueue;
@@ -26,10 +26,10 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
         return Ok(());
     }
     let mut uniform = Uniformity::default();
-    for &store in skeleton.sites.iter().filter(|op| is_store(**op)) {
+    for &store in skeleton.sites.iter().filter(|op| is_block_wide_store(**op)) {
         uniform.check(store)?;
     }
-    let origins = Origins::new(skeleton);
+    let origins = TokenOrigins::new(skeleton);
     for &op in &skeleton.awaits {
         if awaits_block(op, skeleton, &origins) {
             uniform.check(op)?;
@@ -40,10 +40,15 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
 
 impl<'c> Stores<'c> {
     /// Works out what the stores in `skeleton` need if it is translated as `solution` says.
-    pub fn new(function: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins, solution: &Solution) -> Self {
+    pub fn new(
+        function: Op<'c>,
+        skeleton: &Skeleton<'c>,
+        origins: &TokenOrigins,
+        solution: &Solution,
+    ) -> Self {
         let sites = skeleton.sites.iter().copied();
         let mut stores = Self {
-            ops: sites.filter(|op| is_store(*op)).collect(),
+            ops: sites.filter(|op| is_block_wide_store(*op)).collect(),
             barriers: vec![false; skeleton.awaits.len()],
             returns: Vec::new(),
         };
@@ -97,7 +102,7 @@ impl<'c> Stores<'c> {
 }
 
 /// Returns true if `op` awaits something that is complete for all threads of the block.
-fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) -> bool {
+fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &TokenOrigins) -> bool {
     let tokens = op.operands().filter_map(|value| skeleton.tokens.get(&value));
     tokens.into_iter().any(|&token| origins.may_be_block_wide(token))
 }
@@ -105,7 +110,7 @@ fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &Origins) -> b
 /// Returns for each await whether it takes a barrier: only the thread that issues has anything to wait for, and the
 /// barrier is how the others know. An await that needs no wait needs none either, if earlier awaits, which had theirs,
 /// say so. If waits that came with the input have a part in it, it does.
-fn barriers(skeleton: &Skeleton, origins: &Origins, queue: Queue, solved: &QueueSolution) -> Vec<bool> {
+fn barriers(skeleton: &Skeleton, origins: &TokenOrigins, queue: Queue, solved: &QueueSolution) -> Vec<bool> {
     let awaits = skeleton.awaits.iter();
     let block_wide: Vec<bool> = awaits.map(|&op| awaits_block(op, skeleton, origins)).collect();
     let mut with_barrier = solved.clone();

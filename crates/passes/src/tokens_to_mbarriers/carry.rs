@@ -4,7 +4,7 @@
 //! each; a branch only passes it on. Numbers of tokens follow the tokens, which are taken away in the end.
 
 use super::state::State;
-use crate::analysis::tree::Read;
+use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_dialects::ir::Op;
 use async_dialects::names::{affine, memref, scf};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl Carried {
     /// What an edge of an operation binds it to, from the end of a block or from where the operation is entered.
     pub fn incoming(
         &self,
-        read: &Read,
+        read: &PhaseSkeleton,
         plan: &Plan,
         op: RegionOpId,
         from: Option<usize>,
@@ -66,7 +66,7 @@ pub(super) fn kind(op: Op<'_>) -> Option<Kind> {
 }
 
 /// Marks the operations through which nothing can be carried.
-pub(super) fn mark_closed(read: &mut Read) {
+pub(super) fn mark_closed(read: &mut PhaseSkeleton) {
     for (region_op, &op) in read.tree.region_ops.iter_mut().zip(&read.region_ops) {
         region_op.closed = !region_op.blocks.is_empty() && kind(op).is_none();
     }
@@ -74,7 +74,7 @@ pub(super) fn mark_closed(read: &mut Read) {
 
 /// What goes through an operation: counters of what is counted inside, and tokens.
 pub(super) fn carried_through(
-    read: &Read,
+    read: &PhaseSkeleton,
     plan: &Plan,
     phi_of: &HashMap<Token, PhiId>,
     state: &State,
@@ -97,7 +97,12 @@ pub(super) fn carried_through(
 }
 
 /// The tokens of rings with counters that go through an operation.
-fn tokens_through(read: &Read, plan: &Plan, phi_of: &HashMap<Token, PhiId>, op: RegionOpId) -> Vec<Carried> {
+fn tokens_through(
+    read: &PhaseSkeleton,
+    plan: &Plan,
+    phi_of: &HashMap<Token, PhiId>,
+    op: RegionOpId,
+) -> Vec<Carried> {
     let phi = |token: Option<&Token>| {
         let phi = token.and_then(|token| phi_of.get(token)).copied();
         phi.filter(|&phi| plan.rings[plan.phis[phi].ring].has_counter)

@@ -1,7 +1,7 @@
 //! Numbers in closed form, as expressions of induction variables and trip counts.
 
 use super::builder::{Builder, value};
-use crate::analysis::tree::Read;
+use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_dialects::ir::{Op, Value};
 use async_dialects::names::arith;
 use tokenflow::phases::{AffineExpr, RegionOpId, Symbol};
@@ -9,7 +9,7 @@ use tokenflow::phases::{AffineExpr, RegionOpId, Symbol};
 /// Computes `expr` before `before`.
 pub(super) fn compute<'c>(
     builder: &mut Builder<'c>,
-    read: &Read<'c>,
+    read: &PhaseSkeleton<'c>,
     expr: &AffineExpr,
     before: Op<'c>,
 ) -> Value<'c> {
@@ -38,7 +38,12 @@ pub(super) fn compute<'c>(
 }
 
 /// Which iteration of a loop it is, from 0.
-fn iteration<'c>(builder: &mut Builder<'c>, read: &Read<'c>, op: RegionOpId, before: Op<'c>) -> Value<'c> {
+fn iteration<'c>(
+    builder: &mut Builder<'c>,
+    read: &PhaseSkeleton<'c>,
+    op: RegionOpId,
+    before: Op<'c>,
+) -> Value<'c> {
     let variable = read.blocks[read.tree.region_ops[op].blocks[0]].arg(0);
     let [lower, step] = [0, 2].map(|i| read.region_ops[op].operand(i));
     // Constants stand in the order in which they are first asked for.
@@ -52,7 +57,12 @@ fn iteration<'c>(builder: &mut Builder<'c>, read: &Read<'c>, op: RegionOpId, bef
 }
 
 /// How often a loop runs.
-fn trip_count<'c>(builder: &mut Builder<'c>, read: &Read<'c>, op: RegionOpId, before: Op<'c>) -> Value<'c> {
+fn trip_count<'c>(
+    builder: &mut Builder<'c>,
+    read: &PhaseSkeleton<'c>,
+    op: RegionOpId,
+    before: Op<'c>,
+) -> Value<'c> {
     let [lower, upper, step] = [0, 1, 2].map(|i| read.region_ops[op].operand(i));
     let zero = builder.const_index(0);
     let distance = distance(builder, upper, lower, before);

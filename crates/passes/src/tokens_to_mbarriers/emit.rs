@@ -9,9 +9,9 @@ mod region_ops;
 
 use super::War;
 use super::builder::{Builder, compare, write};
-use super::mbarriers::{Mbarriers, Number, Of, Opened};
+use super::mbarriers::{MbarrierRing, Number, Opened, WhichPhase};
 use super::state::{State, bug};
-use crate::analysis::tree::Read;
+use crate::analysis::phase_skeleton::PhaseSkeleton;
 use crate::utils::block_wide;
 use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, OpBuilder, Value};
@@ -25,7 +25,12 @@ use tokenflow::phases::{
 };
 
 /// Writes `plan`, of what was read from `function`.
-pub(super) fn emit<'c>(function: Op<'c>, read: Read<'c>, plan: &Plan, war: War) -> Result<(), PassError<'c>> {
+pub(super) fn emit<'c>(
+    function: Op<'c>,
+    read: PhaseSkeleton<'c>,
+    plan: &Plan,
+    war: War,
+) -> Result<(), PassError<'c>> {
     let Some(entry) = function.region(0).first() else {
         return Ok(());
     };
@@ -83,20 +88,20 @@ impl<'a> PlanIndex<'a> {
 
 struct Emitter<'a, 'c> {
     builder: Builder<'c>,
-    read: Read<'c>,
+    read: PhaseSkeleton<'c>,
     plan: &'a Plan,
     index: PlanIndex<'a>,
     war: War,
     /// The mbarriers of each ring.
-    rings: IndexVec<RingId, Mbarriers<'c>>,
+    rings: IndexVec<RingId, MbarrierRing<'c>>,
     /// The mbarriers at which threads meet before a load, in turn, if they don't meet at a barrier of the block.
-    rendezvous: Option<Mbarriers<'c>>,
+    rendezvous: Option<MbarrierRing<'c>>,
     state: State<'c>,
 }
 
 /// A rendezvous at an mbarrier that the issuing thread has yet to wait for.
 struct Met<'c> {
-    ring: Mbarriers<'c>,
+    ring: MbarrierRing<'c>,
     slot: Value<'c>,
     /// The parity of the phase that is over when all threads have come so far.
     parity: Value<'c>,
@@ -202,14 +207,14 @@ impl<'c> Emitter<'_, 'c> {
         &mut self,
         sync: RequiredSync,
         of: Before,
-        last: Option<(Mbarriers<'c>, Opened<'c>)>,
+        last: Option<(MbarrierRing<'c>, Opened<'c>)>,
         before: Op<'c>,
     ) -> Result<Option<Opened<'c>>, PassError<'c>> {
         if sync.fence {
             block_wide::fence(self.builder.context, before.location()).before(before);
         }
         if let Some((ring, last)) = last {
-            ring.wait_for_last(&mut self.builder, &self.read, &last, before);
+            ring.wait_for_previous(&mut self.builder, &self.read, &last, before);
         }
         if !sync.barrier {
             return Ok(None);
@@ -230,7 +235,7 @@ impl<'c> Emitter<'_, 'c> {
         let opened = Opened { slot, number };
         // Who is ahead of the others must not arrive for them: not on a slot where some have yet to.
         if rendezvous.is_none_or(|rendezvous| rendezvous.waits) {
-            ring.wait_for_last(&mut self.builder, &self.read, &opened, before);
+            ring.wait_for_previous(&mut self.builder, &self.read, &opened, before);
         }
         ring.arrive(&self.builder, slot, before);
         Ok(Some(opened))
@@ -239,7 +244,7 @@ impl<'c> Emitter<'_, 'c> {
     /// A rendezvous, with the parity that is waited for.
     fn met(&mut self, opened: Option<Opened<'c>>, before: Op<'c>) -> Option<Met<'c>> {
         let (ring, Opened { slot, number }) = self.rendezvous.zip(opened)?;
-        let parity = ring.parity(&mut self.builder, &self.read, &number, Of::This, before);
+        let parity = ring.parity(&mut self.builder, &self.read, &number, WhichPhase::This, before);
         Some(Met { ring, slot, parity })
     }
 
@@ -305,7 +310,7 @@ impl<'c> Emitter<'_, 'c> {
         };
         let ring = self.rings[ring];
         let slot = ring.slot(&mut self.builder, &self.read, &number, before);
-        let parity = ring.parity(&mut self.builder, &self.read, &number, Of::This, before);
+        let parity = ring.parity(&mut self.builder, &self.read, &number, WhichPhase::This, before);
         ring.wait(&mut self.builder, slot, parity, before);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Remarks that say which tokens each mbarrier carries, and what each await waits for.
 
 use super::War;
-use crate::analysis::tree::Read;
+use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_dialects::diagnostic::Diagnostic;
 use async_dialects::ir::Op;
 use async_dialects::location::position;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tokenflow::phases::{AffineExpr, Phase, PhaseId, PhaseValue, Plan, Ring, RingId, Symbol};
 
 /// Writes the remarks.
-pub(super) fn explain(read: &Read, plan: &Plan, war: War) {
+pub(super) fn explain(read: &PhaseSkeleton, plan: &Plan, war: War) {
     for (r, ring) in plan.rings.with_ids() {
         let phases = || plan.phases.iter().filter(move |phase| phase.ring == r);
         let Some(first) = phases().flat_map(|phase| &phase.loads).min() else {
@@ -104,7 +104,7 @@ fn mbarriers(number: u64) -> String {
     }
 }
 
-fn phase_note(read: &Read, plan: &Plan, phase: &Phase) -> String {
+fn phase_note(read: &PhaseSkeleton, plan: &Plan, phase: &Phase) -> String {
     let bytes = phase
         .bytes
         .map_or("as many bytes as it loads".to_owned(), |bytes| {
@@ -125,7 +125,7 @@ fn phase_note(read: &Read, plan: &Plan, phase: &Phase) -> String {
     }
 }
 
-fn phase_text(read: &Read, plan: &Plan, phase: PhaseValue) -> String {
+fn phase_text(read: &PhaseSkeleton, plan: &Plan, phase: PhaseValue) -> String {
     let (ring, number, what) = match phase {
         PhaseValue::Opened(phase) => {
             let phase = &plan.phases[phase];
@@ -147,7 +147,7 @@ fn phase_text(read: &Read, plan: &Plan, phase: PhaseValue) -> String {
 
 /// A phase by its number, and the mbarrier that it is on: `phase i + 2 (i: iteration of the loop in line 7), on mbarrier
 /// (i + 2) mod 3`.
-fn number_text(read: &Read, number: &AffineExpr, depth: u64) -> String {
+fn number_text(read: &PhaseSkeleton, number: &AffineExpr, depth: u64) -> String {
     let (mut terms, mut legend): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut iterations, mut trips) = ('i'.., 'n'..);
     for (symbol, factor) in &number.coefficients {

@@ -6,7 +6,7 @@
 
 use super::builder::{Builder, compare, value, write};
 use super::closed_form::compute;
-use crate::analysis::tree::Read;
+use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_dialects::arith::Predicate;
 use async_dialects::ir::{Op, Value};
 use async_dialects::llvm::{AddressSpace, pointer};
@@ -28,22 +28,22 @@ pub(super) enum Number<'c> {
 
 /// Which phase of a slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum WhichPhase {
     /// The one with the number.
     This,
     /// The one before it.
-    Last,
+    Previous,
 }
 
 /// A ring of mbarriers.
 #[derive(Clone, Copy)]
-pub(super) struct Mbarriers<'c> {
+pub(super) struct MbarrierRing<'c> {
     pub group: Value<'c>,
     /// How many.
     pub depth: u64,
 }
 
-impl<'c> Mbarriers<'c> {
+impl<'c> MbarrierRing<'c> {
     /// Makes a ring before `before`.
     pub fn create(builder: &Builder<'c>, depth: u64, before: Op<'c>) -> Self {
         let ty = mbarrier_group(builder.context, depth);
@@ -55,7 +55,7 @@ impl<'c> Mbarriers<'c> {
     pub fn slot(
         self,
         builder: &mut Builder<'c>,
-        read: &Read<'c>,
+        read: &PhaseSkeleton<'c>,
         number: &Number<'c>,
         before: Op<'c>,
     ) -> Value<'c> {
@@ -83,17 +83,17 @@ impl<'c> Mbarriers<'c> {
     pub fn parity(
         self,
         builder: &mut Builder<'c>,
-        read: &Read<'c>,
+        read: &PhaseSkeleton<'c>,
         number: &Number<'c>,
-        of: Of,
+        of: WhichPhase,
         before: Op<'c>,
     ) -> Value<'c> {
         let round = match number {
             Number::Counted(number) => {
                 let depth = builder.const_count(self.depth);
                 let predicate = match of {
-                    Of::This => Predicate::SignedGreaterOrEqual,
-                    Of::Last => Predicate::SignedLess,
+                    WhichPhase::This => Predicate::SignedGreaterOrEqual,
+                    WhichPhase::Previous => Predicate::SignedLess,
                 };
                 return compare(predicate, *number, depth, before);
             }
@@ -112,8 +112,8 @@ impl<'c> Mbarriers<'c> {
         };
         let zero = builder.const_index(0);
         let predicate = match of {
-            Of::This => Predicate::NotEqual,
-            Of::Last => Predicate::Equal,
+            WhichPhase::This => Predicate::NotEqual,
+            WhichPhase::Previous => Predicate::Equal,
         };
         compare(predicate, round, zero, before)
     }
@@ -155,14 +155,14 @@ impl<'c> Mbarriers<'c> {
     }
 
     /// Waits for the phase before this one on its slot; a slot that was never armed is passed at once.
-    pub fn wait_for_last(
+    pub fn wait_for_previous(
         self,
         builder: &mut Builder<'c>,
-        read: &Read<'c>,
+        read: &PhaseSkeleton<'c>,
         phase: &Opened<'c>,
         before: Op<'c>,
     ) {
-        let parity = self.parity(builder, read, &phase.number, Of::Last, before);
+        let parity = self.parity(builder, read, &phase.number, WhichPhase::Previous, before);
         self.wait(builder, phase.slot, parity, before);
     }
 

@@ -1,9 +1,9 @@
 //! Writes everything that waits for a load as an `async.await`, and takes complete tokens away in the end.
 
-use crate::analysis::origin::Origins;
+use crate::analysis::phase_skeleton::{Escape, PhaseSkeleton};
 use crate::analysis::skeleton;
-use crate::analysis::tree::{Escape, Read};
-use crate::analysis::vocabulary::Async;
+use crate::analysis::token_origins::TokenOrigins;
+use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::advice_on_escape;
 use crate::utils::erase;
 use crate::utils::tokens::{await_before, ready};
@@ -24,7 +24,7 @@ pub(super) fn await_at_once(load: Op<'_>) {
 
 /// Awaits tokens of loads before they go where they can't be followed. Returns true if there are any; what was read is
 /// then out of date.
-pub(super) fn await_escapes(read: &Read) -> bool {
+pub(super) fn await_escapes(read: &PhaseSkeleton) -> bool {
     let of_loads = read.tree.loaded();
     let mut any = false;
     for &Escape { op, operand, before } in &read.escapes {
@@ -50,8 +50,8 @@ pub(super) fn await_escapes(read: &Read) -> bool {
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are passed on.
 pub(super) fn erase_complete(function: Op<'_>) {
-    let skeleton = skeleton::read(function, &Async::default(), &HashSet::new());
-    let origins = Origins::new(&skeleton);
+    let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &HashSet::new());
+    let origins = TokenOrigins::new(&skeleton);
     let is_complete = |value: Value| {
         let token = skeleton.tokens.get(&value);
         token.is_some_and(|&token| origins.is_complete(token))

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::carry::Carried;
-use super::mbarriers::{Mbarriers, Number, Opened};
+use super::mbarriers::{MbarrierRing, Number, Opened};
 use async_dialects::ir::{Op, Value};
 use async_dialects::pass::PassError;
 use tokenflow::phases::{IndexVec, PhaseId, PhaseValue, PhiId, Plan, RingId};
@@ -67,7 +67,7 @@ impl<'c> State<'c> {
         &mut self,
         builder: &mut Builder<'c>,
         ring: RingId,
-        mbarriers: Mbarriers<'c>,
+        mbarriers: MbarrierRing<'c>,
         before: Op<'c>,
     ) {
         if let Some(counter) = self.counters[ring] {

@@ -7,14 +7,14 @@
 //!
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
-use crate::analysis::tree;
+use crate::analysis::phase_skeleton;
 use async_dialects::control_flow::erase_results;
 use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
 use async_dialects::melior::Context;
 use async_dialects::melior::ir::Location;
 use async_dialects::melior::ir::r#type::IntegerType;
 use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
-use async_dialects::nvvm::{proxy_of_workgroup, space_of_block};
+use async_dialects::nvvm::{async_shared_proxy, shared_cta_space};
 use std::collections::HashMap;
 use tokenflow::phases::{self, RequiredSync};
 
@@ -92,7 +92,7 @@ pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
 /// What has to come before each store in token form, so that what threads have written so far is visible to the
 /// asynchronous proxy. Where control flow is not structured, nothing is known.
 fn guards(function: Op<'_>) -> HashMap<Op<'_>, RequiredSync> {
-    let Ok(read) = tree::read(function) else {
+    let Ok(read) = phase_skeleton::read(function) else {
         return HashMap::new();
     };
     let guards = phases::store_syncs(&read.tree, false);
@@ -112,6 +112,6 @@ pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: RequiredS
 /// A fence between what the thread has written to memory of the workgroup and the asynchronous proxy.
 pub(crate) fn fence<'c>(context: &'c Context, location: Location<'c>) -> OpBuilder<'c> {
     OpBuilder::new(nvvm::FENCE_PROXY, location)
-        .attr(attr::KIND, proxy_of_workgroup(context))
-        .attr(attr::SPACE, space_of_block(context))
+        .attr(attr::KIND, async_shared_proxy(context))
+        .attr(attr::SPACE, shared_cta_space(context))
 }

@@ -10,7 +10,7 @@ use async_dialects::types::{Signedness, bit_width, float, memref_shape, signedne
 
 /// Lowers all launches in `root`.
 pub(crate) fn lower_launches<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
-    for op in root.nested() {
+    for op in root.self_and_nested() {
         match op.name() {
             gpu::LAUNCH_FUNC => lower_launch(op),
             nvgpu::TMA_CREATE_DESCRIPTOR => check_elements(op)?,

@@ -10,7 +10,7 @@ use async_dialects::pass::PassError;
 use async_dialects::types::is_token;
 
 /// Returns an error if `function` uses a token that it gets as an argument.
-pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     let Some(entry) = function.regions().next().and_then(Region::first) else {
         return Ok(());
     };
@@ -26,7 +26,7 @@ pub(crate) fn check_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>>
 
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
 /// yield.
-pub(crate) fn inline_regions(function: Op<'_>) {
+pub(crate) fn inline_async_regions(function: Op<'_>) {
     // A region takes its terminator with it, which is not to be looked at afterwards.
     let mut regions = own_ops(function);
     regions.retain(|op| op.is(async_::REGION));
@@ -58,7 +58,7 @@ pub(crate) fn inline_regions(function: Op<'_>) {
 }
 
 /// Awaits the dependencies of operations right before them.
-pub(crate) fn split_dependencies(function: Op<'_>) {
+pub(crate) fn await_dependencies(function: Op<'_>) {
     for copy in own_ops(function) {
         if !has_dependencies(copy) {
             continue;

@@ -126,7 +126,7 @@ impl<'c> Reader<'c> {
             scf::FORALL => self.forall(op)?,
             gpu::WARP_EXECUTE_ON_LANE_0 => self.lane_0(op)?,
             scf::INDEX_SWITCH => self.switch(op)?,
-            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), EdgeTarget::Behind)?,
+            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), EdgeTarget::After)?,
             func::CALL => self.call(op, &results)?,
             cf::ASSERT => {
                 let condition = self.operand(op, 0);
@@ -158,11 +158,11 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(then);
-        self.body(op.region(0), EdgeTarget::Behind)?;
+        self.body(op.region(0), EdgeTarget::After)?;
         self.emit(op, Instruction::Jump(end));
         self.bind(other);
         if op.region(1).first().is_some() {
-            self.body(op.region(1), EdgeTarget::Behind)?;
+            self.body(op.region(1), EdgeTarget::After)?;
         }
         self.bind(end);
         Ok(())
@@ -184,7 +184,7 @@ impl<'c> Reader<'c> {
         let labels = std::iter::once(default).chain(cases.into_iter().map(|(_, label)| label));
         for (region, label) in op.regions().zip(labels.collect::<Vec<_>>()) {
             self.bind(label);
-            self.body(region, EdgeTarget::Behind)?;
+            self.body(region, EdgeTarget::After)?;
             self.emit(op, Instruction::Jump(end));
         }
         self.bind(end);
@@ -209,7 +209,7 @@ impl<'c> Reader<'c> {
             },
         );
         self.bind(first);
-        self.body(op.region(0), EdgeTarget::Behind)?;
+        self.body(op.region(0), EdgeTarget::After)?;
         self.bind(others);
         Ok(())
     }

@@ -176,7 +176,7 @@ impl<'c> Reader<'c> {
                 },
             );
             reader.bind(stop);
-            reader.hand_over(condition, &edges, EdgeTarget::Behind)?;
+            reader.hand_over(condition, &edges, EdgeTarget::After)?;
             reader.emit(condition, Instruction::Jump(end));
             reader.bind(body);
             reader.hand_over(condition, &edges, EdgeTarget::Index(1))

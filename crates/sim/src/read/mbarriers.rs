@@ -6,7 +6,7 @@ use crate::value::{BufferId, Elem, View};
 use async_dialects::ir::Op;
 use async_dialects::names::{attr, gpux, nvgpu, nvvm};
 use async_dialects::nvgpu::mbarriers;
-use async_dialects::nvvm::fences_workgroup;
+use async_dialects::nvvm::is_async_shared_proxy;
 
 /// The bytes of an mbarrier.
 const MBARRIER_BYTES: usize = 8;
@@ -36,7 +36,7 @@ impl<'c> Reader<'c> {
 
     /// Fences for global memory, and those of other proxies, order nothing that is looked at here.
     fn fence(&mut self, op: Op<'c>) {
-        if op.attr(attr::KIND).is_some_and(fences_workgroup) {
+        if op.attr(attr::KIND).is_some_and(is_async_shared_proxy) {
             self.emit(op, Instruction::FenceProxy);
         }
     }

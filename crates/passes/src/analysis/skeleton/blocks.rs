@@ -2,7 +2,7 @@
 
 use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};
-use crate::analysis::uniformity::may_differ;
+use crate::analysis::uniformity::may_diverge;
 use crate::analysis::vocabulary::Vocabulary;
 use async_dialects::ir::{self, Op, Value};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         }
         self.out.graphs.push((scope.flow.op(), region_of));
         let mut graph = Graph { blocks };
-        let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !may_differ(scope.flow.op());
+        let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !may_diverge(scope.flow.op());
         for block in &mut graph.blocks {
             block.divergent = !alike;
         }

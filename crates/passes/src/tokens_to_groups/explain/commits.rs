@@ -76,7 +76,7 @@ impl Why<'_, '_> {
             }
             MoveEffect::More(w, site) => {
                 let op = self.skeleton.sites[site.0 as usize];
-                format!("{} would wait for {} in vain", awaited(w), place(op))
+                format!("{} would wait for {} unnecessarily", awaited(w), place(op))
             }
             MoveEffect::MoreAtWait => "a wait of the input would wait for more".to_owned(),
             MoveEffect::LeftOpen => "the function could return before it has read its sources".to_owned(),

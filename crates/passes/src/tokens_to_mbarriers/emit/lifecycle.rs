@@ -3,7 +3,7 @@
 use super::Emitter;
 use crate::tokens_to_mbarriers::War;
 use crate::tokens_to_mbarriers::builder::{value, write};
-use crate::tokens_to_mbarriers::mbarriers::{Mbarriers, Number, Of};
+use crate::tokens_to_mbarriers::mbarriers::{MbarrierRing, Number, WhichPhase};
 use async_dialects::gpu::{Dimension, block_threads};
 use async_dialects::ir::{Op, OpBuilder, Value};
 use async_dialects::names::{arith, attr, gpu, nvgpu, nvvm};
@@ -15,12 +15,12 @@ impl<'c> Emitter<'_, 'c> {
     pub(super) fn initialize(&mut self, before: Op<'c>) {
         let one = self.builder.const_index(1);
         for ring in &self.plan.rings {
-            let ring = Mbarriers::create(&self.builder, ring.depth, before);
+            let ring = MbarrierRing::create(&self.builder, ring.depth, before);
             self.rings.push(ring);
             self.initialize_ring(ring, one, before);
         }
         if self.war == War::Mbarrier && !self.plan.rendezvous.is_empty() {
-            let ring = Mbarriers::create(&self.builder, self.plan.rendezvous_depth(), before);
+            let ring = MbarrierRing::create(&self.builder, self.plan.rendezvous_depth(), before);
             let threads = self.threads(before);
             self.initialize_ring(ring, threads, before);
             self.rendezvous = Some(ring);
@@ -37,7 +37,7 @@ impl<'c> Emitter<'_, 'c> {
         }
     }
 
-    fn initialize_ring(&mut self, ring: Mbarriers<'c>, arrivals: Value<'c>, before: Op<'c>) {
+    fn initialize_ring(&mut self, ring: MbarrierRing<'c>, arrivals: Value<'c>, before: Op<'c>) {
         let leader = self.builder.leader();
         for slot in 0..ring.depth {
             let slot = self.builder.const_index(slot);
@@ -78,7 +78,7 @@ impl<'c> Emitter<'_, 'c> {
             self.drain(ring, before);
         }
         write(gpu::BARRIER, &[], &[], before);
-        let rings: Vec<Mbarriers> = self.rings.iter().copied().chain(self.rendezvous).collect();
+        let rings: Vec<MbarrierRing> = self.rings.iter().copied().chain(self.rendezvous).collect();
         let inside = self.builder.as_leader(before);
         for ring in rings {
             for slot in 0..ring.depth {
@@ -110,7 +110,13 @@ impl<'c> Emitter<'_, 'c> {
         }
         for number in numbers {
             let slot = mbarriers.slot(&mut self.builder, &self.read, &number, before);
-            let parity = mbarriers.parity(&mut self.builder, &self.read, &number, Of::Last, before);
+            let parity = mbarriers.parity(
+                &mut self.builder,
+                &self.read,
+                &number,
+                WhichPhase::Previous,
+                before,
+            );
             let inside = self.builder.as_leader(before);
             mbarriers.wait(&mut self.builder, slot, parity, inside);
         }

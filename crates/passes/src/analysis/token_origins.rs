@@ -9,7 +9,7 @@ use async_dialects::ir::Value;
 use tokenflow::Token;
 
 /// The origins of a function's tokens.
-pub struct Origins {
+pub struct TokenOrigins {
     queues: Vec<GroupQueue>,
     /// By token.
     of: Vec<Origin>,
@@ -53,7 +53,7 @@ fn bit(queues: &[GroupQueue], queue: GroupQueue) -> u64 {
     1 << index
 }
 
-impl Origins {
+impl TokenOrigins {
     /// Follows all tokens of `skeleton` from where they are defined.
     pub fn new(skeleton: &Skeleton) -> Self {
         let n = skeleton.program.tokens as usize;

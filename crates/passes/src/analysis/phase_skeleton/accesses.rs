@@ -4,7 +4,7 @@
 //! through anything but views of one of these may be any of them. So may be, in a function that casts workgroup memory to
 //! another memory space, what is in that space.
 
-use crate::analysis::memory::{Access, Effects, Origin, base, effects, origin};
+use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
 use async_dialects::gpu::is_workgroup;
 use async_dialects::ir::{Op, Value};
 use async_dialects::melior::ir::TypeLike;
@@ -39,7 +39,7 @@ impl<'c> Buffers<'c> {
         let casts = |op: Op| op.is(memref::MEMORY_SPACE_CAST) && is_workgroup(op.operand(0).ty());
         Self {
             known: HashMap::new(),
-            cast: function.nested().into_iter().any(casts),
+            cast: function.self_and_nested().into_iter().any(casts),
         }
     }
 
@@ -89,7 +89,7 @@ impl Buffers<'_> {
             return is_workgroup(memory.ty());
         }
         let base = base(memory);
-        let is_known = base.ty().is_mem_ref() && origin(base) != Origin::Unknown;
+        let is_known = base.ty().is_mem_ref() && buffer_origin(base) != BufferOrigin::Unknown;
         is_workgroup(base.ty()) || !is_known
     }
 }
@@ -97,12 +97,12 @@ impl Buffers<'_> {
 /// What `memref` is a view of, if it can be told apart.
 fn root(memref: Value<'_>) -> Option<Root<'_>> {
     let memref = base(memref);
-    match origin(memref) {
-        Origin::Allocation | Origin::Attribution(_) => Some(Root::Value(memref)),
-        Origin::Global(name) => Some(Root::Global(name)),
-        Origin::Argument(_) => Some(Root::Arguments),
-        Origin::Dynamic => Some(Root::Dynamic),
-        Origin::Unknown => None,
+    match buffer_origin(memref) {
+        BufferOrigin::Allocation | BufferOrigin::Attribution(_) => Some(Root::Value(memref)),
+        BufferOrigin::Global(name) => Some(Root::Global(name)),
+        BufferOrigin::Argument(_) => Some(Root::Arguments),
+        BufferOrigin::Dynamic => Some(Root::Dynamic),
+        BufferOrigin::Unknown => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a function to the skeleton that phases are planned on.
+//! Reads a function into the [`tokenflow::phases::Tree`] that phases of mbarriers are planned on.
 //!
 //! Control flow is read through MLIR's interfaces. It must be structured: regions of one block each. What is asked of
 //! memory is which buffers of the workgroup threads access, and between which barriers.
@@ -7,13 +7,13 @@ mod accesses;
 
 use self::accesses::Buffers;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
-use super::uniformity::may_differ;
+use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::control_flow::{constant_trip_count, selected_values};
 use async_dialects::gpu::{is_barrier, is_kernel, is_workgroup};
 use async_dialects::ir::{self, Op, Region as IrRegion, Value};
 use async_dialects::names::{async_, attr, nvvm, scf, ub};
-use async_dialects::nvvm::fences_workgroup;
+use async_dialects::nvvm::is_async_shared_proxy;
 use async_dialects::pass::PassError;
 use async_dialects::types::{self, is_token};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ use tokenflow::phases::{
 
 /// A function's skeleton, and what its numbers stand for.
 #[derive(Default)]
-pub struct Read<'c> {
+pub struct PhaseSkeleton<'c> {
     /// The skeleton.
     pub tree: Tree,
     /// The blocks.
@@ -62,9 +62,9 @@ pub struct Escape<'c> {
 /// # Errors
 ///
 /// Where control flow is not structured, or is not known, and loads or stores in token form are inside.
-pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
+pub fn read(function: Op<'_>) -> Result<PhaseSkeleton<'_>, PassError<'_>> {
     let mut reader = Reader {
-        out: Read::default(),
+        out: PhaseSkeleton::default(),
         buffers: Buffers::new(function),
     };
     let Some(region) = function
@@ -86,13 +86,13 @@ pub fn read(function: Op<'_>) -> Result<Read<'_>, PassError<'_>> {
 
 /// Returns true if `op` starts a load in token form.
 #[must_use]
-pub fn is_load(op: Op<'_>) -> bool {
+pub fn is_block_wide_load(op: Op<'_>) -> bool {
     issues_for_block(op).is_some_and(|completion| completion.queue.is_none())
 }
 
 /// Returns true if `op` starts a store in token form.
 #[must_use]
-pub fn is_store(op: Op<'_>) -> bool {
+pub fn is_block_wide_store(op: Op<'_>) -> bool {
     issues_for_block(op).is_some_and(|completion| completion.queue.is_some())
 }
 
@@ -106,7 +106,9 @@ fn issues_for_block(op: Op<'_>) -> Option<Completion<'_>> {
 
 /// Returns true if `op` or something in it is block-wide and in token form.
 fn has_block_wide(op: Op<'_>) -> bool {
-    op.nested().into_iter().any(|op| is_load(op) || is_store(op))
+    op.self_and_nested()
+        .into_iter()
+        .any(|op| is_block_wide_load(op) || is_block_wide_store(op))
 }
 
 /// The one block of a region.
@@ -122,7 +124,7 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
 }
 
 struct Reader<'c> {
-    out: Read<'c>,
+    out: PhaseSkeleton<'c>,
     buffers: Buffers<'c>,
 }
 
@@ -173,7 +175,7 @@ impl<'c> Reader<'c> {
         if op.is_function() {
             return Ok(());
         }
-        if is_load(op) {
+        if is_block_wide_load(op) {
             self.load(b, op);
             return Ok(());
         }
@@ -224,7 +226,7 @@ impl<'c> Reader<'c> {
 
     /// An operation that is no business of phases, or holds others.
     fn other(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
-        if is_store(op) {
+        if is_block_wide_store(op) {
             let buffer = self.workgroup_side(op);
             let store = self.out.stores.push(op);
             self.step(b, op, Inst::Store { store, buffer });
@@ -265,7 +267,7 @@ impl<'c> Reader<'c> {
             parent: b,
             edges: edges.collect(),
             results: vec![result],
-            divergent: may_differ(op),
+            divergent: may_diverge(op),
             ..RegionOp::default()
         };
         self.new_region(b, op, region);
@@ -298,7 +300,7 @@ impl<'c> Reader<'c> {
             RegionOp {
                 parent: b,
                 trips: trips(op),
-                divergent: may_differ(op),
+                divergent: may_diverge(op),
                 divides: divides(op),
                 ..RegionOp::default()
             },
@@ -309,7 +311,7 @@ impl<'c> Reader<'c> {
         let new = blocks.iter().map(|&block| self.new_block(block, Some(id)));
         let ids: Vec<BlockId> = new.collect();
         self.out.tree.region_ops[id].blocks.clone_from(&ids);
-        // A loop that surely runs is not passed by, and one of a single iteration has no edge around.
+        // A loop that always runs has no edge that skips it, and one of a single iteration has no back edge.
         let trips = self.out.tree.region_ops[id].trips;
         let runs = matches!(trips, Trips::Constant(trips) if trips > 0);
         for edge in entries.iter().filter(|edge| !runs || edge.to != Target::After) {
@@ -349,8 +351,11 @@ impl<'c> Reader<'c> {
 
     /// An operation whose control flow is not known: threads may do all that is in it.
     fn opaque(&mut self, b: BlockId, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let inside = op.nested();
-        if let Some(&inner) = inside.iter().find(|inner| is_load(**inner) || is_store(**inner)) {
+        let inside = op.self_and_nested();
+        if let Some(&inner) = inside
+            .iter()
+            .find(|inner| is_block_wide_load(**inner) || is_block_wide_store(**inner))
+        {
             let message = format!(
                 "has to be executed by all threads of the block, but the '{}' around it is not known to run the same way \
                  for all of them",
@@ -405,7 +410,7 @@ fn divides(op: Op<'_>) -> bool {
 
 /// Returns true if a fence between proxies is about the workgroup's memory.
 fn is_shared_fence(op: Op<'_>) -> bool {
-    op.attr(attr::KIND).is_some_and(fences_workgroup)
+    op.attr(attr::KIND).is_some_and(is_async_shared_proxy)
 }
 
 /// How many bytes a block-wide operation transfers: those of its side in the workgroup's memory.
