@@ -139,6 +139,15 @@ impl QueuePlacer<'_> {
             })
             .collect()
     }
+
+    /// Returns how many of the commits are always empty, where the options allow any.
+    pub(super) fn padded(&self, commits: &Commits, options: &Options) -> u64 {
+        if options.balance {
+            self.padding(commits).into_iter().map(u64::from).sum()
+        } else {
+            0
+        }
+    }
 }
 
 /// What may be open at each step of a body, for commits that are known: where others differ, it is found out anew.

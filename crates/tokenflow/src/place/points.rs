@@ -38,8 +38,8 @@ pub(super) struct Points {
 }
 
 /// What placements that force the same are chosen by: commits where threads may diverge, commits that come later than
-/// the last operation of their group, commits executed, places.
-pub(super) type Rank = (u64, u64, u64, Vec<u32>);
+/// the last operation of their group, commits that are always empty, commits executed, places.
+pub(super) type Rank = (u64, u64, u64, u64, Vec<u32>);
 
 impl Points {
     /// Moves each commit to the first slot of its point; one that is never executed goes.
@@ -60,8 +60,9 @@ impl Points {
         }
     }
 
-    /// Returns what a placement is worth among those that force the same; the least is best.
-    pub fn rank(&self, commits: &Commits) -> Rank {
+    /// Returns what a placement is worth among those that force the same; the least is best. `padding` says how many of
+    /// the commits are always empty.
+    pub fn rank(&self, commits: &Commits, padding: u64) -> Rank {
         let (mut divergent, mut late, mut executed, mut places) = (0, 0, 0_u64, Vec::new());
         for (i, point) in (0..).zip(&self.list) {
             for _ in 0..commits[point.slot.0 as usize] {
@@ -71,7 +72,7 @@ impl Points {
                 places.push(i);
             }
         }
-        (divergent, late, executed, places)
+        (divergent, late, padding, executed, places)
     }
 }
 
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_prefer_early_and_rare_commits() {
+    fn ranks_prefer_early_and_rare_commits_that_close_something() {
         let mut b = Build::new();
         let copy = b.copy();
         b.for_([copy], |b, _| [b.copy()]);
@@ -270,10 +271,10 @@ mod tests {
         let weights: Vec<u64> = points.list.iter().map(|point| point.weight).collect();
         // Before everything, after the copy, in the loop, after it, after the await.
         assert!(weights.contains(&UNKNOWN_TRIP) && weights[0] == 1, "{weights:?}");
-        let rank = |slot: Slot| {
+        let rank = |slot: Slot, padding: u64| {
             let mut commits = vec![0; program.slots as usize];
             commits[slot.0 as usize] = 1;
-            points.rank(&commits)
+            points.rank(&commits, padding)
         };
         let place = |late: bool, weight: u64| {
             let mut found = points
@@ -282,7 +283,9 @@ mod tests {
                 .filter(|p| (p.late, p.weight) == (late, weight));
             found.next().expect("there is one").slot
         };
-        assert!(rank(place(false, 1)) < rank(place(false, UNKNOWN_TRIP)));
-        assert!(rank(place(false, UNKNOWN_TRIP)) < rank(place(true, 1)));
+        assert!(rank(place(false, 1), 0) < rank(place(false, UNKNOWN_TRIP), 0));
+        assert!(rank(place(false, UNKNOWN_TRIP), 0) < rank(place(true, 1), 0));
+        // It is worth more to close something than to be executed rarely.
+        assert!(rank(place(false, UNKNOWN_TRIP), 0) < rank(place(false, 1), 1));
     }
 }

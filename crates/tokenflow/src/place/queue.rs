@@ -170,10 +170,10 @@ impl<'p> QueuePlacer<'p> {
                 continue;
             }
             let comparison = self.compare(&best, &other);
-            let rank = |solution: &QueueSolution| points.rank(&solution.commits);
+            let rank = |commits: &Commits| points.rank(commits, self.padded(commits, options));
             if comparison.forces_no_more()
                 && !(self.commits_all() && comparison.left_open)
-                && (comparison.less || rank(&other) < rank(&best))
+                && (comparison.less || rank(&other.commits) < rank(&best.commits))
             {
                 best = other;
             }

@@ -78,7 +78,7 @@ impl<'p> QueuePlacer<'p> {
             points,
             seen,
             graphs: Vec::new(),
-            rank: points.rank(&start.commits),
+            rank: points.rank(&start.commits, self.padded(&start.commits, options)),
             best: start,
             incremental: None,
             padding: Commits::new(),
@@ -149,7 +149,12 @@ impl Search<'_, '_> {
         let Some((solution, less)) = found else {
             return false;
         };
-        let rank = self.points.rank(&solution.commits);
+        // Near the best placement, `padding` tells at once.
+        let padded = match &self.incremental {
+            Some(_) => padding.iter().copied().map(u64::from).sum(),
+            None => self.placer.padded(&solution.commits, self.options),
+        };
+        let rank = self.points.rank(&solution.commits, padded);
         if !less && rank >= self.rank {
             return false;
         }
