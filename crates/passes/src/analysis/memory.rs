@@ -137,10 +137,11 @@ fn stated_effects(op: Op<'_>) -> Option<Effects<'_>> {
             Some(memory) if is_memory(memory) => known.push(Effect { memory, access }),
             // Descriptors and the like are no buffers.
             Some(_) => {}
-            // Where operands are named as well, it is a summary of them.
-            None if stated
-                .iter()
-                .any(|(other, memory)| *other == kind && memory.is_some()) => {}
+            // In these dialects it is a summary of operands that are named as well.
+            None if BY_OPERANDS.contains(&op.dialect())
+                && stated
+                    .iter()
+                    .any(|(other, memory)| *other == kind && memory.is_some()) => {}
             None => return Some(Effects::Unknown),
         }
     }

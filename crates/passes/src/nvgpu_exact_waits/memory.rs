@@ -26,7 +26,7 @@ pub(super) enum Access<'c> {
     Anything,
 }
 
-/// Returns what `op` itself may access, but for what asynchronous copies write: those of a queue land in order.
+/// Returns what `op` itself may access, but for what asynchronous copies write ([`super::relax`] says why).
 pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     let Effects::Known(effects) = memory::effects(op) else {
         return Access::Anything;
