@@ -25,6 +25,8 @@ add_definitions(${definitions})
 # MLIR's headers are not ours to warn about.
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -fno-exceptions)
+# The linker drops what nobody calls.
+add_compile_options(-ffunction-sections -fdata-sections)
 
 # asyncopt_add_library(NAME SOURCE... [DEPENDS TARGET...] [LINK_LIBS TARGET...])
 #

@@ -1,141 +1,26 @@
-//! Builds the C++ layer in `dialects/` with CMake, links it, and declares its C API.
+//! Links the part of the C++ layer that is about our dialects and tools, which `async-mlir` has built, and declares its C API.
 
-use anyhow::{Context, Result, bail, ensure};
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+#[path = "../mlir/build/declare.rs"]
+mod declare;
 
-/// The variable that names the LLVM prefix, and the other name that one of our dependencies reads it by.
-const PREFIX_VARIABLE: &str = "MLIR_SYS_220_PREFIX";
-const TABLEGEN_VARIABLE: &str = "TABLEGEN_220_PREFIX";
-const LLVM_MAJOR: &str = "22";
+use anyhow::{Context, Result};
+use std::{env, path::Path};
 
-fn main() {
-    if let Err(error) = build() {
-        // `{:#}` keeps it to one readable paragraph; Cargo shows the stderr of a build script that failed.
-        eprintln!("\nerror: {error:#}\n");
-        std::process::exit(1);
-    }
-}
+fn main() -> Result<()> {
+    let variable = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
+    let prefix = variable("MLIR_SYS_220_PREFIX")?;
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..");
+    declare::declare(&root.join("dialects/capi/AsyncOpt-c"), Path::new(&prefix))?;
 
-fn build() -> Result<()> {
-    let prefix = find_llvm()?;
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?)
-        .join("../..")
-        .canonicalize()?;
-    for folder in ["dialects", "cmake"] {
-        track(&root.join(folder))?;
-    }
-    declare(&root.join("dialects/capi"), &prefix)?;
-
-    // Tests run what the dev profile builds, and users what the release profile does.
-    let include_tests = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
-    // Always optimised: unoptimised C++ next to LLVM's release libraries helps nobody, and one configuration builds once.
-    let installed = cmake::Config::new(root.join("dialects"))
-        .generator("Ninja")
-        .out_dir(cmake_folder()?)
-        .profile("Release")
-        .define("CMAKE_PREFIX_PATH", &prefix)
-        .define("CMAKE_INSTALL_LIBDIR", "lib")
-        .define(
-            "ASYNC_OPT_INCLUDE_TESTS",
-            if include_tests { "ON" } else { "OFF" },
-        )
-        .build();
-    println!("cargo:rustc-link-search=native={}/lib", installed.display());
-    // Users before what they use, and all of them before mlir-sys's.
-    let tests = include_tests.then_some("AsyncOptTestDialect");
+    println!(
+        "cargo:rustc-link-search=native={}",
+        variable("DEP_ASYNCOPT_FOLDER")?
+    );
+    // Users before what they use.
+    let tests = (variable("DEP_ASYNCOPT_TESTS")? == "true").then_some("AsyncOptTestDialect");
     let libraries = ["AsyncOptTool", "AsyncOptCAPI"].into_iter().chain(tests);
     for library in libraries.chain(["AsyncOptGpuxDialect", "AsyncOptAsyncDialect"]) {
         println!("cargo:rustc-link-lib=static={library}");
-    }
-    Ok(())
-}
-
-/// Writes declarations of our C API for `ffi.rs`, as its headers in `capi` have them. MLIR's own types are mlir-sys's.
-fn declare(capi: &Path, prefix: &Path) -> Result<()> {
-    let mut headers = fs::read_dir(capi.join("AsyncOpt-c"))?
-        .map(|entry| Ok(entry?.path().display().to_string()))
-        .collect::<Result<Vec<_>>>()?;
-    headers.sort();
-    let includes = headers.iter().map(|header| format!("#include \"{header}\"\n"));
-    bindgen::builder()
-        .header_contents("AsyncOpt-c.h", &includes.collect::<String>())
-        .clang_arg(format!("-I{}", prefix.join("include").display()))
-        .allowlist_item("(?i)asyncopt.*")
-        .allowlist_item("ASYNC_OPT_.*")
-        .blocklist_type("Mlir.*")
-        .prepend_enum_name(false)
-        .merge_extern_blocks(true)
-        .rust_edition(bindgen::RustEdition::Edition2024)
-        .generate()?
-        .write_to_file(Path::new(&env::var("OUT_DIR")?).join("ffi.rs"))?;
-    Ok(())
-}
-
-/// Where the C++ is built: one folder for each profile. Cargo's own `OUT_DIR` has a name that changes with features and
-/// dependencies, which mean nothing to C++ that takes minutes to build.
-fn cmake_folder() -> Result<PathBuf> {
-    let out = PathBuf::from(env::var("OUT_DIR")?);
-    // `target/<profile>/build/<package>-<hash>/out`
-    let profile = out
-        .ancestors()
-        .nth(3)
-        .context("OUT_DIR is not where Cargo puts it")?;
-    let folder = profile.join("dialects");
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
-}
-
-/// The prefix of an LLVM of the right version, or an error that says what to do.
-fn find_llvm() -> Result<PathBuf> {
-    for variable in [PREFIX_VARIABLE, TABLEGEN_VARIABLE] {
-        println!("cargo:rerun-if-env-changed={variable}");
-    }
-    let prefix = env::var(PREFIX_VARIABLE).with_context(|| {
-        format!("{PREFIX_VARIABLE} is not set; .cargo/config.toml sets it for builds in this workspace")
-    })?;
-    ensure!(
-        env::var(TABLEGEN_VARIABLE).is_ok_and(|other| other == prefix),
-        "{PREFIX_VARIABLE} and {TABLEGEN_VARIABLE} must name the same LLVM; the first is `{prefix}`"
-    );
-    let prefix = PathBuf::from(prefix);
-
-    let llvm_config = prefix.join("bin/llvm-config");
-    let advice = format!(
-        "run `tools/setup` to install LLVM {LLVM_MAJOR}, or set {PREFIX_VARIABLE} and {TABLEGEN_VARIABLE} to its prefix"
-    );
-    let output = Command::new(&llvm_config)
-        .arg("--version")
-        .output()
-        .with_context(|| format!("LLVM not found: cannot run `{}`; {advice}", llvm_config.display()))?;
-    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if version.split('.').next() != Some(LLVM_MAJOR) {
-        bail!(
-            "found LLVM {version} in `{}`, but async-opt needs {LLVM_MAJOR}; {advice}",
-            prefix.display()
-        );
-    }
-    ensure!(
-        prefix.join("lib/cmake/mlir/MLIRConfig.cmake").exists(),
-        "LLVM {version} in `{}` comes without MLIR; {advice}",
-        prefix.display()
-    );
-    Ok(prefix)
-}
-
-/// Rebuilds when a file below `folder` changes, comes or goes. Cargo knows nothing of what CMake reads.
-fn track(folder: &Path) -> Result<()> {
-    println!("cargo:rerun-if-changed={}", folder.display());
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            track(&path)?;
-        } else {
-            println!("cargo:rerun-if-changed={}", path.display());
-        }
     }
     Ok(())
 }

@@ -7,60 +7,47 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOpt-c/Dialects.h"
-#include "DialectTable.h"
 #include "async/Async.h"
 #include "gpux/Gpux.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Index/IR/IndexDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace async_opt;
 
-template <typename DialectT>
-static void insertDialect(DialectRegistry &registry) {
-  registry.insert<DialectT>();
+using DialectInserter = void (*)(DialectRegistry &);
+
+/// What MLIR's C API asks of `DialectT`, which `insert` registers with what it
+/// needs.
+template <typename DialectT, DialectInserter insert>
+static MlirDialectHandle getDialectHandle() {
+  static const MlirDialectRegistrationHooks hooks = {
+      [](MlirDialectRegistry registry) { insert(*unwrap(registry)); },
+      [](MlirContext context) {
+        DialectRegistry registry;
+        insert(registry);
+        unwrap(context)->appendDialectRegistry(registry);
+        return wrap(static_cast<Dialect *>(
+            unwrap(context)->getOrLoadDialect<DialectT>()));
+      },
+      []() { return wrap(DialectT::getDialectNamespace()); }};
+  return {&hooks};
 }
 
-/// A dialect of which passes ask what its operations mean.
-template <typename DialectT>
-static void insertWithModels(DialectRegistry &registry) {
-  registry.insert<DialectT>();
-  gpux::registerCompletionModels(registry);
+MlirDialectHandle asyncOptGetAsyncDialectHandle() {
+  return getDialectHandle<async::AsyncDialect, async::registerAsyncDialect>();
 }
 
-DialectInserter async_opt::lookupDialect(StringRef name) {
-  return llvm::StringSwitch<DialectInserter>(name)
-      .Case("async", async_opt::async::registerAsyncDialect)
-      .Case("gpux", async_opt::gpux::registerGpuxDialect)
-      .Case("arith", insertDialect<arith::ArithDialect>)
-      .Case("cf", insertDialect<cf::ControlFlowDialect>)
-      .Case("func", insertDialect<func::FuncDialect>)
-      .Case("gpu", insertDialect<gpu::GPUDialect>)
-      .Case("index", insertDialect<index::IndexDialect>)
-      .Case("llvm", insertDialect<LLVM::LLVMDialect>)
-      .Case("memref", insertDialect<memref::MemRefDialect>)
-      .Case("nvgpu", insertWithModels<nvgpu::NVGPUDialect>)
-      .Case("nvvm", insertWithModels<NVVM::NVVMDialect>)
-      .Case("scf", insertDialect<scf::SCFDialect>)
-      .Case("ub", insertDialect<ub::UBDialect>)
-      .Case("vector", insertDialect<vector::VectorDialect>)
-      .Default(nullptr);
+MlirDialectHandle asyncOptGetGpuxDialectHandle() {
+  return getDialectHandle<gpux::GpuxDialect, gpux::registerGpuxDialect>();
+}
+
+bool asyncOptTypeIsToken(MlirType type) {
+  return isa<async::TokenType>(unwrap(type));
 }
 
 /// Returns true if `registry` has a dialect called `name` that is not the one
@@ -82,8 +69,11 @@ static bool isTakenByAnother(DialectRegistry &registry, StringRef name,
 bool asyncOptRegisterDialects(MlirDialectRegistry registry,
                               void (*onError)(MlirStringRef, void *),
                               void *userData) {
-  for (StringRef name : {"async", "gpux"}) {
-    DialectInserter insert = lookupDialect(name);
+  for (auto [name, insert] :
+       {std::pair{async::AsyncDialect::getDialectNamespace(),
+                  async::registerAsyncDialect},
+        std::pair{gpux::GpuxDialect::getDialectNamespace(),
+                  gpux::registerGpuxDialect}}) {
     if (isTakenByAnother(*unwrap(registry), name, insert)) {
       std::string message =
           ("cannot register async-opt's dialect '" + name +

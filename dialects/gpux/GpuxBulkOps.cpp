@@ -8,12 +8,14 @@
 
 #include "gpux/Gpux.h"
 #include "gpux/Memory.h"
+#include "support/MemorySpaces.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
+using namespace async_opt;
 using namespace async_opt::gpux;
 
 using nvgpu::TensorMapDescriptorType;

@@ -8,10 +8,12 @@
 
 #include "gpux/Gpux.h"
 #include "gpux/Memory.h"
+#include "support/MemorySpaces.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace async_opt;
 using namespace async_opt::gpux;
 
 using async_opt::async::TokenType;

@@ -8,33 +8,12 @@
 
 #include "gpux/Memory.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace async_opt::gpux;
-
-bool async_opt::gpux::isGlobalMemory(Attribute memorySpace) {
-  if (!memorySpace)
-    return true;
-  if (auto space = dyn_cast<gpu::AddressSpaceAttr>(memorySpace))
-    return space.getValue() == gpu::AddressSpace::Global;
-  if (auto space = dyn_cast<IntegerAttr>(memorySpace))
-    return space.getValue() == 1;
-  return false;
-}
-
-bool async_opt::gpux::isWorkgroupMemory(Attribute memorySpace) {
-  if (!memorySpace)
-    return false;
-  if (auto space = dyn_cast<gpu::AddressSpaceAttr>(memorySpace))
-    return space.getValue() == gpu::AddressSpace::Workgroup;
-  if (auto space = dyn_cast<IntegerAttr>(memorySpace))
-    return space.getValue() == 3;
-  return false;
-}
 
 std::optional<int64_t> async_opt::gpux::getConstant(Value value) {
   APInt constant;

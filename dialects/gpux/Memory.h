@@ -15,14 +15,6 @@
 
 namespace async_opt::gpux {
 
-/// Returns true if `memorySpace` is the memory that all threads of the grid
-/// see.
-bool isGlobalMemory(mlir::Attribute memorySpace);
-
-/// Returns true if `memorySpace` is the memory that the threads of a block
-/// share.
-bool isWorkgroupMemory(mlir::Attribute memorySpace);
-
 /// The value of `value`, if it is a constant that fits.
 std::optional<int64_t> getConstant(mlir::Value value);
 

@@ -8,8 +8,8 @@ mod runs;
 
 use anyhow::{Context, Result, bail};
 use arguments::Options;
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Op, Walk};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Op, Walk};
 use async_sim::draw::{self, Listing, Picture};
 use async_sim::read;
 use async_sim::refine::Trace;

@@ -1,7 +1,7 @@
 //! What asynchronous operations mean, as `AsyncCompletionOpInterface` says it.
 
 use crate::ffi;
-use crate::ir::{Op, Value};
+use async_mlir::ir::{Op, Value};
 use melior::ir::Location;
 use std::{fmt, mem::MaybeUninit};
 
@@ -127,18 +127,18 @@ pub struct Completion<'c> {
     pub destination: Option<Value<'c>>,
 }
 
-impl<'c> Op<'c> {
-    /// What this operation means to asynchronous completion; `None` if it has nothing to do with it.
+impl<'c> Completion<'c> {
+    /// What `op` means to asynchronous completion; `None` if it has nothing to do with it.
     #[must_use]
-    pub fn completion(self) -> Option<Completion<'c>> {
+    pub fn of(op: Op<'c>) -> Option<Self> {
         let mut raw = MaybeUninit::uninit();
         // SAFETY: a live operation; the fields are values of it, or null.
         let value = |raw: mlir_sys::MlirValue| (!raw.ptr.is_null()).then(|| unsafe { Value::from_raw(raw) });
         // SAFETY: a live operation, and a place for the answer.
-        let known = unsafe { ffi::asyncOptOperationGetCompletion(self.to_raw(), raw.as_mut_ptr()) };
+        let known = unsafe { ffi::asyncOptOperationGetCompletion(op.to_raw(), raw.as_mut_ptr()) };
         // SAFETY: the answer is there if the operation has one.
         let raw: ffi::AsyncOptCompletion = known.then(|| unsafe { raw.assume_init() })?;
-        Some(Completion {
+        Some(Self {
             effect: match raw.effect {
                 ffi::ASYNC_OPT_GROUP_EFFECT_NONE => GroupEffect::None,
                 ffi::ASYNC_OPT_GROUP_EFFECT_ISSUE => GroupEffect::Issue,

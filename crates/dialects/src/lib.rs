@@ -1,50 +1,16 @@
-//! The `async` and `gpux` dialects, and what it takes to write MLIR passes in safe Rust.
+//! The `async` and `gpux` dialects from safe Rust.
 //!
-//! This is the only crate with `unsafe` code, and everything that is public may be called without it. That is not a promise
-//! of memory safety: handles such as [`ir::Op`] are copied freely and are plain pointers. Once an operation, block or region
-//! is erased, its handles and those to what was in it must not be used. Debug builds find such uses in passes ([`ir`] says
-//! which); release builds check nothing.
+//! All that is not about them is in [`async_mlir`].
 //!
-//! - [`arith`]: how `arith` compares.
-//! - [`calls`]: calls of functions, and putting bodies in their place.
 //! - [`completion`]: what operations mean to asynchronous completion.
-//! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.
-//! - [`ir`]: handles to operations, values, blocks and regions, and a builder for operations.
-//! - [`diagnostic`]: errors, warnings and remarks with notes, at an operation or a location.
-//! - [`gpu`]: what functions and memory of device code say of themselves.
-//! - [`llvm`]: types of the `llvm` dialect.
-//! - [`location`]: where in a file something came from.
-//! - [`memory_effects`]: what operations say of their effects on memory.
 //! - [`names`]: the names of operations and attributes.
-//! - [`nvgpu`]: upstream's lowering of `nvgpu`, and its types.
-//! - [`nvvm`]: attributes of fences.
-//! - [`pass`]: the trait that a pass implements, its options and statistics, and its registration.
-//! - [`pipeline`]: pass pipelines with options, written as a list.
-//! - [`registry`]: registration of dialects.
+//! - [`registry`]: registration of dialects and of upstream's passes.
 //! - [`tool`]: the drivers of the command line tools.
-//! - [`types`]: what melior does not say of types and constants.
-//! - [`vectors`]: upstream's rewriting of vector operations.
+//! - [`types`]: types and attributes.
 
-pub mod arith;
-pub mod calls;
 pub mod completion;
-pub mod control_flow;
-pub mod diagnostic;
 mod ffi;
-pub mod gpu;
-pub mod ir;
-pub mod llvm;
-pub mod location;
-pub mod memory_effects;
 pub mod names;
-pub mod nvgpu;
-pub mod nvvm;
-mod options;
-pub mod pass;
-pub mod pipeline;
 pub mod registry;
 pub mod tool;
 pub mod types;
-pub mod vectors;
-
-pub use melior;

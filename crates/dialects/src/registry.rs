@@ -1,10 +1,17 @@
 //! Registration of dialects.
 
 use crate::ffi;
-use melior::Context;
+use async_mlir::pass::Dialect;
 use melior::dialect::DialectRegistry;
-use mlir_sys::mlirContextIsRegisteredOperation;
 use std::{error::Error, fmt};
+
+/// `async`, for passes that make its operations.
+// SAFETY: the function has no preconditions.
+pub const ASYNC: Dialect = unsafe { Dialect::new(ffi::asyncOptGetAsyncDialectHandle) };
+
+/// `gpux`, for passes that make its operations or ask upstream's what they mean to completion.
+// SAFETY: the function has no preconditions.
+pub const GPUX: Dialect = unsafe { Dialect::new(ffi::asyncOptGetGpuxDialectHandle) };
 
 /// The registry already has another dialect of one of our names.
 #[derive(Debug)]
@@ -56,20 +63,4 @@ pub fn register_all_dialects(registry: &DialectRegistry) {
 pub fn register_upstream_passes() {
     // SAFETY: no preconditions.
     unsafe { ffi::asyncOptRegisterUpstreamPasses() }
-}
-
-/// Returns true if a loaded dialect has operations of the full name `name`.
-#[must_use]
-pub fn is_operation(context: &Context, name: &str) -> bool {
-    // SAFETY: a live context; the name lives during the call.
-    unsafe { mlirContextIsRegisteredOperation(context.to_raw(), ffi::string_ref(name)) }
-}
-
-/// Returns true if operations of the full name `op`, of a loaded dialect, have an inherent attribute `attribute`.
-#[must_use]
-pub fn has_inherent_attribute(context: &Context, op: &str, attribute: &str) -> bool {
-    // SAFETY: a live context; the names live during the call.
-    unsafe {
-        ffi::asyncOptHasInherentAttribute(context.to_raw(), ffi::string_ref(op), ffi::string_ref(attribute))
-    }
 }

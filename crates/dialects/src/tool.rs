@@ -1,6 +1,7 @@
 //! The drivers of the command line tools.
 
-use crate::{ffi, ir::Op};
+use crate::ffi;
+use async_mlir::ir::Op;
 use mlir_sys::MlirOperation;
 use std::{
     env,

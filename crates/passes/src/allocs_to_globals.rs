@@ -13,14 +13,15 @@
 mod repeated;
 
 use crate::utils::device::{device_code, is_workgroup_alloc};
-use async_dialects::calls::UsedSymbols;
-use async_dialects::gpu::is_workgroup;
-use async_dialects::ir::{Block, Op, OpBuilder, Region, int_attr};
-use async_dialects::melior::ir::Attribute;
-use async_dialects::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
-use async_dialects::names::{attr, builtin, gpu, memref};
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use async_dialects::types::{memref_layout, memref_shape};
+use async_dialects::registry::{ASYNC, GPUX};
+use async_mlir::calls::UsedSymbols;
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Block, Op, OpBuilder, Region, int_attr};
+use async_mlir::melior::ir::Attribute;
+use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
+use async_mlir::names::{attr, builtin, gpu, memref};
+use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_mlir::types::{memref_layout, memref_shape};
 use std::collections::{HashMap, HashSet};
 
 /// The pass.
@@ -31,7 +32,7 @@ impl Pass for AllocsToGlobals {
         description: include_str!("allocs_to_globals/description.md"),
         // Not on functions: it makes globals.
         anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
-        dependent_dialects: &[Dialect::Async, Dialect::Gpux, Dialect::MemRef],
+        dependent_dialects: &[ASYNC, GPUX, Dialect::MEMREF],
         statistics: &[StatisticInfo {
             name: "globals",
             description: "Number of globals made",

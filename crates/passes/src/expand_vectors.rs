@@ -6,9 +6,9 @@
 //! operations that every conversion to LLVM knows. The patterns are upstream's; upstream only has them inside of
 //! `--convert-vector-to-llvm`, which can't handle GPU address spaces.
 
-use async_dialects::ir::Op;
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
-use async_dialects::vectors;
+use async_mlir::ir::Op;
+use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
+use async_mlir::vectors;
 
 /// The pass.
 pub struct ExpandVectors;
@@ -20,11 +20,11 @@ impl Pass for ExpandVectors {
                       address spaces.",
         anchor: Anchor::Any,
         dependent_dialects: &[
-            Dialect::Arith,
-            Dialect::MemRef,
-            Dialect::Scf,
-            Dialect::Ub,
-            Dialect::Vector,
+            Dialect::ARITH,
+            Dialect::MEMREF,
+            Dialect::SCF,
+            Dialect::UB,
+            Dialect::VECTOR,
         ],
         ..PassInfo::new(
             "expand-vectors",

@@ -21,16 +21,16 @@ mod transfers;
 
 use crate::utils::chip::sm_of;
 use crate::utils::launches::lower_launches;
-use async_dialects::calls::is_call;
-use async_dialects::gpu::queue_attribute;
-use async_dialects::ir::{Block, Op, OpBuilder, Value, int_attr};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::Attribute;
-use async_dialects::names::{async_, attr, builtin, func, gpu, gpux, nvvm};
-use async_dialects::pass::{
-    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
-};
+use async_dialects::names::{async_, gpux, gpux_attr};
+use async_dialects::registry::{ASYNC, GPUX};
 use async_dialects::types::is_token;
+use async_dialects::types::queue_attribute;
+use async_mlir::calls::is_call;
+use async_mlir::ir::{Block, Op, OpBuilder, Value, int_attr};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::Attribute;
+use async_mlir::names::{attr, builtin, func, gpu, nvvm};
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use buffers::Buffers;
 use copies::Copies;
 use std::collections::HashSet;
@@ -53,15 +53,15 @@ impl Pass for GpuxToNvvm {
             "the GPU, whose operations alone are lowered; empty: any",
         )],
         dependent_dialects: &[
-            Dialect::Arith,
-            Dialect::Async,
-            Dialect::Gpu,
-            Dialect::Gpux,
-            Dialect::Llvm,
-            Dialect::MemRef,
-            Dialect::NvGpu,
-            Dialect::Nvvm,
-            Dialect::Scf,
+            Dialect::ARITH,
+            ASYNC,
+            Dialect::GPU,
+            GPUX,
+            Dialect::LLVM,
+            Dialect::MEMREF,
+            Dialect::NVGPU,
+            Dialect::NVVM,
+            Dialect::SCF,
         ],
         statistics: &[
             StatisticInfo {
@@ -224,7 +224,7 @@ fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), P
     let of_bulk = device
         .groups
         .iter()
-        .filter(|op| op.attr(attr::QUEUE) == Some(bulk));
+        .filter(|op| op.attr(gpux_attr::QUEUE) == Some(bulk));
     let ops = device.transfers.iter().chain(&device.elects).chain(of_bulk);
     match ops.into_iter().next() {
         None => Ok(()),
@@ -299,8 +299,8 @@ impl<'c> Groups<'c> {
     /// Puts the lowered commit or wait in the place of `op`. Discardable attributes are kept.
     fn lower(&mut self, op: Op<'c>) {
         let kind = (
-            op.attr(attr::QUEUE),
-            op.attr(attr::PENDING),
+            op.attr(gpux_attr::QUEUE),
+            op.attr(gpux_attr::PENDING),
             op.has_attr(attr::READ),
         );
         let model = if let Some(&(_, model)) = self.known.iter().find(|(known, _)| *known == kind) {
@@ -319,7 +319,7 @@ impl<'c> Groups<'c> {
 
     fn build(&self, op: Op<'c>) -> Op<'c> {
         let queue = self.queue(op);
-        let Some(pending) = op.int_attr(attr::PENDING) else {
+        let Some(pending) = op.int_attr(gpux_attr::PENDING) else {
             let name = match queue {
                 HardwareQueue::CpAsync => nvvm::CP_ASYNC_COMMIT_GROUP,
                 HardwareQueue::Bulk => nvvm::CP_ASYNC_BULK_COMMIT_GROUP,
@@ -341,7 +341,7 @@ impl<'c> Groups<'c> {
     }
 
     fn queue(&self, op: Op<'c>) -> HardwareQueue {
-        let queue = op.attr(attr::QUEUE);
+        let queue = op.attr(gpux_attr::QUEUE);
         let index = self.queues.iter().position(|&known| Some(known) == queue);
         HardwareQueue::ALL[index.expect("a verified commit or wait has a queue")]
     }

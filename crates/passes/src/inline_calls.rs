@@ -11,12 +11,14 @@
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
 use crate::utils::device::is_workgroup_alloc;
-use async_dialects::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
-use async_dialects::gpu::function_type;
-use async_dialects::ir::{Block, Op, Region};
-use async_dialects::names::{async_, attr, builtin, gpu};
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::names::async_;
+use async_dialects::registry::ASYNC;
 use async_dialects::types::is_token;
+use async_mlir::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
+use async_mlir::gpu::function_type;
+use async_mlir::ir::{Block, Op, Region};
+use async_mlir::names::{attr, builtin, gpu};
+use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use std::collections::{HashMap, HashSet};
 
 /// The pass.
@@ -27,7 +29,7 @@ impl Pass for InlineCalls {
         description: include_str!("inline_calls/description.md"),
         // Not on functions: it looks into those that they call.
         anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
-        dependent_dialects: &[Dialect::Async, Dialect::Cf],
+        dependent_dialects: &[ASYNC, Dialect::CF],
         statistics: &[StatisticInfo {
             name: "calls",
             description: "Number of calls inlined",

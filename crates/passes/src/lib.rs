@@ -1,6 +1,6 @@
 //! The passes and pipelines of async-opt.
 //!
-//! To add a pass: a file of its own with a type that implements [`Pass`](async_dialects::pass::Pass), and a line in
+//! To add a pass: a file of its own with a type that implements [`Pass`](async_mlir::pass::Pass), and a line in
 //! [`register_all`].
 #![forbid(unsafe_code)]
 
@@ -18,8 +18,8 @@ mod tokens_to_mbarriers;
 mod utils;
 
 pub use allocs_to_globals::AllocsToGlobals;
-use async_dialects::pass::register_pass;
-use async_dialects::pipeline::register_pipeline;
+use async_mlir::pass::register_pass;
+use async_mlir::pipeline::register_pipeline;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
 pub use inline_calls::InlineCalls;

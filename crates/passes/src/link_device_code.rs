@@ -15,13 +15,14 @@
 //! **Refusals.** With `libdevice=false`, any other call of that library, which nothing would resolve: `ptxas` would find
 //! out, without saying where in the program it comes from.
 
-use async_dialects::ir::{Op, OpBuilder, Value, int_attr};
-use async_dialects::llvm::{AddressSpace, array_size, external_linkage};
-use async_dialects::melior::ir::Attribute;
-use async_dialects::melior::ir::attribute::TypeAttribute;
-use async_dialects::names::{attr, gpu, llvm};
-use async_dialects::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
-use async_dialects::types::symbol;
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Op, OpBuilder, Value, int_attr};
+use async_mlir::llvm::{AddressSpace, array_size, external_linkage};
+use async_mlir::melior::ir::Attribute;
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::names::{attr, gpu, llvm};
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
+use async_mlir::types::symbol;
 
 /// The most that LLVM's back end assumes of a buffer that does not say its alignment.
 const ASSUMED_ALIGNMENT: i64 = 16;
@@ -45,7 +46,7 @@ impl Pass for LinkDeviceCode {
                 "the folders in which a toolkit with that library was looked for, for the message",
             ),
         ],
-        dependent_dialects: &[Dialect::Llvm],
+        dependent_dialects: &[Dialect::LLVM],
         ..PassInfo::new(
             "link-device-code",
             "gives the symbols of device code what the assembler needs to know",
@@ -55,8 +56,8 @@ impl Pass for LinkDeviceCode {
     fn run<'c>(module: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let external = external_linkage(module.context());
         let alignment = int_attr(module.context(), 64, ASSUMED_ALIGNMENT);
-        let dynamic = module.int_attr(attr::DYNAMIC_ALIGNMENT);
-        module.remove_attr(attr::DYNAMIC_ALIGNMENT);
+        let dynamic = module.int_attr(gpux_attr::DYNAMIC_ALIGNMENT);
+        module.remove_attr(gpux_attr::DYNAMIC_ALIGNMENT);
         for op in module.self_and_nested() {
             if is_dynamic_shared_memory(op) {
                 op.set_attr(attr::LINKAGE, external);

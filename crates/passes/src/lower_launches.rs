@@ -8,9 +8,9 @@
 //! **Refusals.** A `nvgpu.tma.create.descriptor` of elements that upstream can't encode: it would encode them as others.
 
 use crate::utils::launches::lower_launches;
-use async_dialects::ir::Op;
-use async_dialects::names::builtin;
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
+use async_mlir::ir::Op;
+use async_mlir::names::builtin;
+use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo};
 
 /// The pass.
 pub struct LowerLaunches;
@@ -20,7 +20,7 @@ impl Pass for LowerLaunches {
         description: "Passes kernels pointers for tensor map descriptors, where `gpu.launch_func` launches them. Refuses \
                       descriptors of elements that upstream's lowering of `nvgpu.tma.create.descriptor` can't encode.",
         anchor: Anchor::Ops(&[builtin::MODULE]),
-        dependent_dialects: &[Dialect::Llvm, Dialect::NvGpu],
+        dependent_dialects: &[Dialect::LLVM, Dialect::NVGPU],
         ..PassInfo::new(
             "gpux-lower-launches",
             "passes kernels pointers for tensor map descriptors",

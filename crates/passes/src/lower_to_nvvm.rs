@@ -4,8 +4,8 @@ mod toolkit;
 
 use crate::tokens_to_mbarriers::WARS;
 use crate::utils::chip::sm_of;
-use async_dialects::names::gpu;
-use async_dialects::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
+use async_mlir::names::gpu;
+use async_mlir::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
 use toolkit::Toolkit;
 
 /// The pipeline.

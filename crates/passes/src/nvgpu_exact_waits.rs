@@ -18,10 +18,12 @@ mod relax;
 mod solve;
 
 use crate::analysis::vocabulary::pending_limit_message;
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Op, Walk, int_attr};
-use async_dialects::names::{attr, nvgpu, nvvm};
-use async_dialects::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_dialects::completion::Completion;
+use async_dialects::registry::GPUX;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Op, Walk, int_attr};
+use async_mlir::names::{attr, nvgpu, nvvm};
+use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use relax::Reason;
 use solve::{Solved, Verdict, solve};
 
@@ -32,7 +34,8 @@ impl Pass for NvgpuExactWaits {
     const INFO: PassInfo = PassInfo {
         description: include_str!("nvgpu_exact_waits/description.md"),
         anchor: Anchor::Functions,
-        dependent_dialects: &[Dialect::NvGpu],
+        // What `nvgpu`'s operations mean to completion comes with `gpux`.
+        dependent_dialects: &[GPUX, Dialect::NVGPU],
         statistics: &[
             StatisticInfo {
                 name: "set",
@@ -122,7 +125,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 /// The count that `wait` has, as the hardware takes it.
 fn typed_count(wait: Op) -> Option<u8> {
     let n = wait.int_attr(attr::NVGPU_NUM_GROUPS)?;
-    let most = wait.completion()?.queue?.max_pending();
+    let most = Completion::of(wait)?.queue?.max_pending();
     Some(u8::try_from(n).map_or(most, |n| n.min(most)))
 }
 
@@ -164,7 +167,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
     }
     if let (true, Some(queue)) = (
         exact.clamped,
-        op.completion().and_then(|completion| completion.queue),
+        Completion::of(op).and_then(|completion| completion.queue),
     ) {
         Diagnostic::remark(op.location(), pending_limit_message(queue)).emit();
     }

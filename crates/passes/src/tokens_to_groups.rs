@@ -26,12 +26,13 @@ use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::own_ops;
 use crate::utils::erase;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
-use async_dialects::ir::{Op, Walk};
-use async_dialects::names::{async_, gpu, gpux};
-use async_dialects::pass::{
-    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
-};
+use async_dialects::completion::Completion;
+use async_dialects::names::{async_, gpux};
+use async_dialects::registry::{ASYNC, GPUX};
 use async_dialects::types::is_token;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::names::gpu;
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use std::collections::HashSet;
 use stores::Stores;
 use tokenflow::{Options, Solution};
@@ -76,12 +77,12 @@ impl Pass for TokensToGroups {
             ),
         ],
         dependent_dialects: &[
-            Dialect::Arith,
-            Dialect::Async,
-            Dialect::Gpu,
-            Dialect::Gpux,
-            Dialect::Nvvm,
-            Dialect::Scf,
+            Dialect::ARITH,
+            ASYNC,
+            Dialect::GPU,
+            GPUX,
+            Dialect::NVVM,
+            Dialect::SCF,
         ],
         statistics: &[
             StatisticInfo {
@@ -199,7 +200,7 @@ fn is_device_code(function: Op<'_>) -> bool {
     }
     let (mut device, mut host, mut awaits) = (false, function.is(async_::FUNC), false);
     function.walk(|op| match op.name() {
-        _ if op.completion().is_some() || op.is(gpux::ELECT) => {
+        _ if Completion::of(op).is_some() || op.is(gpux::ELECT) => {
             device = true;
             Walk::Stop
         }
@@ -218,10 +219,8 @@ fn is_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let left = own_ops(function).into_iter().find(|op| {
-        let of_queue = op
-            .completion()
-            .is_some_and(|completion| completion.queue.is_some());
+    let left = own_ops(function).into_iter().find(|&op| {
+        let of_queue = Completion::of(op).is_some_and(|completion| completion.queue.is_some());
         of_queue && op.results().any(|result| is_token(result.ty()))
     });
     match left {

@@ -27,11 +27,10 @@ use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::Op;
-use async_dialects::pass::{
-    Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo,
-};
+use async_dialects::registry::{ASYNC, GPUX};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use tokenflow::phases::{self, Plan};
 
 /// The pass.
@@ -73,14 +72,14 @@ impl Pass for TokensToMbarriers {
             ),
         ],
         dependent_dialects: &[
-            Dialect::Arith,
-            Dialect::Async,
-            Dialect::Gpu,
-            Dialect::Gpux,
-            Dialect::Llvm,
-            Dialect::NvGpu,
-            Dialect::Nvvm,
-            Dialect::Scf,
+            Dialect::ARITH,
+            ASYNC,
+            Dialect::GPU,
+            GPUX,
+            Dialect::LLVM,
+            Dialect::NVGPU,
+            Dialect::NVVM,
+            Dialect::SCF,
         ],
         statistics: &[
             StatisticInfo {

@@ -1,9 +1,11 @@
 //! What the analyses say of the smallest IR that shows it. Operations that are asked about have an attribute `here`.
 #![allow(missing_docs)]
 
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::{Context, dialect::DialectRegistry, ir::Module};
 use async_dialects::registry::register_all_dialects;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::Context;
+use async_mlir::melior::dialect::DialectRegistry;
+use async_mlir::melior::ir::Module;
 use async_passes::analysis::cfg::{RegionFlow, Target, unbound_operands};
 use async_passes::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
 use async_passes::analysis::uniformity::{Uniformity, may_diverge};

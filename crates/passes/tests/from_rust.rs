@@ -1,10 +1,12 @@
 //! The passes from Rust, as README.md shows it.
 #![allow(missing_docs)]
 
-use async_dialects::melior::{
-    Context, dialect::DialectRegistry, ir::Module, pass::PassManager, utility::parse_pass_pipeline,
-};
 use async_dialects::registry::register_all_dialects;
+use async_mlir::melior::Context;
+use async_mlir::melior::dialect::DialectRegistry;
+use async_mlir::melior::ir::Module;
+use async_mlir::melior::pass::PassManager;
+use async_mlir::melior::utility::parse_pass_pipeline;
 use std::error::Error;
 
 fn count_groups(source: &str) -> Result<String, Box<dyn Error>> {

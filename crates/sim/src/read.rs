@@ -20,12 +20,14 @@ mod views;
 use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
-use async_dialects::gpu;
-use async_dialects::ir::{Block, Op, Value};
-use async_dialects::location::file_position;
-use async_dialects::melior::ir::{Location, Type, TypeLike, r#type::IntegerType};
-use async_dialects::names::{attr, builtin, gpux, nvgpu};
-use async_dialects::types::{self, Float};
+use async_dialects::names::gpux;
+use async_mlir::gpu;
+use async_mlir::ir::{Block, Op, Value};
+use async_mlir::location::file_position;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Location, Type, TypeLike};
+use async_mlir::names::{attr, builtin, nvgpu};
+use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::rc::Rc;
 use thiserror::Error;
@@ -333,7 +335,7 @@ fn described(arg: Value<'_>) -> Option<Type<'_>> {
 
 /// The alignment that an attribution is given.
 fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
-    use async_dialects::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
+    use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
     let all = ArrayAttribute::try_from(function.attr(attr::WORKGROUP_ATTRIB_ATTRS)?).ok()?;
     let dictionary = DictionaryAttribute::try_from(all.element(index).ok()?).ok()?;
     let align = IntegerAttribute::try_from(dictionary.element_by_name(attr::LLVM_ALIGN)?).ok()?;
@@ -342,9 +344,7 @@ fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
 
 /// The numbers of an array attribute: dense, or of integers.
 fn ints(op: Op<'_>, name: &str) -> Option<Vec<i64>> {
-    use async_dialects::melior::ir::attribute::{
-        ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute,
-    };
+    use async_mlir::melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute};
     let attribute = op.attr(name)?;
     if let Ok(array) = DenseI64ArrayAttribute::try_from(attribute) {
         return (0..array.len()).map(|i| array.element(i).ok()).collect();

@@ -7,8 +7,8 @@
 
 mod kernel;
 
-use async_dialects::ir::{Op, Walk};
-use async_dialects::melior::Context;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::{Code, ParamKind};
 use async_sim::inputs::{Argument, Fill};

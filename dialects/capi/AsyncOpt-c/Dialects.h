@@ -30,6 +30,14 @@ asyncOptRegisterDialects(MlirDialectRegistry registry,
 MLIR_CAPI_EXPORTED void
 asyncOptRegisterAllDialects(MlirDialectRegistry registry);
 
+/// What adds `async`, or `gpux` and what it needs, to a registry. (MLIR's C API
+/// has the same for upstream's dialects, its `async` among them.)
+MLIR_CAPI_EXPORTED MlirDialectHandle asyncOptGetAsyncDialectHandle(void);
+MLIR_CAPI_EXPORTED MlirDialectHandle asyncOptGetGpuxDialectHandle(void);
+
+/// Returns true if `type` is `!async.token`.
+MLIR_CAPI_EXPORTED bool asyncOptTypeIsToken(MlirType type);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,7 @@
 
 use crate::helper::{self, Call};
 use crate::kernels::{Arg, Kernel};
-use async_dialects::melior::Context;
+use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::inputs::{self, Argument, Fill};

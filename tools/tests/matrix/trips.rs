@@ -120,7 +120,7 @@ pub fn check(trips: &Trips) -> Result<(), String> {
 }
 
 fn run(
-    context: &async_dialects::melior::Context,
+    context: &async_mlir::melior::Context,
     forms: &[check::Form],
     trips: &Trips,
     count: usize,

@@ -2,14 +2,16 @@
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
-use async_dialects::completion::GroupEffect;
-use async_dialects::control_flow::may_repeat;
-use async_dialects::gpu::is_barrier;
-use async_dialects::ir::{Block, Op, Region, Use, Value};
-use async_dialects::melior::ir::{Type, TypeLike};
-use async_dialects::names::{async_, memref};
-use async_dialects::pass::PassError;
-use async_dialects::types::{bit_width, is_token, vector_shape};
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_mlir::control_flow::may_repeat;
+use async_mlir::gpu::is_barrier;
+use async_mlir::ir::{Block, Op, Region, Use, Value};
+use async_mlir::melior::ir::{Type, TypeLike};
+use async_mlir::names::memref;
+use async_mlir::pass::PassError;
+use async_mlir::types::{bit_width, vector_shape};
 use std::collections::HashSet;
 
 /// Returns an error if `alloc` may be executed while memory that it has made before is in use.
@@ -89,8 +91,7 @@ fn standing_in<'c>(block: Block<'c>, op: Op<'c>) -> Option<Op<'c>> {
 
 /// Returns true if `op` goes on after the program does.
 fn is_asynchronous(op: Op<'_>) -> bool {
-    op.completion()
-        .is_some_and(|completion| completion.effect == GroupEffect::Issue)
+    Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
 }
 
 /// Returns true if a token of `op` is awaited in `block` itself, whenever that is run.

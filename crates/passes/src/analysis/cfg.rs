@@ -5,8 +5,8 @@
 //! bind their arguments to values that are not known.
 
 use super::uniformity::runs_for_some_threads;
-use async_dialects::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
-use async_dialects::ir::{Block, Op, Region, Value};
+use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
+use async_mlir::ir::{Block, Op, Region, Value};
 use std::collections::HashSet;
 
 /// Where an [`Edge`] leads.

@@ -4,19 +4,19 @@
 //! read and written asynchronously. What upstream's operations don't say of themselves stands in two tables here. Nothing is
 //! guessed: what is not known is [`Effects::Unknown`], or [`BufferOrigin::Unknown`].
 
-use async_dialects::calls::is_call;
-use async_dialects::completion::GroupEffect;
-use async_dialects::control_flow::entry_edges;
-use async_dialects::gpu::inputs;
-use async_dialects::ir::{Definition, Op, Value};
-use async_dialects::llvm::is_pointer;
-use async_dialects::melior::ir::TypeLike;
-use async_dialects::memory_effects::{EffectKind, memory_effects};
-use async_dialects::names::{
-    affine, arith, async_, attr, builtin, cf, gpu, gpux, index, linalg, llvm, math, memref, nvgpu, nvvm, scf,
-    ub, vector,
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::{async_, gpux};
+use async_mlir::calls::is_call;
+use async_mlir::control_flow::entry_edges;
+use async_mlir::gpu::inputs;
+use async_mlir::ir::{Definition, Op, Value};
+use async_mlir::llvm::is_pointer;
+use async_mlir::melior::ir::TypeLike;
+use async_mlir::memory_effects::{EffectKind, memory_effects};
+use async_mlir::names::{
+    affine, arith, attr, builtin, cf, gpu, index, linalg, llvm, math, memref, nvgpu, nvvm, scf, ub, vector,
 };
-use async_dialects::types::symbol;
+use async_mlir::types::symbol;
 
 /// How an operation accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub fn effects(op: Op<'_>) -> Effects<'_> {
     if is_call(op) || op.is(gpu::LAUNCH_FUNC) {
         return Effects::Unknown;
     }
-    if let Some(completion) = op.completion() {
+    if let Some(completion) = Completion::of(op) {
         let read = completion.source.map(|memory| (memory, Access::AsyncRead));
         let written = completion.destination.map(|memory| (memory, Access::AsyncWrite));
         let known = read.is_some() || written.is_some();

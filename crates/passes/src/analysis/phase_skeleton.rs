@@ -9,13 +9,15 @@ use self::accesses::Buffers;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
 use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
-use async_dialects::control_flow::{constant_trip_count, selected_values};
-use async_dialects::gpu::{is_barrier, is_kernel, is_workgroup};
-use async_dialects::ir::{self, Op, Region as IrRegion, Value};
-use async_dialects::names::{async_, attr, nvvm, scf, ub};
-use async_dialects::nvvm::is_async_shared_proxy;
-use async_dialects::pass::PassError;
-use async_dialects::types::{self, is_token};
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_mlir::control_flow::{constant_trip_count, selected_values};
+use async_mlir::gpu::{is_barrier, is_kernel, is_workgroup};
+use async_mlir::ir::{self, Op, Region as IrRegion, Value};
+use async_mlir::names::{attr, nvvm, scf, ub};
+use async_mlir::nvvm::is_async_shared_proxy;
+use async_mlir::pass::PassError;
+use async_mlir::types;
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
@@ -101,7 +103,7 @@ fn issues_for_block(op: Op<'_>) -> Option<Completion<'_>> {
     let is_issue = |completion: &Completion| {
         completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Block
     };
-    op.completion().filter(is_issue)
+    Completion::of(op).filter(is_issue)
 }
 
 /// Returns true if `op` or something in it is block-wide and in token form.
@@ -183,10 +185,7 @@ impl<'c> Reader<'c> {
             self.step(b, op, Inst::Barrier);
             return Ok(());
         }
-        if op
-            .completion()
-            .is_some_and(|completion| completion.effect == GroupEffect::Wait)
-        {
+        if Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Wait) {
             self.step(b, op, Inst::WaitForCopies);
             return Ok(());
         }

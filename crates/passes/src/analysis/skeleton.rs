@@ -8,7 +8,7 @@ mod ops;
 use super::cfg::RegionFlow;
 use super::vocabulary::Vocabulary;
 use async_dialects::completion::GroupQueue;
-use async_dialects::ir::{self, Op, Value};
+use async_mlir::ir::{self, Op, Value};
 use std::collections::{HashMap, HashSet};
 use tokenflow::{CommitRules, Program, Queue, Slot, Token};
 

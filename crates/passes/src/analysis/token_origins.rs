@@ -5,7 +5,7 @@
 
 use super::skeleton::Skeleton;
 use async_dialects::completion::GroupQueue;
-use async_dialects::ir::Value;
+use async_mlir::ir::Value;
 use tokenflow::Token;
 
 /// The origins of a function's tokens.

@@ -1,11 +1,12 @@
 //! In what the threads of a block may differ: values, control flow, and whether they execute an operation together.
 
-use async_dialects::control_flow::{entry_edges, region_exit_edges};
-use async_dialects::gpu::{attributions, inputs, is_kernel};
-use async_dialects::ir::{Block, Definition, Op, Region, Value};
-use async_dialects::names::{affine, async_, gpu, gpux, memref, nvvm, scf, vector};
-use async_dialects::pass::PassError;
+use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
+use async_mlir::control_flow::{entry_edges, region_exit_edges};
+use async_mlir::gpu::{attributions, inputs, is_kernel};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::names::{affine, gpu, memref, nvvm, scf, vector};
+use async_mlir::pass::PassError;
 use std::collections::HashSet;
 
 /// The values that decide whether and how often the regions of `op` are run.

@@ -1,12 +1,13 @@
 //! What operations mean to the counting of groups.
 
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::Type;
-use async_dialects::names::{async_, nvgpu};
-use async_dialects::nvgpu::copy_token;
+use async_dialects::names::async_;
 use async_dialects::types::is_token;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::Type;
+use async_mlir::names::nvgpu;
+use async_mlir::nvgpu::copy_token;
 use std::collections::HashSet;
 
 /// What to say where more groups of `queue` may stay in flight than a wait can name.
@@ -137,7 +138,7 @@ impl<'c> Vocabulary<'c> for NvgpuVocabulary<'c> {
 
 /// What `op` means to the groups of its queue; of its tokens those that `is_token` knows.
 fn meaning_to_groups<'c>(op: Op<'c>, is_token: impl Fn(&Value<'c>) -> bool) -> Meaning<'c> {
-    let Some((completion, queue)) = op.completion().and_then(|c| Some((c, c.queue?))) else {
+    let Some((completion, queue)) = Completion::of(op).and_then(|c| Some((c, c.queue?))) else {
         return Meaning::Other;
     };
     let Completion { done, read, .. } = completion;

@@ -16,15 +16,16 @@
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
 //! function is aligned: it costs less than 16 bytes each.
 
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::gpu::{attributions, inputs, is_workgroup};
-use async_dialects::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
-use async_dialects::melior::ir::r#type::MemRefType;
-use async_dialects::melior::ir::{Attribute, Identifier};
-use async_dialects::names::{arith, attr, builtin, gpu, memref};
-use async_dialects::types::symbol;
+use async_dialects::names::gpux_attr;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::{attributions, inputs, is_workgroup};
+use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
+use async_mlir::melior::ir::r#type::MemRefType;
+use async_mlir::melior::ir::{Attribute, Identifier};
+use async_mlir::names::{arith, attr, builtin, gpu, memref};
+use async_mlir::types::symbol;
 use std::collections::HashMap;
 
 /// What copies of up to 16 bytes and bulk copies need.
@@ -68,7 +69,7 @@ impl<'c> Buffers<'c> {
     /// Aligns every buffer that `copy` may write.
     pub fn align_destination(&mut self, copy: Op<'c>) {
         let source = MemRefType::try_from(copy.operand(0).ty()).expect("a verified copy is between memrefs");
-        let rank = async_dialects::melior::ir::ShapedTypeLike::rank(&source);
+        let rank = async_mlir::melior::ir::ShapedTypeLike::rank(&source);
         self.align(copy, copy.operand(1 + rank), COPY_ALIGNMENT);
     }
 
@@ -191,8 +192,8 @@ impl<'c> Buffers<'c> {
     fn align_dynamic(&mut self, copy: Op<'c>, memory: Op<'c>) {
         let module = memory.ancestors().find(|op| op.is(gpu::MODULE));
         if let Some(module) = module {
-            if let Some(alignment) = self.raise(module.attr(attr::DYNAMIC_ALIGNMENT)) {
-                module.set_attr(attr::DYNAMIC_ALIGNMENT, alignment);
+            if let Some(alignment) = self.raise(module.attr(gpux_attr::DYNAMIC_ALIGNMENT)) {
+                module.set_attr(gpux_attr::DYNAMIC_ALIGNMENT, alignment);
             }
             return;
         }

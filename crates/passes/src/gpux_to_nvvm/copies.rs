@@ -13,15 +13,16 @@
 //!
 //! Cost: linear in the number of copies.
 
-use async_dialects::ir::{Block, Definition, Mapping, Op, OpBuilder, Value, index_attr};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
-use async_dialects::melior::ir::r#type::MemRefType;
-use async_dialects::melior::ir::{Attribute, Location, ShapedTypeLike, Type};
-use async_dialects::names::{affine, attr, builtin, memref, nvgpu, scf};
-use async_dialects::nvgpu::{copy_token, lower_copies};
-use async_dialects::pass::PassError;
-use async_dialects::types::DYNAMIC;
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Definition, Mapping, Op, OpBuilder, Value, index_attr};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
+use async_mlir::melior::ir::r#type::MemRefType;
+use async_mlir::melior::ir::{Attribute, Location, ShapedTypeLike, Type};
+use async_mlir::names::{affine, attr, builtin, memref, nvgpu, scf};
+use async_mlir::nvgpu::{copy_token, lower_copies};
+use async_mlir::pass::PassError;
+use async_mlir::types::DYNAMIC;
 use std::collections::HashMap;
 
 /// What copies become. It remembers what it has met.
@@ -93,8 +94,8 @@ impl<'c> Copies<'c> {
         let body = self.body_around(copy);
         let operands: Vec<Value> = copy.operands().collect();
         let kind = Kind {
-            elements: copy.attr(attr::ELEMENTS),
-            bypass_l1: copy.has_attr(attr::BYPASS_L1),
+            elements: copy.attr(gpux_attr::ELEMENTS),
+            bypass_l1: copy.has_attr(gpux_attr::BYPASS_L1),
             operands: operands.iter().map(|operand| operand.ty()).collect(),
         };
         if self
@@ -326,13 +327,13 @@ fn write_copy<'c>(
     let (from, from_indices) = source.split_at(1);
     let (to, to_indices) = destination.split_at(1);
     let elements = copy
-        .int_attr(attr::ELEMENTS)
+        .int_attr(gpux_attr::ELEMENTS)
         .expect("a verified copy has its number of elements");
     let mut lowered = OpBuilder::new(nvgpu::DEVICE_ASYNC_COPY, location)
         .operand_groups(&[to, to_indices, from, from_indices, count])
         .results(&[copy_token(context)])
         .attr(attr::NVGPU_ELEMENTS, index_attr(context, elements));
-    if copy.has_attr(attr::BYPASS_L1) {
+    if copy.has_attr(gpux_attr::BYPASS_L1) {
         lowered = lowered.attr(attr::NVGPU_BYPASS_L1, Attribute::unit(context));
     }
     lowered.at_end(block);

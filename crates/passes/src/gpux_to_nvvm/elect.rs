@@ -5,13 +5,13 @@
 //! first thread.
 
 use crate::utils::builders::{compare, constant};
-use async_dialects::arith::Predicate;
-use async_dialects::gpu::{Dimension, block_threads};
-use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::melior::ir::{Location, Type};
-use async_dialects::names::{arith, attr, gpu, nvvm, scf};
+use async_mlir::arith::Predicate;
+use async_mlir::gpu::{Dimension, block_threads};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::{arith, attr, gpu, nvvm, scf};
 
 /// Threads of a warp.
 const WARP: i64 = 32;

@@ -5,13 +5,14 @@
 //! from one memory space to another that shares no byte with it.
 
 use crate::utils::device::{device_code, is_workgroup_alloc};
-use async_dialects::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
-use async_dialects::gpu::{MemorySpace, attributions, inputs};
-use async_dialects::ir::{Definition, Op, Value, Walk};
-use async_dialects::melior::ir::Type;
-use async_dialects::names::{gpu, gpux, memref, nvgpu};
-use async_dialects::pass::PassError;
-use async_dialects::types::memref_shape;
+use async_dialects::names::gpux;
+use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
+use async_mlir::gpu::{MemorySpace, attributions, inputs};
+use async_mlir::ir::{Definition, Op, Value, Walk};
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{gpu, memref, nvgpu};
+use async_mlir::pass::PassError;
+use async_mlir::types::memref_shape;
 use std::collections::{HashMap, HashSet};
 
 /// What messages call a memory space.

@@ -3,14 +3,14 @@
 //! Upstream turns a descriptor into a pointer, but converts no signatures with it: `--convert-nvgpu-to-nvvm` leaves the
 //! argument as it is, and `--convert-gpu-to-nvvm` then has no type for it. So the argument becomes a pointer here.
 
-use async_dialects::gpu::function_type;
-use async_dialects::ir::{Block, Op, OpBuilder};
-use async_dialects::llvm::{AddressSpace, pointer};
-use async_dialects::melior::ir::Type;
-use async_dialects::melior::ir::attribute::TypeAttribute;
-use async_dialects::melior::ir::r#type::FunctionType;
-use async_dialects::names::{attr, builtin};
-use async_dialects::nvgpu::tensor_map;
+use async_mlir::gpu::function_type;
+use async_mlir::ir::{Block, Op, OpBuilder};
+use async_mlir::llvm::{AddressSpace, pointer};
+use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::r#type::FunctionType;
+use async_mlir::names::{attr, builtin};
+use async_mlir::nvgpu::tensor_map;
 
 /// Makes pointers of the descriptors that the `gpu.func` `function` takes.
 pub(super) fn lower_arguments(function: Op<'_>) {

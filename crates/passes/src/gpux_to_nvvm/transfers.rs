@@ -9,15 +9,16 @@
 
 use super::buffers::{Buffers, COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT};
 use crate::utils::builders::constant;
-use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::llvm::{AddressSpace, pointer};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
-use async_dialects::melior::ir::r#type::{IntegerType, MemRefType};
-use async_dialects::melior::ir::{Location, ShapedTypeLike, Type};
-use async_dialects::names::{arith, attr, gpux, llvm, memref, nvgpu, nvvm};
-use async_dialects::nvgpu::tensor_map;
-use async_dialects::types::{DYNAMIC, Shape, bit_width, memory_space, memref_layout, memref_shape};
+use async_dialects::names::gpux;
+use async_mlir::ir::{Op, OpBuilder, Value};
+use async_mlir::llvm::{AddressSpace, pointer};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StridedLayoutAttribute};
+use async_mlir::melior::ir::r#type::{IntegerType, MemRefType};
+use async_mlir::melior::ir::{Location, ShapedTypeLike, Type};
+use async_mlir::names::{arith, attr, llvm, memref, nvgpu, nvvm};
+use async_mlir::nvgpu::tensor_map;
+use async_mlir::types::{DYNAMIC, Shape, bit_width, memory_space, memref_layout, memref_shape};
 
 /// Lowers loads and stores.
 pub(super) struct Transfers<'c> {

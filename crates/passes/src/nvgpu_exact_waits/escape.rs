@@ -1,9 +1,10 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
 use crate::analysis::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
-use async_dialects::ir::{Op, Use, Value};
-use async_dialects::melior::ir::TypeLike;
-use async_dialects::names::{gpu, linalg, memref};
+use async_dialects::completion::Completion;
+use async_mlir::ir::{Op, Use, Value};
+use async_mlir::melior::ir::TypeLike;
+use async_mlir::names::{gpu, linalg, memref};
 use std::collections::HashSet;
 
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
@@ -44,7 +45,7 @@ fn makes_views(op: Op) -> bool {
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.
 fn escapes_by(op: Op, index: usize) -> bool {
-    if op.is(memref::DEALLOC) || op.completion().is_some() {
+    if op.is(memref::DEALLOC) || Completion::of(op).is_some() {
         return false;
     }
     let is_stored = op.is(memref::STORE) && index == 0;

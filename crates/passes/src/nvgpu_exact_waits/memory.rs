@@ -4,13 +4,15 @@
 
 use super::escape::is_private;
 use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
-use async_dialects::calls::is_call;
-use async_dialects::gpu::is_kernel;
-use async_dialects::ir::{Definition, Op, Value};
-use async_dialects::llvm::is_pointer;
-use async_dialects::melior::ir::{ShapedTypeLike, TypeLike, r#type::MemRefType};
-use async_dialects::names::{arith, attr, gpu, llvm, memref, nvgpu, nvvm, vector};
-use async_dialects::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
+use async_dialects::completion::Completion;
+use async_mlir::calls::is_call;
+use async_mlir::gpu::is_kernel;
+use async_mlir::ir::{Definition, Op, Value};
+use async_mlir::llvm::is_pointer;
+use async_mlir::melior::ir::r#type::MemRefType;
+use async_mlir::melior::ir::{ShapedTypeLike, TypeLike};
+use async_mlir::names::{arith, attr, gpu, llvm, memref, nvgpu, nvvm, vector};
+use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_rank};
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
 
 /// Returns what an asynchronous copy writes; `None` for other operations.
 pub(super) fn destination(op: Op<'_>) -> Option<Place<'_>> {
-    Some(Place::of_operand(op, op.completion()?.destination?))
+    Some(Place::of_operand(op, Completion::of(op)?.destination?))
 }
 
 impl<'c> Place<'c> {

@@ -16,8 +16,8 @@
 
 use super::memory::{Access, Place, access, destination};
 use crate::analysis::skeleton::Skeleton;
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::nvgpu;
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::nvgpu;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
 

@@ -10,9 +10,10 @@ use super::relax::{Reason, Relaxation};
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
-use async_dialects::ir::Op;
-use async_dialects::melior::ir::Type;
-use async_dialects::names::nvgpu;
+use async_dialects::completion::Completion;
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::Type;
+use async_mlir::names::nvgpu;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokenflow::{
     Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given,
@@ -96,8 +97,13 @@ pub(super) fn solve<'c>(
             waits.insert(Await(w), wait);
         }
     }
-    let own = waits.values().find_map(|wait: &Wait| wait.op.completion()?.queue);
-    let own = own.or(skeleton.sites.iter().find_map(|copy| copy.completion()?.queue));
+    let own = waits
+        .values()
+        .find_map(|wait: &Wait| Completion::of(wait.op)?.queue);
+    let own = own.or(skeleton
+        .sites
+        .iter()
+        .find_map(|&copy| Completion::of(copy)?.queue));
     let queue = skeleton.queues.iter().position(|queue| Some(*queue) == own);
     match queue.and_then(|queue| u8::try_from(queue).ok()) {
         Some(queue) => Solver::new(&skeleton, Queue(queue), waits).solve(),

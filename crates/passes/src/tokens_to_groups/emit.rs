@@ -7,9 +7,9 @@ use crate::analysis::vocabulary::pending_limit_message;
 use crate::utils::block_wide::barrier;
 use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::gpu::is_barrier;
-use async_dialects::ir::{Op, Value};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_barrier;
+use async_mlir::ir::{Op, Value};
 use std::collections::HashSet;
 use tokenflow::{Count, Solution};
 

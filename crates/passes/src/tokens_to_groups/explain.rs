@@ -5,12 +5,12 @@ mod commits;
 
 use super::stores::Stores;
 use crate::analysis::skeleton::Skeleton;
-use async_dialects::completion::{GroupEffect, GroupQueue};
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::Op;
-use async_dialects::location::position;
-use async_dialects::melior::ir::Location;
-use async_dialects::names::{affine, scf};
+use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use async_mlir::location::position;
+use async_mlir::melior::ir::Location;
+use async_mlir::names::{affine, scf};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use tokenflow::{
     Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
@@ -93,10 +93,9 @@ impl<'c> Explainer<'_, 'c> {
         };
         let by = self.awaited.by(w, what.number, what.reads);
         // The search for an execution follows copies.
-        let groups_by_hand = by.iter().any(|op| {
-            op.completion()
-                .is_some_and(|completion| completion.effect == GroupEffect::Commit)
-        });
+        let groups_by_hand = by
+            .iter()
+            .any(|&op| Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Commit));
         let message = format!(
             "wait_group <{}>, {}{}: waits for {}{}",
             what.queue.name(),

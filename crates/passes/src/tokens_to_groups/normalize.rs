@@ -5,8 +5,8 @@ use crate::analysis::token_origins::TokenOrigins;
 use crate::utils::block_wide::barrier;
 use crate::utils::device::advice_on_escape;
 use crate::utils::tokens::{await_before, ready};
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::Op;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
 use std::collections::HashSet;
 use tokenflow::Token;
 

@@ -2,7 +2,7 @@
 
 use crate::analysis::skeleton::Skeleton;
 use crate::utils::builders::constant;
-use async_dialects::ir::{Mapping, Op, Value};
+use async_mlir::ir::{Mapping, Op, Value};
 use std::collections::HashSet;
 use tokenflow::Peel;
 
@@ -26,7 +26,7 @@ fn peel_for(op: Op<'_>, iterations: u64) -> bool {
     let (Some(lower), Some(step), Some(body)) = (lower, step, op.region(0).first()) else {
         unreachable!("a peelable loop has a constant lower bound, a constant step and a body");
     };
-    let trip = async_dialects::control_flow::constant_trip_count(op).unwrap_or(0);
+    let trip = async_mlir::control_flow::constant_trip_count(op).unwrap_or(0);
     let iterations = iterations.min(trip);
     let mut carried: Vec<Value> = op.operands().skip(3).collect();
     let mut first = lower;

@@ -6,9 +6,9 @@ use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::block_wide::Issuer;
-use async_dialects::completion::GroupQueue;
-use async_dialects::ir::{Block, Op, Region};
-use async_dialects::pass::PassError;
+use async_dialects::completion::{Completion, GroupQueue};
+use async_mlir::ir::{Block, Op, Region};
+use async_mlir::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
 
 /// The stores of a function in token form, and what they need.
@@ -55,7 +55,7 @@ impl<'c> Stores<'c> {
         let queues: Vec<GroupQueue> = stores
             .ops
             .iter()
-            .filter_map(|op| op.completion()?.queue)
+            .filter_map(|&op| Completion::of(op)?.queue)
             .collect();
         let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
         for ((&queue, solved), number) in skeleton.queues.iter().zip(&solution.queues).zip(0..) {

@@ -1,12 +1,12 @@
 //! Writes single operations: constants are made once, and what one thread executes is put together.
 
 use crate::utils::{block_wide, builders};
-use async_dialects::arith::Predicate;
-use async_dialects::ir::{Block, Op, OpBuilder, Value};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::Type;
-use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::names::{arith, scf};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::names::{arith, scf};
 use std::collections::HashMap;
 
 /// Writes operations into a function.

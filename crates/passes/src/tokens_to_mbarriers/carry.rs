@@ -5,8 +5,8 @@
 
 use super::state::State;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use async_dialects::ir::Op;
-use async_dialects::names::{affine, memref, scf};
+use async_mlir::ir::Op;
+use async_mlir::names::{affine, memref, scf};
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};

@@ -2,8 +2,8 @@
 
 use super::builder::{Builder, value};
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::arith;
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::arith;
 use tokenflow::phases::{AffineExpr, RegionOpId, Symbol};
 
 /// Computes `expr` before `before`.

@@ -13,10 +13,11 @@ use super::mbarriers::{MbarrierRing, Number, Opened, WhichPhase};
 use super::state::{State, bug};
 use crate::analysis::phase_skeleton::PhaseSkeleton;
 use crate::utils::block_wide;
-use async_dialects::arith::Predicate;
-use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::names::{async_, gpu, gpux, nvgpu, nvvm};
-use async_dialects::pass::PassError;
+use async_dialects::names::{async_, gpux};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Op, OpBuilder, Value};
+use async_mlir::names::{gpu, nvgpu, nvvm};
+use async_mlir::pass::PassError;
 use std::collections::HashMap;
 use tokenflow::Token;
 use tokenflow::phases::{

@@ -2,9 +2,9 @@
 
 use super::War;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::Op;
-use async_dialects::location::position;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use async_mlir::location::position;
 use std::collections::BTreeSet;
 use tokenflow::phases::{AffineExpr, Phase, PhaseId, PhaseValue, Plan, Ring, RingId, Symbol};
 

@@ -7,11 +7,11 @@
 use super::builder::{Builder, compare, value, write};
 use super::closed_form::compute;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use async_dialects::arith::Predicate;
-use async_dialects::ir::{Op, Value};
-use async_dialects::llvm::{AddressSpace, pointer};
-use async_dialects::names::{arith, llvm, nvgpu};
-use async_dialects::nvgpu::{mbarrier_group, mbarrier_token};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Op, Value};
+use async_mlir::llvm::{AddressSpace, pointer};
+use async_mlir::names::{arith, llvm, nvgpu};
+use async_mlir::nvgpu::{mbarrier_group, mbarrier_token};
 use tokenflow::phases::AffineExpr;
 
 /// What a wait suspends a thread for at most before it looks again, as upstream's lowerings have it.

@@ -7,9 +7,9 @@ use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::advice_on_escape;
 use crate::utils::erase;
 use crate::utils::tokens::{await_before, ready};
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::{Op, OpBuilder, Value};
 use async_dialects::names::async_;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Op, OpBuilder, Value};
 use std::collections::HashSet;
 
 /// Awaits a load right after it; its token is complete for everybody else.

@@ -3,8 +3,8 @@
 use super::builder::Builder;
 use super::carry::Carried;
 use super::mbarriers::{MbarrierRing, Number, Opened};
-use async_dialects::ir::{Op, Value};
-use async_dialects::pass::PassError;
+use async_mlir::ir::{Op, Value};
+use async_mlir::pass::PassError;
 use tokenflow::phases::{IndexVec, PhaseId, PhaseValue, PhiId, Plan, RingId};
 
 /// The values of what changes while the program runs.

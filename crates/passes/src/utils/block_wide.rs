@@ -8,13 +8,14 @@
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
 use crate::analysis::phase_skeleton;
-use async_dialects::control_flow::erase_results;
-use async_dialects::ir::{Block, Op, OpBuilder, Region, Value};
-use async_dialects::melior::Context;
-use async_dialects::melior::ir::Location;
-use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::names::{attr, gpu, gpux, nvvm, scf};
-use async_dialects::nvvm::{async_shared_proxy, shared_cta_space};
+use async_dialects::names::gpux;
+use async_mlir::control_flow::erase_results;
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::Location;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::names::{attr, gpu, nvvm, scf};
+use async_mlir::nvvm::{async_shared_proxy, shared_cta_space};
 use std::collections::HashMap;
 use tokenflow::phases::{self, RequiredSync};
 

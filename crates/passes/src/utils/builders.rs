@@ -1,11 +1,11 @@
 //! Makes operations that many passes need.
 
-use async_dialects::arith::Predicate;
-use async_dialects::ir::{Block, Op, OpBuilder, Value};
-use async_dialects::melior::ir::attribute::IntegerAttribute;
-use async_dialects::melior::ir::r#type::IntegerType;
-use async_dialects::melior::ir::{Location, Type};
-use async_dialects::names::{affine, arith, attr, scf};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::ir::attribute::IntegerAttribute;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::{affine, arith, attr, scf};
 
 /// A constant of an integer type, or of `index`.
 pub(crate) fn constant<'c>(location: Location<'c>, ty: Type<'c>, value: i64) -> OpBuilder<'c> {

@@ -1,9 +1,11 @@
 //! What is device code, and what is in it.
 
-use async_dialects::calls::is_call;
-use async_dialects::gpu::is_workgroup;
-use async_dialects::ir::{Op, Walk};
-use async_dialects::names::{gpu, gpux, memref};
+use async_dialects::completion::Completion;
+use async_dialects::names::gpux;
+use async_mlir::calls::is_call;
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::names::{gpu, memref};
 
 /// The device code in `root`: outermost functions that stand in a `gpu.module` or use what only devices have, and what host
 /// code has in a `gpu.launch`.
@@ -25,7 +27,7 @@ pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
 fn is_for_device(function: Op<'_>) -> bool {
     let stopped = function.walk(|op| match op.name() {
         gpu::LAUNCH => Walk::Skip,
-        _ if op.completion().is_some() || op.is(gpux::ELECT) => Walk::Stop,
+        _ if Completion::of(op).is_some() || op.is(gpux::ELECT) => Walk::Stop,
         _ => Walk::Advance,
     });
     stopped == Walk::Stop

@@ -3,11 +3,12 @@
 use super::device::own_ops;
 use super::tokens::ready;
 use crate::analysis::skeleton::Skeleton;
-use async_dialects::completion::{ExecutionScope, GroupEffect};
-use async_dialects::control_flow::{erase_operand, erase_results};
-use async_dialects::ir::{Block, Op, Region, Value};
-use async_dialects::names::{async_, ub};
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
+use async_dialects::names::async_;
 use async_dialects::types::is_token;
+use async_mlir::control_flow::{erase_operand, erase_results};
+use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::names::ub;
 use std::collections::HashSet;
 
 /// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
@@ -69,7 +70,7 @@ impl<'c> Eraser<'_, 'c> {
                 self.args(block);
             }
         }
-        if let Some(completion) = op.completion()
+        if let Some(completion) = Completion::of(op)
             && completion.queue.is_some()
             && matches!(completion.effect, GroupEffect::Issue | GroupEffect::Commit)
         {

@@ -1,12 +1,12 @@
 //! What host code passes to kernels whose descriptors have become pointers.
 
-use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::llvm::{AddressSpace, pointer};
-use async_dialects::melior::ir::Type;
-use async_dialects::names::{builtin, gpu, nvgpu};
-use async_dialects::nvgpu::tensor_map;
-use async_dialects::pass::PassError;
-use async_dialects::types::{Signedness, bit_width, float, memref_shape, signedness};
+use async_mlir::ir::{Op, OpBuilder, Value};
+use async_mlir::llvm::{AddressSpace, pointer};
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{builtin, gpu, nvgpu};
+use async_mlir::nvgpu::tensor_map;
+use async_mlir::pass::PassError;
+use async_mlir::types::{Signedness, bit_width, float, memref_shape, signedness};
 
 /// Lowers all launches in `root`.
 pub(crate) fn lower_launches<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {

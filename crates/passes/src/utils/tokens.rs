@@ -1,13 +1,13 @@
 //! Tokens: awaits of them, and everything that waits written as an `async.await`.
 
 use super::device::own_ops;
-use async_dialects::completion::GroupEffect;
-use async_dialects::control_flow::erase_operand;
-use async_dialects::ir::{Op, OpBuilder, Region, Value};
-use async_dialects::melior::ir::{Location, Type};
+use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
-use async_dialects::pass::PassError;
 use async_dialects::types::is_token;
+use async_mlir::control_flow::erase_operand;
+use async_mlir::ir::{Op, OpBuilder, Region, Value};
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::pass::PassError;
 
 /// Returns an error if `function` uses a token that it gets as an argument.
 pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
@@ -76,8 +76,7 @@ pub(crate) fn await_dependencies(function: Op<'_>) {
 
 /// Returns true if `op` may have dependencies, which come before its other operands.
 fn has_dependencies(op: Op<'_>) -> bool {
-    op.completion()
-        .is_some_and(|completion| completion.effect == GroupEffect::Issue)
+    Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
 }
 
 /// Awaits `tokens` right before `op`.

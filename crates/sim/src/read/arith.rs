@@ -8,9 +8,9 @@ use super::{Done, Reader, Unknown, number};
 use crate::code::{Id, Op as Instruction, Reg};
 use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::{arith, attr, gpu, index, llvm, math, nvvm, ub, vector};
-use async_dialects::types;
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::{arith, attr, gpu, index, llvm, math, nvvm, ub, vector};
+use async_mlir::types;
 
 impl<'c> Reader<'c> {
     pub(super) fn scalar(&mut self, op: Op<'c>, f: Scalar, elem: Elem, to: Reg, args: &[Reg]) {

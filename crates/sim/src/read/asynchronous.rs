@@ -7,15 +7,17 @@ use super::{Done, Reader, Unknown, ints};
 use crate::code::{Access, Copy, Index, Issued, Op as Instruction, Queue, Target};
 use crate::value::Value as Constant;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
-use async_dialects::ir::{Op, Region, Value};
-use async_dialects::names::{async_, attr, gpux, nvgpu, nvvm};
-use async_dialects::types::{self, is_token};
+use async_dialects::names::{async_, gpux, gpux_attr};
+use async_dialects::types::is_token;
+use async_mlir::ir::{Op, Region, Value};
+use async_mlir::names::{attr, nvgpu, nvvm};
+use async_mlir::types;
 use std::ops::Range;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it is asynchronous, or about tokens; returns false if it is neither.
     pub(super) fn asynchronous(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        if let Some(completion) = op.completion() {
+        if let Some(completion) = Completion::of(op) {
             return self.completion(op, &completion);
         }
         match op.name() {
@@ -63,7 +65,7 @@ impl<'c> Reader<'c> {
             gpux::COPY => {
                 let [deps, from, to, count] = segments(op, [0, 2, 4, 5])?;
                 self.dependencies(op, deps);
-                self.copy(op, completion, [from, to, count], attr::ELEMENTS)?;
+                self.copy(op, completion, [from, to, count], gpux_attr::ELEMENTS)?;
             }
             nvgpu::DEVICE_ASYNC_COPY => {
                 let [to, from, count] = segments(op, [1, 3, 4])?;

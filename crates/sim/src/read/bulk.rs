@@ -6,11 +6,12 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op as Instruction, Reg, Slot};
 use crate::value::{Elem, Tile};
 use async_dialects::completion::Completion as Meaning;
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::ir::Type;
-use async_dialects::names::{gpux, nvgpu, nvvm};
-use async_dialects::nvgpu::tensor_map;
-use async_dialects::types::{self, Float};
+use async_dialects::names::gpux;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{nvgpu, nvvm};
+use async_mlir::nvgpu::tensor_map;
+use async_mlir::types::{self, Float};
 use std::ops::Range;
 use std::rc::Rc;
 

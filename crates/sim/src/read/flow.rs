@@ -3,10 +3,10 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
-use async_dialects::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
-use async_dialects::ir::{Block, Op, Region, Value};
-use async_dialects::names::{attr, builtin, cf, func, gpu, memref, scf};
-use async_dialects::types;
+use async_mlir::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
+use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::names::{attr, builtin, cf, func, gpu, memref, scf};
+use async_mlir::types;
 use std::collections::HashMap;
 
 /// What a terminator without successors does.

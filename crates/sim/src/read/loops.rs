@@ -4,9 +4,9 @@ use super::{Done, Reader, Unknown, number};
 use crate::code::{Index, Op as Instruction, Reg};
 use crate::scalar::{IntPredicate, Scalar};
 use crate::value::{Elem, Value as Constant};
-use async_dialects::control_flow::{EdgeTarget, entry_edges, region_exit_edges};
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::attr;
+use async_mlir::control_flow::{EdgeTarget, entry_edges, region_exit_edges};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::attr;
 
 impl<'c> Reader<'c> {
     /// Enters a loop: its counter starts at 0.

@@ -3,10 +3,11 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{BufferDecl, Elect, Init, MBarrierOp, Op as Instruction, Reg, Slot};
 use crate::value::{BufferId, Elem, View};
-use async_dialects::ir::Op;
-use async_dialects::names::{attr, gpux, nvgpu, nvvm};
-use async_dialects::nvgpu::mbarriers;
-use async_dialects::nvvm::is_async_shared_proxy;
+use async_dialects::names::gpux;
+use async_mlir::ir::Op;
+use async_mlir::names::{attr, nvgpu, nvvm};
+use async_mlir::nvgpu::mbarriers;
+use async_mlir::nvvm::is_async_shared_proxy;
 
 /// The bytes of an mbarrier.
 const MBARRIER_BYTES: usize = 8;

@@ -4,11 +4,12 @@ use super::{Done, Reader, Unknown, lanes};
 use crate::code::{Access, BufferDecl, Init, Op as Instruction};
 use crate::scalar::Scalar;
 use crate::value::{BufferId, Elem, View, row_by_row};
-use async_dialects::gpu::is_workgroup;
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::ir::{Type, attribute::TypeAttribute};
-use async_dialects::names::{attr, gpu, memref, vector};
-use async_dialects::types;
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::names::{attr, gpu, memref, vector};
+use async_mlir::types;
 
 /// Buffers that are not told otherwise are aligned as `cudaMalloc` does.
 const DEFAULT_ALIGN: u32 = 256;

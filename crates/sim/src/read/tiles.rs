@@ -4,11 +4,11 @@ use super::views::permutation;
 use super::{Done, Reader, Unknown};
 use crate::code::{Op as Instruction, Tile};
 use crate::scalar::Scalar;
-use async_dialects::ir::Op;
-use async_dialects::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
-use async_dialects::melior::ir::{Attribute, Type};
-use async_dialects::names::{attr, vector};
-use async_dialects::types;
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
+use async_mlir::melior::ir::{Attribute, Type};
+use async_mlir::names::{attr, vector};
+use async_mlir::types;
 
 impl<'c> Reader<'c> {
     /// Reads a `vector.load` or `vector.store` of several dimensions; returns false if it is of one.

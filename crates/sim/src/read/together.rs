@@ -4,9 +4,9 @@ use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
 use crate::code::{Op as Instruction, Shuffle};
 use crate::value::Elem;
-use async_dialects::ir::Op;
-use async_dialects::names::{attr, gpu, nvgpu, nvvm};
-use async_dialects::types;
+use async_mlir::ir::Op;
+use async_mlir::names::{attr, gpu, nvgpu, nvvm};
+use async_mlir::types;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if several threads do it together; returns false if not.

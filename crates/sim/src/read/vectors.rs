@@ -4,10 +4,10 @@ use super::{Done, Reader, Unknown, lanes, number};
 use crate::code::{Op as Instruction, Reg};
 use crate::scalar::Scalar;
 use crate::value::Elem;
-use async_dialects::ir::Op;
-use async_dialects::melior::ir::Type;
-use async_dialects::names::{attr, vector};
-use async_dialects::types;
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{attr, vector};
+use async_mlir::types;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it picks numbers of vectors; returns false if it does not.

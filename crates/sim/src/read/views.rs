@@ -4,11 +4,11 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Index, Member, Op as Instruction};
 use crate::scalar::Scalar;
 use crate::value::Elem;
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::ir::Attribute;
-use async_dialects::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
-use async_dialects::names::{attr, builtin, llvm, memref};
-use async_dialects::types::{self, MapResult};
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::Attribute;
+use async_mlir::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
+use async_mlir::names::{attr, builtin, llvm, memref};
+use async_mlir::types::{self, MapResult};
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it makes a view, an address, or says something of one; returns false if it does not.

@@ -1,11 +1,13 @@
 //! Kernels as text, lowered and run in this process.
 #![allow(dead_code)] // Not every test needs all of it.
 
-use async_dialects::ir::{Op, Walk};
-use async_dialects::melior::{
-    Context, dialect::DialectRegistry, ir::Module, pass::PassManager, utility::parse_pass_pipeline,
-};
 use async_dialects::registry::{register_all_dialects, register_upstream_passes};
+use async_mlir::ir::{Op, Walk};
+use async_mlir::melior::Context;
+use async_mlir::melior::dialect::DialectRegistry;
+use async_mlir::melior::ir::Module;
+use async_mlir::melior::pass::PassManager;
+use async_mlir::melior::utility::parse_pass_pipeline;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::inputs::{self, Argument};

@@ -5,10 +5,11 @@
 //! another memory space, what is in that space.
 
 use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
-use async_dialects::gpu::is_workgroup;
-use async_dialects::ir::{Op, Value};
-use async_dialects::melior::ir::TypeLike;
-use async_dialects::names::{gpux, memref};
+use async_dialects::names::gpux;
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::TypeLike;
+use async_mlir::names::memref;
 use std::collections::HashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 

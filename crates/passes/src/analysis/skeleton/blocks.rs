@@ -4,7 +4,7 @@ use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbound_operands};
 use crate::analysis::uniformity::may_diverge;
 use crate::analysis::vocabulary::Vocabulary;
-use async_dialects::ir::{self, Op, Value};
+use async_mlir::ir::{self, Op, Value};
 use std::collections::HashMap;
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 

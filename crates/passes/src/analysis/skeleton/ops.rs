@@ -4,9 +4,9 @@ use super::{Reader, Scope, SlotPlace};
 use crate::analysis::cfg::{RegionFlow, Target as IrTarget};
 use crate::analysis::vocabulary::{Meaning, Vocabulary};
 use async_dialects::completion::GroupQueue;
-use async_dialects::control_flow::{constant_trip_count, selected_values};
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::{affine, scf, ub};
+use async_mlir::control_flow::{constant_trip_count, selected_values};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::{affine, scf, ub};
 use tokenflow::{Block, Edge, Item, Nested, Repeat, Target, Token};
 
 impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {

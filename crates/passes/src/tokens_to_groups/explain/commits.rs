@@ -2,9 +2,9 @@
 
 use super::{place, places};
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
-use async_dialects::diagnostic::Diagnostic;
-use async_dialects::ir::Op;
-use async_dialects::melior::ir::Location;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::Location;
 use tokenflow::{Item, MoveEffect, NotChosen, Options, Queue, Site, Slot, Solution};
 
 /// Programs of more slots than this get no reasons: each is a solution of its own.

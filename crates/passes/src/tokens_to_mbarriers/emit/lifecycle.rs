@@ -4,9 +4,9 @@ use super::Emitter;
 use crate::tokens_to_mbarriers::War;
 use crate::tokens_to_mbarriers::builder::{value, write};
 use crate::tokens_to_mbarriers::mbarriers::{MbarrierRing, Number, WhichPhase};
-use async_dialects::gpu::{Dimension, block_threads};
-use async_dialects::ir::{Op, OpBuilder, Value};
-use async_dialects::names::{arith, attr, gpu, nvgpu, nvvm};
+use async_mlir::gpu::{Dimension, block_threads};
+use async_mlir::ir::{Op, OpBuilder, Value};
+use async_mlir::names::{arith, attr, gpu, nvgpu, nvvm};
 use tokenflow::phases::{RingId, needs_init_barrier};
 
 impl<'c> Emitter<'_, 'c> {

@@ -5,10 +5,10 @@ use crate::tokens_to_mbarriers::builder::value;
 use crate::tokens_to_mbarriers::carry::{Carried, Kind, carried_through, kind};
 use crate::tokens_to_mbarriers::state::bug;
 use crate::utils::builders::new_else;
-use async_dialects::control_flow::append;
-use async_dialects::ir::{Op, Value};
-use async_dialects::names::{affine, arith, scf};
-use async_dialects::pass::PassError;
+use async_mlir::control_flow::append;
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::{affine, arith, scf};
+use async_mlir::pass::PassError;
 use tokenflow::phases::RegionOpId;
 
 impl<'c> Emitter<'_, 'c> {

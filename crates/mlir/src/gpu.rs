@@ -1,0 +1,136 @@
+//! Queries on device functions and memory types: memory space, kernel, block size, barriers.
+
+use crate::ir::Op;
+use crate::llvm::AddressSpace;
+use crate::names::{attr, gpu, nvvm};
+use crate::types::{keyword, known_attribute, memory_space};
+use melior::Context;
+use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
+use melior::ir::r#type::FunctionType;
+use melior::ir::{Attribute, Type};
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemorySpace {
+    /// All of the device can access it.
+    Global,
+    /// A block of threads has it.
+    Workgroup,
+    /// A thread has it.
+    Private,
+}
+
+impl MemorySpace {
+    /// Where memrefs of type `ty` are, if it says so: in `gpu`'s words, or with the numbers of NVIDIA's back end.
+    #[must_use]
+    pub fn of(ty: Type<'_>) -> Option<Self> {
+        let space = memory_space(ty)?;
+        if let Ok(number) = IntegerAttribute::try_from(space) {
+            let number = number.value();
+            let spaces = [
+                (AddressSpace::Global, Self::Global),
+                (AddressSpace::Shared, Self::Workgroup),
+                (AddressSpace::Local, Self::Private),
+            ];
+            let known = spaces.into_iter().find(|(known, _)| known.number() == number);
+            return known.map(|(_, space)| space);
+        }
+        match keyword(space)? {
+            "global" => Some(Self::Global),
+            "workgroup" => Some(Self::Workgroup),
+            "private" => Some(Self::Private),
+            _ => None,
+        }
+    }
+}
+
+/// Returns true if `ty` is a memref in memory of the workgroup.
+#[must_use]
+pub fn is_workgroup(ty: Type<'_>) -> bool {
+    MemorySpace::of(ty) == Some(MemorySpace::Workgroup)
+}
+
+/// A dimension of a block or grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each is what its name says.
+pub enum Dimension {
+    X,
+    Y,
+    Z,
+}
+
+impl Dimension {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
+
+    /// The attribute, in a context that has `gpu` loaded.
+    #[must_use]
+    pub fn attribute(self, context: &Context) -> Attribute<'_> {
+        known_attribute(
+            context,
+            match self {
+                Self::X => "#gpu<dim x>",
+                Self::Y => "#gpu<dim y>",
+                Self::Z => "#gpu<dim z>",
+            },
+        )
+    }
+}
+
+/// The type of `function`.
+#[must_use]
+pub fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
+    let ty = TypeAttribute::try_from(function.attr(attr::FUNCTION_TYPE)?).ok()?;
+    FunctionType::try_from(ty.value()).ok()
+}
+
+/// The number of arguments of the entry block that callers pass. The function's own buffers come after them.
+#[must_use]
+pub fn inputs(function: Op<'_>) -> Option<usize> {
+    Some(function_type(function)?.input_count())
+}
+
+/// How many buffers of the workgroup a `gpu.func` declares.
+#[must_use]
+pub fn attributions(function: Op<'_>) -> usize {
+    let count = function
+        .int_attr(attr::WORKGROUP_ATTRIBUTIONS)
+        .filter(|_| function.is(gpu::FUNC));
+    count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+}
+
+/// Returns true if `function` is a kernel: nothing happens in a block of threads before it is entered.
+#[must_use]
+pub fn is_kernel(function: Op<'_>) -> bool {
+    let names = [attr::KERNEL, attr::GPU_KERNEL, attr::NVVM_KERNEL];
+    names.iter().any(|name| function.has_attr(name))
+}
+
+/// Returns true if `op` is a barrier of all threads of a block, which orders accesses of all their memory.
+#[must_use]
+pub fn is_barrier(op: Op<'_>) -> bool {
+    match op.name() {
+        gpu::BARRIER | nvvm::BARRIER0 => !op.has_attr(attr::ADDRESS_SPACES),
+        // With operands it is for some of the threads.
+        nvvm::BARRIER => op.num_operands() == 0,
+        _ => false,
+    }
+}
+
+/// How many threads a block of `function` has in each dimension, if it says so.
+#[must_use]
+pub fn block_size(function: Op<'_>) -> Option<[u32; 3]> {
+    let sizes = function
+        .attr(attr::KNOWN_BLOCK_SIZE)
+        .or_else(|| function.attr(attr::GPU_KNOWN_BLOCK_SIZE))?;
+    let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
+    let sizes = (0..sizes.len()).map(|i| u32::try_from(sizes.element(i).ok()?).ok());
+    sizes.collect::<Option<Vec<u32>>>()?.try_into().ok()
+}
+
+/// How many threads a block of `function` has, if it says so and there can be as many.
+#[must_use]
+pub fn block_threads(function: Op<'_>) -> Option<u64> {
+    let sizes = block_size(function)?.into_iter();
+    sizes.map(u64::from).try_fold(1, u64::checked_mul)
+}

@@ -1,0 +1,254 @@
+//! What melior does not say of types and constants.
+
+use crate::ffi;
+use melior::Context;
+use melior::ir::attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute};
+use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
+#[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
+use mlir_sys::*;
+use std::ffi::c_void;
+
+/// A vector or memref type.
+#[derive(Clone, Debug)]
+pub struct Shape<'c> {
+    /// The sizes; `None` where they are dynamic.
+    pub sizes: Vec<Option<i64>>,
+    /// The type of the elements.
+    pub element: Type<'c>,
+}
+
+/// The layout of a memref type, in elements; `None` where it is dynamic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The distance between neighbors in each dimension.
+    pub strides: Vec<Option<i64>>,
+    /// Where element (0, …, 0) is.
+    pub offset: Option<i64>,
+}
+
+/// What MLIR writes for a size, stride or offset that is not static.
+pub const DYNAMIC: i64 = i64::MIN;
+
+/// What an integer type says of signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signedness {
+    /// Nothing: operations do.
+    Signless,
+    /// Its numbers are signed.
+    Signed,
+    /// Its numbers are not signed.
+    Unsigned,
+}
+
+/// What a result of an affine map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapResult {
+    /// A dimension.
+    Dim(usize),
+    /// A constant.
+    Constant(i64),
+    /// Computed from dimensions or symbols.
+    Computed,
+}
+
+/// A floating-point type that hardware computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Float {
+    /// `f16`
+    F16,
+    /// `bf16`
+    BF16,
+    /// `f32`
+    F32,
+    /// `f64`
+    F64,
+}
+
+/// The type that `text` is in a context that has its dialect loaded.
+#[must_use]
+pub fn known_type<'c>(context: &'c Context, text: &str) -> Type<'c> {
+    Type::parse(context, text).unwrap_or_else(|| panic!("`{text}` is a type of a loaded dialect"))
+}
+
+/// The attribute that `text` is in a context that has its dialect loaded.
+#[must_use]
+pub fn known_attribute<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
+    Attribute::parse(context, text).unwrap_or_else(|| panic!("`{text}` is an attribute of a loaded dialect"))
+}
+
+/// The keyword of a case of an enumeration, such as `workgroup` of `#gpu.address_space<workgroup>`; `None` for other
+/// attributes, and for enumerations that the C++ layer does not know.
+#[must_use]
+pub fn keyword(attribute: Attribute<'_>) -> Option<&'static str> {
+    // SAFETY: a live attribute; keywords live forever.
+    let keyword = unsafe { ffi::str_from_raw(ffi::asyncOptEnumGetKeyword(attribute.to_raw())) };
+    (!keyword.is_empty()).then_some(keyword)
+}
+
+/// The name in a reference to a symbol of the same table, such as `f` of `@f`.
+#[must_use]
+pub fn symbol(attribute: Attribute<'_>) -> Option<&str> {
+    Some(FlatSymbolRefAttribute::try_from(attribute).ok()?.value())
+}
+
+/// The results of an affine map.
+#[must_use]
+pub fn map_results(attribute: Attribute<'_>) -> Option<Vec<MapResult>> {
+    let raw = attribute.to_raw();
+    // SAFETY: a live attribute, which is a map; its results have indices below their number, and are of the kind that
+    // is asked.
+    unsafe {
+        if !mlirAttributeIsAAffineMap(raw) {
+            return None;
+        }
+        let map = mlirAffineMapAttrGetValue(raw);
+        let results = (0..mlirAffineMapGetNumResults(map)).map(|i| {
+            let result = mlirAffineMapGetResult(map, i);
+            if mlirAffineExprIsADim(result) {
+                let dim = mlirAffineDimExprGetPosition(result);
+                usize::try_from(dim).map_or(MapResult::Computed, MapResult::Dim)
+            } else if mlirAffineExprIsAConstant(result) {
+                MapResult::Constant(mlirAffineConstantExprGetValue(result))
+            } else {
+                MapResult::Computed
+            }
+        });
+        Some(results.collect())
+    }
+}
+
+/// The numbers of a dense array of 64-bit integers.
+#[must_use]
+pub fn dense_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
+    let array = DenseI64ArrayAttribute::try_from(attribute).ok()?;
+    (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.
+#[must_use]
+pub fn vector_rank(ty: Type<'_>) -> Option<usize> {
+    // SAFETY: a live type, which is a vector where that is asked.
+    unsafe {
+        if !mlirTypeIsAVector(ty.to_raw()) || mlirVectorTypeIsScalable(ty.to_raw()) {
+            return None;
+        }
+        usize::try_from(mlirShapedTypeGetRank(ty.to_raw())).ok()
+    }
+}
+
+/// What an integer type says of signs; `None` if `ty` is none.
+#[must_use]
+pub fn signedness(ty: Type<'_>) -> Option<Signedness> {
+    let ty = ty.to_raw();
+    // SAFETY: a live type, which is an integer where that is asked.
+    unsafe {
+        if !mlirTypeIsAInteger(ty) {
+            None
+        } else if mlirIntegerTypeIsSignless(ty) {
+            Some(Signedness::Signless)
+        } else if mlirIntegerTypeIsUnsigned(ty) {
+            Some(Signedness::Unsigned)
+        } else {
+            Some(Signedness::Signed)
+        }
+    }
+}
+
+/// Sizes and elements, if `ty` is a vector.
+#[must_use]
+pub fn vector_shape(ty: Type<'_>) -> Option<Shape<'_>> {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsAVector(ty.to_raw()) }.then(|| shape(ty))
+}
+
+/// Sizes and elements, if `ty` is a memref of known rank.
+#[must_use]
+pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsAMemRef(ty.to_raw()) }.then(|| shape(ty))
+}
+
+fn shape(ty: Type<'_>) -> Shape<'_> {
+    // SAFETY: a live shaped type of known rank, as vectors and memrefs are; the dimensions are in range.
+    unsafe {
+        let sizes = (0..mlirShapedTypeGetRank(ty.to_raw())).map(|i| {
+            let size = mlirShapedTypeGetDimSize(ty.to_raw(), isize::try_from(i).unwrap_or(0));
+            (!mlirShapedTypeIsDynamicSize(size)).then_some(size)
+        });
+        Shape {
+            sizes: sizes.collect(),
+            element: Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw())),
+        }
+    }
+}
+
+/// The layout, if `ty` is a memref with strides.
+#[must_use]
+pub fn memref_layout(ty: Type<'_>) -> Option<Layout> {
+    let rank = memref_shape(ty)?.sizes.len();
+    let (mut strides, mut offset) = (vec![0; rank], 0);
+    // SAFETY: a live memref type, and room for the stride of each of its dimensions.
+    let result =
+        unsafe { mlirMemRefTypeGetStridesAndOffset(ty.to_raw(), strides.as_mut_ptr(), &raw mut offset) };
+    if result.value == 0 {
+        return None;
+    }
+    let known = |number: i64| (number != DYNAMIC).then_some(number);
+    Some(Layout {
+        strides: strides.into_iter().map(known).collect(),
+        offset: known(offset),
+    })
+}
+
+/// The memory space, if `ty` is a memref that has one.
+#[must_use]
+pub fn memory_space(ty: Type<'_>) -> Option<Attribute<'_>> {
+    MemRefType::try_from(ty).ok()?.memory_space()
+}
+
+/// Which floating-point type `ty` is, if it is one of the usual ones.
+#[must_use]
+pub fn float(ty: Type<'_>) -> Option<Float> {
+    let ty = ty.to_raw();
+    // SAFETY: a live type.
+    unsafe {
+        if mlirTypeIsAF16(ty) {
+            Some(Float::F16)
+        } else if mlirTypeIsABF16(ty) {
+            Some(Float::BF16)
+        } else if mlirTypeIsAF32(ty) {
+            Some(Float::F32)
+        } else {
+            mlirTypeIsAF64(ty).then_some(Float::F64)
+        }
+    }
+}
+
+/// The number of bits, if `ty` is an integer or a float.
+#[must_use]
+pub fn bit_width(ty: Type<'_>) -> Option<u32> {
+    let ty = ty.to_raw();
+    // SAFETY: a live type, of the kind that the width is asked of.
+    unsafe {
+        if mlirTypeIsAInteger(ty) {
+            Some(mlirIntegerTypeGetWidth(ty))
+        } else {
+            mlirTypeIsAFloat(ty).then(|| mlirFloatTypeGetWidth(ty))
+        }
+    }
+}
+
+/// The bits of every number of a constant: an integer, a floating-point number, or dense elements of them.
+#[must_use]
+pub fn constant_numbers(attribute: Attribute<'_>) -> Option<Vec<u64>> {
+    unsafe extern "C" fn push(bits: u64, data: *mut c_void) {
+        // SAFETY: the pointer to `numbers` below.
+        unsafe { (*data.cast::<Vec<u64>>()).push(bits) }
+    }
+    let mut numbers = Vec::new();
+    // SAFETY: a live attribute; the callback gets the pointer to `numbers`.
+    unsafe {
+        ffi::asyncOptForEachConstantNumber(attribute.to_raw(), Some(push), (&raw mut numbers).cast())
+            .then_some(numbers)
+    }
+}

@@ -1,0 +1,39 @@
+//===- Attributes.h - What attributes and types say -------------*- C -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNCOPT_C_MLIR_ATTRIBUTES_H
+#define ASYNCOPT_C_MLIR_ATTRIBUTES_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The keyword of an attribute that is a case of an enumeration, such as
+/// `workgroup` of `#gpu.address_space<workgroup>`; null for other attributes,
+/// and for enumerations that nothing here asks for. It lives forever.
+MLIR_CAPI_EXPORTED MlirStringRef
+asyncOptEnumGetKeyword(MlirAttribute attribute);
+
+/// Returns true if `type` is an `!llvm.array`, and tells how many elements it
+/// has.
+MLIR_CAPI_EXPORTED bool asyncOptLLVMArrayGetNumElements(MlirType type,
+                                                        uint64_t *number);
+
+/// Returns true if operations of the name `op`, which must be registered, have
+/// an inherent attribute `attribute`.
+MLIR_CAPI_EXPORTED bool asyncOptHasInherentAttribute(MlirContext context,
+                                                     MlirStringRef op,
+                                                     MlirStringRef attribute);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // ASYNCOPT_C_MLIR_ATTRIBUTES_H

@@ -1,0 +1,209 @@
+//===- ControlFlow.cpp - Control flow, read through interfaces ------------===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncOpt-c/MLIR/ControlFlow.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+
+/// The constants that the operands of `op` are known to hold, null elsewhere.
+static SmallVector<Attribute> getConstantOperands(Operation *op) {
+  SmallVector<Attribute> constants;
+  for (Value operand : op->getOperands()) {
+    Attribute constant;
+    matchPattern(operand, m_Constant(&constant));
+    constants.push_back(constant);
+  }
+  return constants;
+}
+
+static void call(AsyncOptEdgeCallback callback, void *userData, intptr_t target,
+                 bool possible, ValueRange from, ValueRange to) {
+  size_t n = std::min(from.size(), to.size());
+  SmallVector<MlirValue> fromValues, toValues;
+  for (size_t i = 0; i < n; ++i) {
+    fromValues.push_back(wrap(from[i]));
+    toValues.push_back(wrap(to[i]));
+  }
+  callback(target, possible, n, fromValues.data(), toValues.data(), userData);
+}
+
+static intptr_t getTarget(RegionSuccessor successor) {
+  Region *region = successor.getSuccessor();
+  return region ? static_cast<intptr_t>(region->getRegionNumber()) : -1;
+}
+
+/// Returns true if `successors` has one with the target of `successor`.
+static bool contains(ArrayRef<RegionSuccessor> successors,
+                     RegionSuccessor successor) {
+  return llvm::any_of(successors, [&](RegionSuccessor other) {
+    return getTarget(other) == getTarget(successor);
+  });
+}
+
+bool asyncOptIsRegionBranch(MlirOperation op) {
+  return isa<RegionBranchOpInterface>(unwrap(op));
+}
+
+void asyncOptForEachEntry(MlirOperation op, AsyncOptEdgeCallback callback,
+                          void *userData) {
+  auto branch = cast<RegionBranchOpInterface>(unwrap(op));
+  SmallVector<RegionSuccessor> all, possible;
+  branch.getSuccessorRegions(RegionBranchPoint::parent(), all);
+  branch.getEntrySuccessorRegions(getConstantOperands(branch), possible);
+  for (RegionSuccessor successor : all)
+    call(callback, userData, getTarget(successor),
+         contains(possible, successor),
+         branch.getEntrySuccessorOperands(successor),
+         successor.getSuccessorInputs());
+  // A body that is never run is not entered, but has its arguments.
+  auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
+  if (!loop)
+    return;
+  for (Region *region : loop.getLoopRegions())
+    if (!region->empty() && !contains(all, RegionSuccessor(region)))
+      call(callback, userData, region->getRegionNumber(), /*possible=*/false,
+           loop.getInits(), loop.getRegionIterArgs());
+}
+
+bool asyncOptForEachRegionExit(MlirOperation terminator,
+                               AsyncOptEdgeCallback callback, void *userData) {
+  auto branch = dyn_cast<RegionBranchTerminatorOpInterface>(unwrap(terminator));
+  // A func.return has the interface, too.
+  if (!branch || !isa<RegionBranchOpInterface>(branch->getParentOp()))
+    return false;
+  SmallVector<RegionSuccessor> all, possible;
+  SmallVector<Attribute> unknown(branch->getNumOperands());
+  branch.getSuccessorRegions(unknown, all);
+  branch.getSuccessorRegions(getConstantOperands(branch), possible);
+  // The end of a body that is never run leads nowhere, but its values are bound
+  // to the results all the same.
+  if (all.empty())
+    all.emplace_back(branch->getParentOp(),
+                     branch->getParentOp()->getResults());
+  for (RegionSuccessor successor : all)
+    call(callback, userData, getTarget(successor),
+         contains(possible, successor), branch.getSuccessorOperands(successor),
+         successor.getSuccessorInputs());
+  return true;
+}
+
+/// The successor that a constant condition chooses; unlike the block alone, it
+/// tells two edges to one block apart.
+static std::optional<unsigned> getTakenIndex(Operation *op,
+                                             ArrayRef<Attribute> constants) {
+  auto value = constants.empty() ? IntegerAttr()
+                                 : dyn_cast_or_null<IntegerAttr>(constants[0]);
+  if (!value)
+    return std::nullopt;
+  if (isa<cf::CondBranchOp>(op))
+    return value.getValue().isZero() ? 1 : 0;
+  auto branch = dyn_cast<cf::SwitchOp>(op);
+  if (!branch)
+    return std::nullopt;
+  if (std::optional<DenseIntElementsAttr> cases = branch.getCaseValues())
+    for (auto [i, known] : llvm::enumerate(cases->getValues<APInt>()))
+      if (known == value.getValue())
+        return i + 1;
+  return 0;
+}
+
+bool asyncOptForEachBranch(MlirOperation terminator,
+                           AsyncOptEdgeCallback callback, void *userData) {
+  Operation *op = unwrap(terminator);
+  if (op->getNumSuccessors() == 0)
+    return true;
+  auto branch = dyn_cast<BranchOpInterface>(op);
+  if (!branch)
+    return false;
+  SmallVector<Attribute> constants = getConstantOperands(op);
+  Block *taken = branch.getSuccessorForOperands(constants);
+  std::optional<unsigned> index = getTakenIndex(op, constants);
+  for (unsigned i = 0, e = op->getNumSuccessors(); i < e; ++i) {
+    Block *successor = op->getSuccessor(i);
+    bool possible = index ? i == *index : !taken || successor == taken;
+    SuccessorOperands operands = branch.getSuccessorOperands(i);
+    unsigned produced = operands.getProducedOperandCount();
+    ValueRange arguments = successor->getArguments();
+    call(callback, userData, i, possible, operands.getForwardedOperands(),
+         arguments.drop_front(produced));
+  }
+  return true;
+}
+
+/// The bound or step of a loop that has one of them, null otherwise.
+static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
+  return values && values->size() == 1 ? values->front() : OpFoldResult();
+}
+
+/// How often `loop` runs, from the interface's answer or from its bounds.
+static std::optional<APInt> getTripCount(LoopLikeOpInterface loop) {
+  if (std::optional<APInt> trip = loop.getStaticTripCount())
+    return trip;
+  // A loop that says nothing of itself counts up to a signed bound.
+  OpFoldResult lower = getOnly(loop.getLoopLowerBounds());
+  OpFoldResult upper = getOnly(loop.getLoopUpperBounds());
+  OpFoldResult step = getOnly(loop.getLoopSteps());
+  if (!lower || !upper || !step || isa<scf::ForOp>(loop.getOperation()) ||
+      loop->hasTrait<OpTrait::HasParallelRegion>())
+    return std::nullopt;
+  return constantTripCount(lower, upper, step, /*isSigned=*/true,
+                           scf::computeUbMinusLb);
+}
+
+bool asyncOptBlockMayRepeat(MlirBlock block) {
+  if (LoopLikeOpInterface::blockIsInLoop(unwrap(block)))
+    return true;
+  for (Operation *op = unwrap(block)->getParentOp();
+       op && !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
+    if (!isa<RegionBranchOpInterface>(op))
+      return true;
+  }
+  return false;
+}
+
+bool asyncOptConstantTripCount(MlirOperation op, uint64_t *trip) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(unwrap(op));
+  auto branch = dyn_cast<RegionBranchOpInterface>(unwrap(op));
+  if (!loop || !branch || branch->getNumRegions() != 1)
+    return false;
+  if (std::optional<APInt> count = getTripCount(loop)) {
+    *trip = count->getLimitedValue();
+    return count->getActiveBits() <= 64;
+  }
+  SmallVector<InvocationBounds> bounds;
+  branch.getRegionInvocationBounds(getConstantOperands(branch), bounds);
+  if (bounds.size() != 1 || !bounds[0].getUpperBound() ||
+      *bounds[0].getUpperBound() != bounds[0].getLowerBound())
+    return false;
+  *trip = bounds[0].getLowerBound();
+  return true;
+}
+
+bool asyncOptSelectedValues(MlirOperation op, MlirValue *trueValue,
+                            MlirValue *falseValue) {
+  auto select = dyn_cast<SelectLikeOpInterface>(unwrap(op));
+  if (!select)
+    return false;
+  APInt condition;
+  bool constant =
+      matchPattern(select.getCondition(), m_ConstantInt(&condition));
+  *trueValue = constant && condition.isZero() ? MlirValue{nullptr}
+                                              : wrap(select.getTrueValue());
+  *falseValue = constant && !condition.isZero() ? MlirValue{nullptr}
+                                                : wrap(select.getFalseValue());
+  return true;
+}
