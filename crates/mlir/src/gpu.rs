@@ -86,13 +86,13 @@ pub fn function_type(function: Op<'_>) -> Option<FunctionType<'_>> {
 
 /// The number of arguments of the entry block that callers pass. The function's own buffers come after them.
 #[must_use]
-pub fn inputs(function: Op<'_>) -> Option<usize> {
+pub fn num_inputs(function: Op<'_>) -> Option<usize> {
     Some(function_type(function)?.input_count())
 }
 
 /// How many buffers of the workgroup a `gpu.func` declares.
 #[must_use]
-pub fn attributions(function: Op<'_>) -> usize {
+pub fn num_attributions(function: Op<'_>) -> usize {
     let count = function
         .int_attr(attr::WORKGROUP_ATTRIBUTIONS)
         .filter(|_| function.is(gpu::FUNC));

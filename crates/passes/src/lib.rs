@@ -9,7 +9,7 @@ pub mod analysis;
 mod expand_vectors;
 mod gpux_to_nvvm;
 mod inline_calls;
-mod link_device_code;
+mod legalize_for_ptx;
 mod lower_launches;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
@@ -23,7 +23,7 @@ use async_mlir::pipeline::register_pipeline;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
 pub use inline_calls::InlineCalls;
-pub use link_device_code::LinkDeviceCode;
+pub use legalize_for_ptx::LegalizeForPtx;
 pub use lower_launches::LowerLaunches;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
@@ -42,6 +42,6 @@ pub fn register_all() {
     register_pass::<GpuxToNvvm>();
     register_pass::<LowerLaunches>();
     register_pass::<ExpandVectors>();
-    register_pass::<LinkDeviceCode>();
+    register_pass::<LegalizeForPtx>();
     register_pipeline::<LowerToNvvm>();
 }

@@ -159,7 +159,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
         .pass("canonicalize")
         .pass("cse")
         // On what is left after dead code is gone.
-        .pass_with("link-device-code", &libdevice)
+        .pass_with("legalize-for-ptx", &libdevice)
 }
 
 /// Whether CUDA's device library will be linked.

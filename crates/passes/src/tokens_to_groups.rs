@@ -9,14 +9,14 @@
 //! **Refusals.** A token that arrives as a function argument has no known queue: an error. A token that goes where it
 //! can't be followed (a call, memory, an unknown operation) is complete by then: its queues are drained, with a remark.
 //!
-//! The steps, each a module: asynchronous regions, dependencies and escapes ([`normalize`]) are written as awaits; the
+//! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
 //! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
 //! ([`mod@stores`]).
 
 mod emit;
+mod escapes;
 mod explain;
-mod normalize;
 mod peel;
 mod stores;
 
@@ -119,7 +119,7 @@ impl Pass for TokensToGroups {
         let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
         stores::check(&skeleton)?;
-        let silent = normalize::drain_escapes(&skeleton);
+        let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
             vocabulary.covered.clone_from(&silent);
             skeleton = skeleton::read(op, &vocabulary, &HashSet::new());

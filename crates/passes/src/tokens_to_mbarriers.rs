@@ -14,13 +14,13 @@
 //!
 //! What to do is decided in `tokenflow::phases`, on plain data; this file and its modules only write it down.
 
+mod awaits;
 mod builder;
 mod carry;
 mod closed_form;
 mod emit;
 mod explain;
 mod mbarriers;
-mod normalize;
 mod state;
 
 use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
@@ -134,7 +134,7 @@ impl Pass for TokensToMbarriers {
         cx.count("phases", plan.phases.len() as u64);
         cx.count("barriers", plan.rendezvous.len() as u64);
         emit::emit(op, read, &plan, war)?;
-        normalize::erase_complete(op);
+        awaits::erase_complete(op);
         verify_contract(op)
     }
 }
@@ -147,7 +147,7 @@ fn read_and_plan<'c>(
     loop {
         let mut read = phase_skeleton::read(function)?;
         carry::mark_closed(&mut read);
-        if normalize::await_escapes(&read) {
+        if awaits::await_escapes(&read) {
             continue;
         }
         let plan = phases::plan(&read.tree, fence_reads);
@@ -162,7 +162,7 @@ fn read_and_plan<'c>(
                  on joined with tokens that are awaited separately",
             )
             .emit();
-            normalize::await_at_once(op);
+            awaits::await_at_once(op);
         }
     }
 }

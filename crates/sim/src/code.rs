@@ -39,12 +39,12 @@ pub struct Code {
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
-    pub loops: Vec<Place>,
+    pub loops: Vec<OpLocation>,
 }
 
 /// An operation's name and where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct OpLocation {
     /// The operation's name.
     pub op: Rc<str>,
     /// Its location: file, line and column where they are known.
@@ -57,7 +57,7 @@ pub struct Instr {
     /// What it does.
     pub op: Op,
     /// The operation that it was made from.
-    pub place: Place,
+    pub place: OpLocation,
     /// The loops around it, outermost first, as places in [`Code::loops`].
     pub loops: Rc<[u32]>,
 }

@@ -21,7 +21,7 @@ mod warp;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
-use crate::code::{Code, Init, Instr, MBarrierOp, Op, ParamKind, Place, Reg};
+use crate::code::{Code, Init, Instr, MBarrierOp, Op, OpLocation, ParamKind, Reg};
 use crate::memory::{Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
@@ -110,7 +110,7 @@ pub struct Machine<'c> {
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
     bulk: Vec<(CopyId, bool)>,
     /// Copies that were in flight when a value of their region was used, and the region.
-    early: RefCell<Vec<(CopyId, Place)>>,
+    early: RefCell<Vec<(CopyId, OpLocation)>>,
 }
 
 impl<'c> Machine<'c> {

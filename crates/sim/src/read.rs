@@ -17,7 +17,7 @@ mod together;
 mod vectors;
 mod views;
 
-use crate::code::{Code, Instr, Label, Op as Instruction, Param, ParamKind, Place, Reg};
+use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
 use async_dialects::names::gpux;
@@ -116,7 +116,7 @@ impl<'c> Reader<'c> {
     fn parameters(&mut self, function: Op<'c>, entry: Block<'c>) -> Done<'c> {
         let attributions = function.int_attr(attr::WORKGROUP_ATTRIBUTIONS).unwrap_or(0);
         let attributions = usize::try_from(attributions).unwrap_or(0);
-        let inputs = gpu::inputs(function).unwrap_or(entry.num_args());
+        let inputs = gpu::num_inputs(function).unwrap_or(entry.num_args());
         for (i, arg) in entry.args().enumerate() {
             let to = self.reg(arg);
             if i < inputs {
@@ -200,7 +200,7 @@ impl<'c> Reader<'c> {
         op.operands().map(|value| self.reg(value)).collect()
     }
 
-    fn place(&mut self, op: Op<'c>) -> Place {
+    fn place(&mut self, op: Op<'c>) -> OpLocation {
         let name = op.name();
         let op_name = self.names.entry(name).or_insert_with(|| name.into());
         let mut location = short(op.location());
@@ -208,7 +208,7 @@ impl<'c> Reader<'c> {
             location += ", called at ";
             location += site;
         }
-        Place {
+        OpLocation {
             op: Rc::clone(op_name),
             location: location.into(),
         }

@@ -295,7 +295,7 @@ impl Problem {
 
     /// A value of a region that is used before its token is complete.
     #[must_use]
-    pub fn early_use(at: Spot, copy: Spot, region: &crate::code::Place) -> Self {
+    pub fn early_use(at: Spot, copy: Spot, region: &crate::code::OpLocation) -> Self {
         Self {
             kind: "early-use",
             note: false,

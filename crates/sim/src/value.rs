@@ -1,6 +1,6 @@
 //! Types and values of the interpreter.
 
-use crate::code::Place;
+use crate::code::OpLocation;
 use crate::memory::Array;
 use std::ops::Range;
 use std::rc::Rc;
@@ -268,7 +268,7 @@ pub struct Guarded {
     /// What the region's token stands for.
     pub copies: Vec<Pending>,
     /// Where the region stands.
-    pub region: Place,
+    pub region: OpLocation,
 }
 
 impl Value {

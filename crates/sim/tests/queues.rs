@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 use async_sim::adversary::Adversary;
-use async_sim::code::{Code, Instr, Issued, Op, Place, Queue};
+use async_sim::code::{Code, Instr, Issued, Op, OpLocation, Queue};
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::refine::{self, Difference, Trace};
@@ -25,7 +25,7 @@ fn two_groups(n: u32) -> Code {
     let ops = [issue.clone(), commit.clone(), issue, commit, wait, Op::Return];
     let instr = |op| Instr {
         op,
-        place: Place {
+        place: OpLocation {
             op: "an operation".into(),
             location: "somewhere".into(),
         },

@@ -14,7 +14,7 @@
 mod lockstep;
 mod stepwise;
 
-pub(crate) use lockstep::oldest;
+pub(crate) use lockstep::age_limit;
 pub(crate) use stepwise::StepwiseComparison;
 
 use self::lockstep::{Lockstep, is_left_open};

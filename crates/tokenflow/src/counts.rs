@@ -4,7 +4,7 @@
 //! other counts being what they are. Completions make this non-monotone (a tighter wait completes
 //! more and so loosens others), hence three phases for each outermost loop; straight-line code and
 //! branches outside of loops need none of them, since each await there is reached once and takes the
-//! age found ([`Mode::Fix`]).
+//! age found ([`Mode::Assign`]).
 //!
 //! 1. **Tighten.** Start without waits; run the loop, shrinking `n(w)` to every age found at `w`;
 //!    again, until a run changes nothing. The counts are sound now, and most often exact.
@@ -45,7 +45,7 @@ pub struct QueueSolution {
     pub reads: Vec<Option<Count>>,
     /// Awaits that may be reached with a token whose group is still open, so that no wait covers it; or that have no wait of
     /// their own, and are not covered by those of the program.
-    pub open: Vec<Await>,
+    pub uncovered: Vec<Await>,
 }
 
 impl QueueSolution {
@@ -68,7 +68,8 @@ impl QueueSolution {
         self.commits.extend_from_slice(&next.commits);
         self.waits.extend_from_slice(&next.waits);
         self.reads.extend_from_slice(&next.reads);
-        self.open.extend(next.open.iter().map(|w| Await(awaits + w.0)));
+        self.uncovered
+            .extend(next.uncovered.iter().map(|w| Await(awaits + w.0)));
     }
 }
 
@@ -88,14 +89,14 @@ pub(crate) fn solve_indexed(
     drop_implied: bool,
 ) -> QueueSolution {
     let solve = |view| solve_view(program, index, queue, &commits, view, drop_implied);
-    let (waits, mut open) = solve(CompletionKind::Done);
+    let (waits, mut uncovered) = solve(CompletionKind::Done);
     let mut reads = vec![None; waits.len()];
     if index.reads[usize::from(queue.0)] {
         // Waits for reads complete nothing else, so the counts above are not theirs to change.
         let done = counts(&waits);
         let (found, open_reads) = solve(CompletionKind::Read(&done));
         reads = found;
-        open.extend(open_reads);
+        uncovered.extend(open_reads);
         // Only the distance does not know of the other wait.
         for (read, done) in reads.iter_mut().zip(&waits) {
             *read = read.filter(|read: &Count| done.is_none_or(|done| done.n > read.n));
@@ -105,7 +106,7 @@ pub(crate) fn solve_indexed(
         commits,
         waits,
         reads,
-        open: open.into_iter().map(Await).collect(),
+        uncovered: uncovered.into_iter().map(Await).collect(),
     }
 }
 
@@ -120,7 +121,7 @@ fn solve_view(
 ) -> (Vec<Option<Count>>, BTreeSet<u32>) {
     let mut eval = Evaluator::new(program, index, queue, commits, view);
     if drop_implied {
-        eval.run_fixing();
+        eval.assign_counts();
     } else {
         eval.mode = Mode::Distance;
         eval.graph(&program.body, &index.root, &[]);
@@ -135,7 +136,7 @@ fn solve_view(
     }
     let waits = eval.n.iter().zip(&eval.measured);
     let waits = waits.map(|(&n, &age)| wait_of(n, age));
-    (waits.collect(), eval.open)
+    (waits.collect(), eval.uncovered)
 }
 
 /// Returns the wait with count `n` of an await that is reached with `age`.
@@ -208,18 +209,18 @@ pub(crate) fn reaches_end(program: &Program) -> bool {
 }
 
 impl<'p> Evaluator<'p> {
-    fn run_fixing(&mut self) {
+    fn assign_counts(&mut self) {
         let (program, index) = (self.program, self.index);
-        self.mode = Mode::Fix;
+        self.mode = Mode::Assign;
         if index.root.cyclic {
-            self.settle(&index.root, |this| this.graph(&program.body, &index.root, &[]));
+            self.solve_loop(&index.root, |this| this.graph(&program.body, &index.root, &[]));
         } else {
             self.graph(&program.body, &index.root, &[]);
         }
     }
 
     /// Finds the counts of an outermost loop, and returns the state after it.
-    pub(crate) fn settle(
+    pub(crate) fn solve_loop(
         &mut self,
         info: &'p GraphInfo,
         run: impl Fn(&mut Self) -> Option<Outcome>,
@@ -239,7 +240,7 @@ impl<'p> Evaluator<'p> {
         if self.slack(&awaits).next().is_some() {
             outcome = self.relax(&awaits, cost, &run);
         }
-        self.mode = Mode::Fix;
+        self.mode = Mode::Assign;
         outcome
     }
 

@@ -73,7 +73,7 @@ impl CompletionKind<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// Outside of loops: each await is reached once and gets the count of the age found.
-    Fix,
+    Assign,
     /// Inside a loop: an await's count shrinks to the smallest age found so far.
     Tighten,
     /// Counts are given; the smallest age found is measured.
@@ -103,7 +103,7 @@ pub(crate) struct Evaluator<'p> {
     /// The smallest age measured at every await.
     pub measured: Vec<Age>,
     /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
-    pub open: BTreeSet<u32>,
+    pub uncovered: BTreeSet<u32>,
     /// Grows with every change of `n`; outcomes remembered for another version don't count.
     pub version: u64,
     /// Block evaluations so far.
@@ -126,11 +126,11 @@ impl<'p> Evaluator<'p> {
             queue,
             commits: commits.clone(),
             view,
-            mode: Mode::Fix,
+            mode: Mode::Assign,
             awaits_alone: false,
             n: vec![NO_WAIT; program.awaits as usize],
             measured: vec![Age::DONE; program.awaits as usize],
-            open: BTreeSet::new(),
+            uncovered: BTreeSet::new(),
             version: 0,
             work: 0,
             tokens: Tokens::new(program, index),
@@ -159,9 +159,9 @@ impl<'p> Evaluator<'p> {
         let age = self.tokens.youngest(tokens);
         self.measured[w] = self.measured[w].min(age);
         if age == Age::OPEN {
-            self.open.insert(u32::try_from(w).unwrap_or(u32::MAX));
+            self.uncovered.insert(u32::try_from(w).unwrap_or(u32::MAX));
         }
-        if matches!(self.mode, Mode::Fix | Mode::Tighten) && count(age) < self.n[w] {
+        if matches!(self.mode, Mode::Assign | Mode::Tighten) && count(age) < self.n[w] {
             self.n[w] = count(age);
             self.version += 1;
         }
@@ -171,7 +171,7 @@ impl<'p> Evaluator<'p> {
     /// Notes an await that has no wait of its own and is reached with something that is not complete.
     fn check_covered(&mut self, w: u32, tokens: &[Token]) {
         if self.mode != Mode::Distance && self.tokens.youngest(tokens) != Age::DONE {
-            self.open.insert(w);
+            self.uncovered.insert(w);
         }
     }
 
@@ -260,8 +260,8 @@ impl<'p> Evaluator<'p> {
 
     fn nested(&mut self, nested: &'p Nested, info: &'p GraphInfo) -> Option<Outcome> {
         let inits = self.tokens.ages(&nested.inits);
-        if self.mode == Mode::Fix && info.cyclic {
-            self.settle(info, |this| this.graph(&nested.graph, info, &inits))
+        if self.mode == Mode::Assign && info.cyclic {
+            self.solve_loop(info, |this| this.graph(&nested.graph, info, &inits))
         } else {
             self.graph(&nested.graph, info, &inits)
         }
@@ -269,8 +269,8 @@ impl<'p> Evaluator<'p> {
 
     fn repeat(&mut self, repeat: &'p Repeat, info: &'p GraphInfo) -> Option<Outcome> {
         let inits = self.tokens.ages(&repeat.inits);
-        if self.mode == Mode::Fix && repeat.trip > 1 {
-            self.settle(info, |this| this.iterations(repeat, info, &inits))
+        if self.mode == Mode::Assign && repeat.trip > 1 {
+            self.solve_loop(info, |this| this.iterations(repeat, info, &inits))
         } else {
             self.iterations(repeat, info, &inits)
         }

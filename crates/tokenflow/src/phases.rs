@@ -21,9 +21,9 @@
 //!    1. counts how often a ring is armed between two points (`arm_counts.rs`), and from that ages and depths (`rings.rs`);
 //!    2. makes rings deeper where that saves a barrier (`hazards.rs`);
 //!    3. finds rings whose phases are awaited on every path (`anticipation.rs`);
-//!    4. changes the order of numbers where that saves mbarriers (`order.rs`);
+//!    4. changes the order of numbers where that saves mbarriers (`phase_order.rs`);
 //!    5. coalesces rings that are never live together (`liveness.rs`, `coalescing.rs`).
-//! 6. *Scope* (`scope.rs`): where mbarriers are initialized and invalidated.
+//! 6. *Lifetime* (`mbarrier_lifetime.rs`): where mbarriers are initialized and invalidated.
 //! 7. *Numbering* (`numbering.rs`, `affine.rs`): which number a phase has, in closed form or counted while the program runs.
 //! 8. *Hazards* (`hazards.rs`, `hazard_state.rs`, `divergence.rs`): where barriers and fences are needed.
 //! 9. *Rendezvous* (`rendezvous.rs`, `skew.rs`): the same barriers as phases of mbarriers, and how far threads may be ahead.
@@ -48,16 +48,16 @@ mod hazards;
 mod ids;
 mod init_barrier;
 mod liveness;
+mod mbarrier_lifetime;
 mod numbering;
-mod order;
 mod partition;
+mod phase_order;
 mod placement;
 mod plan;
 mod planner;
 mod refinement;
 mod rendezvous;
 mod rings;
-mod scope;
 mod simplify;
 mod skew;
 mod token_graph;

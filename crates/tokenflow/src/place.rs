@@ -75,7 +75,7 @@ impl<'p> Placer<'p> {
                 let points = placer.points(base);
                 let start = placer.solve(points.canonical(&from.commits));
                 let options = placer.allowed(options);
-                (start.open == base.open).then(|| {
+                (start.uncovered == base.uncovered).then(|| {
                     placer
                         .search(start, &points, &options, &mut Seen::default())
                         .solution

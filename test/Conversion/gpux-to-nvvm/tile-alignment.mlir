@@ -5,7 +5,7 @@
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !shared = memref<64x32xf16, 3>
 
-// Dynamic memory has no symbol yet: the module says it, for --link-device-code.
+// Dynamic memory has no symbol yet: the module says it, for --legalize-for-ptx.
 // CHECK: gpu.module @kernels attributes {gpux.dynamic_alignment = 128 : i64}
 gpu.module @kernels {
   // CHECK: memref.global "private" @tiles : memref<128x32xf16, 3> {alignment = 128 : i64}

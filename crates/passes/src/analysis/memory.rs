@@ -8,7 +8,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{async_, gpux};
 use async_mlir::calls::is_call;
 use async_mlir::control_flow::entry_edges;
-use async_mlir::gpu::inputs;
+use async_mlir::gpu::num_inputs;
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
@@ -214,7 +214,7 @@ pub fn buffer_origin(base: Value<'_>) -> BufferOrigin<'_> {
             let Some(function) = function.filter(|op| op.region(0).first() == Some(block)) else {
                 return BufferOrigin::Unknown;
             };
-            match inputs(function) {
+            match num_inputs(function) {
                 // The attributions of a `gpu.func` come after its arguments.
                 Some(inputs) if index >= inputs => BufferOrigin::Attribution(function),
                 _ => BufferOrigin::Argument(function),

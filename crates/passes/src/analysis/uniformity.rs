@@ -3,7 +3,7 @@
 use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::{entry_edges, region_exit_edges};
-use async_mlir::gpu::{attributions, inputs, is_kernel};
+use async_mlir::gpu::{is_kernel, num_attributions, num_inputs};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{affine, gpu, memref, nvvm, scf, vector};
 use async_mlir::pass::PassError;
@@ -68,7 +68,7 @@ pub fn may_diverge(op: Op<'_>) -> bool {
 /// Returns true if an argument of `function` is the same for all threads of a block: callers may hand over anything, and
 /// a kernel may have memory of each thread's own.
 fn is_shared(function: Op<'_>, index: usize) -> bool {
-    let shared = inputs(function).map(|inputs| inputs + attributions(function));
+    let shared = num_inputs(function).map(|inputs| inputs + num_attributions(function));
     is_kernel(function) && shared.is_some_and(|shared| index < shared)
 }
 

@@ -10,7 +10,7 @@
 //! | attribution of a `gpu.func`  | `llvm.align`                           |
 //! | `memref.global`              | `alignment`                            |
 //! | `memref.alloc`, `.alloca`    | `alignment`                            |
-//! | `gpu.dynamic_shared_memory`  | nothing up to 16, as upstream has it; above `gpux.dynamic_alignment` of the `gpu.module`, which `--link-device-code` gives the symbol |
+//! | `gpu.dynamic_shared_memory`  | nothing up to 16, as upstream has it; above `gpux.dynamic_alignment` of the `gpu.module`, which `--legalize-for-ptx` gives the symbol |
 //! | argument of the function     | nothing: its caller has the buffer     |
 //!
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
@@ -18,7 +18,7 @@
 
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::{attributions, inputs, is_workgroup};
+use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
 use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk, int_attr};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
@@ -121,8 +121,8 @@ impl<'c> Buffers<'c> {
             return;
         }
         *known = self.alignment;
-        let first = inputs(function).unwrap_or(0);
-        for index in 0..attributions(function) {
+        let first = num_inputs(function).unwrap_or(0);
+        for index in 0..num_attributions(function) {
             self.align_attribution(function, first + index);
         }
         function.walk(|op| {
@@ -141,7 +141,7 @@ impl<'c> Buffers<'c> {
 
     /// Aligns the attribution that is the entry block's argument `index`; does nothing if that is an ordinary argument.
     fn align_attribution(&mut self, function: Op<'c>, index: usize) {
-        let (count, first) = (attributions(function), inputs(function).unwrap_or(0));
+        let (count, first) = (num_attributions(function), num_inputs(function).unwrap_or(0));
         let Some(attribution) = index
             .checked_sub(first)
             .filter(|&attribution| attribution < count)

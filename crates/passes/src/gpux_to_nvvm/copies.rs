@@ -247,24 +247,24 @@ impl<'c> Model<'c> {
         }
         let (mut place, location) = match operand {
             Some(operand) => (first_insertion_point_after(operand, body), operand.location()),
-            None => (Place::Start(body.entry), body.owner.location()),
+            None => (InsertionPoint::Start(body.entry), body.owner.location()),
         };
         // After what the whole body shares, which they may use.
         if operand.is_some()
-            && place == Place::Start(body.entry)
+            && place == InsertionPoint::Start(body.entry)
             && let Some(last) = self.shared[&(body, Sharing::Body, None)].last()
         {
-            place = Place::After(last.defining_op().expect("it is the result of a clone"));
+            place = InsertionPoint::After(last.defining_op().expect("it is the result of a clone"));
         }
         let mut results = Vec::new();
         for &(op, _) in steps {
             let clone = op.clone_mapped(&mut self.mapping);
             clone.set_location(location);
             match place {
-                Place::Start(block) => block.prepend(clone),
-                Place::After(op) => clone.move_after(op),
+                InsertionPoint::Start(block) => block.prepend(clone),
+                InsertionPoint::After(op) => clone.move_after(op),
             }
-            place = Place::After(clone);
+            place = InsertionPoint::After(clone);
             results.extend(clone.results());
         }
         self.shared.insert(key, results);
@@ -290,22 +290,22 @@ impl Sharing {
 
 /// Where to put an operation.
 #[derive(Clone, Copy, PartialEq)]
-enum Place<'c> {
+enum InsertionPoint<'c> {
     Start(Block<'c>),
     After(Op<'c>),
 }
 
 /// The first place in `body` that has `value` above it.
-fn first_insertion_point_after<'c>(value: Value<'c>, body: Body<'c>) -> Place<'c> {
+fn first_insertion_point_after<'c>(value: Value<'c>, body: Body<'c>) -> InsertionPoint<'c> {
     let (block, place) = match value.definition() {
-        Definition::Result(op, _) => (op.block(), Place::After(op)),
-        Definition::Argument(block, _) => (Some(block), Place::Start(block)),
+        Definition::Result(op, _) => (op.block(), InsertionPoint::After(op)),
+        Definition::Argument(block, _) => (Some(block), InsertionPoint::Start(block)),
     };
     let around = block.and_then(Block::parent_op);
     if around.is_some_and(|around| body.owner.is_ancestor_of(around)) {
         place
     } else {
-        Place::Start(body.entry)
+        InsertionPoint::Start(body.entry)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
     let entry = function.regions().next().and_then(Region::first);
     let first = entry.and_then(Block::first);
     let first = first.expect("a function with operations has a first one");
-    let at = Place {
+    let at = InsertionPoint {
         context: function.context(),
         location: elects[0].location(),
         before: first,
@@ -33,13 +33,13 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
 }
 
 /// Where operations are made.
-struct Place<'c> {
+struct InsertionPoint<'c> {
     context: &'c Context,
     location: Location<'c>,
     before: Op<'c>,
 }
 
-impl<'c> Place<'c> {
+impl<'c> InsertionPoint<'c> {
     fn leader(&self, small_block: bool) -> Value<'c> {
         let thread = self.linear_thread();
         if small_block {

@@ -7,7 +7,7 @@
 use crate::utils::device::{device_code, is_workgroup_alloc};
 use async_dialects::names::gpux;
 use async_mlir::control_flow::{branch_edges, entry_edges, region_exit_edges, selected_values};
-use async_mlir::gpu::{MemorySpace, attributions, inputs};
+use async_mlir::gpu::{MemorySpace, num_attributions, num_inputs};
 use async_mlir::ir::{Definition, Op, Value, Walk};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{gpu, memref, nvgpu};
@@ -194,7 +194,7 @@ fn made_in(value: Value<'_>) -> Option<MemorySpace> {
         Definition::Result(..) => None,
         Definition::Argument(block, index) => {
             let function = block.parent_op().filter(|op| op.is(gpu::FUNC))?;
-            let own = inputs(function)? + attributions(function);
+            let own = num_inputs(function)? + num_attributions(function);
             (function.region(0).first() == Some(block) && index >= own).then_some(MemorySpace::Private)
         }
     }

@@ -16,7 +16,7 @@ use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_r
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<'c> {
+pub(super) struct BufferSlice<'c> {
     base: Value<'c>,
     first_index: Option<i64>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Place<'c> {
 /// What an operation may access.
 pub(super) enum Access<'c> {
     Nothing,
-    Places(Vec<Place<'c>>),
+    Slices(Vec<BufferSlice<'c>>),
     Anything,
 }
 
@@ -36,13 +36,13 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
     let accesses = effects
         .iter()
         .filter(|effect| effect.access != memory::Access::AsyncWrite);
-    let places: Vec<Place> = accesses
-        .map(|effect| Place::of_operand(op, effect.memory))
+    let slices: Vec<BufferSlice> = accesses
+        .map(|effect| BufferSlice::of_operand(op, effect.memory))
         .collect();
-    if places.is_empty() {
+    if slices.is_empty() {
         Access::Nothing
     } else {
-        Access::Places(places)
+        Access::Slices(slices)
     }
 }
 
@@ -57,11 +57,11 @@ pub(super) fn may_issue_copies(op: Op) -> bool {
 const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
 
 /// Returns what an asynchronous copy writes; `None` for other operations.
-pub(super) fn destination(op: Op<'_>) -> Option<Place<'_>> {
-    Some(Place::of_operand(op, Completion::of(op)?.destination?))
+pub(super) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {
+    Some(BufferSlice::of_operand(op, Completion::of(op)?.destination?))
 }
 
-impl<'c> Place<'c> {
+impl<'c> BufferSlice<'c> {
     /// The place that the access of `op` to `memory`, an operand, touches.
     fn of_operand(op: Op<'c>, memory: Value<'c>) -> Self {
         let operand = op.operands().position(|value| value == memory);

@@ -14,7 +14,7 @@
 //!
 //! Cost: for each typed count that is to be relaxed, the blocks between it and the waits that name its copies.
 
-use super::memory::{Access, Place, access, destination};
+use super::memory::{Access, BufferSlice, access, destination};
 use crate::analysis::skeleton::Skeleton;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvgpu;
@@ -56,7 +56,7 @@ pub(super) struct Relaxation<'a, 'c> {
 /// What a copy writes.
 #[derive(Clone, Copy)]
 struct Written<'c> {
-    place: Place<'c>,
+    place: BufferSlice<'c>,
     /// True if nothing but operations that are handed the buffer can access it.
     private: bool,
 }
@@ -248,9 +248,9 @@ impl<'c> Pending<'c> {
         let touches = |written: Written<'c>| match access {
             Access::Nothing => false,
             Access::Anything => !written.private,
-            Access::Places(places) => places.iter().any(|place| {
-                let known = !written.private || place.base() == written.place.base();
-                known && place.may_alias(written.place)
+            Access::Slices(slices) => slices.iter().any(|slice| {
+                let known = !written.private || slice.base() == written.place.base();
+                known && slice.may_alias(written.place)
             }),
         };
         if matches!(access, Access::Nothing) {

@@ -249,7 +249,7 @@ impl<'a, 'c> Solver<'a, 'c> {
     }
 
     fn finish(mut self, solution: &QueueSolution, flight: &Flight, sound: &[Option<u8>]) -> Solved<'c> {
-        let open: BTreeSet<Await> = solution.open.iter().copied().collect();
+        let open: BTreeSet<Await> = solution.uncovered.iter().copied().collect();
         let mut verdicts = Vec::with_capacity(self.waits.len());
         for (w, wait) in self.waits {
             let kept = self.kept.remove(&w);

@@ -35,11 +35,11 @@ pub(super) struct Lockstep<'a> {
     a: Translation<'a>,
     b: Translation<'a>,
     /// The age in either translation from which on all ages are alike: every wait completes them.
-    pub oldest: [Age; 2],
+    pub age_limit: [Age; 2],
     /// For a graph and a pair on entry, the pairs on exit.
     through: FxHashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
-    born: FxHashMap<usize, Exit>,
+    from_inside: FxHashMap<usize, Exit>,
     pub more: BTreeMap<Await, BTreeMap<Age, Site>>,
     pub more_at_waits: bool,
     pub less: bool,
@@ -66,9 +66,9 @@ impl<'a> Lockstep<'a> {
             early_exit: EarlyExit::Never,
             a,
             b,
-            oldest: [oldest(a.n, given), oldest(b.n, given)],
+            age_limit: [age_limit(a.n, given), age_limit(b.n, given)],
             through: FxHashMap::default(),
-            born: FxHashMap::default(),
+            from_inside: FxHashMap::default(),
             more: BTreeMap::new(),
             more_at_waits: false,
             less: false,
@@ -78,19 +78,19 @@ impl<'a> Lockstep<'a> {
         }
     }
 
-    /// Runs a graph for instances from before it and, if `births`, for those issued inside.
-    pub fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+    /// Runs a graph for instances from before it and, if `issued_inside`, for those issued inside.
+    pub fn graph(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, issued_inside: bool) -> Exit {
         if !info.cyclic {
-            return self.once(graph, info, entry, births);
+            return self.once(graph, info, entry, issued_inside);
         }
         self.loops += 1;
-        let exit = self.until_settled(graph, info, entry, births);
+        let exit = self.until_settled(graph, info, entry, issued_inside);
         self.loops -= 1;
         exit
     }
 
     /// Runs every block of a graph without cycles.
-    fn once(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+    fn once(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, issued_inside: bool) -> Exit {
         let mut exit = Exit::default();
         let mut arrived: Vec<Option<Pairs>> = vec![None; graph.blocks.len()];
         if let Some(first) = arrived.first_mut() {
@@ -101,10 +101,10 @@ impl<'a> Lockstep<'a> {
                 continue;
             };
             normalize(&mut pairs);
-            if pairs.is_empty() && !births {
+            if pairs.is_empty() && !issued_inside {
                 continue;
             }
-            if !self.block(graph, info, b, &mut pairs, births) {
+            if !self.block(graph, info, b, &mut pairs, issued_inside) {
                 continue;
             }
             for edge in &graph.blocks[b].edges {
@@ -123,10 +123,10 @@ impl<'a> Lockstep<'a> {
     }
 
     /// Runs the blocks of a graph until no new pair reaches any.
-    fn until_settled(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, births: bool) -> Exit {
+    fn until_settled(&mut self, graph: &Graph, info: &GraphInfo, entry: &Pairs, issued_inside: bool) -> Exit {
         let mut exit = Exit::default();
         let mut seen: Vec<FxHashSet<Pair>> = vec![FxHashSet::default(); graph.blocks.len()];
-        let mut entered = vec![!births; graph.blocks.len()];
+        let mut entered = vec![!issued_inside; graph.blocks.len()];
         let mut work: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
         if !graph.blocks.is_empty() {
             work.insert((0, 0), entry.clone());
@@ -165,14 +165,21 @@ impl<'a> Lockstep<'a> {
     }
 
     /// Runs a block; returns false if its end can't be reached.
-    fn block(&mut self, graph: &Graph, info: &GraphInfo, b: usize, pairs: &mut Pairs, births: bool) -> bool {
+    fn block(
+        &mut self,
+        graph: &Graph,
+        info: &GraphInfo,
+        b: usize,
+        pairs: &mut Pairs,
+        issued_inside: bool,
+    ) -> bool {
         let block = &graph.blocks[b];
         self.commits_at(block.start, pairs);
         let mut inner = info.blocks[b].inner.iter();
         block
             .items
             .iter()
-            .all(|item| self.item(item, &mut inner, pairs, births))
+            .all(|item| self.item(item, &mut inner, pairs, issued_inside))
     }
 
     /// Runs an item; returns false if control does not come back from it, or nothing else is asked.
@@ -181,21 +188,21 @@ impl<'a> Lockstep<'a> {
         item: &Item,
         inner: &mut std::slice::Iter<GraphInfo>,
         pairs: &mut Pairs,
-        births: bool,
+        issued_inside: bool,
     ) -> bool {
         match item {
             Item::Issue {
                 site, queue, slot, ..
             } => {
-                if births && *queue == self.queue {
+                if issued_inside && *queue == self.queue {
                     pairs.insert(0, ((Age::OPEN, Age::OPEN), *site));
                     pairs.dedup_by_key(|(pair, _)| *pair);
                 }
                 self.commits_at(*slot, pairs);
             }
             Item::Commit { queue, .. } if *queue == self.queue => {
-                let [oldest_a, oldest_b] = self.oldest;
-                step(pairs, |(a, b)| (commit(a, oldest_a), commit(b, oldest_b)));
+                let [limit_a, limit_b] = self.age_limit;
+                step(pairs, |(a, b)| (commit(a, limit_a), commit(b, limit_b)));
             }
             Item::Wait { queue, n, read } if *queue == self.queue && (self.reads || !*read) => {
                 let n = N::try_from(*n).unwrap_or(NO_WAIT);
@@ -213,7 +220,7 @@ impl<'a> Lockstep<'a> {
             Item::Point(slot) => self.commits_at(Some(*slot), pairs),
             Item::Nested(_) | Item::Repeat(_) => {
                 let Some(info) = inner.next() else { return true };
-                let reached = ensure_sufficient_stack(|| self.inner(item, info, pairs, births));
+                let reached = ensure_sufficient_stack(|| self.inner(item, info, pairs, issued_inside));
                 if !reached {
                     return false;
                 }
@@ -228,12 +235,12 @@ impl<'a> Lockstep<'a> {
     pub fn commits_at(&mut self, slot: Option<Slot>, pairs: &mut Pairs) {
         let Some(slot) = slot else { return };
         let (a, b) = (self.a.commits[slot.0 as usize], self.b.commits[slot.0 as usize]);
-        let [oldest_a, oldest_b] = self.oldest;
+        let [limit_a, limit_b] = self.age_limit;
         for _ in 0..a {
-            step(pairs, |(a, b)| (commit(a, oldest_a), b));
+            step(pairs, |(a, b)| (commit(a, limit_a), b));
         }
         for _ in 0..b {
-            step(pairs, |(a, b)| (a, commit(b, oldest_b)));
+            step(pairs, |(a, b)| (a, commit(b, limit_b)));
         }
     }
 
@@ -253,9 +260,9 @@ impl<'a> Lockstep<'a> {
     }
 
     /// Runs an item that holds a graph; returns false if control does not come back from it.
-    fn inner(&mut self, item: &Item, info: &GraphInfo, pairs: &mut Pairs, births: bool) -> bool {
+    fn inner(&mut self, item: &Item, info: &GraphInfo, pairs: &mut Pairs, issued_inside: bool) -> bool {
         if self.loops == 0
-            && births
+            && issued_inside
             && let Item::Nested(nested) = item
         {
             let exit = self.graph(&nested.graph, info, pairs, true);
@@ -264,10 +271,10 @@ impl<'a> Lockstep<'a> {
         }
         let mut out = Pairs::new();
         let mut reached = true;
-        if births {
-            let born = self.born(item, info);
-            reached = born.reached;
-            out = born.pairs;
+        if issued_inside {
+            let from_inside = self.from_inside(item, info);
+            reached = from_inside.reached;
+            out = from_inside.pairs;
         }
         for &(pair, site) in pairs.iter() {
             let through = self.through(item, info, pair, site);
@@ -278,9 +285,9 @@ impl<'a> Lockstep<'a> {
         reached
     }
 
-    fn born(&mut self, item: &Item, info: &GraphInfo) -> Exit {
-        if let Some(born) = self.born.get(&info.id) {
-            return born.clone();
+    fn from_inside(&mut self, item: &Item, info: &GraphInfo) -> Exit {
+        if let Some(from_inside) = self.from_inside.get(&info.id) {
+            return from_inside.clone();
         }
         let exit = match item {
             Item::Repeat(repeat) => self.born_in_repeat(repeat, info),
@@ -288,7 +295,7 @@ impl<'a> Lockstep<'a> {
                 .graph()
                 .map_or_else(Exit::default, |graph| self.graph(graph, info, &Vec::new(), true)),
         };
-        self.born.insert(info.id, exit.clone());
+        self.from_inside.insert(info.id, exit.clone());
         exit
     }
 
@@ -300,11 +307,11 @@ impl<'a> Lockstep<'a> {
             };
         }
         self.loops += 1;
-        let born = self.graph(&repeat.body, info, &Vec::new(), true);
-        let mut all = born.pairs.clone();
+        let from_inside = self.graph(&repeat.body, info, &Vec::new(), true);
+        let mut all = from_inside.pairs.clone();
         for _ in 1..repeat.trip {
             let mut next = self.step_body(repeat, info, &all);
-            next.extend_from_slice(&born.pairs);
+            next.extend_from_slice(&from_inside.pairs);
             normalize(&mut next);
             if same(&next, &all) {
                 break;
@@ -314,7 +321,7 @@ impl<'a> Lockstep<'a> {
         self.loops -= 1;
         Exit {
             pairs: all,
-            reached: born.reached,
+            reached: from_inside.reached,
         }
     }
 
@@ -370,7 +377,7 @@ impl<'a> Lockstep<'a> {
 }
 
 /// The first age that is older than any count.
-pub(crate) fn oldest(counts: &[N], given: Option<N>) -> Age {
+pub(crate) fn age_limit(counts: &[N], given: Option<N>) -> Age {
     let emitted = counts.iter().copied().filter(|n| *n != NO_WAIT).max();
     let mut age = Age::NEWEST;
     for _ in 0..emitted.max(given).unwrap_or(0) {
@@ -379,11 +386,11 @@ pub(crate) fn oldest(counts: &[N], given: Option<N>) -> Age {
     age
 }
 
-fn commit(age: Age, oldest: Age) -> Age {
+fn commit(age: Age, age_limit: Age) -> Age {
     if age == Age::DONE {
         age
     } else {
-        age.commit().min(oldest)
+        age.commit().min(age_limit)
     }
 }
 

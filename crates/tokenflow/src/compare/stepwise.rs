@@ -15,17 +15,17 @@ pub(crate) struct StepwiseComparison<'a> {
 }
 
 impl<'a> StepwiseComparison<'a> {
-    /// Begins where what is in flight has the same `ages` in both; `oldest` is older than any count.
+    /// Begins where what is in flight has the same `ages` in both; `age_limit` is older than any count.
     pub fn new(
         index: &'a ProgramInfo,
         queue: Queue,
         (a, b): (Translation<'a>, Translation<'a>),
-        oldest: Age,
+        age_limit: Age,
         ages: &[Age],
     ) -> Self {
         let mut run = Lockstep::new(index, queue, false, a, b);
         run.early_exit = EarlyExit::OnMore;
-        run.oldest = [oldest; 2];
+        run.age_limit = [age_limit; 2];
         Self {
             run,
             pairs: ages.iter().map(|&age| ((age, age), Site(0))).collect(),

@@ -20,7 +20,7 @@ pub(super) struct Remembered {
 impl<'p> Evaluator<'p> {
     /// Runs a graph, in a frame of its own.
     pub fn graph(&mut self, graph: &'p Graph, info: &'p GraphInfo, inits: &[Age]) -> Option<Outcome> {
-        let key = (self.mode != Mode::Fix && info.has_loop).then(|| {
+        let key = (self.mode != Mode::Assign && info.has_loop).then(|| {
             let mut key = self.tokens.ages(&info.captured);
             key.extend_from_slice(inits);
             key

@@ -5,9 +5,9 @@ use crate::eval::{N, NO_WAIT, count};
 use crate::program::{Await, Commits, Graph, Item, Queue, Site, Slot, Target, Token};
 use std::collections::HashMap;
 
-/// A place in a graph: an item of a block that is run next.
+/// Where an execution is in a graph: at an item of a block that is run next.
 #[derive(Clone)]
-pub(super) struct Place<'p> {
+pub(super) struct Cursor<'p> {
     pub graph: &'p Graph,
     pub block: usize,
     pub item: usize,
@@ -19,7 +19,7 @@ pub(super) struct Place<'p> {
 #[derive(Clone)]
 pub(super) struct State<'p> {
     /// The places in the graphs around, outermost first.
-    pub places: Vec<Place<'p>>,
+    pub places: Vec<Cursor<'p>>,
     /// The instance that is followed, once it is issued: who holds it, what it is, how old.
     traced: Option<(Token, Site, Age)>,
     /// All instances in flight, where they are asked for; none is followed then.
@@ -30,7 +30,7 @@ pub(super) type Key = (Vec<(*const Graph, usize, usize, u64)>, Option<(Token, Ag
 
 impl State<'_> {
     pub fn key(&self) -> Key {
-        let place = |p: &Place| (std::ptr::from_ref(p.graph), p.block, p.item, p.iteration);
+        let place = |p: &Cursor| (std::ptr::from_ref(p.graph), p.block, p.item, p.iteration);
         let traced = self.traced.map(|(token, _, age)| (token, age));
         (self.places.iter().map(place).collect(), traced)
     }
@@ -91,7 +91,7 @@ pub(super) enum Next<'p> {
 impl Machine<'_> {
     pub fn start(body: &Graph) -> State<'_> {
         State {
-            places: vec![Place {
+            places: vec![Cursor {
                 graph: body,
                 block: 0,
                 item: 0,
@@ -221,7 +221,7 @@ impl Machine<'_> {
         let Some(first) = graph.blocks.first() else {
             return Vec::new();
         };
-        state.places.push(Place {
+        state.places.push(Cursor {
             graph,
             block: 0,
             item: 0,
@@ -266,7 +266,7 @@ impl Machine<'_> {
         };
         match &outer.graph.blocks[outer.block].items[outer.item - 1] {
             Item::Repeat(repeat) if inner.iteration + 1 < repeat.trip => {
-                state.places.push(Place {
+                state.places.push(Cursor {
                     block: 0,
                     item: 0,
                     iteration: inner.iteration + 1,

@@ -12,8 +12,8 @@ use super::coalescing;
 use super::hazards::{self, Allocated};
 use super::ids::{Id, IndexVec, LoadId, PhaseId, RingId};
 use super::liveness;
-use super::order;
 use super::partition::Partition;
+use super::phase_order;
 use super::placement::Placement;
 use super::rings::{self, InstPositions, MAX_DEPTH, Rings};
 use super::tree::Tree;
@@ -63,7 +63,7 @@ impl Allocator<'_> {
     /// The rings of phases of which those that are `joined` are on one, with numbers in the order that is best.
     fn rings(&self, joined: &UnionFind) -> Result<Allocation, Vec<LoadId>> {
         let allocation = self.with_shifts(joined, IndexVec::filled(0, self.partition.phases.len()))?;
-        let shift = order::shifts(
+        let shift = phase_order::shifts(
             self.tree,
             self.placement,
             self.sites,

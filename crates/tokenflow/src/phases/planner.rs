@@ -4,13 +4,13 @@ use super::allocation::{Allocation, Allocator};
 use super::availability::without_available;
 use super::hazards::{Allocated, Syncs, required_syncs};
 use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RingId};
+use super::mbarrier_lifetime::{extent, scope};
 use super::numbering::{Numbering, number_phases};
 use super::partition::{self, Partition, PhaseValue};
 use super::placement::{Placement, place_phases};
 use super::plan::{Incoming, Phase, Phi, Plan, Ring};
 use super::rendezvous::plan_rendezvous;
 use super::rings::{InstPositions, Rings};
-use super::scope::{extent, scope};
 use super::simplify::simplify;
 use super::tree::Tree;
 

@@ -108,10 +108,10 @@ impl QueuePlacer<'_> {
     /// Turns all diamonds on; `None` if that makes some await force more.
     fn all_on(&self, graphs: &[GraphDiamonds], all: &[&Diamond], base: &QueueSolution) -> Option<Trial> {
         let mut trial = self.trial(graphs, base, vec![Form::Sunk; all.len()]);
-        while trial.solution.open != base.open {
-            let open = trial.solution.open.iter();
+        while trial.solution.uncovered != base.uncovered {
+            let open = trial.solution.uncovered.iter();
             let mut forms = trial.forms.clone();
-            for w in open.filter(|w| !base.open.contains(w)) {
+            for w in open.filter(|w| !base.uncovered.contains(w)) {
                 let culprit = (0..all.len()).find(|&d| {
                     forms[d] == Form::Sunk
                         && trial.rendered.effects[d] != BalanceEffect::None
@@ -147,7 +147,7 @@ impl QueuePlacer<'_> {
                         BalanceEffect::None | BalanceEffect::Uneven => break,
                         effect => effect,
                     };
-                    if trial.solution.open != base.open {
+                    if trial.solution.uncovered != base.uncovered {
                         continue;
                     }
                     let comparison = self.compare(&best.solution, &trial.solution);
@@ -177,12 +177,12 @@ impl QueuePlacer<'_> {
                 let commits = self.render_around(graphs, &base.commits, &best, d, incremental.line());
                 match incremental.try_commits(&commits) {
                     TrialResult::More => continue,
-                    TrialResult::NoMore(changed) if changed.solution.open != base.open => continue,
+                    TrialResult::NoMore(changed) if changed.solution.uncovered != base.uncovered => continue,
                     TrialResult::NoMore(_) | TrialResult::Unknown => {}
                 }
             }
             let trial = self.trial(graphs, base, forms);
-            if trial.solution.open == base.open
+            if trial.solution.uncovered == base.uncovered
                 && self.compare(&best.solution, &trial.solution).more.is_empty()
             {
                 best = trial;

@@ -350,7 +350,7 @@ mod tests {
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
                     let solution = solve_queue(&program, queue, commits, true);
                     // No counts are sound if something awaited is not committed.
-                    let is_sound = solution.open.is_empty();
+                    let is_sound = solution.uncovered.is_empty();
                     for i in (0..after.len()).filter(|&i| after[i] && is_sound) {
                         let up_to = Block { items: block.items[..=i].to_vec(), ..block.clone() };
                         let body = Graph { blocks: vec![up_to] };

@@ -40,7 +40,7 @@ impl<'a, 'p> Concatenation<'a, 'p> {
                 commits: base.commits[self.slots..][..slots].to_vec(),
                 waits: base.waits[self.awaits..][..awaits].to_vec(),
                 reads: base.reads[self.awaits..][..awaits].to_vec(),
-                open: Vec::new(),
+                uncovered: Vec::new(),
             }));
         }
         self.slots += slots;

@@ -120,7 +120,7 @@ impl QueuePlacer<'_> {
             Some(TrialResult::NoMore(changed)) => (!changed.left_open).then_some(changed.solution),
             Some(TrialResult::Unknown) | None => {
                 let solution = self.solve(commits);
-                if solution.open.iter().any(|w| !base.open.contains(w)) {
+                if solution.uncovered.iter().any(|w| !base.uncovered.contains(w)) {
                     return None;
                 }
                 let comparison = self.compare(base, &solution);
@@ -148,8 +148,8 @@ impl QueuePlacer<'_> {
         patient: bool,
     ) -> Option<BTreeSet<usize>> {
         let live = || units.iter().filter(|unit| merged.contains(&unit.class));
-        let known: BTreeSet<Await> = base.open.iter().copied().collect();
-        let new = solution.open.iter().filter(|w| !known.contains(w));
+        let known: BTreeSet<Await> = base.uncovered.iter().copied().collect();
+        let new = solution.uncovered.iter().filter(|w| !known.contains(w));
         let open: BTreeSet<u32> = new.map(|w| w.0).collect();
         if !open.is_empty() {
             let met = |range: &Range<u32>| !range.is_empty() && open.range(range.clone()).next().is_some();

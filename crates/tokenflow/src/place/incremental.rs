@@ -8,7 +8,7 @@
 use super::open_groups::Legality;
 use super::{Options, QueuePlacer};
 use crate::age::Age;
-use crate::compare::{StepwiseComparison, Translation, oldest};
+use crate::compare::{StepwiseComparison, Translation, age_limit};
 use crate::counts::{QueueSolution, counts, wait_of};
 use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
 use crate::program::{Await, Commits};
@@ -47,7 +47,7 @@ struct States<'a> {
     /// For each step and the end, where its own begin.
     first: Vec<usize>,
     /// An age that no count is as large as.
-    oldest: Age,
+    age_limit: Age,
     /// The counts of a trial.
     n: Vec<N>,
 }
@@ -125,7 +125,7 @@ impl<'a> Incremental<'a> {
     fn verify(&self, commits: &Commits, result: &TrialResult) {
         let whole = self.placer.solve(commits.clone());
         let comparison = self.placer.compare(&self.known, &whole);
-        let opens = whole.open.iter().any(|w| !self.known.open.contains(w));
+        let opens = whole.uncovered.iter().any(|w| !self.known.uncovered.contains(w));
         match result {
             TrialResult::Unknown => {}
             TrialResult::More => assert!(opens || !comparison.forces_no_more(), "something is forced more"),
@@ -156,7 +156,11 @@ impl<'a> Incremental<'a> {
         let Some(solved) = states.solve(placer, line, commits, first..=last) else {
             return TrialResult::Unknown;
         };
-        if solved.open.iter().any(|w| !known.solution.open.contains(w)) {
+        if solved
+            .uncovered
+            .iter()
+            .any(|w| !known.solution.uncovered.contains(w))
+        {
             return TrialResult::More;
         }
         let trial = Trial {
@@ -189,15 +193,15 @@ struct Trial<'a> {
 struct Solved {
     steps: Range<usize>,
     /// The awaits in them that are reached with an open group.
-    open: Vec<Await>,
+    uncovered: Vec<Await>,
 }
 
 impl<'a> States<'a> {
     fn new(placer: &'a QueuePlacer<'a>, line: &StraightLine, known: Known) -> Option<Self> {
         let Known { solution, n } = known;
-        let mut oldest = oldest(n, None);
+        let mut age_limit = age_limit(n, None);
         for _ in 0..BEYOND {
-            oldest = oldest.commit();
+            age_limit = age_limit.commit();
         }
         let mut eval = Evaluator::new(
             placer.program,
@@ -209,7 +213,7 @@ impl<'a> States<'a> {
         eval.begin(std::iter::empty());
         let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
-        let mut comparison = StepwiseComparison::new(&placer.index, placer.queue, both, oldest, &[]);
+        let mut comparison = StepwiseComparison::new(&placer.index, placer.queue, both, age_limit, &[]);
         let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
             let step = line.step(placer.program, &placer.index, i);
@@ -228,7 +232,7 @@ impl<'a> States<'a> {
             live_in,
             in_flight,
             first,
-            oldest,
+            age_limit,
         })
     }
 
@@ -244,7 +248,7 @@ impl<'a> States<'a> {
         let (first, last) = changed.into_inner();
         let eval = &mut self.eval;
         eval.commits.clone_from(commits);
-        eval.open.clear();
+        eval.uncovered.clear();
         let ages = self.live_in[line.live_in_range(first)].iter().copied();
         eval.begin(line.live_in(first).iter().copied().zip(ages));
         let mut at = first;
@@ -268,10 +272,10 @@ impl<'a> States<'a> {
             }
             at += 1;
         }
-        let open = eval.open.iter().map(|&w| Await(w));
+        let open = eval.uncovered.iter().map(|&w| Await(w));
         Some(Solved {
             steps: first..at,
-            open: open.collect(),
+            uncovered: open.collect(),
         })
     }
 
@@ -298,7 +302,7 @@ impl<'a> States<'a> {
         trial: Trial,
     ) -> TrialResult {
         let awaits = line.awaits(trial.solved.steps.clone());
-        if oldest(&self.n[awaits], None) > self.oldest {
+        if age_limit(&self.n[awaits], None) > self.age_limit {
             return TrialResult::Unknown;
         }
         let both = (
@@ -311,7 +315,7 @@ impl<'a> States<'a> {
         } = trial;
         let mut at = solved.steps.start;
         let mut comparison =
-            StepwiseComparison::new(&placer.index, placer.queue, both, self.oldest, in_flight(at));
+            StepwiseComparison::new(&placer.index, placer.queue, both, self.age_limit, in_flight(at));
         while at < line.len()
             && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
         {
@@ -338,9 +342,9 @@ impl<'a> States<'a> {
         for (wait, (&n, &age)) in solution.waits[awaits.clone()].iter_mut().zip(new) {
             *wait = wait_of(n, age);
         }
-        solution.open.retain(|w| !awaits.contains(&(w.0 as usize)));
-        solution.open.extend(&trial.solved.open);
-        solution.open.sort_unstable();
+        solution.uncovered.retain(|w| !awaits.contains(&(w.0 as usize)));
+        solution.uncovered.extend(&trial.solved.uncovered);
+        solution.uncovered.sort_unstable();
         solution
     }
 }

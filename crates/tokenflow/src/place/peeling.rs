@@ -194,7 +194,7 @@ impl PeeledProgram {
                 commits: self.copy.commits(&solution.commits),
                 waits: self.copy.pick(&solution.waits),
                 reads: self.copy.pick(&solution.reads),
-                open: Vec::new(),
+                uncovered: Vec::new(),
             })
             .collect()
     }

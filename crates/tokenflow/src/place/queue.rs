@@ -166,7 +166,7 @@ impl<'p> QueuePlacer<'p> {
             if other.commits == best.commits || !self.is_legal(&other.commits, &padding, options) {
                 continue;
             }
-            if other.open.iter().any(|w| !best.open.contains(w)) {
+            if other.uncovered.iter().any(|w| !best.uncovered.contains(w)) {
                 continue;
             }
             let comparison = self.compare(&best, &other);

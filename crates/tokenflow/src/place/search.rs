@@ -109,7 +109,7 @@ impl<'p> QueuePlacer<'p> {
         commits: Commits,
     ) -> Option<(QueueSolution, bool)> {
         let solution = self.solve(commits);
-        if solution.open.iter().any(|w| !best.open.contains(w)) {
+        if solution.uncovered.iter().any(|w| !best.uncovered.contains(w)) {
             return None;
         }
         let comparison = self.compare_as_far(best, &solution, EarlyExit::OnMore);

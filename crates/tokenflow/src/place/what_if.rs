@@ -75,7 +75,7 @@ pub fn effect_of_move(
         commits[to.0 as usize] += 1;
     }
     let other = placer.solve(commits);
-    if let Some(&open) = other.open.iter().find(|w| !solution.open.contains(w)) {
+    if let Some(&open) = other.uncovered.iter().find(|w| !solution.uncovered.contains(w)) {
         return MoveEffect::Uncommitted(open);
     }
     let comparison = placer.compare(solution, &other);

@@ -88,7 +88,10 @@ fn lowered(program: Program, peels: usize, solutions: &[QueueSolution]) -> Lower
         spent: false,
         emitted: split.emitted,
         reads: split.reads,
-        open: solutions.iter().map(|solution| solution.open.clone()).collect(),
+        open: solutions
+            .iter()
+            .map(|solution| solution.uncovered.clone())
+            .collect(),
         original: (program, emitted),
     }
 }

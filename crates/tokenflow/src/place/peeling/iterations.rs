@@ -73,7 +73,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
             peel,
             old: Counts::new(solution).pick(&copy.awaits),
             new: Counts::new(&new),
-            sound: new.open.is_empty(),
+            sound: new.uncovered.is_empty(),
             copy,
             index,
             commits,

@@ -1,4 +1,4 @@
-//! `--link-device-code`: symbols as the assembler needs them.
+//! `--legalize-for-ptx`: symbols as the assembler needs them.
 //!
 //! **Condition.** Device code in the `llvm` dialect.
 //!
@@ -28,9 +28,9 @@ use async_mlir::types::symbol;
 const ASSUMED_ALIGNMENT: i64 = 16;
 
 /// The pass.
-pub struct LinkDeviceCode;
+pub struct LegalizeForPtx;
 
-impl Pass for LinkDeviceCode {
+impl Pass for LegalizeForPtx {
     const INFO: PassInfo = PassInfo {
         description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligned to what \
                       `gpux.dynamic_alignment` of the module says, aligns buffers that do not say \
@@ -48,7 +48,7 @@ impl Pass for LinkDeviceCode {
         ],
         dependent_dialects: &[Dialect::LLVM],
         ..PassInfo::new(
-            "link-device-code",
+            "legalize-for-ptx",
             "gives the symbols of device code what the assembler needs to know",
         )
     };

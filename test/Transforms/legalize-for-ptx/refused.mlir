@@ -1,7 +1,7 @@
 // Without CUDA's device library, a call of it is refused, and the folders that lack it are named. (tools/tests/toolkit.rs tests
 // that the pipeline says which folders they are.)
 //
-// RUN: async-opt %s --pass-pipeline="builtin.module(gpu.module(convert-gpu-to-nvvm,link-device-code{libdevice=false searched={/usr/local/cuda, /opt/cuda}}))" --verify-diagnostics
+// RUN: async-opt %s --pass-pipeline="builtin.module(gpu.module(convert-gpu-to-nvvm,legalize-for-ptx{libdevice=false searched={/usr/local/cuda, /opt/cuda}}))" --verify-diagnostics
 
 gpu.module @device_library {
   gpu.func @kernel(%x: f32, %y: f32, %a: !llvm.ptr) kernel {

@@ -1,6 +1,6 @@
 // Symbols as the assembler needs them.
 //
-// RUN: async-opt %s --pass-pipeline='builtin.module(gpu.module(link-device-code))' | FileCheck %s
+// RUN: async-opt %s --pass-pipeline='builtin.module(gpu.module(legalize-for-ptx))' | FileCheck %s
 
 // CHECK-LABEL: gpu.module @buffers
 gpu.module @buffers {
