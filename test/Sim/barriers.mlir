@@ -41,7 +41,7 @@ gpu.module @m {
 
   // BEFORE: error: RAW race: memref.load reads what another thread copied, and no block barrier lies between that copy's wait and this
   // BEFORE-NEXT: this: thread {{[0-9]+}} of block 0, iteration 0 of the scf.for at {{.*}}barriers.mlir
-  // BEFORE: mend it: put a gpu.barrier behind the wait for the copy, before the read
+  // BEFORE: help: put a gpu.barrier after the wait for the copy, before this
   gpu.func @before_the_wait(%src: !src, %dst: !src) workgroup(%slots: !slots) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -73,7 +73,7 @@ gpu.module @m {
 
   // REUSE: error: WAR race: gpux.copy writes what another thread reads, and no block barrier lies between
   // REUSE: against: memref.load
-  // REUSE: mend it: put a gpu.barrier between the read and the write, or give the buffer another slot
+  // REUSE: help: put a gpu.barrier between the two, or give the buffer another slot
   gpu.func @none_before_reuse(%src: !src, %dst: !src) workgroup(%slots: !slots) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index

@@ -8,7 +8,7 @@
 
 // All threads read what one of them writes, be it of the first block or the second.
 // RACE: error: {{RAW|WAR}} race: memref.{{load|store}} {{reads|writes}} what another block {{reads|writes}}
-// RACE: mend it: blocks are not ordered
+// RACE: help: blocks are not ordered
 func.func @written_by_one(%g: memref<1xf32>, %out: memref<8xf32>, %who: index) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32

@@ -79,7 +79,7 @@ func.func @poison_that_nobody_uses(%x: i32, %out: memref<1xi32>) {
 
 // RUN: not async-sim %s --kernel=slot_runs_over --arg 1=2 | FileCheck %s --check-prefix=SLOT
 // SLOT: error: memref.subview: index 4 is out of bounds: dimension 0 of this view of argument 0 has size 4
-// SLOT: mend it: let the access go only where the buffer is
+// SLOT: help: let the access go only where the buffer is
 func.func @slot_runs_over(%m: memref<4x8xf32>, %i: index) {
   %v = memref.subview %m[%i, 0] [3, 8] [1, 1] : memref<4x8xf32> to memref<3x8xf32, strided<[8, 1], offset: ?>>
   return

@@ -4,7 +4,7 @@
 // RUN: not async-sim %s --kernel=shuffle --block=32 | FileCheck %s --check-prefix=SHUFFLE
 
 // BARRIER: error: gpu.barrier: some threads of the block wait at this barrier, and others have ended
-// BARRIER: mend it: let all threads of the block reach the same barriers
+// BARRIER: help: let all threads of the block reach the same barriers
 func.func @barrier() {
   %c32 = arith.constant 32 : index
   %t = gpu.thread_id x

@@ -8,11 +8,11 @@
 // RUN: not async-sim %s --kernel=two_phases_behind | FileCheck %s --check-prefix=BEHIND
 // RUN: not async-sim %s --kernel=armed_twice | FileCheck %s --check-prefix=TWICE
 // RUN: not async-sim %s --kernel=arrives_again | FileCheck %s --check-prefix=MISPLACED
-// RUN: not async-sim %s --kernel=never_initialised | FileCheck %s --check-prefix=NEVER
+// RUN: not async-sim %s --kernel=never_initialized | FileCheck %s --check-prefix=NEVER
 // RUN: not async-sim %s --kernel=no_init_fence | FileCheck %s --check-prefix=FENCE
 // RUN: not async-sim %s --kernel=after_inval | FileCheck %s --check-prefix=AFTER
 // RUN: not async-sim %s --kernel=inval_too_early | FileCheck %s --check-prefix=INVAL
-// RUN: not async-sim %s --kernel=initialised_twice | FileCheck %s --check-prefix=AGAIN
+// RUN: not async-sim %s --kernel=initialized_twice | FileCheck %s --check-prefix=AGAIN
 // RUN: not async-sim %s --kernel=in_flight_at_end | FileCheck %s --check-prefix=END
 // RUN: not async-sim %s --kernel=read_without_wait | FileCheck %s --check-prefix=WAIT
 // RUN: not async-sim %s --kernel=armed_too_early | FileCheck %s --check-prefix=EARLY
@@ -48,7 +48,7 @@ gpu.module @reports {
   // ARRIVE: error: nvgpu.mbarrier.try_wait.parity: waits forever for phase 0 of number 0 of the mbarriers of {{.*}}: 1 of its 2 arrivals are missing
   // ARRIVE-NEXT: this: thread 0 of block 0
   // ARRIVE-NEXT: against: nvgpu.mbarrier.arrive.expect_tx at
-  // ARRIVE: mend it: let as many threads arrive as the mbarrier was initialised with
+  // ARRIVE: help: let as many threads arrive as the mbarrier was initialized with
   // ARRIVE-NOT: error
   // JSON: "kind": "deadlock"
   gpu.func @missing_arrive(%x: memref<64xf16>) workgroup(%buf: !line) kernel
@@ -151,7 +151,7 @@ gpu.module @reports {
   }
 
   // Two arrivals make a phase, one of each thread. Thread 0 may arrive twice before thread 1 does.
-  // MISPLACED: error: nvgpu.mbarrier.arrive: arrives on phase 1 of number 0 of {{.*}}, and may count for phase 0: nothing orders it behind what completes that one
+  // MISPLACED: error: nvgpu.mbarrier.arrive: arrives on phase 1 of number 0 of {{.*}}, and may count for phase 0: nothing orders it after what completes that one
   // MISPLACED-NEXT: this: thread 1 of block 0
   // MISPLACED-NEXT: against: nvgpu.mbarrier.arrive at {{.*}}, thread 0 of block 0
   gpu.func @arrives_again() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
@@ -165,8 +165,8 @@ gpu.module @reports {
     gpu.return
   }
 
-  // NEVER: error: nvgpu.mbarrier.arrive.expect_tx: number 1 of the mbarriers of {{.*}} was not initialised
-  gpu.func @never_initialised() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+  // NEVER: error: nvgpu.mbarrier.arrive.expect_tx: number 1 of the mbarriers of {{.*}} was not initialized
+  gpu.func @never_initialized() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c1 = arith.constant 1 : index
     %bytes = arith.constant 128 : index
     %true = arith.constant true
@@ -176,7 +176,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // FENCE: error: nvgpu.mbarrier.try_wait.parity: number 0 of {{.*}} was initialised by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between
+  // FENCE: error: nvgpu.mbarrier.try_wait.parity: number 0 of {{.*}} was initialized by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between
   // FENCE-NEXT: this: thread 1 of block 0
   // FENCE-NEXT: against: nvgpu.mbarrier.init at {{.*}}, thread 0 of block 0
   gpu.func @no_init_fence() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
@@ -229,7 +229,7 @@ gpu.module @reports {
   }
 
   // AGAIN: error: nvgpu.mbarrier.init: number 0 of {{.*}} is an mbarrier already
-  gpu.func @initialised_twice() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+  gpu.func @initialized_twice() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c1 = arith.constant 1 : index
     %true = arith.constant true
     %ring = nvgpu.mbarrier.create -> !ring

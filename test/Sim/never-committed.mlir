@@ -8,8 +8,8 @@
 
 // CHECK: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
 // CHECK-NEXT: this: thread 0 of block 0, iteration 0 of the scf.for
-// CHECK: note: nvgpu.device_async_copy: no group is committed behind this, so that no wait waits for it
-// CHECK: mend it: commit a group behind it
+// CHECK: note: nvgpu.device_async_copy: no group is committed after this, so that no wait waits for it
+// CHECK: help: commit a group after it
 // CHECK: never_committed: not clean
 func.func @never_committed(%src: !src, %out: !src) {
   %dst = memref.alloc() : !dst

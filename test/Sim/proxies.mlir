@@ -28,7 +28,7 @@ gpu.module @proxies {
   // STORED-NEXT: this: thread 0 of block 0
   // STORED-NEXT: against: memref.store at {{.*}}, thread 0 of block 0
   // STORED-NEXT: on: bytes 0 to 1 of workgroup buffer 0
-  // STORED-NEXT: mend it: put nvvm.fence.proxy
+  // STORED-NEXT: help: put nvvm.fence.proxy
   gpu.func @written_and_stored(%y: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %v = arith.constant 1.0 : f16
@@ -165,7 +165,7 @@ gpu.module @proxies {
 
   // In token form: the first token lets the source change, the second the destination be read.
   // FLIGHT: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
-  // FLIGHT: error: WAR race: memref.store writes what an asynchronous copy may still read
+  // FLIGHT: also: WAR of memref.store at {{.*}} and gpux.bulk_store at
   gpu.func @store_in_flight(%y: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %v = arith.constant 1.0 : f16

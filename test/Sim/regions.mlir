@@ -8,7 +8,7 @@
 
 // EARLY: error: memref.load: a value of the async.region at {{.*}}regions.mlir:[[#@LINE+6]]:12 is used before its token is complete
 // EARLY: against: gpux.copy
-// EARLY: mend it: await the token first, or make it a dependency
+// EARLY: help: await the token first, or make it a dependency
 func.func @early(%src: !src, %out: !src) {
   %c0 = arith.constant 0 : index
   %dst = memref.alloc() : !dst

@@ -91,7 +91,7 @@ gpu.module @tokens {
   // What one thread has seen, another has not.
   // ONE: error: RAW race: memref.load reads what a bulk copy has written, and this thread has not seen that it is complete
   // ONE-NEXT: this: thread 1 of block 0
-  // ONE: mend it: wait for the copy in this thread, too, or put a gpu.barrier behind another thread's wait
+  // ONE: help: wait for the copy in this thread, too, or put a gpu.barrier after another thread's wait
   gpu.func @one_awaits(%x: !tile) workgroup(%buf: !slot) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %t = gpu.thread_id x
@@ -135,8 +135,9 @@ gpu.module @tokens {
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %one = arith.constant 1.0 : f16
+    %ones = arith.constant dense<1.0> : vector<64xf16>
     %t = gpu.thread_id x
-    memref.store %one, %buf[%c0, %t] : !slot
+    vector.store %ones, %buf[%t, %c0] : !slot, vector<64xf16>
     %read, %done = gpux.tma_store async %buf, %y[%c0, %c0] : !slot, !tile
     async.await %read
     %token = gpux.tma_load async %x[%c0, %c0], %buf : !tile, !slot

@@ -49,7 +49,8 @@ gpu.module @pipelines {
       // TWO-NEXT: seen in iterations 1 to 8, and more
       // TWO-NEXT: against: nvvm.cp.async.bulk.global.shared.cta at {{.*}}, thread 0 of block 0, iteration 0 of
       // TWO-NEXT: on: bytes 0 to 15
-      // TWO-NEXT: mend it: wait for the copy before its source changes, or give the buffer another slot
+      // TWO-NEXT: waited: last by gpux.wait_group
+      // TWO-NEXT: help: wait for the copy before its source changes, or give the buffer another slot
       // TWO-NOT: error
       gpux.copy %a[%i, %c0], %b[%slot, %c0], 4 : !A to memref<3x4xf32, #gpu.address_space<workgroup>>
       gpux.commit_group <cp_async>
@@ -86,6 +87,8 @@ gpu.module @pipelines {
     %c0 = arith.constant 0 : index
     %bytes = arith.constant 16 : i32
     %zero = arith.constant dense<0.0> : vector<4xf32>
+    vector.store %zero, %b[%c0, %c0] : memref<3x4xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     %from = func.call @in_shared(%b, %c0) : (memref<3x4xf32, #gpu.address_space<workgroup>>, index) -> !shared
     %to = func.call @in_global(%c, %c0) : (!A, index) -> !global
     nvvm.cp.async.bulk.global.shared.cta %to, %from, %bytes : !global, !shared
@@ -97,7 +100,7 @@ gpu.module @pipelines {
 
   // The block's memory goes with the block, and the store may still read it.
   // UNDRAINED: error: nvvm.cp.async.bulk.global.shared.cta: the kernel ends and nobody has waited for this
-  // UNDRAINED: mend it: wait for the queue before the kernel ends
+  // UNDRAINED: help: wait for the queue before the kernel ends
   gpu.func @undrained(%c: !A) workgroup(%b: memref<3x4xf32, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index
     %bytes = arith.constant 16 : i32

@@ -32,7 +32,7 @@ func.func @grouped(%src: !src, %out: !src) {
 }
 
 // WITHOUT: error: RAW race: vector.load reads what an asynchronous copy has not been seen to write
-// WITHOUT: note: nvgpu.device_async_copy: no group is committed behind this, so that no wait waits for it
+// WITHOUT: note: nvgpu.device_async_copy: no group is committed after this, so that no wait waits for it
 // WITHOUT: without_groups: not clean
 func.func @without_groups(%src: !src, %out: !src) {
   %c0 = arith.constant 0 : index

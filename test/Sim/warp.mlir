@@ -10,7 +10,7 @@
 // A row goes to four threads, whoever gives its address. That each of them gives that of the row that it copied itself
 // does not help.
 // BARRIER: error: RAW race: nvgpu.ldmatrix reads {{.*}} another thread
-// BARRIER: mend it: put a gpu.barrier behind the wait for the copy, before the read
+// BARRIER: help: put a gpu.barrier after the wait for the copy, before this
 func.func @no_barrier(%a: !global) attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
   %as = memref.alloc() : !shared
   %c8 = arith.constant 8 : index

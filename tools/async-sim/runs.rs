@@ -9,11 +9,12 @@ use async_sim::inputs::{self, Argument};
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::{Buffer, Memory};
 use async_sim::refine::Trace;
-use async_sim::show::{self, Finding, Names};
+use async_sim::show::{self, Finding, Group, Names};
 use async_sim::timeline::{Recorder, Timeline};
 use async_sim::value::Value;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use std::fmt::Write;
 
 /// Runs of an exhaustive search at most, and instructions: some seconds.
 const EXHAUSTIVE_RUNS: u32 = 100_000;
@@ -246,7 +247,17 @@ impl<'a> Runs<'a> {
 
     /// The report for people.
     pub fn text(&self, outcome: &Outcome) -> String {
-        let findings: String = outcome.findings.iter().map(Finding::text).collect();
+        let groups = show::groups(&outcome.findings);
+        let told = groups.iter().take(self.options.max_reports);
+        let mut findings: String = told.map(Group::text).collect();
+        let untold: usize = groups.iter().skip(self.options.max_reports).map(Group::len).sum();
+        if untold > 0 {
+            let _ = writeln!(
+                findings,
+                "{}: {untold} more findings: --max-reports shows more",
+                self.code.name
+            );
+        }
         let verdict = if outcome.is_clean() { "clean" } else { "not clean" };
         let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let Launch { grid, block, .. } = &self.launch;

@@ -121,8 +121,8 @@ pub struct BufferDecl {
 /// What a buffer holds at first.
 #[derive(Clone, Debug)]
 pub enum Init {
-    /// Nothing: so many bytes of garbage.
-    Garbage(usize),
+    /// So many bytes that nobody has written.
+    Unwritten(usize),
     /// These bytes.
     Bytes(Vec<u8>),
     /// What the launch gives for dynamic workgroup memory.

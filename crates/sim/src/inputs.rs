@@ -1,7 +1,7 @@
 //! What a kernel is called with.
 
 use crate::code::{Param, ParamKind};
-use crate::memory::{Memory, Space};
+use crate::memory::{Contents, Memory, Space};
 use crate::scalar::from_f64;
 use crate::value::{BufferId, Elem, Tensor, Value, View, row_by_row};
 use std::rc::Rc;
@@ -142,9 +142,14 @@ fn argument(
 ) -> Result<Value, String> {
     match (&param.kind, given) {
         (ParamKind::Number(elem), given) => value(*elem, given),
-        (_, None) => buffer(memory, (index, seed), &param.kind, (&[], &Fill::Random)),
-        (_, Some(Argument::Buffer { sizes, fill })) => {
-            buffer(memory, (index, seed), &param.kind, (sizes, fill))
+        (kind, None) => {
+            // A kernel finds nothing in memory of the workgroup.
+            let workgroup = matches!(kind, ParamKind::MemRef { workgroup: true, .. });
+            let fill = (!workgroup).then_some(&Fill::Random);
+            buffer(memory, (index, seed), kind, (&[], fill))
+        }
+        (kind, Some(Argument::Buffer { sizes, fill })) => {
+            buffer(memory, (index, seed), kind, (sizes, Some(fill)))
         }
         (_, Some(Argument::Number(_) | Argument::Integer(_) | Argument::Shared { .. })) => {
             Err("the parameter is a buffer".into())
@@ -204,7 +209,7 @@ fn buffer(
     memory: &mut Memory,
     (index, seed): (usize, u64),
     kind: &ParamKind,
-    (asked, fill): (&[i64], &Fill),
+    (asked, fill): (&[i64], Option<&Fill>),
 ) -> Result<Value, String> {
     let mut view = layout(kind, asked)?;
     let workgroup = matches!(kind, ParamKind::MemRef { workgroup: true, .. });
@@ -221,18 +226,19 @@ fn buffer(
         Space::Global
     };
     let (name, array) = (format!("argument {index}"), view.array());
-    let data = match fill {
-        Fill::Bytes { bytes, kind } => spread(&view, span, bytes, kind)?,
-        fill => made_up(
+    let contents = match fill {
+        None => Contents::Unwritten(span),
+        Some(Fill::Bytes { bytes, kind }) => Contents::Bytes(spread(&view, span, bytes, kind)?),
+        Some(fill) => Contents::Bytes(made_up(
             view.elem,
             span / view.elem.bytes(),
             fill,
             seed.wrapping_add(index as u64),
-        ),
+        )),
     };
     // Tiles of workgroup memory are swizzled by their addresses.
     let align = if workgroup { WORKGROUP_ALIGN } else { ALIGN };
-    view.buffer = memory.add(name, space, align, data, array);
+    view.buffer = memory.add(name, space, align, contents, array);
     Ok(value_of(kind, view))
 }
 
@@ -299,9 +305,9 @@ fn spread(view: &View, span: usize, bytes: &[u8], kind: &str) -> Result<Vec<u8>,
     let mut data = vec![0; span];
     let mut rest = bytes;
     for element in view.elements() {
-        let (number, behind) = rest.split_at(element.len());
+        let (number, after) = rest.split_at(element.len());
         data[element].copy_from_slice(number);
-        rest = behind;
+        rest = after;
     }
     Ok(data)
 }

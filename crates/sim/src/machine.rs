@@ -22,7 +22,7 @@ use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::code::{Code, Init, Instr, MBarrierOp, Op, OpLocation, ParamKind, Reg};
-use crate::memory::{Memory, Space};
+use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
 use crate::timeline::Recorder;
@@ -150,8 +150,8 @@ impl<'c> Machine<'c> {
         for (param, arg) in self.code.params.iter().zip(args) {
             regs[param.to.0 as usize] = arg.clone();
             if let (ParamKind::MemRef { workgroup: true, .. }, Value::View(view)) = (&param.kind, arg) {
-                let initial = self.memory.buffer(view.buffer).data.clone();
-                own.push((param.to, Rc::clone(view), initial));
+                let contents = self.memory.buffer(view.buffer).contents();
+                own.push((param.to, Rc::clone(view), contents));
             }
         }
         for decl in &self.code.global {
@@ -189,8 +189,8 @@ impl<'c> Machine<'c> {
     }
 
     /// Workgroup memory that is a parameter is another one in each block, filled the same way.
-    fn renew(&mut self, regs: &mut [Value], own: &[(Reg, Rc<View>, Vec<u8>)]) {
-        for (to, view, initial) in own {
+    fn renew(&mut self, regs: &mut [Value], own: &[(Reg, Rc<View>, Contents)]) {
+        for (to, view, contents) in own {
             // The first block's stays, to be looked at.
             if let Value::View(last) = &regs[to.0 as usize]
                 && last.buffer != view.buffer
@@ -201,7 +201,7 @@ impl<'c> Machine<'c> {
             let (name, align, array) = (old.name.clone(), old.align, old.array.clone());
             let buffer = self
                 .memory
-                .add(name, Space::Workgroup, align, initial.clone(), array);
+                .add(name, Space::Workgroup, align, contents.clone(), array);
             let view = View {
                 buffer,
                 ..View::clone(view)
@@ -211,17 +211,19 @@ impl<'c> Machine<'c> {
     }
 
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {
-        let data = match &decl.init {
-            Init::Garbage(bytes) => garbage(*bytes),
-            Init::Bytes(bytes) => bytes.clone(),
-            Init::Dynamic => garbage(self.launch.dynamic_workgroup),
+        let contents = match &decl.init {
+            Init::Unwritten(bytes) => Contents::Unwritten(*bytes),
+            Init::Bytes(bytes) => Contents::Bytes(bytes.clone()),
+            Init::Dynamic => Contents::Unwritten(self.launch.dynamic_workgroup),
         };
         let mut view = decl.view.clone();
         if let (Init::Dynamic, Some(size)) = (&decl.init, view.sizes.first_mut()) {
             *size = i64::try_from(self.launch.dynamic_workgroup).unwrap_or(i64::MAX);
         }
         let array = view.array();
-        view.buffer = self.memory.add(decl.name.clone(), space, decl.align, data, array);
+        view.buffer = self
+            .memory
+            .add(decl.name.clone(), space, decl.align, contents, array);
         Value::View(Rc::new(view))
     }
 
@@ -391,9 +393,4 @@ impl<'c> Machine<'c> {
             }
         }
     }
-}
-
-/// Bytes that nobody should read: a NaN in every floating-point type, and an odd number.
-fn garbage(bytes: usize) -> Vec<u8> {
-    vec![0xFF; bytes]
 }

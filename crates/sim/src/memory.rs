@@ -16,8 +16,7 @@ mod shadow;
 use self::copies::Copy;
 pub use self::copies::{Piece, Transfer};
 pub use self::order::{Clock, Moment, Order, join};
-use self::shadow::PAGE;
-pub use self::shadow::{Actor, Array, Buffer, Kind, Space};
+pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports};
 use crate::value::{BufferId, CopyId, Pointer};
@@ -115,23 +114,13 @@ impl Memory {
         name: String,
         space: Space,
         align: u32,
-        data: Vec<u8>,
+        contents: Contents,
         array: Option<Array>,
     ) -> BufferId {
         let id = BufferId(u32::try_from(self.buffers.len()).unwrap_or(u32::MAX));
-        let mut shadow = Vec::new();
-        shadow.resize_with(data.len().div_ceil(PAGE), || None);
-        self.bytes += data.len();
-        self.buffers.push(Buffer {
-            name,
-            space,
-            align,
-            data,
-            array,
-            freed: false,
-            copied: false,
-            shadow,
-        });
+        self.bytes += contents.len();
+        self.buffers
+            .push(Buffer::new(name, space, align, contents, array));
         id
     }
 
@@ -157,6 +146,7 @@ impl Memory {
         buffer.freed = true;
         buffer.data = Vec::new();
         buffer.shadow = Vec::new();
+        buffer.unwritten = Vec::new();
     }
 
     /// Checks that `bytes` bytes at `at` are there, and aligned.
@@ -196,6 +186,7 @@ impl Memory {
     pub fn read(&mut self, actor: Actor, at: Pointer, bytes: usize, align: usize) -> Result<&[u8], Fault> {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
+        self.note_unwritten(actor, at.buffer, start..start + bytes);
         self.note_read(actor, at.buffer, start, bytes);
         Ok(&self.buffer(at.buffer).data[start..start + bytes])
     }
@@ -217,7 +208,9 @@ impl Memory {
             self.disturb(actor, at.buffer, i, Hazard::WriteInFlight);
             self.note_write(actor, at.buffer, i);
         }
-        self.buffers[at.buffer.0 as usize].data[start..start + data.len()].copy_from_slice(data);
+        let buffer = &mut self.buffers[at.buffer.0 as usize];
+        buffer.note_written(start..start + data.len());
+        buffer.data[start..start + data.len()].copy_from_slice(data);
         Ok(())
     }
 

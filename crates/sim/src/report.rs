@@ -4,7 +4,7 @@ mod bulk;
 pub use bulk::MAX_TX;
 
 use crate::value::BufferId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A dynamic instance of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +36,8 @@ pub enum Hazard {
     WriteAfterRead,
     /// A write to what another thread has written, with no block barrier between (WAW).
     WriteAfterWrite,
+    /// A read of what nobody has written.
+    Unwritten,
     /// A bulk copy of what a thread has written, without a proxy fence.
     UnfencedWrite,
     /// A bulk copy to where a thread has read, without a proxy fence.
@@ -50,135 +52,9 @@ impl Hazard {
             Self::ReadInFlight | Self::ReadBesideCopy | Self::ReadAfterWrite => "RAW",
             Self::WriteInFlight | Self::CopyOverCopy | Self::WriteAfterWrite => "WAW",
             Self::SourceInFlight | Self::WriteAfterRead => "WAR",
+            Self::Unwritten => "uninitialized-read",
             Self::UnfencedWrite | Self::UnfencedRead => "missing-fence",
         }
-    }
-
-    /// Who does what, and what to do about it; `blocks` says whether they are threads of different blocks, `copy` whether
-    /// the earlier one is a copy.
-    #[must_use]
-    pub fn text(self, blocks: bool, copy: Copied) -> (&'static str, &'static str) {
-        if blocks {
-            return self.between_blocks();
-        }
-        if let Some(text) = self.behind_shared().filter(|_| copy == Copied::Together) {
-            return text;
-        }
-        let copy = copy == Copied::Alone;
-        match self {
-            Self::ReadAfterWrite if copy => (
-                "reads what another thread copied, and no block barrier lies between that copy's wait and this",
-                "put a gpu.barrier behind the wait for the copy, before the read",
-            ),
-            Self::WriteAfterRead if copy => (
-                "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
-                "put a gpu.barrier behind the wait for the copy, before the write, or give the buffer another slot",
-            ),
-            Self::WriteAfterWrite if copy => (
-                "writes where another thread copied, and no block barrier lies between that copy's wait and this",
-                "put a gpu.barrier behind the wait for the copy, before the write, or give the buffer another slot",
-            ),
-            Self::ReadInFlight => (
-                "reads what an asynchronous copy has not been seen to write",
-                "wait for the copy (and pass a block barrier, if another thread issued it) before reading",
-            ),
-            Self::ReadBesideCopy => (
-                "reads where a copy of another thread writes, and no block barrier lies between",
-                "put a gpu.barrier between the copy's wait and this, if it is to read what is copied; else between this \
-                 and the copy",
-            ),
-            Self::WriteInFlight => (
-                "writes where an asynchronous copy may still write",
-                "wait for the copy before writing",
-            ),
-            Self::CopyOverCopy => (
-                "copies to where another asynchronous copy may still write",
-                "wait for the earlier copy first, or give the buffer another slot",
-            ),
-            Self::SourceInFlight => (
-                "writes what an asynchronous copy may still read",
-                "wait for the copy before its source changes, or give the buffer another slot",
-            ),
-            Self::ReadAfterWrite => (
-                "reads what another thread wrote, and no block barrier lies between",
-                "put a gpu.barrier between the write and the read",
-            ),
-            Self::WriteAfterRead => (
-                "writes what another thread reads, and no block barrier lies between",
-                "put a gpu.barrier between the read and the write, or give the buffer another slot",
-            ),
-            Self::WriteAfterWrite => (
-                "writes what another thread writes, and no block barrier lies between",
-                "put a gpu.barrier between the two writes, or let one thread write",
-            ),
-            Self::UnfencedWrite => (
-                "goes through the asynchronous proxy to what was written through the generic one, and the writing thread \
-                 has executed no proxy fence between",
-                "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} behind the \
-                 write (or behind the wait, if it is a copy), before the barrier",
-            ),
-            Self::UnfencedRead => (
-                "writes through the asynchronous proxy what was read through the generic one, and the reading thread has \
-                 executed no proxy fence between",
-                "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} behind the \
-                 read, before the barrier",
-            ),
-        }
-    }
-}
-
-/// Nothing orders two blocks of a kernel.
-const ORDER_BLOCKS: &str =
-    "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
-
-/// Whether an access is a copy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Copied {
-    /// It is none.
-    No,
-    /// The thread that issues it waits for it.
-    Alone,
-    /// Other threads wait for it, too.
-    Together,
-}
-
-impl Hazard {
-    /// What is said of those who come behind a copy that several threads may wait for.
-    fn behind_shared(self) -> Option<(&'static str, &'static str)> {
-        let advice =
-            "wait for the copy in this thread, too, or put a gpu.barrier behind another thread's wait";
-        match self {
-            Self::ReadAfterWrite => Some((
-                "reads what a bulk copy has written, and this thread has not seen that it is complete",
-                advice,
-            )),
-            Self::WriteAfterWrite => Some((
-                "writes where a bulk copy has written, and this thread has not seen that it is complete",
-                advice,
-            )),
-            Self::WriteAfterRead => Some((
-                "writes what a bulk copy has read, and this thread has not seen that it is done",
-                advice,
-            )),
-            Self::ReadBesideCopy => Some((
-                "reads where a bulk copy writes that another thread has issued, and nothing orders the two",
-                "wait for the copy before reading, if this is to read what is copied; else let the issuing thread know \
-                 that this was read: by a gpu.barrier, or an mbarrier on which this thread arrives",
-            )),
-            _ => None,
-        }
-    }
-
-    fn between_blocks(self) -> (&'static str, &'static str) {
-        let message = match self {
-            Self::ReadInFlight | Self::ReadBesideCopy => "reads what a copy of another block writes",
-            Self::WriteInFlight | Self::CopyOverCopy => "writes where a copy of another block writes",
-            Self::SourceInFlight => "writes what a copy of another block reads",
-            Self::ReadAfterWrite => "reads what another block writes",
-            Self::WriteAfterRead | Self::UnfencedRead => "writes what another block reads",
-            Self::WriteAfterWrite | Self::UnfencedWrite => "writes what another block writes",
-        };
-        (message, ORDER_BLOCKS)
     }
 }
 
@@ -189,8 +65,8 @@ pub struct Race {
     pub hazard: Hazard,
     /// The access that makes it one, the first time.
     pub now: Spot,
-    /// What it collides with.
-    pub before: Spot,
+    /// What it collides with; of a read of what nobody has written, the copy that comes nearest to it, if there is one.
+    pub before: Option<Spot>,
     /// The buffer.
     pub buffer: BufferId,
     /// The bytes, from the first to the last one of the first time.
@@ -201,6 +77,11 @@ pub struct Race {
     pub iterations: Vec<u32>,
     /// True if there were more of them.
     pub more: bool,
+    /// Whether the later thread has observed its own instance of the earlier copy, where it has issued one: what one thread has
+    /// waited for, all have.
+    pub waited: Option<bool>,
+    /// The last wait of the later thread before that, the first time.
+    pub last_wait: Option<Spot>,
 }
 
 /// So many iterations are kept of a race.
@@ -269,8 +150,8 @@ impl Problem {
             ),
             (false, _) => (
                 "never-committed",
-                "no group is committed behind this, so that no wait waits for it",
-                "commit a group behind it, if anybody is to see what it copies",
+                "no group is committed after this, so that no wait waits for it",
+                "commit a group after it, if anybody is to see what it copies",
             ),
             (true, true) => (
                 "undrained",
@@ -313,16 +194,20 @@ impl Problem {
 /// All that was found.
 #[derive(Clone, Default, Debug)]
 pub struct Reports {
-    races: BTreeMap<(Hazard, u32, u32), Race>,
+    races: BTreeMap<(Hazard, u32, Option<u32>), Race>,
     problems: BTreeMap<(&'static str, u32, u32), Problem>,
+    /// By the operation of a copy, and a thread.
+    stale_waits: BTreeMap<(u32, u32), Spot>,
+    /// By thread.
+    last_waits: HashMap<u32, Spot>,
 }
 
 impl Reports {
     /// Adds one byte of a race.
-    pub fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
+    pub fn race(&mut self, hazard: Hazard, now: Spot, before: Option<Spot>, buffer: BufferId, byte: usize) {
         let race = self
             .races
-            .entry((hazard, now.instr, before.instr))
+            .entry((hazard, now.instr, before.map(|before| before.instr)))
             .or_insert(Race {
                 hazard,
                 now,
@@ -332,6 +217,8 @@ impl Reports {
                 count: 0,
                 iterations: Vec::new(),
                 more: false,
+                waited: None,
+                last_wait: self.last_waits.get(&now.thread).copied(),
             });
         race.count += 1;
         if !race.iterations.contains(&now.iterations) {
@@ -346,6 +233,38 @@ impl Reports {
         }
     }
 
+    /// Returns true if no race of this kind is known between the two operations.
+    #[must_use]
+    pub fn is_new(&self, hazard: Hazard, now: Spot, before: Spot) -> bool {
+        !self.races.contains_key(&(hazard, now.instr, Some(before.instr)))
+    }
+
+    /// Notes of the race that was added last whether the later thread has observed its own instance of the earlier copy.
+    pub fn note_waited(&mut self, hazard: Hazard, now: Spot, before: Spot, waited: Option<bool>) {
+        if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
+            race.waited = waited;
+        }
+    }
+
+    /// Notes that a thread passes a wait or an await.
+    pub fn wait(&mut self, wait: Spot) {
+        self.last_waits.insert(wait.thread, wait);
+    }
+
+    /// Notes a wait for an mbarrier that passes on a phase which its thread knows already, while `copies` are in flight on the
+    /// next one.
+    pub fn stale_wait(&mut self, wait: Spot, copies: impl Iterator<Item = Spot>) {
+        for copy in copies {
+            self.stale_waits.entry((copy.instr, wait.thread)).or_insert(wait);
+        }
+    }
+
+    /// Such a wait of the thread of `now` before it came to the copies of the operation of `copy`.
+    #[must_use]
+    pub fn stale_wait_for(&self, copy: Spot, now: Spot) -> Option<Spot> {
+        self.stale_waits.get(&(copy.instr, now.thread)).copied()
+    }
+
     /// Adds a problem, unless it is known of the same operations.
     pub fn problem(&mut self, problem: Problem) {
         let other = problem.other.map_or(u32::MAX, |other| other.instr);
@@ -356,6 +275,13 @@ impl Reports {
     /// The problems, by kind and place.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.problems.values()
+    }
+
+    /// What is known of reads by the operation of `now` of what nobody has written.
+    #[must_use]
+    pub fn unwritten(&self, now: Spot) -> Option<&Race> {
+        let of_op = (Hazard::Unwritten, now.instr, None)..=(Hazard::Unwritten, now.instr, Some(u32::MAX));
+        self.races.range(of_op).map(|(_, race)| race).next()
     }
 
     /// The races, by kind and place.

@@ -1,14 +1,19 @@
 //! Says what was found: for people, and for tools.
 
+mod causes;
+mod hazards;
 mod reasons;
 
+pub use self::causes::{Cause, Group, groups};
+
+use self::hazards::{Copied, Sides};
 use crate::code::{Code, Completion, Op};
 use crate::machine::Stop;
 use crate::memory::Buffer;
-use crate::report::{Copied, Hazard, Problem, Race, Reports, Spot};
+use crate::report::{Hazard, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// What it takes to name things.
@@ -66,6 +71,8 @@ pub struct Bytes {
 pub struct Finding {
     /// `RAW`, `WAR` or `WAW`, or the name of another kind of mistake.
     pub kind: &'static str,
+    /// What is wrong, as far as it can be told.
+    pub cause: Cause,
     /// True if it does no harm.
     pub note: bool,
     /// What is wrong.
@@ -78,6 +85,8 @@ pub struct Finding {
     pub against: Option<Instance>,
     /// What they collide on.
     pub on: Option<Bytes>,
+    /// The last wait before it, where a wait is missing.
+    pub last_wait: Option<Instance>,
 }
 
 /// Adds what another run has found, but for what is known: the same of the same operations.
@@ -97,22 +106,41 @@ impl Names<'_> {
     /// All that a run has found, and what ended it.
     #[must_use]
     pub fn findings(&self, reports: &Reports, stop: Option<&Stop>) -> Vec<Finding> {
-        // Some threads read before the wait and others behind it: what is missing is a barrier, either way.
-        let behind_waits: HashSet<(u32, u32)> = reports
+        // Who reads before another thread writes lacks a barrier, and it is no wonder that nothing was there.
+        let too_early: HashSet<u32> = reports
             .races()
-            .filter(|race| race.hazard == Hazard::ReadAfterWrite)
-            .map(|race| (race.now.instr, race.before.instr))
+            .filter(|race| race.hazard == Hazard::WriteAfterRead)
+            .filter_map(|race| Some(race.before?.instr))
             .collect();
-        let told = |race: &&Race| {
-            let early = matches!(race.hazard, Hazard::ReadInFlight | Hazard::ReadBesideCopy);
-            !(early && behind_waits.contains(&(race.now.instr, race.before.instr)))
-        };
+        let told = |race: &&Race| race.hazard != Hazard::Unwritten || !too_early.contains(&race.now.instr);
         let races = reports.races().filter(told);
-        let mut findings: Vec<Finding> = races.map(|race| self.race(race)).collect();
+        let all: Vec<Finding> = races.map(|race| self.race(race, reports)).collect();
+        // Of some threads a copy is in flight and of others it is done: two operations have one cause.
+        let mut causes: HashMap<(u32, Option<u32>), Cause> = HashMap::new();
+        let pair = |finding: &Finding| {
+            (
+                finding.at.instr,
+                finding.against.as_ref().map(|other| other.instr),
+            )
+        };
+        for finding in &all {
+            let cause = causes.entry(pair(finding)).or_insert(finding.cause);
+            *cause = finding.cause.min(*cause);
+        }
+        let mut told = HashSet::new();
+        let all = all.into_iter();
+        let mut findings: Vec<Finding> = all
+            .filter(|finding| {
+                causes[&pair(finding)] == finding.cause && told.insert((pair(finding), finding.kind))
+            })
+            .collect();
         // That nobody waits for a copy is no news where something is wrong for want of it.
         let racing: HashSet<u32> = reports
             .races()
-            .flat_map(|race| [race.now.instr, race.before.instr])
+            .filter(|race| race.hazard != Hazard::Unwritten)
+            .flat_map(|race| [Some(race.now), race.before])
+            .flatten()
+            .map(|spot| spot.instr)
             .collect();
         let problems = reports.problems();
         let problems =
@@ -174,23 +202,41 @@ impl Names<'_> {
         seen
     }
 
-    fn race(&self, race: &Race) -> Finding {
-        let (at, against) = (self.instance(race.now), self.instance(race.before));
-        let copied = match &self.code.instrs[race.before.instr as usize].op {
-            Op::Copy(_) => Copied::Alone,
-            Op::Bulk(bulk) if matches!(bulk.completion, Completion::Group(_)) => Copied::Alone,
-            Op::Bulk(_) => Copied::Together,
+    fn race(&self, race: &Race, reports: &Reports) -> Finding {
+        let at = self.instance(race.now);
+        let against = race.before.map(|before| self.instance(before));
+        let op = |spot: Spot| &self.code.instrs[spot.instr as usize].op;
+        let copied = |op: Option<&Op>| match op {
+            Some(Op::Copy(_)) => Copied::Alone,
+            Some(Op::Bulk(bulk)) if matches!(bulk.completion, Completion::Group(_)) => Copied::Alone,
+            Some(Op::Bulk(_)) => Copied::Together,
             _ => Copied::No,
         };
-        let (message, advice) = race.hazard.text(at.block != against.block, copied);
+        let stale = race
+            .before
+            .and_then(|before| reports.stale_wait_for(before, race.now));
+        let sides = Sides {
+            now: copied(Some(op(race.now))),
+            before: copied(race.before.map(op)),
+            blocks: against.as_ref().is_some_and(|against| against.block != at.block),
+            waited: race.waited,
+            stale: stale.is_some(),
+        };
+        let cause = sides.cause(race.hazard);
+        let (message, advice) = sides.text(race.hazard);
         let buffer = self.buffer(race.buffer);
         Finding {
             kind: race.hazard.kind(),
+            cause,
             note: false,
             message: message.into(),
             advice: advice.into(),
             at,
-            against: Some(against),
+            against,
+            last_wait: race
+                .last_wait
+                .filter(|_| matches!(cause, Cause::Wait | Cause::Parity))
+                .map(|wait| self.instance(wait)),
             on: Some(Bytes {
                 buffer: buffer.name.clone(),
                 range: race.bytes,
@@ -205,12 +251,14 @@ impl Names<'_> {
     fn problem(&self, problem: &Problem) -> Finding {
         Finding {
             kind: problem.kind,
+            cause: Cause::of_problem(problem.kind),
             note: problem.note,
             message: problem.message.clone(),
             advice: problem.advice.into(),
             at: self.instance(problem.at),
             against: problem.other.map(|other| self.instance(other)),
             on: None,
+            last_wait: None,
         }
     }
 
@@ -220,12 +268,14 @@ impl Names<'_> {
         let (kind, message) = self.reason(&stop.reason);
         Finding {
             kind,
+            cause: Cause::Stop,
             note: false,
             message,
             advice: reasons::advice(kind).into(),
             at: self.instance(stop.spot),
             against: None,
             on: None,
+            last_wait: None,
         }
     }
 }
@@ -295,6 +345,7 @@ impl Finding {
             Some(_) => {
                 let kind = match self.kind {
                     "missing-fence" => "missing fence".to_owned(),
+                    "uninitialized-read" => "uninitialized read".to_owned(),
                     kind => format!("{kind} race"),
                 };
                 format!("{location}: {severity}: {kind}: {op} {}\n", self.message)
@@ -307,13 +358,21 @@ impl Finding {
         }
         if let Some(against) = &self.against {
             let (op, location) = (&against.op, &against.location);
-            let _ = writeln!(text, "  against: {op} at {location}, {}", against.text());
+            let label = match self.kind {
+                "uninitialized-read" => "nearest:",
+                _ => "against:",
+            };
+            let _ = writeln!(text, "  {label} {op} at {location}, {}", against.text());
         }
         if let Some(on) = &self.on {
             on.place(&mut text);
         }
+        if let Some(wait) = &self.last_wait {
+            let (op, location) = (&wait.op, &wait.location);
+            let _ = writeln!(text, "  waited:  last by {op} at {location}, {}", wait.text());
+        }
         if !self.advice.is_empty() {
-            let _ = writeln!(text, "  mend it: {}", self.advice);
+            let _ = writeln!(text, "  help:    {}", self.advice);
         }
         text
     }
@@ -323,11 +382,13 @@ impl Finding {
     pub fn json(&self) -> Value {
         let mut object = json!({
             "kind": self.kind,
+            "cause": self.cause.name(),
             "severity": if self.note { "note" } else { "error" },
             "message": self.message,
             "advice": self.advice,
             "at": self.at.json(),
             "against": self.against.as_ref().map(Instance::json),
+            "last_wait": self.last_wait.as_ref().map(Instance::json),
         });
         if let Some(on) = &self.on {
             object["buffer"] = on.buffer.as_str().into();

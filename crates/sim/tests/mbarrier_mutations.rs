@@ -10,9 +10,9 @@ use async_sim::inputs::{Argument, Fill};
 use kernel::{Call, Outcome, context, lower, run};
 
 /// Threads fill a buffer, which a bulk store takes away; tiles come through a ring of three slots, which are armed again
-/// behind a block barrier.
+/// after a block barrier.
 const BARRIERS: &str = include_str!("kernels/ring_with_barriers.mlir");
-/// The same ring, armed again behind mbarriers on which the readers arrive.
+/// The same ring, armed again after mbarriers on which the readers arrive.
 const EMPTY: &str = include_str!("kernels/ring_with_empty_mbarriers.mlir");
 
 /// A fault: what is replaced by what, and what is to be reported of it.
@@ -83,19 +83,19 @@ const IN_BOTH: [Fault; 11] = [
         "race: memref.load",
     ),
     fault(
-        "fence behind the initialisation dropped",
+        "fence after the initialization dropped",
         "nvvm.fence.mbarrier.init",
         "",
-        "was initialised by another thread",
+        "was initialized by another thread",
     ),
     fault(
-        "barrier behind the initialisation dropped",
+        "barrier after the initialization dropped",
         "gpu.barrier // Initialised.",
         "",
-        "was initialised by another thread",
+        "was initialized by another thread",
     ),
     fault(
-        "initialised for two arrivals",
+        "initialized for two arrivals",
         "nvgpu.mbarrier.init %full[%i], %c1",
         "nvgpu.mbarrier.init %full[%i], %c2",
         "1 of its 2 arrivals are missing",
@@ -276,7 +276,7 @@ const CHANGES: [(&str, Change); 9] = [
     ("arrival dropped", Change::Drop("nvgpu.mbarrier.arrive %")),
     ("barrier dropped", Change::Drop("gpu.barrier")),
     (
-        "fence of the initialisation dropped",
+        "fence of the initialization dropped",
         Change::Drop("nvvm.fence.mbarrier.init"),
     ),
     ("proxy fence dropped", Change::Drop("nvvm.fence.proxy")),
@@ -326,11 +326,11 @@ const HARMLESS: [(&[&str], &str); 3] = [
     ),
     (
         &["gemm_sm90", "gpu.barrier before %view"],
-        "the program's own barrier, and behind it comes the one before the invalidation",
+        "the program's own barrier, and after it comes the one before the invalidation",
     ),
     (
         &["gemm_sm90", "gpu.barrier before gpu.return"],
-        "nothing comes behind it that others would have to know of the store",
+        "nothing comes after it that others would have to know of the store",
     ),
 ];
 

@@ -5,7 +5,7 @@
 mod programs;
 
 use async_sim::adversary::Adversary;
-use async_sim::memory::{Actor, Clock, Kind, Memory, Moment, Piece, Space, Transfer, join};
+use async_sim::memory::{Actor, Clock, Contents, Kind, Memory, Moment, Piece, Space, Transfer, join};
 use async_sim::report::{Hazard, Spot};
 use async_sim::value::{BufferId, CopyId, Pending, Pointer};
 use programs::config;
@@ -276,7 +276,13 @@ fn copy_for_all(memory: &mut Memory, actor: Actor, from: Pointer, to: Pointer) -
 #[allow(clippy::too_many_lines)] // One arm for each kind of event.
 fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let mut memory = Memory::new(Adversary::Late, PER_BLOCK);
-    let buffer: BufferId = memory.add("m".into(), Space::Workgroup, 16, vec![0; BYTES], None);
+    let buffer: BufferId = memory.add(
+        "m".into(),
+        Space::Workgroup,
+        16,
+        Contents::Bytes(vec![0; BYTES]),
+        None,
+    );
     let mut era = NonZeroU32::MIN;
     let mut block = 0;
     let mut flying: [Vec<CopyId>; THREADS.len()] = Default::default();
@@ -380,7 +386,9 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let races = reports
         .races()
         .filter(|race| !matches!(race.hazard, Hazard::UnfencedWrite | Hazard::UnfencedRead));
-    races.map(|race| pair(race.now, race.before)).collect()
+    races
+        .map(|race| pair(race.now, race.before.expect("every byte is written")))
+        .collect()
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! Accesses of memory, and what makes buffers and ends them.
 
-use super::{Machine, Reason, garbage};
+use super::{Machine, Reason};
 use crate::code::{Access, Op, Reg, Tile};
-use crate::memory::{Fault, Space};
+use crate::memory::{Contents, Fault, Space};
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
@@ -115,7 +115,9 @@ impl Machine<'_> {
         let bytes = view.span_bytes().filter(|bytes| self.memory.has_room(*bytes));
         let bytes = bytes.ok_or(Reason::Room)?;
         let (name, array) = ("a private buffer".into(), view.array());
-        view.buffer = self.memory.add(name, Space::Private, 16, garbage(bytes), array);
+        view.buffer = self
+            .memory
+            .add(name, Space::Private, 16, Contents::Unwritten(bytes), array);
         self.private.push(view.buffer);
         Ok(Value::View(Rc::new(view)))
     }

@@ -1,7 +1,7 @@
 //! Bulk copies: what they move, and who issues them.
 //!
-//! A block-wide one starts when all threads of the block have come to it, and is issued once. So it is ordered behind all
-//! that they did before in memory of the workgroup. In issued form the thread that executes it issues it, behind what that thread knows.
+//! A block-wide one starts when all threads of the block have come to it, and is issued once. So it is ordered after all
+//! that they did before in memory of the workgroup. In issued form the thread that executes it issues it, after what that thread knows.
 
 use super::{Machine, Reason, State, Stop};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Reg};

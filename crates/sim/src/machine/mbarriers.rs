@@ -28,7 +28,7 @@ pub(super) enum MBarrier {
 /// An mbarrier.
 pub(super) struct Live {
     init: Actor,
-    /// When its thread has executed a fence behind the initialisation.
+    /// When its thread has executed a fence after the initialization.
     fenced: Option<Actor>,
     /// The arrivals that make a phase, and those that are missing.
     expected: i64,
@@ -225,7 +225,7 @@ impl Machine<'_> {
         self.mbarriers.insert(key, live);
     }
 
-    /// Thread `t` makes what it has initialised known.
+    /// Thread `t` makes what it has initialized known.
     pub(super) fn fence_init(&mut self, t: usize) {
         let actor = self.actor(t);
         for mbarrier in self.mbarriers.values_mut() {
@@ -266,8 +266,8 @@ impl Machine<'_> {
         self.complete_phase(key);
     }
 
-    /// Reports if an arrival may come before the last phase is complete, and then count for that one: it has to be behind
-    /// all its arrivals, and behind somebody who has seen that its loads have landed.
+    /// Reports if an arrival may come before the last phase is complete, and then count for that one: it has to be after
+    /// all its arrivals, and after somebody who has seen that its loads have landed.
     fn misplaced(&mut self, t: usize, key: Key) {
         let (actor, name) = (self.actor(t), self.called(key));
         let Some(MBarrier::Live(live)) = self.mbarriers.get(&key) else {
@@ -290,8 +290,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What comes next for a phase lies behind these waits for the last one.
-    fn behind_waits(&mut self, t: usize, key: Key) {
+    /// What comes next for a phase lies after these waits for the last one.
+    fn after_waits(&mut self, t: usize, key: Key) {
         let actor = self.actor(t);
         let Some(live) = self.get(key) else { return };
         let mut waits = std::mem::take(&mut live.waits);
@@ -307,7 +307,7 @@ impl Machine<'_> {
         self.live(t, key);
         self.overrun(t, key, true);
         self.misplaced(t, key);
-        self.behind_waits(t, key);
+        self.after_waits(t, key);
         let clock = self.memory.release(spot.thread);
         let Some(live) = self.get(key) else { return 0 };
         live.pending -= 1;
@@ -347,7 +347,7 @@ impl Machine<'_> {
     /// Thread `t` has issued a load that completes on an mbarrier.
     pub(super) fn flies(&mut self, t: usize, key: Key, id: CopyId, bytes: usize) {
         self.live(t, key);
-        self.behind_waits(t, key);
+        self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));

@@ -200,6 +200,7 @@ impl Machine<'_> {
         if let Some(trace) = &mut self.trace {
             trace.wait(spot);
         }
+        self.memory.reports.wait(spot);
         for &pending in all {
             if let Some(trace) = &mut self.trace {
                 trace.observe(spot.thread, pending);

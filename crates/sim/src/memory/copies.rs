@@ -114,6 +114,7 @@ impl Memory {
             }
         }
         for (at, bytes) in sources(&pieces) {
+            self.note_unwritten(actor, at.buffer, start(at)..start(at) + bytes);
             self.copy_reads(self.at(actor, at), at.buffer, start(at), bytes, what.shared);
         }
         for (at, bytes) in destinations(&pieces) {
@@ -123,6 +124,7 @@ impl Memory {
                 self.note_write(actor, at.buffer, i);
                 self.buffers[at.buffer.0 as usize].cell_mut(i).landing = Some(id);
             }
+            self.buffers[at.buffer.0 as usize].note_written(start(at)..start(at) + bytes);
         }
         // Last, since a copy does not race with itself.
         for (at, bytes) in sources(&pieces) {
@@ -143,7 +145,7 @@ impl Memory {
         Ok(id)
     }
 
-    /// Who a copy is by where it touches memory. What all threads issue together is behind what they did before in memory
+    /// Who a copy is by where it touches memory. What all threads issue together is after what they did before in memory
     /// of the workgroup alone; elsewhere it is like what one of them issues.
     fn at(&self, actor: Actor, at: Pointer) -> Actor {
         let kind = match actor.kind {
@@ -301,6 +303,33 @@ impl Memory {
             .spot
     }
 
+    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete; `None` if it has issued none.
+    pub(super) fn has_waited(&self, thread: u32, like: Spot) -> Option<bool> {
+        let own = Spot { thread, ..like };
+        let mut copies = self.copies.iter().rev();
+        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared)?;
+        Some(copy.complete)
+    }
+
+    /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
+    pub(super) fn nearest_copy(&self, buffer: BufferId, byte: usize) -> Option<Spot> {
+        let distance = |copy: &Copy| {
+            let there = destinations(&copy.what.pieces).filter(|(at, _)| at.buffer == buffer);
+            let distances = there.map(|(at, bytes)| {
+                let (first, end) = (start(at), start(at) + bytes);
+                first.saturating_sub(byte).max((byte + 1).saturating_sub(end))
+            });
+            distances.min()
+        };
+        let near = self
+            .copies
+            .iter()
+            .rev()
+            .filter_map(|copy| Some((distance(copy)?, copy)));
+        let nearest = near.min_by_key(|(distance, _)| *distance);
+        nearest.map(|(_, copy)| copy.actor.spot)
+    }
+
     /// A write is about to change the source of a copy: what it reads may be settled already.
     pub(super) fn may_have_read(&mut self, id: CopyId) {
         let copy = &self.copies[id.0 as usize];
@@ -338,8 +367,8 @@ impl Memory {
         let pieces = Rc::clone(&self.copies[id.0 as usize].what.pieces);
         let mut rest = bytes.as_slice();
         for piece in &*pieces {
-            let (bytes, behind) = rest.split_at(piece.bytes);
-            rest = behind;
+            let (bytes, after) = rest.split_at(piece.bytes);
+            rest = after;
             let Some(at) = piece.destination else { continue };
             let data = &mut self.buffers[at.buffer.0 as usize].data;
             if let Some(data) = data.get_mut(start(at)..start(at) + bytes.len()) {

@@ -34,7 +34,7 @@ impl Moment {
     }
 }
 
-/// How many arrivals of each thread of the block are known; nothing is known of the threads behind its end.
+/// How many arrivals of each thread of the block are known; nothing is known of the threads after its end.
 pub type Clock = Vec<u32>;
 
 /// What a copy that many threads wait for is done with: only reading, or all.
@@ -212,7 +212,7 @@ impl Order {
         if before / self.threads_per_block != now / self.threads_per_block {
             return true;
         }
-        // What all threads issue together is behind what any of them did before.
+        // What all threads issue together is after what any of them did before.
         if actor.kind == Kind::Block || access.moment.era != actor.moment.era {
             return false;
         }
@@ -247,13 +247,13 @@ impl Order {
         })
     }
 
-    /// Returns true if a thread must still execute a proxy fence behind an access, before what `actor` does.
+    /// Returns true if a thread must still execute a proxy fence after an access, before what `actor` does.
     pub(super) fn unfenced(&self, access: Actor, actor: Actor) -> bool {
         if actor.kind != Kind::Bulk || !matches!(access.kind, Kind::Plain | Kind::Atomic) {
             return false;
         }
         let fences = self.fences.get(&access.spot.thread);
-        // The first one behind the access is known first.
+        // The first one after the access is known first.
         match fences.and_then(|fences| fences.get(access.moment.fences as usize)) {
             Some(&moment) => self.unordered(Actor { moment, ..access }, actor),
             None => true,
@@ -278,7 +278,7 @@ impl Order {
             })
     }
 
-    /// Returns true if the thread of `actor` knows of an arrival behind an access.
+    /// Returns true if the thread of `actor` knows of an arrival after an access.
     fn in_clock(&self, access: Actor, actor: Actor) -> bool {
         let Some(clocks) = &self.clocks else { return false };
         let inside = (access.spot.thread % self.threads_per_block) as usize;

@@ -4,12 +4,28 @@ use super::shadow::Recent;
 use super::{Actor, Kind, Memory, Space};
 use crate::report::{Hazard, Spot};
 use crate::value::BufferId;
+use std::ops::Range;
 
 impl Memory {
     /// Returns true if only one thread knows a buffer, so that nobody races for it.
     pub(super) fn is_private(&self, id: BufferId) -> bool {
         let buffer = self.buffer(id);
         buffer.space == Space::Private && !buffer.copied
+    }
+
+    /// Reports a read of what nobody has written.
+    pub(super) fn note_unwritten(&mut self, actor: Actor, id: BufferId, range: Range<usize>) {
+        let mut unwritten = self.buffer(id).unwritten(range);
+        let Some(first) = unwritten.next() else { return };
+        let bytes: Vec<usize> = std::iter::once(first).chain(unwritten).collect();
+        let nearest = match self.reports.unwritten(actor.spot) {
+            Some(known) => known.before,
+            None => self.nearest_copy(id, first),
+        };
+        for byte in bytes {
+            self.reports
+                .race(Hazard::Unwritten, actor.spot, nearest, id, byte);
+        }
     }
 
     pub(super) fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
@@ -79,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Notes a write, behind [`Memory::disturb`].
+    /// Notes a write, after [`Memory::disturb`].
     pub(super) fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
         self.note_proxies(actor, buffer, i, true);
         let cell = self.buffer(buffer).cell(i);
@@ -103,7 +119,7 @@ impl Memory {
         }
         let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
-        // Whoever comes behind the copy is behind all that it is behind.
+        // Whoever comes after the copy comes after all that the copy comes after.
         if matches!(actor.kind, Kind::Block | Kind::Bulk) {
             cell.forget();
         }
@@ -136,6 +152,11 @@ impl Memory {
     }
 
     pub(super) fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
-        self.reports.race(hazard, now, before, buffer, byte);
+        let is_new = self.reports.is_new(hazard, now, before);
+        self.reports.race(hazard, now, Some(before), buffer, byte);
+        if is_new {
+            let waited = self.has_waited(now.thread, before);
+            self.reports.note_waited(hazard, now, before, waited);
+        }
     }
 }

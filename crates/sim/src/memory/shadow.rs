@@ -3,6 +3,7 @@
 use super::order::{Moment, Order, Shared};
 use crate::report::Spot;
 use crate::value::CopyId;
+use std::ops::Range;
 
 /// Where a buffer lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,8 +76,36 @@ pub struct Buffer {
     pub(super) copied: bool,
     /// True if it was deallocated.
     pub(super) freed: bool,
+    /// A bit for each byte that nobody has written; nothing if there are none.
+    pub(super) unwritten: Vec<u64>,
     /// What is known of each byte, page by page; of bytes that nobody has touched there is none.
     pub(super) shadow: Vec<Option<Box<[Cell]>>>,
+}
+
+/// What is in a buffer at first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Contents {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// So many bytes that nobody has written.
+    Unwritten(usize),
+}
+
+impl Contents {
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Unwritten(bytes) => *bytes,
+        }
+    }
+
+    /// Returns true if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// An array, row by row.
@@ -92,6 +121,58 @@ pub struct Array {
 pub(super) const PAGE: usize = 1024;
 
 impl Buffer {
+    /// A buffer that nobody has accessed.
+    pub(super) fn new(
+        name: String,
+        space: Space,
+        align: u32,
+        contents: Contents,
+        array: Option<Array>,
+    ) -> Self {
+        let (data, unwritten) = match contents {
+            Contents::Bytes(bytes) => (bytes, Vec::new()),
+            // A NaN in every floating-point type, and an odd number.
+            Contents::Unwritten(bytes) => (vec![0xFF; bytes], vec![u64::MAX; bytes.div_ceil(64)]),
+        };
+        let mut shadow = Vec::new();
+        shadow.resize_with(data.len().div_ceil(PAGE), || None);
+        Self {
+            name,
+            space,
+            align,
+            data,
+            array,
+            copied: false,
+            freed: false,
+            unwritten,
+            shadow,
+        }
+    }
+
+    /// What is in a buffer that nobody has accessed yet.
+    pub(crate) fn contents(&self) -> Contents {
+        if self.unwritten.is_empty() {
+            Contents::Bytes(self.data.clone())
+        } else {
+            Contents::Unwritten(self.data.len())
+        }
+    }
+
+    /// The bytes of `range` that nobody has written.
+    pub(super) fn unwritten(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let none = self.unwritten.is_empty();
+        range.filter(move |byte| !none && self.unwritten[byte / 64] >> (byte % 64) & 1 == 1)
+    }
+
+    /// Notes that the bytes of `range` are written.
+    pub(super) fn note_written(&mut self, range: Range<usize>) {
+        if !self.unwritten.is_empty() {
+            for byte in range {
+                self.unwritten[byte / 64] &= !(1 << (byte % 64));
+            }
+        }
+    }
+
     pub(super) fn cell(&self, byte: usize) -> &Cell {
         match &self.shadow[byte / PAGE] {
             Some(page) => &page[byte % PAGE],
@@ -142,14 +223,14 @@ impl Cell {
         reads.chain(drained).chain(self.before_read(atomic))
     }
 
-    /// A copy that many threads wait for has read here. Those of earlier eras are behind everybody.
+    /// A copy that many threads wait for has read here. Those of earlier eras are after everybody.
     pub(super) fn drain(&mut self, access: Actor) {
         self.drained
             .retain(|before| before.moment.era == access.moment.era);
         self.drained.push(access);
     }
 
-    /// Forgets all accesses: something else is ordered behind them.
+    /// Forgets all accesses: something else is ordered after them.
     pub(super) fn forget(&mut self) {
         self.reads = Recent::NONE;
         self.atomics = None;

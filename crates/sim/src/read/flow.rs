@@ -13,7 +13,7 @@ use std::collections::HashMap;
 type Exit<'a, 'c> = &'a mut dyn FnMut(&mut Reader<'c>, Op<'c>) -> Done<'c>;
 
 impl<'c> Reader<'c> {
-    /// Reads the blocks of a region; control comes out behind what `exit` emits.
+    /// Reads the blocks of a region; control comes out after what `exit` emits.
     pub(super) fn region(&mut self, region: Region<'c>, exit: Exit<'_, 'c>) -> Done<'c> {
         let blocks = region.blocks();
         let labels: HashMap<Block<'c>, Label> = blocks.iter().map(|&block| (block, self.label())).collect();

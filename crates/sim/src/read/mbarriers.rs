@@ -113,7 +113,7 @@ impl<'c> Reader<'c> {
             name,
             view,
             align: 16,
-            init: Init::Garbage(MBARRIER_BYTES * count as usize),
+            init: Init::Unwritten(MBARRIER_BYTES * count as usize),
         });
         Ok(())
     }

@@ -136,7 +136,7 @@ impl<'c> Reader<'c> {
             name,
             view,
             align,
-            init: init.unwrap_or(Init::Garbage(bytes)),
+            init: init.unwrap_or(Init::Unwritten(bytes)),
         })
     }
 

@@ -76,7 +76,22 @@ impl Problem {
             format!(
                 "waits forever for phase {phase} of {name}: {pending} of its {expected} arrivals are missing{bytes}"
             ),
-            "let as many threads arrive as the mbarrier was initialised with, in every phase that is waited for",
+            "let as many threads arrive as the mbarrier was initialized with, in every phase that is waited for",
+        )
+    }
+
+    /// A thread waits for the phase after `phase`, which is complete and which it has not waited for.
+    #[must_use]
+    pub fn wrong_parity(at: Spot, armed: Spot, phase: u64, name: &str) -> Self {
+        let (is, waits) = (phase % 2, (phase + 1) % 2);
+        Self::new(
+            "wrong-parity",
+            (at, Some(armed)),
+            format!(
+                "waits forever for parity {waits} of {name}: phase {phase}, which is complete and which this thread has not \
+                 waited for, has parity {is}, and nobody arrives on the next one"
+            ),
+            "wait for the parity of the phase: 0 for the first, and the other one each time the mbarrier is used again",
         )
     }
 
@@ -133,10 +148,10 @@ impl Problem {
             "phase-overrun",
             (at, Some(other)),
             format!(
-                "arrives on phase {phase} of {name}, and may count for phase {last}: nothing orders it behind what \
+                "arrives on phase {phase} of {name}, and may count for phase {last}: nothing orders it after what \
                  completes that one"
             ),
-            "wait for the phase before the next one begins, or pass a gpu.barrier behind another thread's wait",
+            "wait for the phase before the next one begins, or pass a gpu.barrier after another thread's wait",
         )
     }
 
@@ -156,20 +171,20 @@ impl Problem {
         )
     }
 
-    /// An mbarrier is used that was not initialised, or not for this thread.
+    /// An mbarrier is used that was not initialized, or not for this thread.
     #[must_use]
     pub fn use_before_init(at: Spot, init: Option<Spot>, name: &str) -> Self {
         let message = match init {
-            None => format!("{name} was not initialised"),
+            None => format!("{name} was not initialized"),
             Some(_) => format!(
-                "{name} was initialised by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between"
+                "{name} was initialized by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between"
             ),
         };
         Self::new(
             "use-before-init",
             (at, init),
             message,
-            "let one thread initialise it and execute nvvm.fence.mbarrier.init, and put a gpu.barrier behind",
+            "let one thread initialize it and execute nvvm.fence.mbarrier.init, and put a gpu.barrier after that",
         )
     }
 
@@ -180,7 +195,7 @@ impl Problem {
             "use-after-inval",
             (at, Some(inval)),
             format!("{name} was invalidated before"),
-            "invalidate it behind its last use, or initialise it again",
+            "invalidate it after its last use, or initialize it again",
         )
     }
 
@@ -196,18 +211,18 @@ impl Problem {
             "inval-in-use",
             (at, Some(other)),
             format!("{name} is invalidated, and {use_}"),
-            "wait for its last phase in all threads, and put a gpu.barrier behind",
+            "wait for its last phase in all threads, and put a gpu.barrier after that",
         )
     }
 
-    /// An mbarrier is initialised that is one already.
+    /// An mbarrier is initialized that is one already.
     #[must_use]
     pub fn init_twice(at: Spot, before: Spot, name: &str) -> Self {
         Self::new(
             "init-twice",
             (at, Some(before)),
             format!("{name} is an mbarrier already"),
-            "let one thread initialise it, once, or invalidate it before",
+            "let one thread initialize it, once, or invalidate it before",
         )
     }
 }

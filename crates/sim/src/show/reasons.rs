@@ -107,7 +107,7 @@ pub(super) fn advice(kind: &str) -> &'static str {
     match kind {
         "out-of-bounds" => "let the access go only where the buffer is: guard it, or make the buffer larger",
         "misaligned" => "let offsets and strides be multiples of what is accessed, or align the buffer",
-        "use-after-free" => "deallocate the buffer behind its last access",
+        "use-after-free" => "deallocate the buffer after its last access",
         "mismatch" => "let the type say what is true, or pass a buffer of the type's size",
         "bad-count" => "clamp the count to what the copy writes",
         "undefined" => "let the operation run only where its result is defined",

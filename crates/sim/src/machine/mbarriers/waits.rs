@@ -2,8 +2,8 @@
 
 use super::{Key, Machine, Reason, State, Stop};
 use crate::code::{MBarrierOp, Op};
-use crate::report::Problem;
-use crate::value::{Pending, Value};
+use crate::report::{Problem, Spot};
+use crate::value::{CopyId, Pending, Value};
 
 impl Machine<'_> {
     /// Lets thread `t` pass what it stands at, if it may. Returns false if not.
@@ -16,6 +16,7 @@ impl Machine<'_> {
         if let MBarrierOp::Test { to, .. } = does {
             self.set(t, to, Value::flag(true));
         }
+        let thread = self.spot(t).thread;
         let Some(live) = self.get(key) else {
             return Ok(true);
         };
@@ -23,7 +24,15 @@ impl Machine<'_> {
             return Ok(false);
         }
         // The phase before the first counts as complete.
-        if live.phase > 0 {
+        let known = live.phase == 0 || live.seen.get(&thread) == Some(&(live.phase - 1));
+        let flights: Vec<CopyId> = live.flights.iter().map(|(id, _)| *id).collect();
+        let started = live.phase > 0;
+        if known {
+            let copies: Vec<Spot> = flights.into_iter().map(|id| self.memory.issuer(id)).collect();
+            let wait = self.spot(t);
+            self.memory.reports.stale_wait(wait, copies.into_iter());
+        }
+        if started {
             self.see(t, key);
         }
         Ok(true)
@@ -110,7 +119,10 @@ impl Machine<'_> {
             let next = live.seen.get(&spot.thread).map_or(0, |seen| seen + 1);
             let meant = next + (next + parity) % 2;
             live.broken = true;
-            let problem = if meant < live.phase {
+            let problem = if meant == next + 1 && live.phase == meant && live.pending == live.expected {
+                // Nobody has come to the phase that it waits for, and it never waited for the one before.
+                Problem::wrong_parity(spot, live.armed, next, &name)
+            } else if meant < live.phase {
                 Problem::overtaken(spot, live.armed, meant + 1, &name)
             } else if live.pending == 0 {
                 Problem::wrong_bytes(spot, live.armed, live.phase, live.tx - live.flying(), &name)

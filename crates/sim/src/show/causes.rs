@@ -1,0 +1,172 @@
+//! What is wrong, from what was found: many findings may have one cause.
+//!
+//! A missing wait lets every read of what the copy writes race with it, and the next copy to the same slot as well. So findings
+//! are put in groups: those of one [`Cause`] that share an operation or come after one wait, and with a missing wait also what the copy does to its
+//! slot. A group is told by its first finding, and lists the others.
+
+use super::Finding;
+use std::fmt::Write;
+
+/// What is wrong. Earlier ones come first in a report: others often follow from them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// An access or an operand that ends the run.
+    Stop,
+    /// Threads that don't come to the same operations.
+    Divergence,
+    /// An mbarrier that is not initialized, or no longer.
+    Initialization,
+    /// A phase that expects other bytes than its loads bring.
+    Bytes,
+    /// A wait for the other parity.
+    Parity,
+    /// Phases that are armed too often, too seldom, or too early.
+    Phase,
+    /// A wait that is missing, or leaves too many groups in flight.
+    Wait,
+    /// A proxy fence that is missing.
+    Fence,
+    /// A barrier that is missing.
+    Barrier,
+    /// A slot that is filled while its last contents are in use.
+    Slot,
+    /// Memory that nobody has written.
+    Uninitialized,
+    /// Something that nobody waits for before the kernel ends.
+    Drain,
+}
+
+impl Cause {
+    /// What tools call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Divergence => "divergence",
+            Self::Initialization => "initialization",
+            Self::Bytes => "bytes",
+            Self::Parity => "parity",
+            Self::Phase => "phase",
+            Self::Wait => "wait",
+            Self::Fence => "fence",
+            Self::Barrier => "barrier",
+            Self::Slot => "slot",
+            Self::Uninitialized => "uninitialized",
+            Self::Drain => "drain",
+        }
+    }
+
+    /// The cause of a problem of the kind `kind`.
+    pub(super) fn of_problem(kind: &str) -> Self {
+        match kind {
+            "divergent-barrier" | "divergent-warp" | "divergent-copy" => Self::Divergence,
+            "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" => Self::Initialization,
+            "wrong-bytes" => Self::Bytes,
+            "wrong-parity" => Self::Parity,
+            "deadlock" | "phase-overrun" => Self::Phase,
+            "early-use" => Self::Wait,
+            "undrained" | "never-committed" => Self::Drain,
+            _ => Self::Stop,
+        }
+    }
+}
+
+/// Findings of one cause, the one that tells most first.
+pub struct Group<'a>(Vec<&'a Finding>);
+
+/// So many operations are listed after the first finding of a group.
+const LISTED: usize = 4;
+
+/// Puts findings in groups, the most fundamental cause first.
+#[must_use]
+pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+    let mut classes: Vec<usize> = (0..findings.len()).collect();
+    for (i, a) in findings.iter().enumerate() {
+        for (j, b) in findings.iter().enumerate().skip(i + 1) {
+            if belong_together(a, b) {
+                let (from, to) = (classes[j].max(classes[i]), classes[j].min(classes[i]));
+                for class in &mut classes {
+                    if *class == from {
+                        *class = to;
+                    }
+                }
+            }
+        }
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for class in 0..findings.len() {
+        let members = findings.iter().zip(&classes).filter(|(_, of)| **of == class);
+        let mut members: Vec<&Finding> = members.map(|(finding, _)| finding).collect();
+        members.sort_by_key(|finding| {
+            // That a slot is filled too early is told by who fills it.
+            let reads = finding.cause == Cause::Slot && finding.kind == "RAW";
+            (finding.note, finding.cause, finding.on.is_some(), reads)
+        });
+        if !members.is_empty() {
+            groups.push(Group(members));
+        }
+    }
+    groups.sort_by_key(|group| (group.first().note, group.first().cause));
+    groups
+}
+
+/// Returns true if one change is likely to mend both.
+fn belong_together(a: &Finding, b: &Finding) -> bool {
+    let pair = [a.cause, b.cause];
+    // What is said of mbarriers says it all.
+    let is_race = |finding: &Finding| finding.on.is_some() || finding.cause == Cause::Wait;
+    let same = a.cause == b.cause && is_race(a) && is_race(b);
+    let follows = pair.contains(&Cause::Wait) && pair.contains(&Cause::Slot)
+        || pair.contains(&Cause::Parity) && pair.contains(&Cause::Wait);
+    let shared = |instr: u32| b.instrs().any(|other| other == instr);
+    let wait = |finding: &Finding| finding.last_wait.as_ref().map(|wait| wait.instr);
+    let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);
+    a.note == b.note && (same_wait || (same || follows) && a.instrs().any(shared))
+}
+
+impl Finding {
+    /// The operations that it is about.
+    fn instrs(&self) -> impl Iterator<Item = u32> {
+        let against = self.against.as_ref().map(|against| against.instr);
+        [self.at.instr].into_iter().chain(against)
+    }
+}
+
+impl Group<'_> {
+    /// The finding that tells most.
+    #[must_use]
+    pub fn first(&self) -> &Finding {
+        self.0[0]
+    }
+
+    /// How many findings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns false: a group has a finding.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The report for people: several lines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.first().text();
+        let others = &self.0[1..];
+        for (i, other) in others.iter().take(LISTED).enumerate() {
+            let label = if i == 0 { "also:   " } else { "        " };
+            let (at, kind) = (&other.at, other.kind);
+            let against = other.against.as_ref().map_or(String::new(), |against| {
+                format!(" and {} at {}", against.op, against.location)
+            });
+            let _ = writeln!(text, "  {label} {kind} of {} at {}{against}", at.op, at.location);
+        }
+        if others.len() > LISTED {
+            let _ = writeln!(text, "           and {} more", others.len() - LISTED);
+        }
+        text
+    }
+}

@@ -1,0 +1,213 @@
+//! Words for races: what is wrong between two operations, and what to do about it.
+
+use super::Cause;
+use crate::report::Hazard;
+
+/// What a message and a cause depend on besides the hazard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sides {
+    /// Whether the later access is a copy's.
+    pub now: Copied,
+    /// Whether the earlier one is.
+    pub before: Copied,
+    /// True if they are threads of different blocks.
+    pub blocks: bool,
+    /// Whether the later thread has observed its own instance of the earlier copy, where it has issued one.
+    pub waited: Option<bool>,
+    /// True if the later thread's wait for the earlier copy passed on a phase before that copy's.
+    pub stale: bool,
+}
+
+/// Whether an access is a copy's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Copied {
+    /// It is none.
+    No,
+    /// The thread that issues it waits for it.
+    Alone,
+    /// Other threads wait for it, too.
+    Together,
+}
+
+/// What is said of a race: its message, and what to do.
+type Text = (&'static str, &'static str);
+
+/// Nothing orders two blocks of a kernel.
+const ORDER_BLOCKS: &str =
+    "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
+const WAIT_EARLIER: &str =
+    "wait for the copy before this, or let the wait there leave fewer groups in flight";
+const BARRIER_AFTER_WAIT: &str = "put a gpu.barrier after the wait for the copy, before this";
+const BARRIER_OR_SLOT: &str = "put a gpu.barrier between the two, or give the buffer another slot";
+
+impl Sides {
+    /// What is wrong.
+    pub fn cause(self, hazard: Hazard) -> Cause {
+        match hazard {
+            Hazard::Unwritten => Cause::Uninitialized,
+            Hazard::UnfencedWrite | Hazard::UnfencedRead => Cause::Fence,
+            _ if self.blocks => Cause::Barrier,
+            _ if self.stale => Cause::Parity,
+            Hazard::ReadBesideCopy if self.is_overwritten() => Cause::Slot,
+            Hazard::ReadInFlight
+            | Hazard::ReadBesideCopy
+            | Hazard::WriteInFlight
+            | Hazard::SourceInFlight => match self.waited {
+                Some(true) => Cause::Barrier,
+                _ => Cause::Wait,
+            },
+            Hazard::CopyOverCopy => Cause::Slot,
+            Hazard::ReadAfterWrite if self.is_unawaited() => Cause::Wait,
+            Hazard::ReadAfterWrite => Cause::Barrier,
+            Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
+            Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.is_unawaited() => Cause::Wait,
+            Hazard::WriteAfterRead | Hazard::WriteAfterWrite => Cause::Barrier,
+        }
+    }
+
+    /// Returns true if the later thread has not waited for what all threads have to wait for.
+    fn is_unawaited(self) -> bool {
+        self.before == Copied::Together || self.before == Copied::Alone && self.waited == Some(false)
+    }
+
+    /// Returns true if the earlier copy belongs to a later iteration: the later thread has not come to it.
+    fn is_overwritten(self) -> bool {
+        self.before == Copied::Alone && self.waited.is_none()
+    }
+
+    /// Who does what, and what to do about it.
+    pub fn text(self, hazard: Hazard) -> Text {
+        if self.blocks && hazard != Hazard::Unwritten {
+            return between_blocks(hazard);
+        }
+        let special = match self.before {
+            _ if self.stale => Some(PARITY),
+            Copied::Together => after_shared(hazard),
+            Copied::Alone => self.after_copy(hazard),
+            Copied::No => None,
+        };
+        special.unwrap_or_else(|| plain(hazard))
+    }
+
+    /// What is said of those who come after a copy that each thread waits for itself.
+    fn after_copy(self, hazard: Hazard) -> Option<Text> {
+        Some(match (hazard, self.waited) {
+            (Hazard::ReadAfterWrite, Some(false)) => (
+                "reads what another thread copied, and the waits before it leave that copy in flight",
+                WAIT_EARLIER,
+            ),
+            (Hazard::ReadBesideCopy, None) => (
+                "reads where a copy of another thread writes already, and no block barrier lies between",
+                BARRIER_OR_SLOT,
+            ),
+            (Hazard::ReadAfterWrite, _) | (Hazard::ReadInFlight | Hazard::ReadBesideCopy, Some(true)) => (
+                "reads what another thread copied, and no block barrier lies between that copy's wait and this",
+                BARRIER_AFTER_WAIT,
+            ),
+            (Hazard::WriteAfterRead, _) => (
+                "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before the write, or give the buffer another slot",
+            ),
+            (Hazard::WriteAfterWrite, _) => (
+                "writes where another thread copied, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before the write, or give the buffer another slot",
+            ),
+            _ => return None,
+        })
+    }
+}
+
+/// What is said where a wait passed too early.
+const PARITY: Text = (
+    "accesses what a bulk copy writes, and the wait for it passed on a phase that was complete before: it waits for the \
+     parity of the last phase",
+    "wait for the other parity: 0 for the first phase of an mbarrier, and the other one each time it is used again",
+);
+
+/// What is said of those who come after a copy that several threads may wait for.
+fn after_shared(hazard: Hazard) -> Option<Text> {
+    let advice = "wait for the copy in this thread, too, or put a gpu.barrier after another thread's wait";
+    match hazard {
+        Hazard::ReadAfterWrite => Some((
+            "reads what a bulk copy has written, and this thread has not seen that it is complete",
+            advice,
+        )),
+        Hazard::WriteAfterWrite => Some((
+            "writes where a bulk copy has written, and this thread has not seen that it is complete",
+            advice,
+        )),
+        Hazard::WriteAfterRead => Some((
+            "writes what a bulk copy has read, and this thread has not seen that it is done",
+            advice,
+        )),
+        Hazard::ReadBesideCopy => Some((
+            "reads where a bulk copy writes that another thread has issued, and nothing orders the two",
+            "wait for the copy before reading, if this is to read what is copied; else let the issuing thread know \
+             that this was read: by a gpu.barrier, or an mbarrier on which this thread arrives",
+        )),
+        _ => None,
+    }
+}
+
+fn between_blocks(hazard: Hazard) -> Text {
+    let message = match hazard {
+        Hazard::ReadInFlight | Hazard::ReadBesideCopy => "reads what a copy of another block writes",
+        Hazard::WriteInFlight | Hazard::CopyOverCopy => "writes where a copy of another block writes",
+        Hazard::SourceInFlight => "writes what a copy of another block reads",
+        Hazard::ReadAfterWrite | Hazard::Unwritten => "reads what another block writes",
+        Hazard::WriteAfterRead | Hazard::UnfencedRead => "writes what another block reads",
+        Hazard::WriteAfterWrite | Hazard::UnfencedWrite => "writes what another block writes",
+    };
+    (message, ORDER_BLOCKS)
+}
+
+fn plain(hazard: Hazard) -> Text {
+    match hazard {
+        Hazard::ReadInFlight => (
+            "reads what an asynchronous copy has not been seen to write",
+            WAIT_EARLIER,
+        ),
+        Hazard::ReadBesideCopy => (
+            "reads where a copy of another thread writes, and no block barrier lies between",
+            "put a gpu.barrier between the copy's wait and this, if it is to read what is copied; else between this \
+             and the copy",
+        ),
+        Hazard::WriteInFlight => ("writes where an asynchronous copy may still write", WAIT_EARLIER),
+        Hazard::CopyOverCopy => (
+            "copies to where another asynchronous copy may still write",
+            "wait for the earlier copy first, or give the buffer another slot",
+        ),
+        Hazard::SourceInFlight => (
+            "writes what an asynchronous copy may still read",
+            "wait for the copy before its source changes, or give the buffer another slot",
+        ),
+        Hazard::ReadAfterWrite => (
+            "reads what another thread wrote, and no block barrier lies between",
+            "put a gpu.barrier between the write and the read",
+        ),
+        Hazard::WriteAfterRead => (
+            "writes what another thread reads, and no block barrier lies between",
+            BARRIER_OR_SLOT,
+        ),
+        Hazard::WriteAfterWrite => (
+            "writes what another thread writes, and no block barrier lies between",
+            "put a gpu.barrier between the two writes, or let one thread write",
+        ),
+        Hazard::Unwritten => (
+            "reads memory that nothing has written",
+            "write these bytes before: let a copy or store reach as far as they are read (tile, halo, slot, guard)",
+        ),
+        Hazard::UnfencedWrite => (
+            "goes through the asynchronous proxy to what was written through the generic one, and the writing thread \
+             has executed no proxy fence between",
+            "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} after the \
+             write (or after the wait, if it is a copy), before the barrier",
+        ),
+        Hazard::UnfencedRead => (
+            "writes through the asynchronous proxy what was read through the generic one, and the reading thread has \
+             executed no proxy fence between",
+            "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} after the \
+             read, before the barrier",
+        ),
+    }
+}
