@@ -19,10 +19,10 @@ def Async_Dialect : Dialect {
   let summary = "Asynchronous execution expressed with tokens";
   let description = [{
     The `async` dialect says *what* runs asynchronously and *what must be
-    complete before what*, and nothing about how. An asynchronous operation
-    returns a `!async.token`, an SSA value that is complete once the operation
-    is. Any asynchronous operation takes tokens as dependencies: it starts after
-    they are complete. `async.await` blocks until tokens are complete.
+    complete before what*, but not how. An asynchronous operation returns a
+    `!async.token`, an SSA value that is complete once the operation is. Any
+    asynchronous operation can take tokens as dependencies: it starts after they
+    are complete. `async.await` blocks until its tokens are complete.
 
     ```mlir
     func.func @axpy(%a: f32, %x: memref<8xf32>, %y: memref<8xf32>, %i: index) -> f32 {
@@ -45,22 +45,23 @@ def Async_Dialect : Dialect {
     }
     ```
 
-    Rules that a program obeys (and that transformations preserve):
+    Programs have to obey these rules, and transformations preserve them:
 
-    - **A yielded value may be used only after its token is complete**, that is
+    - **A yielded value may be used only after its token is complete**, that is,
       after an `async.await` of the token or in an operation that depends on it.
-      The verifier does not check this: whether a token is complete at a use is
-      a question about all paths of the program, which no local rule answers
-      without also rejecting correct programs.
+      The verifier does not check this: whether a token is complete at a use
+      depends on all paths of the program, and any local rule would also reject
+      correct programs.
     - **Nothing moves across `async.await`**: it has unknown memory effects.
     - **A region's memory effects happen at some time** between the completion of
-      its dependencies and the completion of its token. Its effects, as passes see
-      them, are those of its body.
-    - **A tensor that a region reads stays live until its token is awaited or
-      depended on.** Bufferization copies before a write that may happen earlier.
+      its dependencies and the completion of its token. To passes, its effects are
+      those of its body.
+    - **A tensor that a region reads stays live until the region's token is
+      awaited or depended on.** Bufferization makes a copy for a write that may
+      happen earlier.
 
-    The dialect has the name of an upstream MLIR dialect, with which it can't
-    share a context.
+    An upstream MLIR dialect has the same name; the two can't be loaded into the
+    same context.
   }];
 
   let dependentDialects = ["::mlir::cf::ControlFlowDialect"];

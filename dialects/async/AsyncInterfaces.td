@@ -14,12 +14,13 @@ include "mlir/IR/OpBase.td"
 def Async_CompletionOpInterface : OpInterface<"AsyncCompletionOpInterface"> {
   let cppNamespace = "::async_opt::async";
   let description = [{
-    What an operation means to asynchronous completion: which queue it issues
-    to, commits or waits for, which tokens say what is complete, which threads
+    How an operation takes part in asynchronous completion: which queue it issues
+    to, commits or waits for, which tokens signal its completion, which threads
     execute it, and which memory it accesses after it has been issued.
 
-    Passes and the simulator ask this interface and know no names. To add an
-    engine, implement it, and a `GroupQueue` if the engine completes in groups.
+    Passes and the simulator use this interface instead of operation names. To
+    add an engine, implement it, and a `GroupQueue` if the engine's operations
+    complete in groups.
   }];
 
   let methods = [
@@ -40,12 +41,12 @@ def Async_CompletionOpInterface : OpInterface<"AsyncCompletionOpInterface"> {
       "::mlir::Value", "getReadToken", (ins), "",
       "return nullptr;">,
     InterfaceMethod<
-      "Of a wait: how many groups it leaves in flight; negative if that is no "
-      "number of groups, and the wait completes nothing for sure.",
+      "For a wait: how many groups it leaves in flight; negative if the number "
+      "is invalid, and the wait is not known to complete anything.",
       "int64_t", "getPendingGroups", (ins), "",
       "return 0;">,
     InterfaceMethod<
-      "Of a wait: true if it waits for reads alone.",
+      "For a wait: true if it waits for reads only.",
       "bool", "waitsForReads", (ins), "",
       "return false;">,
     InterfaceMethod<

@@ -35,12 +35,12 @@ def Async_RegionOp : Async_Op<"region", [
   let summary = "runs its body as one asynchronous task";
   let description = [{
     The body runs once, as one task, which may start as soon as all
-    `dependencies` are complete. The first result is the token of the task, the
-    others are the values that its `async.yield` returns; they may be used only
-    once the token is complete. The body uses values of the enclosing scope
-    without naming them, and what it allocates with `memref.alloca` lives until
-    it ends. It is one block: control flow inside stays structured for as long as
-    the region exists.
+    `dependencies` are complete. The first result is the token of the task; the
+    others are the values that its `async.yield` returns, which may be used only
+    once the token is complete. The body captures values of the enclosing scope
+    implicitly, and what it allocates with `memref.alloca` lives until the body
+    ends. It is a single block, so control flow inside stays structured for as
+    long as the region exists.
 
     ```mlir
     func.func @region(%m: memref<4xf32>, %i: index) -> f32 {
@@ -78,9 +78,9 @@ def Async_RegionOp : Async_Op<"region", [
     A region therefore has exactly one token, and never returns another one as a
     value.
 
-    In device code a region is issued in place: its dependencies are awaited, the
-    asynchronous operations of its body are issued, and its token is complete
-    when the tokens it yields are.
+    In device code, a region is issued in place: its dependencies are awaited,
+    the asynchronous operations of its body are issued, and its token is complete
+    when the tokens that it yields are.
   }];
 
   let arguments = (ins Variadic<Async_Token>:$dependencies);
@@ -155,11 +155,12 @@ def Async_YieldOp : Async_Op<"yield", [
 def Async_AwaitOp : Async_Op<"await"> {
   let summary = "blocks until all tokens are complete";
   let description = [{
-    Blocks the executing thread until every one of `tokens` is complete. In device
-    code that means complete for the executing thread, or for all threads of the
-    block if the operation was block-wide.
+    Blocks the executing thread until all `tokens` are complete. In device code,
+    they are then complete for the executing thread. Other threads that use the
+    data need a barrier after the await; for a block-wide operation, an await of
+    their own is enough.
 
-    The op has unknown memory effects, so that nothing moves across it.
+    The op has unknown memory effects, so nothing moves across it.
 
     ```mlir
     func.func @await(%t0: !async.token, %t1: !async.token) {
@@ -168,8 +169,8 @@ def Async_AwaitOp : Async_Op<"await"> {
     }
     ```
 
-    An await of nothing, which is written `async.await ()`, or only of `async.ready`
-    tokens is removed by canonicalization.
+    Canonicalization removes an await of no tokens, which is written
+    `async.await ()`, and an await of `async.ready` tokens only.
   }];
 
   let arguments = (ins Variadic<Async_Token>:$tokens);
@@ -209,8 +210,9 @@ def Async_JoinOp : Async_Op<"join", [
     }
     ```
 
-    A join does not block. Joins of joins flatten, a join of one token is that
-    token and a join of none, which is written `async.join ()`, is `async.ready`.
+    A join does not block. Joins of joins are flattened, a join of one token is
+    that token, and a join of no tokens, which is written `async.join ()`, is
+    `async.ready`.
   }];
 
   let arguments = (ins Variadic<Async_Token>:$tokens);
@@ -236,8 +238,8 @@ def Async_FuncOp : Async_Op<"func", [
     The body runs when the function is called, and `async.yield` returns from it.
     What makes the function asynchronous is that the operations of its body may
     still be in flight when it returns: its last result, if that is a token, says
-    when the other results are complete. (Without it, they are complete on
-    return.)
+    when the other results are complete. (Without such a token, they are complete
+    on return.)
 
     ```mlir
     async.func @fill(%m: memref<8xf32>, %v: f32) -> (memref<8xf32>, !async.token) {
@@ -249,11 +251,10 @@ def Async_FuncOp : Async_Op<"func", [
     }
     ```
 
-    The token is an ordinary result: `async.yield` names it, callers see it in the
-    type, and to inline a call is to replace its results by what the function
-    yields.
+    The token is an ordinary result: `async.yield` lists it, callers see it in the
+    type, and inlining a call replaces its results with what the function yields.
 
-    A function without a body is a declaration, and is private.
+    A function without a body is a declaration, and has to be private.
   }];
 
   let arguments = (ins SymbolNameAttr:$sym_name,
@@ -294,7 +295,7 @@ def Async_CallOp : Async_Op<"call", [
   ]> {
   let summary = "calls an async function";
   let description = [{
-    Calls an `async.func` of the same symbol table. Its results may be used once
+    Calls an `async.func` in the same symbol table. Its results may be used once
     the token among them is complete.
 
     ```mlir

@@ -17,7 +17,7 @@ def Gpux_Dialect : Dialect {
   let name = "gpux";
   let cppNamespace = "::async_opt::gpux";
 
-  let summary = "Asynchronous operations of the GPU, by token and by count";
+  let summary = "Asynchronous operations of the GPU, with tokens and with counts";
   let description = [{
     The `gpux` dialect has the device's asynchronous operations in two forms:
 
@@ -25,8 +25,8 @@ def Gpux_Dialect : Dialect {
       `async.await` waits for. This is what people and front ends write.
     - **counted form**: what the hardware does. A copy joins the *open group* of
       its queue, `gpux.commit_group` closes that group, and `gpux.wait_group`
-      blocks until at most so many of the most recently closed groups are in
-      flight.
+      blocks until at most a given number of the most recently closed groups are
+      in flight.
 
     ```mlir
     func.func @token_form(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>, %i: index) {
@@ -46,29 +46,29 @@ def Gpux_Dialect : Dialect {
     A queue (`#gpux.queue`) is one of the hardware's FIFOs of groups, which exist
     once per thread (`cp_async`, `bulk`) or per warp group (`wgmma`).
 
-    A wait completes operations for the executing thread. To see what *another*
-    thread copied still takes a `gpu.barrier`.
+    A wait completes operations for the executing thread. To read what *another*
+    thread has copied, a `gpu.barrier` is needed as well.
 
     **Block-wide operations** (`gpux.tma_load`, `gpux.bulk_load`,
     `gpux.tma_store`, `gpux.bulk_store`) are executed by every thread of a block,
-    and one thread issues them for all. In token form such an operation
+    and one thread issues them for all. In token form, such an operation
 
-    - starts once every thread of the block has reached it, so that it sees what
-      they wrote before to memory of the workgroup, and overwrites what they read
-      there before;
+    - starts once every thread of the block has reached it, so that it reads what
+      they wrote to workgroup memory before, and overwrites only what they have
+      already read there;
     - is complete, for a thread, when that thread has awaited its token.
 
-    The barriers and fences that this takes on the hardware are made by the passes
-    that translate the tokens, `--gpux-tokens-to-mbarriers` for loads and
-    `--gpux-tokens-to-groups` for stores. Both leave the **issued form**, which
+    The passes that translate the tokens insert the barriers and fences that the
+    hardware needs for this: `--gpux-tokens-to-mbarriers` for loads and
+    `--gpux-tokens-to-groups` for stores. Both produce the **issued form**, which
     has no token, and which only the issuing thread executes.
 
-    Accesses to global memory are ordered by the program: between what other
-    threads do there and a block-wide operation it needs a barrier, as between any
-    two threads, and a fence between the proxies (`nvvm.fence.proxy`), as in PTX.
+    The program has to order accesses to global memory: between what other
+    threads do there and a block-wide operation, it needs a barrier, as between
+    any two threads, and a proxy fence (`nvvm.fence.proxy`), as in PTX.
 
-    All ops have unknown memory effects: no load moves across them and no two of
-    them merge. (`gpux.elect`, which only computes, is the exception.)
+    All ops have unknown memory effects: no load moves across them, and no two of
+    them are merged. (`gpux.elect`, which has no effects, is the exception.)
   }];
 
   let dependentDialects = ["::async_opt::async::AsyncDialect",

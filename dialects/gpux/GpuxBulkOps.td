@@ -49,14 +49,15 @@ class Gpux_LoadOp<string mnemonic, list<string> methods = []>
 def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
   let summary = "loads a tile of a tensor from global to workgroup memory";
   let description = [{
-    The tensor memory accelerator (TMA, `cp.async.bulk.tensor`) loads the tile
-    that starts at `indices` of the tensor behind the descriptor to `dst`.
-    Elements out of the tensor's bounds are 0 (or NaN, if the descriptor says
-    so); they count as transferred.
+    The Tensor Memory Accelerator (TMA, `cp.async.bulk.tensor`) loads the tile
+    that starts at `indices` of the tensor that the descriptor describes into
+    `dst`. Elements outside the tensor's bounds are 0 (or NaN, if the descriptor
+    says so); they count as transferred.
 
-    The descriptor is made on the host by upstream's `nvgpu.tma.create.descriptor`,
-    and its type says what a box is. The indices are in elements, in the order of
-    the tensor's dimensions, outermost first, as for a `memref.load`.
+    The descriptor is created on the host by upstream's
+    `nvgpu.tma.create.descriptor`, and its type gives the shape of a *box*, the
+    unit of transfer. The indices are in elements, in the order of the tensor's
+    dimensions, outermost first, as for a `memref.load`.
 
     In token form, which every thread of the block executes:
 
@@ -72,8 +73,8 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
     }
     ```
 
-    In issued form, which one thread executes, the load completes on an mbarrier,
-    whose phase counts its bytes:
+    In issued form, which one thread executes, the load completes on an mbarrier
+    whose phase counts the load's bytes:
 
     ```mlir
     !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
@@ -89,19 +90,19 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
     }
     ```
 
-    A box has at most 256 elements in each dimension. A destination with more is
-    loaded by several boxes: its outermost dimension (of those that are not 1) may
+    A box has at most 256 elements in each dimension. A larger destination is
+    loaded as several boxes: its outermost dimension (of those that are not 1) may
     be a multiple of the box's, so that each box is contiguous in it.
 
-    What the hardware needs, the verifier checks:
+    The verifier checks the requirements of the hardware:
 
-    - the tensor has 1 to 5 dimensions, of elements that it knows: integers of 8,
-      16, 32 or 64 bits, `f16`, `bf16`, `f32`, `f64`, or floats of 8 bits;
-    - a box has 1 to 256 elements in each dimension; its innermost row is a
-      multiple of 16 bytes, with a swizzle just as many as that repeats after (32,
-      64 or 128 bytes); no interleave;
+    - the tensor has 1 to 5 dimensions, and a supported element type: integers of
+      8, 16, 32 or 64 bits, `f16`, `bf16`, `f32`, `f64`, or floats of 8 bits;
+    - a box has 1 to 256 elements in each dimension; the size of its innermost row
+      is a multiple of 16 bytes, or with a swizzle exactly the size of the swizzle
+      (32, 64 or 128 bytes); there is no interleave;
     - the destination is in workgroup memory, contiguous, and aligned to 128 bytes;
-      if it is several boxes, each of them is.
+      if it consists of several boxes, each of them is aligned to 128 bytes.
 
     (CUDA driver API, `cuTensorMapEncodeTiled`; PTX ISA, Tensors and Data movement
     instructions: cp.async.bulk.tensor.)
@@ -124,7 +125,7 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
 def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load", ["getAsyncSource"]> {
   let summary = "copies contiguous memory from global to workgroup memory";
   let description = [{
-    Copies `src` to `dst` (`cp.async.bulk`), which are both contiguous and of
+    Copies `src` to `dst` (`cp.async.bulk`). Both have to be contiguous and of
     static shape.
 
     In token form, which every thread of the block executes:
@@ -152,9 +153,10 @@ def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load", ["getAsyncSource"]> {
     }
     ```
 
-    What the hardware needs, the verifier checks: source in global, destination in
-    workgroup memory, both aligned to 16 bytes, a multiple of 16 bytes and less
-    than 1 MiB of them, which is what an mbarrier counts.
+    The verifier checks the requirements of the hardware: the source is in global
+    and the destination in workgroup memory, both are aligned to 16 bytes, and the
+    size is a multiple of 16 bytes and less than 1 MiB, which is the most that an
+    mbarrier can count.
 
     (PTX ISA, Data movement instructions: cp.async.bulk.)
   }];
@@ -204,11 +206,11 @@ def Gpux_TmaStoreOp : Gpux_StoreOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "stores a tile of a tensor from workgroup to global memory";
   let description = [{
     The counterpart of `gpux.tma_load`: stores `src` to the tile that starts at
-    `indices`. Elements out of the tensor's bounds are not written.
+    `indices`. Elements outside the tensor's bounds are not written.
 
     In token form, which every thread of the block executes, it has two tokens:
     when the first is complete, `src` has been read and may be reused; when the
-    second is, the tensor has been written.
+    second is complete, the tensor has been written.
 
     ```mlir
     !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
@@ -298,9 +300,10 @@ def Gpux_ElectOp : Gpux_Op<"elect", [
   ]> {
   let summary = "true in the one thread of a block that issues for all";
   let description = [{
-    True in one thread of the first warp, the same one wherever the op stands, and
-    false in all others. On the hardware it is decided once, where the kernel
-    starts, by `elect.sync` of the whole warp.
+    True in one thread of the first warp, the same one wherever the op is, and
+    false in all others. On the hardware, the thread is elected once, at the start
+    of the function, by an `elect.sync` of the whole warp. (If `known_block_size`
+    says that a block has less than a warp, it is the first thread.)
 
     ```mlir
     func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {

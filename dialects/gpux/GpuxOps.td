@@ -55,10 +55,10 @@ def Gpux_CopyOp : Gpux_Op<"copy", [
     }
     ```
 
-    An index after the number of elements is the number of elements read from the
-    source; the rest of the destination is filled with zeros. A count of 0 does not
-    touch the source at all, so its indices may then be out of bounds. This is how
-    a copy is predicated:
+    The optional operand after the number of elements is the number of elements to
+    read from the source; the rest of the destination is filled with zeros. A copy
+    with a count of 0 does not access the source at all, so its indices may be out
+    of bounds. This is how to predicate a copy:
 
     ```mlir
     func.func @copy_partial(%src: memref<?xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>,
@@ -70,9 +70,10 @@ def Gpux_CopyOp : Gpux_Op<"copy", [
     ```
 
     `bypass_l1` caches the source only at the L2 level (`.cg`), which the hardware
-    does for 16 bytes only.
+    supports for 16 bytes only.
 
-    What the hardware needs, the verifier checks as far as it is known:
+    The verifier checks the requirements of the hardware as far as they are
+    statically known:
 
     - the source is in global memory (the default memory space, `1` or
       `#gpu.address_space<global>`), the destination in workgroup memory (`3` or
@@ -132,9 +133,8 @@ def Gpux_CommitGroupOp : Gpux_Op<"commit_group", [
     }
     ```
 
-    With `async` the op returns the token of the group that it closes. This is how
-    asynchronous operations of other dialects, which have no tokens of this one,
-    are awaited by token:
+    With `async`, the op returns the token of the group that it closes. This is how
+    to await asynchronous operations of other dialects, which don't return tokens:
 
     ```mlir
     func.func @commit_async() {
@@ -155,7 +155,7 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
     DeclareOpInterfaceMethods<Async_CompletionOpInterface, [
       "getPendingGroups", "waitsForReads"]>
   ]> {
-  let summary = "blocks until at most so many groups of a queue are in flight";
+  let summary = "blocks until at most `pending` groups of a queue are in flight";
   let description = [{
     Blocks until at most `pending` of the most recently closed groups of the queue
     are in flight; all older ones are complete. The open group does not count and
@@ -168,8 +168,8 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
     }
     ```
 
-    On the `bulk` queue, `read` waits only until the sources have been read and may
-    be reused:
+    On the `bulk` queue, a wait with `read` waits only until the sources have been
+    read and may be reused:
 
     ```mlir
     func.func @wait_read() {
@@ -179,12 +179,12 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
     ```
 
     The hardware's counter has six bits, so `pending` is 0 to 63; on the `wgmma`
-    queue it has three, so it is 0 to 7. `ptxas` silently takes larger
-    numbers for the largest one, so they are an error here.
+    queue it has three bits, so `pending` is 0 to 7. `ptxas` silently treats larger
+    numbers as the largest one, so they are an error here.
 
     In the machine code, `cp_async` and `bulk` share one counter (`SB0`), while
-    `wgmma` has its own (`gsb0`). A wait on one of the two may therefore wait for
-    groups of the other as well; never for less than it says.
+    `wgmma` has its own (`gsb0`). A wait on `cp_async` or `bulk` may therefore wait
+    for groups of the other queue as well, but never for less than it says.
   }];
 
   let arguments = (ins Gpux_QueueAttr:$queue,
@@ -194,7 +194,7 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
   let hasVerifier = 1;
 }
 
-// Block-wide operations have a file of their own, and are part of this page.
+// Block-wide operations are in a separate file, but on the same page.
 include "gpux/GpuxBulkOps.td"
 
 #endif // ASYNC_OPT_GPUX_OPS_TD

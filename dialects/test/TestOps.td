@@ -15,7 +15,7 @@ include "async/AsyncInterfaces.td"
 def TestAsync_Dialect : Dialect {
   let name = "test_async";
   let cppNamespace = "::async_opt::test";
-  let summary = "Operations on a queue that passes know by its interface only";
+  let summary = "Operations on a queue that passes know only by its interface";
   let dependentDialects = ["::async_opt::async::AsyncDialect"];
 }
 
@@ -37,7 +37,7 @@ def TestAsync_CommitOp : TestAsync_Op<"commit", []> {
 }
 
 def TestAsync_WaitOp : TestAsync_Op<"wait", ["getPendingGroups"]> {
-  let summary = "waits until at most so many groups are in flight";
+  let summary = "waits until at most `pending` groups are in flight";
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
