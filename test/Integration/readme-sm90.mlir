@@ -19,9 +19,9 @@
 // PTX: .shared .align 8 .b8 __mbarrier[16];
 // PTX: .shared .align 128 .b8 __wg_sum_0[24576];
 
-// A ramp begins anew after 128: column j holds j, in 96 rows.
+// Row i of a ramp begins with 128 i, so column j of 96 rows adds up to 583680 + 96 j.
 // SUM: sum: clean
-// SUM: argument 1: 0 96 192 288 384
+// SUM: argument 1: 583680 583776 583872 583968 584064
 
 !Tile = !nvgpu.tensormap.descriptor<tensor = memref<16x128xf32, 3>, swizzle = none, l2promo = none, oob = zero,
                                     interleave = none>

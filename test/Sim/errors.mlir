@@ -63,7 +63,7 @@ func.func @host() {
   return
 }
 
-// OPEN: async-sim: argument 0: the type leaves sizes open; give them, as in 64
+// OPEN: async-sim: argument 0: the type leaves sizes open: give all of them, and what the buffer holds, as in 64:random
 func.func @open(%src: memref<?xf32>) {
   return
 }

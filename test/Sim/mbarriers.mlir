@@ -219,7 +219,7 @@ gpu.module @issued {
   }
 
   // Upstream's coordinates come innermost first.
-  // NVGPU: argument 1: 24 25 26 27 28 29 30 31 48 49 50 51 52 53 54 55
+  // NVGPU: argument 1: 728 729 730 731 732 733 734 735 752 753 754 755 756 757 758 759
   gpu.func @nvgpu(%x: !small, %y: memref<2x8xf16>) workgroup(%buf: memref<2x8xf16, #gpu.address_space<workgroup>>) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index

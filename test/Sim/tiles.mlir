@@ -49,7 +49,7 @@ gpu.module @tiles {
 
   // Six rows in boxes of two, the last one out of bounds.
   // BOXES: argument 1: 0 1 2 3 4 5 6 7 8
-  // BOXES-SAME: 30 31 0 0 0 0 0 0 0 0 {{[0 ]*}}{{$}}
+  // BOXES-SAME: 158 159 0 0 0 0 0 0 0 0 {{[0 ]*}}{{$}}
   gpu.func @boxes(%x: !rows, %y: memref<6x32xf16>) workgroup(%a: memref<6x32xf16, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index
     %t0 = gpux.tma_load async %x[%c0, %c0], %a : !rows, memref<6x32xf16, #gpu.address_space<workgroup>>
@@ -59,8 +59,8 @@ gpu.module @tiles {
   }
 
   // Rows of 128 bytes: row 1 has its chunks of 8 numbers in the order 1 0 3 2 5 4 7 6, and row 8 begins anew.
-  // SWIZZLE: argument 1: 0 1 2 {{.*}} 61 62 63 8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7 24 25
-  // SWIZZLE: argument 2: 0 8 16 24 32 40 48 56 0 8 16 24 32 40 48 56
+  // SWIZZLE: argument 1: 0 1 2 {{.*}} 61 62 63 72 73 74 75 76 77 78 79 64 65 66 67 68 69 70 71 88 89
+  // SWIZZLE: argument 2: 0 72 144 216 288 360 432 504 512 584 656 728 800 872 944 1016
   gpu.func @swizzle(%x: !wide, %y: memref<16x64xf16>, %z: memref<16xf16>)
       workgroup(%a: memref<16x64xf16, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index
@@ -89,7 +89,7 @@ gpu.module @tiles {
   }
 
   // Rows of 32 bytes: the fifth to eighth have their two chunks the other way round.
-  // NARROW: argument 1: 0 16 32 48 8 24 40 56
+  // NARROW: argument 1: 0 16 32 48 72 88 104 120
   gpu.func @narrow_swizzle(%x: !narrow, %z: memref<8xf16>)
       workgroup(%a: memref<8x16xf16, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index

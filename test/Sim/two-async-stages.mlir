@@ -49,7 +49,7 @@ gpu.module @pipelines {
       // TWO-NEXT: seen in iterations 1 to 8, and more
       // TWO-NEXT: against: nvvm.cp.async.bulk.global.shared.cta at {{.*}}, thread 0 of block 0, iteration 0 of
       // TWO-NEXT: on: bytes 0 to 15
-      // TWO-NEXT: waited: last by gpux.wait_group
+      // TWO-NEXT: waited: last by nvvm.cp.async.bulk.wait_group
       // TWO-NEXT: help: wait for the copy before its source changes, or give the buffer another slot
       // TWO-NOT: error
       gpux.copy %a[%i, %c0], %b[%slot, %c0], 4 : !A to memref<3x4xf32, #gpu.address_space<workgroup>>

@@ -11,7 +11,7 @@ use arguments::Options;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
 use async_sim::draw::{self, Listing, Picture};
-use async_sim::read;
+use async_sim::read::{self, UncountedWaits};
 use async_sim::refine::Trace;
 use async_sim::report::Spot;
 use async_sim::timeline::Timeline;
@@ -175,7 +175,12 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
     }
     let mut clean = true;
     for kernel in kernels {
-        let code = match read::read(kernel) {
+        // What is meant by a wait without a count is that its token is complete.
+        let uncounted = match role {
+            Role::Meant => UncountedWaits::OfToken,
+            _ => UncountedWaits::All,
+        };
+        let code = match read::read(kernel, uncounted) {
             Ok(code) => code,
             Err(unknown) => {
                 Diagnostic::error(unknown.op.location(), unknown.message).emit();

@@ -59,7 +59,7 @@ impl<'a> Runs<'a> {
     /// Checks how the kernel is launched.
     pub fn new(code: &'a Code, options: &'a Options) -> Result<Self> {
         let block = options.block.or(code.block).unwrap_or([1, 1, 1]);
-        let grid = options.grid.unwrap_or([1, 1, 1]);
+        let grid = options.grid.or(code.grid).unwrap_or([1, 1, 1]);
         let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
         if !(1..=1024).contains(&product(block)) {
             bail!("a block has 1 to 1024 threads");
@@ -119,12 +119,33 @@ impl<'a> Runs<'a> {
                 "async-sim: note: {name} has no known_block_size, and is run by one thread: --block gives it more"
             );
         }
-        if let (Some(given), Some(known)) = (self.options.block, self.code.block)
-            && given != known
-        {
+        let of_grid = |op: &Op| {
+            matches!(
+                op,
+                Op::Id {
+                    id: Id::Block | Id::Global | Id::GridDim,
+                    ..
+                }
+            )
+        };
+        let uses_blocks = self.code.instrs.iter().any(|instr| of_grid(&instr.op));
+        if uses_blocks && self.options.grid.or(self.code.grid).is_none() {
             eprintln!(
-                "async-sim: note: {name} says that its block is {known:?}, and is run by one of {given:?}"
+                "async-sim: note: {name} has no known_grid_size, and one block of it is run: --grid runs more"
             );
+        }
+        let both = [
+            ("block", "threads", self.options.block, self.code.block),
+            ("grid", "blocks", self.options.grid, self.code.grid),
+        ];
+        for (what, of, given, known) in both {
+            if let (Some(given), Some(known)) = (given, known)
+                && given != known
+            {
+                eprintln!(
+                    "async-sim: note: {name} says that its {what} is of {known:?} {of}, and is run with one of {given:?}"
+                );
+            }
         }
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);

@@ -120,9 +120,18 @@ pub fn is_barrier(op: Op<'_>) -> bool {
 /// How many threads a block of `function` has in each dimension, if it says so.
 #[must_use]
 pub fn block_size(function: Op<'_>) -> Option<[u32; 3]> {
-    let sizes = function
-        .attr(attr::KNOWN_BLOCK_SIZE)
-        .or_else(|| function.attr(attr::GPU_KNOWN_BLOCK_SIZE))?;
+    sizes(function, [attr::KNOWN_BLOCK_SIZE, attr::GPU_KNOWN_BLOCK_SIZE])
+}
+
+/// How many blocks a launch of `function` has in each dimension, if it says so.
+#[must_use]
+pub fn grid_size(function: Op<'_>) -> Option<[u32; 3]> {
+    sizes(function, [attr::KNOWN_GRID_SIZE, attr::GPU_KNOWN_GRID_SIZE])
+}
+
+/// Three sizes that `function` has under one of two names.
+fn sizes(function: Op<'_>, names: [&str; 2]) -> Option<[u32; 3]> {
+    let sizes = names.into_iter().find_map(|name| function.attr(name))?;
     let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
     let sizes = (0..sizes.len()).map(|i| u32::try_from(sizes.element(i).ok()?).ok());
     sizes.collect::<Option<Vec<u32>>>()?.try_into().ok()

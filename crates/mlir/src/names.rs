@@ -421,6 +421,7 @@ attributes! {
         IN_BOUNDS = "in_bounds" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         KIND = "kind" of [memref::ATOMIC_RMW, nvvm::FENCE_PROXY, vector::REDUCTION],
         KNOWN_BLOCK_SIZE = "known_block_size" of [gpu::FUNC],
+        KNOWN_GRID_SIZE = "known_grid_size" of [gpu::FUNC],
         LINKAGE = "linkage" of [llvm::MLIR_GLOBAL],
         MAPPING = "mapping" of [scf::FORALL],
         MASK = "mask" of [vector::SHUFFLE],
@@ -467,6 +468,7 @@ attributes! {
         ADDRESS_SPACES = "address_spaces",
         GPU_KERNEL = "gpu.kernel",
         GPU_KNOWN_BLOCK_SIZE = "gpu.known_block_size",
+        GPU_KNOWN_GRID_SIZE = "gpu.known_grid_size",
         /// On a kernel, where its dialect is not known.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",

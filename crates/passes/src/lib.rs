@@ -10,6 +10,7 @@ mod expand_vectors;
 mod gpux_to_nvvm;
 mod inline_calls;
 mod legalize_for_ptx;
+mod lint;
 mod lower_launches;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
@@ -24,6 +25,7 @@ pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
 pub use inline_calls::InlineCalls;
 pub use legalize_for_ptx::LegalizeForPtx;
+pub use lint::Lint;
 pub use lower_launches::LowerLaunches;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
@@ -35,6 +37,7 @@ pub use tokens_to_mbarriers::TokensToMbarriers;
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
     register_pass::<InlineCalls>();
+    register_pass::<Lint>();
     register_pass::<AllocsToGlobals>();
     register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();

@@ -46,6 +46,11 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
             OptionInfo::int("unroll-limit", 8, "as in gpux-tokens-to-groups"),
             OptionInfo::int("max-padding", 4, "as in gpux-tokens-to-groups"),
+            OptionInfo::bool(
+                "lint",
+                true,
+                "warn of what is most likely a mistake, see gpux-lint",
+            ),
         ],
     };
 
@@ -112,9 +117,15 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
         Libdevice::Later => vec![("libdevice", "true")],
         Libdevice::Missing { searched } => vec![("libdevice", "false"), ("searched", searched)],
     };
-    PassList::new()
-        // First: tokens are followed inside of functions.
-        .pass("gpux-inline-calls")
+    // First: tokens are followed inside of functions.
+    let passes = PassList::new().pass("gpux-inline-calls");
+    let passes = if options.bool("lint") {
+        // Next: it is about what was written, and where.
+        passes.pass("gpux-lint")
+    } else {
+        passes
+    };
+    passes
         // While an allocation still stands once for each buffer: peeling makes copies of it.
         .pass("gpux-allocs-to-globals")
         // Next: it reads structured control flow, and the barriers that it makes are seen by what follows.

@@ -36,6 +36,8 @@ pub struct Code {
     pub global: Vec<BufferDecl>,
     /// The threads of a block, if the kernel says how many it has.
     pub block: Option<[u32; 3]>,
+    /// The blocks of a launch, if the kernel says how many there are.
+    pub grid: Option<[u32; 3]>,
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].

@@ -2,7 +2,7 @@
 
 use crate::code::{Param, ParamKind};
 use crate::memory::{Contents, Memory, Space};
-use crate::scalar::from_f64;
+use crate::scalar::{from_f64, to_f64};
 use crate::value::{BufferId, Elem, Tensor, Value, View, row_by_row};
 use std::rc::Rc;
 use thiserror::Error;
@@ -12,7 +12,8 @@ use thiserror::Error;
 pub enum Fill {
     /// Small numbers at random: eighths from -1 to 1, or integers from -8 to 8.
     Random,
-    /// 0, 1, 2, …; floating-point numbers are those modulo 64.
+    /// 0, 1, 2, …, such that any two elements differ as far as there are numbers of the type: integers that it does not have
+    /// are left out, and after the last one come negative ones and fractions.
     Ramp,
     /// Zeros.
     Zero,
@@ -247,9 +248,11 @@ fn fit(sizes: &[Option<i64>], asked: &[i64]) -> Result<Vec<i64>, String> {
     if asked.is_empty() {
         let known: Option<Vec<i64>> = sizes.iter().copied().collect();
         return known.ok_or_else(|| {
+            let example = |size: &Option<i64>| size.map_or("64".to_owned(), |size| size.to_string());
+            let example: Vec<String> = sizes.iter().map(example).collect();
             format!(
-                "the type leaves sizes open; give them, as in {}",
-                vec!["64"; sizes.len()].join("x")
+                "the type leaves sizes open: give all of them, and what the buffer holds, as in {}:random",
+                example.join("x")
             )
         });
     }
@@ -317,11 +320,20 @@ fn made_up(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Vec<u8> {
     let size = elem.bytes();
     let mut out = Vec::with_capacity(numbers * size);
     let mut state = seed;
+    let ramp = if *fill == Fill::Ramp {
+        small_floats(elem)
+    } else {
+        Vec::new()
+    };
     for i in 0..numbers {
+        if let Some(bits) = ramp.get(i % ramp.len().max(1)) {
+            out.extend_from_slice(&bits.to_le_bytes()[..size]);
+            continue;
+        }
         #[allow(clippy::cast_precision_loss)] // Small.
         let value = match fill {
             Fill::Zero | Fill::Bytes { .. } => 0.0,
-            Fill::Ramp if elem.is_float() => (i % 64) as f64,
+            Fill::Ramp if elem == Elem::F32 => nth_single(i),
             Fill::Ramp => i as f64,
             // Eighths in -1 to 1: sums of their products are exact, so that no order of addition shows.
             Fill::Random => (crate::adversary::next_random(&mut state) % 17) as f64 / 8.0 - 1.0,
@@ -334,4 +346,90 @@ fn made_up(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Vec<u8> {
         out.extend_from_slice(&number(elem, value).to_le_bytes()[..size]);
     }
     out
+}
+
+/// Number `i` of the integers from 0 on that an f32 has.
+fn nth_single(i: usize) -> f64 {
+    const EXACT: usize = 1 << 24;
+    let i = match i.checked_sub(EXACT) {
+        None => i,
+        // From there on each power of two has 2²³ of them.
+        Some(rest) => (EXACT / 2 + rest % (EXACT / 2)) << (rest / (EXACT / 2) + 1),
+    };
+    #[allow(clippy::cast_precision_loss)] // 24 bits are not zero.
+    {
+        i as f64
+    }
+}
+
+/// All finite numbers of a floating-point type of 16 bits, as bits: 0, 1, 2, …, then -1, -2, …, then fractions. Nothing for
+/// other types, which have more integers than a buffer has elements.
+fn small_floats(elem: Elem) -> Vec<u64> {
+    if !elem.is_float() || elem.bytes() > 2 {
+        return Vec::new();
+    }
+    let finite = (0..1_u64 << 16).filter(|&bits| to_f64(elem, bits).is_finite());
+    // There are two zeros.
+    let mut all: Vec<u64> = finite.filter(|&bits| bits != 1 << 15).collect();
+    all.sort_by(|&a, &b| {
+        let (a, b) = (to_f64(elem, a), to_f64(elem, b));
+        let rank = |x: f64| (x.fract() != 0.0, x.is_sign_negative());
+        rank(a).cmp(&rank(b)).then(a.abs().total_cmp(&b.abs()))
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn ramp(elem: Elem, numbers: usize) -> Vec<u64> {
+        let bytes = made_up(elem, numbers, &Fill::Ramp, 0);
+        bytes
+            .chunks_exact(elem.bytes())
+            .map(|number| elem.from_bytes(number))
+            .collect()
+    }
+
+    #[test]
+    fn ramps_count_from_zero() {
+        for elem in [
+            Elem::Int(8),
+            Elem::Int(32),
+            Elem::F16,
+            Elem::BF16,
+            Elem::F32,
+            Elem::F64,
+        ] {
+            let numbers = ramp(elem, 100);
+            for (i, &bits) in numbers.iter().enumerate() {
+                let expected = number(elem, f64::from(u8::try_from(i).unwrap()));
+                assert_eq!(bits, expected, "{elem:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ramps_tell_elements_apart_as_far_as_the_type_can() {
+        // Of the 2¹⁶ bit patterns, two exponents are of no finite numbers, and one is the other zero.
+        let finite = |exponents: usize, mantissa: usize| 2 * (exponents - 1) * mantissa - 1;
+        for (elem, different) in [
+            (Elem::Int(8), 256),
+            (Elem::F16, finite(32, 1 << 10)),
+            (Elem::BF16, finite(256, 1 << 7)),
+            (Elem::F32, 100_000),
+        ] {
+            let numbers: HashSet<u64> = ramp(elem, different).into_iter().collect();
+            assert_eq!(numbers.len(), different, "{elem:?}");
+        }
+    }
+
+    #[test]
+    fn ramps_of_single_precision_leave_out_what_it_does_not_have() {
+        let last: Vec<f64> = (1 << 24..(1 << 24) + 3).map(nth_single).collect();
+        assert_eq!(last, [16_777_216.0, 16_777_218.0, 16_777_220.0]);
+        // Where the steps double again.
+        assert_eq!(nth_single((1 << 24) + (1 << 23) + 1), 33_554_436.0);
+    }
 }

@@ -57,13 +57,23 @@ impl<'c> Unknown<'c> {
 
 type Done<'c> = Result<(), Unknown<'c>>;
 
+/// What a wait of `nvgpu` without a count waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UncountedWaits {
+    /// Everything, as upstream lowers it.
+    All,
+    /// The group that its token is of, which is what it is there for.
+    OfToken,
+}
+
 /// Reads `function` as a kernel.
 ///
 /// # Errors
 ///
 /// At the first operation that is not known.
-pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
+pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown<'_>> {
     let mut reader = Reader {
+        uncounted,
         code: Code::default(),
         regs: HashMap::new(),
         labels: Vec::new(),
@@ -80,6 +90,7 @@ pub fn read(function: Op<'_>) -> Result<Code, Unknown<'_>> {
 }
 
 struct Reader<'c> {
+    uncounted: UncountedWaits,
     code: Code,
     regs: HashMap<Value<'c>, Reg>,
     /// Where each label is.
@@ -102,6 +113,7 @@ impl<'c> Reader<'c> {
     fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
         self.code.name = function.str_attr(attr::SYM_NAME).unwrap_or("kernel").into();
         self.code.block = gpu::block_size(function);
+        self.code.grid = gpu::grid_size(function);
         let Some(entry) = function.region(0).first() else {
             return Err(Unknown::new(function, "a kernel without a body can't be run"));
         };

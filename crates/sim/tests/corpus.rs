@@ -12,7 +12,7 @@ use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::{Code, ParamKind};
 use async_sim::inputs::{Argument, Fill};
-use async_sim::read;
+use async_sim::read::{self, UncountedWaits};
 use async_sim::refine;
 use async_sim::value::Elem;
 use kernel::{Call, Outcome, context, execute, try_lower};
@@ -67,7 +67,10 @@ fn kernels<'c>(module: Op<'c>, asynchronous: bool) -> Kernels {
         });
         if is_asynchronous {
             let name = op.str_attr("sym_name").unwrap_or_default().to_owned();
-            all.insert(name, read::read(op).map_err(|unknown| unknown.message));
+            all.insert(
+                name,
+                read::read(op, UncountedWaits::All).map_err(|unknown| unknown.message),
+            );
         }
         Walk::Skip
     });

@@ -123,7 +123,9 @@ gpu.module @kernels {
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
     %tid = gpu.thread_id x
+    memref.store %zero, %a[%tid] : !row
     %none = async.ready
     %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %none) -> (!async.token) {
       async.await %t

@@ -3,7 +3,7 @@
 //!
 //! **Refusals.** What is issued and has operands other than tokens, of operations whose bytes are not known.
 
-use super::{Done, Reader, Unknown, ints};
+use super::{Done, Reader, UncountedWaits, Unknown, ints};
 use crate::code::{Access, Copy, Index, Issued, Op as Instruction, Queue, Target};
 use crate::value::Value as Constant;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
@@ -47,6 +47,10 @@ impl<'c> Reader<'c> {
                 let token = completion.done.map(|token| self.reg(token));
                 self.emit(op, Instruction::Commit { queue, token });
             }
+            GroupEffect::Wait if self.is_for_token(op) => {
+                let token = self.operand(op, 0);
+                self.emit(op, Instruction::Await([token].into()));
+            }
             GroupEffect::Wait => {
                 let queue = self.queue_of(op, completion)?;
                 let (n, read) = (completion.pending, completion.waits_for_reads);
@@ -57,6 +61,13 @@ impl<'c> Reader<'c> {
             }
         }
         Ok(true)
+    }
+
+    /// Returns true if `op` is a wait for a number of groups that is not written, and is read as one for its token.
+    fn is_for_token(&self, op: Op<'c>) -> bool {
+        self.uncounted == UncountedWaits::OfToken
+            && op.is(nvgpu::DEVICE_ASYNC_WAIT)
+            && !op.has_attr(attr::NVGPU_NUM_GROUPS)
     }
 
     /// Reads `op`, which issues; returns false if it is not known what it moves.

@@ -13,7 +13,7 @@ use async_sim::code::Code;
 use async_sim::inputs::{self, Argument};
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
-use async_sim::read;
+use async_sim::read::{self, UncountedWaits};
 use async_sim::refine::Trace;
 use async_sim::show::{Finding, Names};
 use async_sim::value::Value;
@@ -113,7 +113,7 @@ pub fn parse(context: &Context, source: &str) -> Code {
         Walk::Advance
     });
     let kernel = kernel.expect("a kernel");
-    read::read(kernel).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"))
+    read::read(kernel, UncountedWaits::All).unwrap_or_else(|unknown| panic!("{unknown}:\n{source}"))
 }
 
 /// Runs the only kernel of a module.

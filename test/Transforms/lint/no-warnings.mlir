@@ -1,0 +1,91 @@
+// What may be right gets no warning.
+//
+// RUN: async-opt %s --gpux-lint --verify-diagnostics | FileCheck %s
+
+!src = memref<1024xf32>
+!dst = memref<1024xf32, #gpu.address_space<workgroup>>
+
+// Nothing is changed.
+// CHECK-LABEL: @awaited_in_one_arm
+// CHECK: gpux.copy async
+// CHECK: async.await
+func.func @awaited_in_one_arm(%src: !src, %dst: !dst, %i: index, %p: i1) {
+  %token = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  scf.if %p {
+    async.await %token
+  }
+  return
+}
+
+func.func @awaited_elsewhere(%src: !src, %dst: !dst, %i: index) -> !async.token {
+  %token = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  return %token : !async.token
+}
+
+func.func @awaited_by_another_copy(%src: !src, %dst: !dst, %i: index) {
+  %first = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+  %second = gpux.copy async [%first] %src[%i], %dst[%i], 4 : !src to !dst
+  async.await %second
+  return
+}
+
+// Whoever calls this may commit.
+func.func @stage(%src: !src, %dst: !dst, %i: index) {
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  return
+}
+
+gpu.module @kernels {
+  gpu.func @committed_in_the_next_iteration(%src: !src, %n: index) workgroup(%dst: !dst) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      gpux.commit_group <cp_async>
+      gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+    }
+    gpu.return
+  }
+
+  gpu.func @arrives_on_an_mbarrier(%src: !src, %i: index, %bar: !llvm.ptr<3>) workgroup(%dst: !dst) kernel {
+    gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+    nvvm.cp.async.mbarrier.arrive %bar : !llvm.ptr<3>
+    gpu.return
+  }
+
+  // The same for all threads, or aligned for each.
+  gpu.func @aligned(%src: !src, %i: index) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c4 = arith.constant 4 : index
+    %t = gpu.thread_id x
+    %first = arith.muli %t, %c4 : index
+    %at = arith.addi %first, %i : index
+    %token = gpux.copy async %src[%at], %dst[%first], 4 : !src to !dst
+    %same = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+    async.await %token, %same
+    gpu.return
+  }
+
+  // One thread copies: its address is aligned.
+  gpu.func @thread_of_four(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %t = gpu.thread_id x
+    %rest = arith.remui %t, %c4 : index
+    %is_first = arith.cmpi eq, %rest, %c0 : index
+    scf.if %is_first {
+      %token = gpux.copy async %src[%t], %dst[%t], 4 : !src to !dst
+      async.await %token
+    }
+    gpu.return
+  }
+
+  // Of a block of one thread, nothing is further; of an unknown one, nothing is known.
+  gpu.func @block_of_one(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 1, 64, 1>} {
+    %t = gpu.thread_id x
+    %token = gpux.copy async %src[%t], %dst[%t], 4 : !src to !dst
+    async.await %token
+    gpu.return
+  }
+}
