@@ -60,6 +60,8 @@ mod rendezvous;
 mod rings;
 mod simplify;
 mod skew;
+#[cfg(test)]
+mod test_trees;
 mod token_graph;
 mod tree;
 mod union_find;

@@ -170,3 +170,136 @@ impl Anticipation<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::generate::config;
+    use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, Shape, any_tree};
+    use crate::phases::tree::Trips;
+    use crate::program::Token;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    /// For each ring, whether its phases are always awaited.
+    fn found(steps: &FirstSteps, rings: &Rings) -> IndexVec<RingId, bool> {
+        always_awaited(
+            &steps.tree,
+            &steps.placement,
+            &steps.sites,
+            &steps.partition,
+            rings,
+        )
+    }
+
+    /// Whether the phase of a load is always awaited, on a ring of its own.
+    fn is_always_awaited(b: &Build, load: Token) -> bool {
+        let steps = FirstSteps::new(&b.tree);
+        let rings = steps.rings();
+        found(&steps, &rings)[rings.of(steps.value(load))]
+    }
+
+    #[test]
+    fn a_phase_that_one_branch_forgets_is_not_always_awaited() {
+        let mut b = Build::new();
+        let (x, y) = (b.load(), b.load());
+        b.if_(
+            |b| {
+                b.wait(&[x, y]);
+                Vec::new()
+            },
+            |b| {
+                b.wait(&[y]);
+                Vec::new()
+            },
+        );
+        assert!(!is_always_awaited(&b, x));
+        assert!(is_always_awaited(&b, y));
+    }
+
+    #[test]
+    fn an_await_in_a_loop_counts_if_the_loop_surely_runs() {
+        for (trips, expected) in [(Trips::Constant(2), true), (Trips::Counted, false)] {
+            let mut b = Build::new();
+            let x = b.load();
+            b.for_(trips, &[], |b, _| {
+                b.wait(&[x]);
+                Vec::new()
+            });
+            assert_eq!(is_always_awaited(&b, x), expected, "{trips:?}");
+        }
+    }
+
+    #[test]
+    fn a_rotation_is_always_awaited_if_what_comes_out_of_it_is() {
+        for is_awaited in [true, false] {
+            let mut b = Build::new();
+            let x = b.load();
+            let last = b.for_(Trips::Constant(3), &[x], |b, params| {
+                b.wait(params);
+                vec![b.load()]
+            });
+            if is_awaited {
+                b.wait(&last);
+            }
+            assert_eq!(is_always_awaited(&b, x), is_awaited);
+        }
+    }
+
+    #[test]
+    fn what_a_loop_passes_on_until_it_ends_is_not_forgotten() {
+        let mut b = Build::new();
+        let (x, y) = (b.load(), b.load());
+        let swapped = b.for_(Trips::Counted, &[x, y], |_, params| vec![params[1], params[0]]);
+        b.wait(&swapped[..1]);
+        b.wait(&swapped[1..]);
+        assert!(is_always_awaited(&b, x));
+    }
+
+    /// The rings with an instance that some path opens and does not await.
+    fn forgotten(paths: Vec<Vec<Event>>, rings: &Rings) -> HashSet<RingId> {
+        let mut forgotten = HashSet::new();
+        for path in paths {
+            let mut pending = HashMap::new();
+            for event in path {
+                match event {
+                    Event::Open(phase, instance) => {
+                        pending.insert(instance, rings.phase[phase]);
+                    }
+                    Event::Wait(_, phases) => phases.iter().for_each(|(_, instance)| {
+                        pending.remove(instance);
+                    }),
+                    _ => {}
+                }
+            }
+            forgotten.extend(pending.into_values());
+        }
+        forgotten
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn what_is_always_awaited_is_awaited_on_all_paths(tree in any_tree(ALL)) {
+            let steps = FirstSteps::new(&tree);
+            let rings = steps.rings();
+            let forgotten = forgotten(steps.paths(3).unwrap_or_default(), &rings);
+            for (ring, &is_always_awaited) in found(&steps, &rings).with_ids() {
+                prop_assert!(!is_always_awaited || !forgotten.contains(&ring), "ring {ring}");
+            }
+        }
+
+        /// What edges bind may be awaited by different names on different paths, which is not found out.
+        #[test]
+        fn what_is_not_always_awaited_is_forgotten_on_some_path(tree in any_tree(Shape { binds: false, ..ALL })) {
+            let steps = FirstSteps::new(&tree);
+            let rings = steps.rings();
+            let Some(paths) = steps.paths(3) else { return Ok(()) };
+            let forgotten = forgotten(paths, &rings);
+            for (ring, &is_always_awaited) in found(&steps, &rings).with_ids() {
+                prop_assert!(is_always_awaited || forgotten.contains(&ring), "ring {ring}");
+            }
+        }
+    }
+}

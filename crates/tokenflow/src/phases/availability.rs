@@ -198,3 +198,126 @@ fn common(mut sets: impl Iterator<Item = BTreeSet<PhaseValue>>) -> BTreeSet<Phas
         common
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::generate::config;
+    use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, Shape, any_tree};
+    use crate::phases::tree::Trips;
+    use proptest::prelude::*;
+
+    /// For each await, how many phases are left of it.
+    fn left(b: &Build) -> Vec<usize> {
+        let steps = FirstSteps::new(&b.tree);
+        let left = without_available(&steps.tree, &steps.placement, &steps.partition);
+        left.iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn what_all_paths_await_is_available() {
+        let mut b = Build::new();
+        let (x, y) = (b.load(), b.load());
+        let await_x = |b: &mut Build| {
+            b.wait(&[x]);
+            Vec::new()
+        };
+        b.if_(await_x, await_x);
+        // Not so y, which only one path awaits.
+        let await_y = |b: &mut Build| {
+            b.wait(&[y]);
+            Vec::new()
+        };
+        b.if_(await_y, |_| Vec::new());
+        b.wait(&[x, y]);
+        assert_eq!(left(&b), [1, 1, 1, 1]);
+        let steps = FirstSteps::new(&b.tree);
+        let awaits = without_available(&steps.tree, &steps.placement, &steps.partition);
+        assert_eq!(awaits[AwaitId(3)], [steps.value(y)]);
+    }
+
+    #[test]
+    fn a_loop_makes_available_what_its_body_awaits_if_it_surely_runs() {
+        for (trips, expected) in [(Trips::Constant(2), [1, 0]), (Trips::Counted, [1, 1])] {
+            let mut b = Build::new();
+            let x = b.load();
+            b.for_(trips, &[], |b, _| {
+                b.wait(&[x]);
+                Vec::new()
+            });
+            b.wait(&[x]);
+            assert_eq!(left(&b), expected, "{trips:?}");
+        }
+    }
+
+    #[test]
+    fn an_argument_that_the_first_block_awaits_makes_available_what_it_is_bound_to() {
+        let mut b = Build::new();
+        let x = b.load();
+        b.for_(Trips::Constant(2), &[x], |b, params| {
+            b.wait(params);
+            vec![b.load()]
+        });
+        b.wait(&[x]);
+        assert_eq!(left(&b), [1, 0]);
+    }
+
+    #[test]
+    fn a_result_implies_what_it_stands_for_on_one_path_and_the_others_await() {
+        for (is_awaited, expected) in [(true, [1, 1, 0]), (false, [1, 1, 1])] {
+            let mut b = Build::new();
+            let (x, other) = (b.load(), b.load());
+            let result = b.if_(
+                |b| {
+                    b.wait(&[if is_awaited { x } else { other }]);
+                    vec![b.load()]
+                },
+                |_| vec![x],
+            );
+            b.wait(&result);
+            b.wait(&[x]);
+            assert_eq!(left(&b), expected);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn what_awaits_were_for_is_complete_with_what_is_left_of_them(tree in any_tree(ALL)) {
+            let steps = FirstSteps::new(&tree);
+            let left = without_available(&steps.tree, &steps.placement, &steps.partition);
+            for path in steps.paths(3).unwrap_or_default() {
+                let mut complete = HashSet::new();
+                for event in path {
+                    let Event::Wait(id, phases) = event else { continue };
+                    let is_left = phases.iter().filter(|(phase, _)| left[id].contains(phase));
+                    complete.extend(is_left.map(|&(_, instance)| instance));
+                    prop_assert!(phases.iter().all(|(_, instance)| complete.contains(instance)), "await {id}");
+                }
+            }
+        }
+
+        /// What edges bind may be known in more ways than are looked for.
+        #[test]
+        fn what_is_left_was_not_awaited_on_some_path(tree in any_tree(Shape { binds: false, ..ALL })) {
+            let steps = FirstSteps::new(&tree);
+            let left = without_available(&steps.tree, &steps.placement, &steps.partition);
+            let Some(paths) = steps.paths(3) else { return Ok(()) };
+            let mut pending = HashSet::new();
+            for path in paths {
+                let mut complete = HashSet::new();
+                for event in path {
+                    let Event::Wait(id, phases) = event else { continue };
+                    let first = phases.iter().filter(|(_, instance)| complete.insert(*instance));
+                    pending.extend(first.map(|&(phase, _)| (id, phase)));
+                }
+            }
+            for (id, phases) in left.with_ids() {
+                for &phase in phases {
+                    prop_assert!(pending.contains(&(id, phase)), "{phase:?} of await {id}");
+                }
+            }
+        }
+    }
+}

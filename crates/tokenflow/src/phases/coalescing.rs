@@ -125,3 +125,114 @@ impl IntervalSet {
         self.0.last_key_value().map_or(0, |(_, &last)| last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::generate::config;
+    use crate::phases::liveness::Interval;
+    use proptest::prelude::*;
+
+    /// A ring that is awaited and busy in these positions, and armed where it is live first.
+    fn range(ring: usize, waited: Interval, busy_until: usize) -> LiveRange {
+        LiveRange {
+            ring: RingId(ring),
+            waited,
+            busy: vec![(waited.0, busy_until)],
+            unsynced: vec![waited.0],
+        }
+    }
+
+    fn pairs(ranges: Vec<LiveRange>, depths: &[u64]) -> Vec<(usize, usize)> {
+        let pairs = coalesce(ranges, &depths.to_vec().into());
+        pairs.into_iter().map(|(one, other)| (one.0, other.0)).collect()
+    }
+
+    #[test]
+    fn rings_that_are_waited_for_at_a_time_stay_apart() {
+        // 0 and 1 have position 4 in common; nothing is left of 0 where 2 begins.
+        let ranges = vec![range(0, (1, 4), 4), range(1, (4, 8), 8), range(2, (5, 9), 9)];
+        assert_eq!(pairs(ranges, &[1, 1, 1]), [(0, 2)]);
+    }
+
+    #[test]
+    fn a_ring_is_armed_where_another_is_busy_only_with_a_barrier_before() {
+        let busy = || range(0, (1, 4), 9);
+        assert_eq!(pairs(vec![busy(), range(1, (6, 8), 8)], &[1, 1]), []);
+        let synced = LiveRange {
+            unsynced: Vec::new(),
+            ..range(1, (6, 8), 8)
+        };
+        assert_eq!(pairs(vec![busy(), synced], &[1, 1]), [(0, 1)]);
+        // The other way around, a loop makes the later ring busy where the earlier one is armed.
+        let around = LiveRange {
+            busy: vec![(0, 2), (6, 8)],
+            unsynced: Vec::new(),
+            ..range(1, (6, 8), 8)
+        };
+        assert_eq!(pairs(vec![range(0, (1, 4), 4), around], &[1, 1]), []);
+    }
+
+    #[test]
+    fn the_shallowest_ring_that_is_deep_enough_comes_first_and_then_the_deepest() {
+        // Rings 0 to 3 are live at a time, ring 4 after them.
+        let ranges = || {
+            let earlier = (0..4).map(|ring| range(ring, (ring, 4), 4));
+            earlier.chain([range(4, (5, 6), 6)]).collect()
+        };
+        assert_eq!(pairs(ranges(), &[5, 1, 4, 2, 3]), [(2, 4)]);
+        assert_eq!(pairs(ranges(), &[5, 1, 4, 2, 6]), [(0, 4)]);
+    }
+
+    fn any_interval() -> impl Strategy<Value = Interval> {
+        (0..30_usize, 0..6_usize).prop_map(|(first, length)| (first, first + length))
+    }
+
+    /// Where a ring is waited for, where it is busy, and where it is armed without a barrier.
+    type Parts = (Interval, Vec<Interval>, Vec<usize>);
+
+    fn any_parts() -> impl Strategy<Value = Parts> {
+        let busy = prop::collection::vec(any_interval(), 0..3);
+        (any_interval(), busy, prop::collection::vec(0..36_usize, 0..2))
+    }
+
+    fn ranges(parts: &[Parts]) -> Vec<LiveRange> {
+        let numbered = (0..).zip(parts.iter().cloned());
+        numbered
+            .map(|(ring, (waited, busy, unsynced))| LiveRange {
+                ring: RingId(ring),
+                waited,
+                busy,
+                unsynced,
+            })
+            .collect()
+    }
+
+    /// Whether two rings may be one, by the definition at [`LiveRange`].
+    fn interfere(one: &LiveRange, other: &LiveRange) -> bool {
+        let meet = |a: Interval, b: Interval| a.0 <= b.1 && b.0 <= a.1;
+        let arms_in = |one: &LiveRange, other: &LiveRange| {
+            let mut arms = one.unsynced.iter();
+            arms.any(|&arm| other.busy.iter().any(|&busy| meet(busy, (arm, arm))))
+        };
+        meet(one.waited, other.waited) || arms_in(one, other) || arms_in(other, one)
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn no_two_rings_that_become_one_interfere(parts in prop::collection::vec(any_parts(), 0..8)) {
+            let mut one_of: Vec<usize> = (0..parts.len()).collect();
+            for (one, other) in pairs(ranges(&parts), &vec![1; parts.len()]) {
+                one_of[other] = one;
+            }
+            let ranges = ranges(&parts);
+            for a in 0..ranges.len() {
+                for b in 0..a {
+                    prop_assert!(one_of[a] != one_of[b] || !interfere(&ranges[a], &ranges[b]), "{a} and {b}");
+                }
+            }
+        }
+    }
+}

@@ -107,3 +107,63 @@ fn number(buffer: Buffer) -> Option<usize> {
         Buffer::Any => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Buffer = Buffer::Known(0);
+    const B: Buffer = Buffer::Known(1);
+
+    fn with(buffer: Buffer, pending: u64) -> HazardState {
+        let mut state = HazardState::default();
+        state.record(buffer, pending);
+        state
+    }
+
+    #[test]
+    fn a_write_is_over_after_a_fence_and_a_later_barrier() {
+        let mut state = with(A, WRITTEN | UNFENCED);
+        state.barrier();
+        assert_eq!(state.pending(A), UNFENCED);
+        state.fence();
+        assert_eq!(state.pending(A), FENCED);
+        state.barrier();
+        assert_eq!(state, HazardState::default());
+    }
+
+    #[test]
+    fn any_buffer_is_each_of_them_and_each_is_any() {
+        assert_eq!(with(Buffer::Any, READ).pending(A), READ);
+        let mut state = with(A, READ);
+        state.record(B, WRITTEN);
+        assert_eq!(
+            (state.pending(A), state.pending(Buffer::Any)),
+            (READ, READ | WRITTEN)
+        );
+    }
+
+    #[test]
+    fn copies_write_until_threads_wait_for_them() {
+        let mut state = with(A, WRITTEN | UNFENCED | COPIED);
+        state.fence();
+        state.barrier();
+        assert_eq!(state.pending(A), COPIED);
+        state.complete_copies();
+        assert_eq!(state.pending(A) & (WRITTEN | UNFENCED), WRITTEN | UNFENCED);
+    }
+
+    #[test]
+    fn a_join_has_what_is_pending_on_either_path() {
+        let (ring, other) = (RingId(0), RingId(1));
+        let mut state = with(A, READ);
+        state.record_wait(ring, 1);
+        let mut path = with(A, WRITTEN);
+        path.record(B, LANDED);
+        path.record_wait(ring, 3);
+        path.record_wait(other, 2);
+        state.join(&path);
+        assert_eq!((state.pending(A), state.pending(B)), (READ | WRITTEN, LANDED));
+        assert_eq!(state.rings, BTreeMap::from([(ring, 3), (other, 2)]));
+    }
+}

@@ -354,3 +354,6 @@ fn apply(sync: RequiredSync, state: &mut HazardState) -> RequiredSync {
     }
     sync
 }
+
+#[cfg(test)]
+mod tests;

@@ -263,3 +263,6 @@ impl Liveness<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

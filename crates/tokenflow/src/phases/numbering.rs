@@ -335,3 +335,6 @@ impl Numberer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

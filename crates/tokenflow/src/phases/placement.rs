@@ -268,3 +268,107 @@ impl Hoister<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phases::test_trees::Build;
+    use crate::phases::tree::Trips;
+
+    const BODY: BlockId = BlockId(0);
+
+    /// The block in which the phase of each load is opened.
+    fn open_blocks(b: &Build) -> Vec<BlockId> {
+        place_phases(&b.tree).open_block.to_vec()
+    }
+
+    #[test]
+    fn loads_of_branches_are_hoisted_if_their_tokens_come_out_together() {
+        let mut b = Build::new();
+        let out = b.if_(|b| vec![b.load()], |b| vec![b.load()]);
+        b.wait(&out);
+        let placement = place_phases(&b.tree);
+        assert_eq!(placement.open_block.to_vec(), [BODY, BODY]);
+        assert_eq!(placement.result_loads[&out[0]], [LoadId(0), LoadId(1)]);
+
+        let mut b = Build::new();
+        let awaited_inside = |b: &mut Build| {
+            let load = b.load();
+            b.wait(&[load]);
+            vec![load]
+        };
+        let out = b.if_(awaited_inside, |b| vec![b.join(&[])]);
+        b.wait(&out);
+        assert_eq!(open_blocks(&b), [BlockId(1)]);
+    }
+
+    #[test]
+    fn a_load_is_not_hoisted_with_what_was_awaited_so_far() {
+        for is_awaited in [true, false] {
+            let mut b = Build::new();
+            let outer = b.load();
+            if is_awaited {
+                b.wait(&[outer]);
+            }
+            let out = b.if_(|b| vec![b.load()], |_| vec![outer]);
+            b.wait(&out);
+            let inner = if is_awaited { BlockId(1) } else { BODY };
+            let placement = place_phases(&b.tree);
+            assert_eq!(placement.open_block.to_vec(), [BODY, inner]);
+            let loads = placement.result_loads.get(&out[0]).map(Vec::as_slice);
+            assert_eq!(loads, (!is_awaited).then_some(&[LoadId(0), LoadId(1)][..]));
+        }
+    }
+
+    #[test]
+    fn a_loop_that_joins_its_loads_up_is_hoisted_and_a_rotation_is_not() {
+        let around = |body: fn(&mut Build, Token) -> Token| {
+            let mut b = Build::new();
+            let complete = b.join(&[]);
+            let mut param = complete;
+            let out = b.for_(Trips::Counted, &[complete], |b, params| {
+                param = params[0];
+                vec![body(b, params[0])]
+            });
+            b.wait(&out);
+            let placement = place_phases(&b.tree);
+            (
+                placement.open_block[LoadId(0)],
+                placement.hoisted_params[param.0 as usize],
+            )
+        };
+        let joins = |b: &mut Build, param| {
+            let load = b.load();
+            b.join(&[param, load])
+        };
+        assert_eq!(around(joins), (BODY, true));
+        let rotates = |b: &mut Build, param| {
+            b.wait(&[param]);
+            b.load()
+        };
+        assert_eq!(around(rotates), (BlockId(1), false));
+        // What comes out is of the last iteration, and each one has a phase.
+        assert_eq!(around(|b, _| b.load()), (BlockId(1), false));
+    }
+
+    #[test]
+    fn loops_in_loops_are_hoisted_together_or_not_at_all() {
+        for is_awaited in [false, true] {
+            let mut b = Build::new();
+            let complete = b.join(&[]);
+            let out = b.for_(Trips::Counted, &[complete], |b, params| {
+                let inner = b.for_(Trips::Counted, params, |b, params| {
+                    let load = b.load();
+                    vec![b.join(&[params[0], load])]
+                });
+                if is_awaited {
+                    b.wait(&inner);
+                }
+                inner
+            });
+            b.wait(&out);
+            // That the outer web is hoisted was assumed when the inner one was.
+            assert_eq!(open_blocks(&b), [if is_awaited { BlockId(2) } else { BODY }]);
+        }
+    }
+}

@@ -314,3 +314,6 @@ impl Ages<'_> {
         ages
     }
 }
+
+#[cfg(test)]
+mod tests;

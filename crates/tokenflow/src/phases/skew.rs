@@ -129,3 +129,175 @@ impl Skew<'_> {
         paths.fold(0, u64::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::generate::config;
+    use crate::phases::hazards::{RequiredSync, Syncs};
+    use crate::phases::ids::{IndexVec, PhiId, RingId};
+    use crate::phases::plan::{Before, Phi, Rendezvous, Ring};
+    use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, any_tree};
+    use crate::phases::tree::Trips;
+    use crate::program::Token;
+    use proptest::prelude::*;
+
+    /// The phases before which threads wait, if there is a rendezvous before each phase and at each store a barrier.
+    fn waiting(steps: &FirstSteps, depth: u64) -> HashSet<PhaseId> {
+        let partition = &steps.partition;
+        let mut may_be_complete = IndexVec::<PhiId, bool>::filled(false, partition.phis.len());
+        for _ in partition.phis.ids() {
+            for (phi, incoming) in partition.incoming.with_ids() {
+                may_be_complete[phi] |= incoming.iter().any(|(_, phase)| match phase {
+                    None => true,
+                    Some(PhaseValue::Phi(from)) => may_be_complete[*from],
+                    Some(PhaseValue::Opened(_)) => false,
+                });
+            }
+        }
+        let phis = may_be_complete.into_iter().map(|may_be_complete| Phi {
+            tokens: Vec::new(),
+            ring: RingId(0),
+            number: None,
+            may_be_complete,
+            incoming: Vec::new(),
+        });
+        let barrier = RequiredSync {
+            fence: false,
+            barrier: true,
+        };
+        let plan = Plan {
+            phis: phis.collect(),
+            rings: IndexVec::filled(
+                Ring {
+                    depth,
+                    has_counter: false,
+                    always_awaited: true,
+                    end: None,
+                },
+                1,
+            ),
+            rendezvous: vec![Rendezvous {
+                before: Before::Phase(PhaseId(0)),
+                number: None,
+                waits: true,
+            }],
+            syncs: Syncs {
+                stores: IndexVec::filled(barrier, steps.tree.stores),
+                ..Syncs::default()
+            },
+            ..Plan::default()
+        };
+        rendezvous_waits(&steps.tree, partition, &steps.one_ring(), &plan)
+    }
+
+    /// Whether threads wait before each load.
+    fn waits(b: &Build, depth: u64, loads: &[Token]) -> Vec<bool> {
+        let steps = FirstSteps::new(&b.tree);
+        let waiting = waiting(&steps, depth);
+        loads
+            .iter()
+            .map(|&load| waiting.contains(&steps.phase(load)))
+            .collect()
+    }
+
+    #[test]
+    fn threads_wait_where_they_may_be_a_whole_ring_ahead() {
+        let mut b = Build::new();
+        let loads = [b.load(), b.load(), b.load()];
+        assert_eq!(waits(&b, 2, &loads), [false, false, true]);
+        assert_eq!(waits(&b, 3, &loads), [false, false, false]);
+        b.push(Inst::Barrier);
+        let loads = [b.load(), b.load(), b.load()];
+        assert_eq!(waits(&b, 2, &loads), [false, false, true]);
+    }
+
+    #[test]
+    fn after_an_await_the_rendezvous_before_its_phase_are_over() {
+        for (awaited, expected) in [(0, [false, true, true]), (1, [false, false, true])] {
+            let mut b = Build::new();
+            let loads = [b.load(), b.load()];
+            b.wait(&[loads[awaited]]);
+            let later = [b.load(), b.load(), b.load()];
+            assert_eq!(waits(&b, 2, &later), expected, "await of load {awaited}");
+        }
+    }
+
+    #[test]
+    fn each_iteration_gets_further_ahead_unless_it_surely_awaits_something() {
+        let around = |awaits: fn(&mut Build, Token)| {
+            let mut b = Build::new();
+            let mut loads = Vec::new();
+            b.for_(Trips::Counted, &[], |b, _| {
+                let load = b.load();
+                awaits(b, load);
+                loads.push(load);
+                Vec::new()
+            });
+            waits(&b, 2, &loads)
+        };
+        let wait = |b: &mut Build, load| {
+            b.wait(&[load]);
+        };
+        assert_eq!(around(|_, _| {}), [true]);
+        assert_eq!(around(wait), [false]);
+        let perhaps = |b: &mut Build, load| {
+            let then = |b: &mut Build| {
+                b.wait(&[load]);
+                Vec::new()
+            };
+            b.if_(then, |_| Vec::new());
+        };
+        assert_eq!(around(perhaps), [true]);
+    }
+
+    #[test]
+    fn an_await_of_what_may_be_complete_tells_nothing() {
+        for is_complete in [true, false] {
+            let mut b = Build::new();
+            let first = if is_complete { b.join(&[]) } else { b.load() };
+            let mut next = Vec::new();
+            b.for_(Trips::Counted, &[first], |b, params| {
+                b.wait(params);
+                next.push(b.load());
+                next.clone()
+            });
+            assert_eq!(waits(&b, 1, &next), [is_complete]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        fn nobody_gets_a_whole_ring_ahead_without_a_wait(tree in any_tree(ALL), depth in 1..4_u64) {
+            let steps = FirstSteps::new(&tree);
+            prop_assume!(steps.one_ring().unallocated.is_empty());
+            let waiting = waiting(&steps, depth);
+            for path in steps.paths(3).unwrap_or_default() {
+                // The rendezvous that may not be over are the latest of those so far, of which instance n has number n.
+                let (mut met, mut over) = (0, 0);
+                for event in path {
+                    match event {
+                        Event::Open(phase, _) => {
+                            let is_full = met - over >= depth;
+                            prop_assert!(!is_full || waiting.contains(&phase), "phase {phase}");
+                            met += 1;
+                            over += u64::from(is_full);
+                        }
+                        Event::Wait(_, phases) => for (_, instance) in phases {
+                            over = over.max(instance as u64 + 1);
+                        },
+                        Event::Begin(block, inst) => {
+                            let inst = &steps.tree.blocks[block].insts[inst];
+                            if matches!(inst, Inst::Barrier | Inst::Store { .. }) {
+                                over = met;
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
