@@ -1,12 +1,10 @@
-// A wait of nvgpu without a count is meant for its token: what --nvgpu-exact-waits relaxes refines it. Run by itself, it waits
-// for everything, as upstream lowers it.
+// A wait of nvgpu without a count is meant for its token: what --nvgpu-exact-waits relaxes refines it.
 //
 // RUN: async-opt %s --nvgpu-exact-waits -o %t.mlir
 // RUN: FileCheck %s --check-prefix=COUNTS --input-file=%t.mlir
 // RUN: async-sim %t.mlir --kernel=two --refines=%s | FileCheck %s
 // RUN: sed s/numGroups\ =\ 1/numGroups\ =\ 2/ %t.mlir > %t.loose.mlir
 // RUN: not async-sim %t.loose.mlir --kernel=two --refines=%s | FileCheck %s --check-prefix=LOOSE
-// RUN: async-sim %s --kernel=all_at_once | FileCheck %s --check-prefix=ALL
 
 !global = memref<8xf32>
 !shared = memref<8xf32, #gpu.address_space<workgroup>>
@@ -27,21 +25,6 @@ func.func @two(%src: !global, %dst: !global) {
   %x = memref.load %a[%c0] : !shared
   memref.store %x, %dst[%c0] : !global
   nvgpu.device_async_wait %group1
-  %y = memref.load %b[%c0] : !shared
-  memref.store %y, %dst[%c0] : !global
-  return
-}
-
-// ALL: all_at_once: clean
-func.func @all_at_once(%src: !global, %dst: !global) {
-  %c0 = arith.constant 0 : index
-  %a = memref.alloc() : !shared
-  %b = memref.alloc() : !shared
-  %copy0 = nvgpu.device_async_copy %src[%c0], %a[%c0], 4 : !global to !shared
-  %group0 = nvgpu.device_async_create_group %copy0
-  %copy1 = nvgpu.device_async_copy %src[%c0], %b[%c0], 4 : !global to !shared
-  %group1 = nvgpu.device_async_create_group %copy1
-  nvgpu.device_async_wait %group0
   %y = memref.load %b[%c0] : !shared
   memref.store %y, %dst[%c0] : !global
   return

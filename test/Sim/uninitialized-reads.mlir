@@ -20,7 +20,7 @@ memref.global "private" @fresh : memref<4xf32> = uninitialized
 // One row of two is copied.
 // FORGOTTEN: [[#@LINE+15]]:8: error: uninitialized read: memref.load reads memory that nothing has written
 // FORGOTTEN-NEXT: this: thread 0 of block 0
-// FORGOTTEN-NEXT: nearest: gpux.copy at {{.*}}:[[#@LINE+9]]:11, thread 31 of block 0
+// FORGOTTEN-NEXT: nearest: gpux.copy at {{.*}}uninitialized-reads.mlir:[[#@LINE+9]]:11, thread 31 of block 0
 // FORGOTTEN-NEXT: on: bytes 128 to 131 of the workgroup buffer of {{.*}} (from element [1, 0] on) the first time; 124 more bytes later
 // FORGOTTEN-NEXT: help:
 // FORGOTTEN-NEXT: forgotten: not clean

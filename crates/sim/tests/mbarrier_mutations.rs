@@ -7,6 +7,8 @@ mod kernel;
 
 use async_sim::adversary::Adversary;
 use async_sim::inputs::{Argument, Fill};
+use async_sim::scalar::from_f64;
+use async_sim::value::Elem;
 use kernel::{Call, Outcome, context, lower, run};
 
 /// Threads fill a buffer, which a bulk store takes away; tiles come through a ring of three slots, which are armed again
@@ -159,10 +161,19 @@ fn buffer(sizes: &[i64], fill: Fill) -> Argument {
     }
 }
 
+/// Each number is that of its column, so that sums are exact.
+fn columns() -> Fill {
+    let number = |i: u32| from_f64(Elem::F16, f64::from(i % 64)).to_le_bytes();
+    Fill::Bytes {
+        bytes: (0..64 * 64).flat_map(|i| [number(i)[0], number(i)[1]]).collect(),
+        kind: "<f2".into(),
+    }
+}
+
 fn call() -> Call {
     Call {
         arguments: vec![
-            Some(buffer(&[64, 64], Fill::Ramp)),
+            Some(buffer(&[64, 64], columns())),
             Some(buffer(&[8, 64], Fill::Zero)),
             Some(buffer(&[64], Fill::Zero)),
         ],

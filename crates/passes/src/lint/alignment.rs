@@ -14,6 +14,7 @@ use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{arith, attr, gpu, index, nvgpu, scf};
 use async_mlir::types::{bit_width, memref_layout, memref_shape};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Returns warnings about the copies in `issues`, which are of `function`.
 pub(super) fn check<'c>(function: Op<'c>, issues: &[(Op<'c>, Completion<'c>)]) -> Vec<Diagnostic<'c>> {
@@ -81,9 +82,9 @@ impl<'c> Coefficients<'c> {
             if is_ready {
                 let found = self.combine(value);
                 self.0.insert(value, found);
-            } else if !self.0.contains_key(&value) {
+            } else if let Entry::Vacant(unknown) = self.0.entry(value) {
                 // Nothing is known of what depends on itself.
-                self.0.insert(value, None);
+                unknown.insert(None);
                 work.push((value, true));
                 work.extend(dependences(value).into_iter().map(|value| (value, false)));
             }

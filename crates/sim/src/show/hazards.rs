@@ -57,11 +57,14 @@ impl Sides {
                 _ => Cause::Wait,
             },
             Hazard::CopyOverCopy => Cause::Slot,
-            Hazard::ReadAfterWrite if self.is_unawaited() => Cause::Wait,
-            Hazard::ReadAfterWrite => Cause::Barrier,
             Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
-            Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.is_unawaited() => Cause::Wait,
-            Hazard::WriteAfterRead | Hazard::WriteAfterWrite => Cause::Barrier,
+            Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite => {
+                if self.is_unawaited() {
+                    Cause::Wait
+                } else {
+                    Cause::Barrier
+                }
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) struct Lockstep<'a> {
     /// For a graph and a pair on entry, the pairs on exit.
     through: FxHashMap<(usize, Pair), Vec<Pair>>,
     /// For a graph, the pairs on exit of the instances that are issued inside.
-    from_inside: FxHashMap<usize, Exit>,
+    exits_of_issued: FxHashMap<usize, Exit>,
     pub more: BTreeMap<Await, BTreeMap<Age, Site>>,
     pub more_at_waits: bool,
     pub less: bool,
@@ -68,7 +68,7 @@ impl<'a> Lockstep<'a> {
             b,
             age_limit: [age_limit(a.n, given), age_limit(b.n, given)],
             through: FxHashMap::default(),
-            from_inside: FxHashMap::default(),
+            exits_of_issued: FxHashMap::default(),
             more: BTreeMap::new(),
             more_at_waits: false,
             less: false,
@@ -272,9 +272,9 @@ impl<'a> Lockstep<'a> {
         let mut out = Pairs::new();
         let mut reached = true;
         if issued_inside {
-            let from_inside = self.from_inside(item, info);
-            reached = from_inside.reached;
-            out = from_inside.pairs;
+            let exit = self.exit_of_issued(item, info);
+            reached = exit.reached;
+            out = exit.pairs;
         }
         for &(pair, site) in pairs.iter() {
             let through = self.through(item, info, pair, site);
@@ -285,21 +285,22 @@ impl<'a> Lockstep<'a> {
         reached
     }
 
-    fn from_inside(&mut self, item: &Item, info: &GraphInfo) -> Exit {
-        if let Some(from_inside) = self.from_inside.get(&info.id) {
-            return from_inside.clone();
+    /// The pairs of what is issued inside of an item.
+    fn exit_of_issued(&mut self, item: &Item, info: &GraphInfo) -> Exit {
+        if let Some(exit) = self.exits_of_issued.get(&info.id) {
+            return exit.clone();
         }
         let exit = match item {
-            Item::Repeat(repeat) => self.born_in_repeat(repeat, info),
+            Item::Repeat(repeat) => self.issued_in_repeat(repeat, info),
             _ => item
                 .graph()
                 .map_or_else(Exit::default, |graph| self.graph(graph, info, &Vec::new(), true)),
         };
-        self.from_inside.insert(info.id, exit.clone());
+        self.exits_of_issued.insert(info.id, exit.clone());
         exit
     }
 
-    fn born_in_repeat(&mut self, repeat: &Repeat, info: &GraphInfo) -> Exit {
+    fn issued_in_repeat(&mut self, repeat: &Repeat, info: &GraphInfo) -> Exit {
         if repeat.trip == 0 {
             return Exit {
                 pairs: Vec::new(),
@@ -307,11 +308,11 @@ impl<'a> Lockstep<'a> {
             };
         }
         self.loops += 1;
-        let from_inside = self.graph(&repeat.body, info, &Vec::new(), true);
-        let mut all = from_inside.pairs.clone();
+        let once = self.graph(&repeat.body, info, &Vec::new(), true);
+        let mut all = once.pairs.clone();
         for _ in 1..repeat.trip {
             let mut next = self.step_body(repeat, info, &all);
-            next.extend_from_slice(&from_inside.pairs);
+            next.extend_from_slice(&once.pairs);
             normalize(&mut next);
             if same(&next, &all) {
                 break;
@@ -321,7 +322,7 @@ impl<'a> Lockstep<'a> {
         self.loops -= 1;
         Exit {
             pairs: all,
-            reached: from_inside.reached,
+            reached: once.reached,
         }
     }
 

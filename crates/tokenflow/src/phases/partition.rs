@@ -15,7 +15,8 @@
 //! definitions is a phase, or a phi.
 //!
 //! **Cost.** Linear in the reaching definitions of what awaits and edges use, times the rounds of the refinement, of which there
-//! are as many as the longest rotation is ensure_sufficient_stack; programs with longer chains than [`ROUNDS`](super::refinement::ROUNDS) get a phase for each load.
+//! are as many as the longest rotation is deep; programs with longer chains than [`ROUNDS`](super::refinement::ROUNDS) get a
+//! phase for each load.
 
 use super::ids::{AwaitId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId};
 use super::placement::{DefinedBy, Placement};
