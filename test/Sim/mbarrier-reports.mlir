@@ -18,6 +18,8 @@
 // RUN: not async-sim %s --kernel=armed_too_early | FileCheck %s --check-prefix=EARLY
 // RUN: not async-sim %s --kernel=no_such_slot | FileCheck %s --check-prefix=SLOT
 // RUN: not async-sim %s --kernel=beyond_count | FileCheck %s --check-prefix=COUNT
+// RUN: not async-sim %s --kernel=parity_that_passes_too_early | FileCheck %s --check-prefix=PASSES
+// RUN: not async-sim %s --kernel=parity_that_never_passes | FileCheck %s --check-prefix=FLIPPED
 
 !line = memref<64xf16, #gpu.address_space<workgroup>>
 !ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
@@ -313,6 +315,51 @@ gpu.module @reports {
     %ring = nvgpu.mbarrier.create -> !ring
     func.call @make(%ring, %leader, %c1) : (!ring, i1, index) -> ()
     func.call @issue(%x, %buf, %ring, %many) : (memref<64xf16>, !line, !ring, index) -> ()
+    gpu.return
+  }
+
+  // Parity 1 is that of the phase before the first, which counts as complete.
+  // PASSES: error: RAW race: memref.load accesses what a bulk copy writes, and the wait for it passed on a phase that was complete before
+  // PASSES: waited: last by
+  // PASSES: help: wait for the other parity
+  gpu.func @parity_that_passes_too_early(%x: memref<64xf16>) workgroup(%buf: !line) kernel
+      attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %true = arith.constant true
+    %bytes = arith.constant 128 : index
+    %ring = nvgpu.mbarrier.create -> !ring
+    func.call @make(%ring, %true, %c1) : (!ring, i1, index) -> ()
+    func.call @issue(%x, %buf, %ring, %bytes) : (memref<64xf16>, !line, !ring, index) -> ()
+    func.call @wait(%ring, %true) : (!ring, i1) -> ()
+    %v = memref.load %buf[%c0] : !line
+    gpu.return
+  }
+
+  // Thread 1 comes when phase 0 is complete, and waits for the next one, on which nobody arrives.
+  // FLIPPED: error: nvgpu.mbarrier.try_wait.parity: waits forever for parity 1 of number 0 of {{.*}}: phase 0, which is complete and which this thread has not waited for, has parity 0
+  // FLIPPED-NEXT: this: thread 1 of block 0
+  // FLIPPED: help: wait for the parity of the phase
+  gpu.func @parity_that_never_passes(%x: memref<64xf16>) workgroup(%buf: !line) kernel
+      attributes {known_block_size = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %false = arith.constant false
+    %true = arith.constant true
+    %bytes = arith.constant 128 : index
+    %t = gpu.thread_id x
+    %leader = arith.cmpi eq, %t, %c0 : index
+    %ring = nvgpu.mbarrier.create -> !ring
+    func.call @make(%ring, %leader, %c1) : (!ring, i1, index) -> ()
+    scf.if %leader {
+      func.call @issue(%x, %buf, %ring, %bytes) : (memref<64xf16>, !line, !ring, index) -> ()
+      func.call @wait(%ring, %false) : (!ring, i1) -> ()
+    }
+    gpu.barrier
+    scf.if %leader {
+    } else {
+      func.call @wait(%ring, %true) : (!ring, i1) -> ()
+    }
     gpu.return
   }
 }

@@ -259,6 +259,11 @@ impl Reports {
         }
     }
 
+    /// Notes that a thread has seen a copy land: waits before are of no account.
+    pub fn seen(&mut self, thread: u32, copy: Spot) {
+        self.stale_waits.remove(&(copy.instr, thread));
+    }
+
     /// Such a wait of the thread of `now` before it came to the copies of the operation of `copy`.
     #[must_use]
     pub fn stale_wait_for(&self, copy: Spot, now: Spot) -> Option<Spot> {

@@ -233,8 +233,8 @@ impl Names<'_> {
             advice: advice.into(),
             at,
             against,
-            last_wait: race
-                .last_wait
+            last_wait: stale
+                .or(race.last_wait)
                 .filter(|_| matches!(cause, Cause::Wait | Cause::Parity))
                 .map(|wait| self.instance(wait)),
             on: Some(Bytes {

@@ -15,7 +15,9 @@ impl Memory {
 
     /// Reports a read of what nobody has written.
     pub(super) fn note_unwritten(&mut self, actor: Actor, id: BufferId, range: Range<usize>) {
-        let mut unwritten = self.buffer(id).unwritten(range);
+        let Some(mut unwritten) = self.buffer(id).unwritten(range) else {
+            return;
+        };
         let Some(first) = unwritten.next() else { return };
         let bytes: Vec<usize> = std::iter::once(first).chain(unwritten).collect();
         let nearest = match self.reports.unwritten(actor.spot) {

@@ -158,10 +158,10 @@ impl Buffer {
         }
     }
 
-    /// The bytes of `range` that nobody has written.
-    pub(super) fn unwritten(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        let none = self.unwritten.is_empty();
-        range.filter(move |byte| !none && self.unwritten[byte / 64] >> (byte % 64) & 1 == 1)
+    /// The bytes of `range` that nobody has written; `None` if all of the buffer was written from the start.
+    pub(super) fn unwritten(&self, range: Range<usize>) -> Option<impl Iterator<Item = usize>> {
+        let is_unwritten = |byte: &usize| self.unwritten[byte / 64] >> (byte % 64) & 1 == 1;
+        (!self.unwritten.is_empty()).then(|| range.filter(is_unwritten))
     }
 
     /// Notes that the bytes of `range` are written.

@@ -27,13 +27,13 @@ impl Machine<'_> {
         let known = live.phase == 0 || live.seen.get(&thread) == Some(&(live.phase - 1));
         let flights: Vec<CopyId> = live.flights.iter().map(|(id, _)| *id).collect();
         let started = live.phase > 0;
+        if started {
+            self.see(t, key);
+        }
         if known {
             let copies: Vec<Spot> = flights.into_iter().map(|id| self.memory.issuer(id)).collect();
             let wait = self.spot(t);
             self.memory.reports.stale_wait(wait, copies.into_iter());
-        }
-        if started {
-            self.see(t, key);
         }
         Ok(true)
     }
@@ -44,6 +44,10 @@ impl Machine<'_> {
         let Some(live) = self.get(key) else { return };
         let (landed, clock) = (live.landed.clone(), live.arrived.clone());
         self.memory.acquire(thread, &clock);
+        for &id in &landed {
+            let copy = self.memory.issuer(id);
+            self.memory.reports.seen(thread, copy);
+        }
         let landed: Vec<Pending> = landed.into_iter().map(Pending::from).collect();
         self.observe(t, &landed);
         let actor = self.actor(t);
