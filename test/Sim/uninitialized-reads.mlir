@@ -7,6 +7,8 @@
 // RUN: not async-sim %s --kernel=fresh_global | FileCheck %s --check-prefix=GLOBAL
 // RUN: not async-sim %s --kernel=passed_on --block=32 | FileCheck %s --check-prefix=PASSED
 // RUN: not async-sim %s --kernel=missing_barrier --block=32 | FileCheck %s --check-prefix=BARRIER
+// RUN: not async-sim %s --kernel=missing_barrier_of_two --block=32 | FileCheck %s --check-prefix=TWO
+// RUN: not async-sim %s --kernel=beside_a_race --block=32 | FileCheck %s --check-prefix=BESIDE
 // RUN: not async-sim %s --kernel=parameter | FileCheck %s --check-prefix=PARAMETER
 // RUN: async-sim %s --kernel=parameter --arg 0=ramp | FileCheck %s --check-prefix=GIVEN
 // RUN: not async-sim %s --kernel=halo --block=32 --json | FileCheck %s --check-prefix=JSON
@@ -126,6 +128,44 @@ func.func @missing_barrier(%dst: !src) {
   %next = arith.addi %t, %c1 : index
   %right = arith.remui %next, %c32 : index
   %x = memref.load %tile[%right] : !halo
+  memref.store %x, %dst[%t] : !src
+  return
+}
+
+// The same of two reads.
+// TWO: error: RAW race
+// TWO-NOT: error: uninitialized
+// TWO: missing_barrier_of_two: not clean
+func.func @missing_barrier_of_two(%dst: !src) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  %tile = memref.alloc() : !halo
+  memref.store %one, %tile[%t] : !halo
+  %next = arith.addi %t, %c1 : index
+  %right = arith.remui %next, %c32 : index
+  %x = memref.load %tile[%right] : !halo
+  %y = memref.load %tile[%right] : !halo
+  %sum = arith.addf %x, %y : f32
+  memref.store %sum, %dst[%t] : !src
+  return
+}
+
+// Nobody ever writes the last element, whatever races there are for others.
+// BESIDE: error: WAR race
+// BESIDE: error: uninitialized read: memref.load
+// BESIDE-NEXT: this: thread 31 of block 0
+func.func @beside_a_race(%dst: !src) {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %t = gpu.thread_id x
+  %tile = memref.alloc() : !halo
+  memref.store %one, %tile[%t] : !halo
+  gpu.barrier
+  %right = arith.addi %t, %c1 : index
+  %x = memref.load %tile[%right] : !halo
+  memref.store %x, %tile[%t] : !halo
   memref.store %x, %dst[%t] : !src
   return
 }

@@ -181,6 +181,7 @@ operations! {
         ASHR = "ashr",
         BITCAST = "bitcast",
         CALL = "call",
+        CALL_INTRINSIC = "call_intrinsic",
         EXTRACTVALUE = "extractvalue",
         FADD = "fadd",
         FCMP = "fcmp",

@@ -154,8 +154,13 @@ fn thread_varying_operand<'c>(op: Op<'c>, completion: &Completion<'c>) -> Option
 
 /// Returns true if `op` may complete or commit copies in a way that the skeleton does not show.
 fn completes_otherwise(op: Op<'_>) -> bool {
-    let known = [nvvm::CP_ASYNC_MBARRIER_ARRIVE, nvvm::INLINE_PTX, llvm::INLINE_ASM];
-    is_call(op) || known.contains(&op.name())
+    let known = [
+        nvvm::CP_ASYNC_MBARRIER_ARRIVE,
+        nvvm::INLINE_PTX,
+        llvm::CALL_INTRINSIC,
+        llvm::INLINE_ASM,
+    ];
+    is_call(op) || known.contains(&op.name()) || !op.is_registered()
 }
 
 /// A warning about an operation without a token that no commit follows.

@@ -138,6 +138,7 @@ impl Memory {
 
     /// Frees a buffer: nobody can access it any more.
     pub fn free(&mut self, id: BufferId) {
+        self.note_never_written(id);
         let buffer = &mut self.buffers[id.0 as usize];
         if buffer.freed {
             return;
@@ -274,7 +275,10 @@ impl Memory {
 
     /// Hands the adversary back, with what it has decided.
     #[must_use]
-    pub fn into_parts(self) -> (Vec<Buffer>, Adversary, Reports) {
+    pub fn into_parts(mut self) -> (Vec<Buffer>, Adversary, Reports) {
+        for id in 0..self.buffers.len() {
+            self.note_never_written(BufferId(u32::try_from(id).unwrap_or(u32::MAX)));
+        }
         (self.buffers, self.adversary, self.reports)
     }
 

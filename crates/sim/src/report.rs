@@ -82,6 +82,8 @@ pub struct Race {
     pub waited: Option<bool>,
     /// The last wait of the later thread before that, the first time.
     pub last_wait: Option<Spot>,
+    /// Of a read of what nobody had written: true if nobody wrote it after that, either.
+    pub never_written: bool,
 }
 
 /// So many iterations are kept of a race.
@@ -219,6 +221,7 @@ impl Reports {
                 more: false,
                 waited: None,
                 last_wait: self.last_waits.get(&now.thread).copied(),
+                never_written: true,
             });
         race.count += 1;
         if !race.iterations.contains(&now.iterations) {
@@ -268,6 +271,12 @@ impl Reports {
     #[must_use]
     pub fn stale_wait_for(&self, copy: Spot, now: Spot) -> Option<Spot> {
         self.stale_waits.get(&(copy.instr, now.thread)).copied()
+    }
+
+    /// The reads of what nobody had written in `buffer`.
+    pub fn unwritten_in(&mut self, buffer: BufferId) -> impl Iterator<Item = &mut Race> {
+        let races = self.races.values_mut();
+        races.filter(move |race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
     }
 
     /// Adds a problem, unless it is known of the same operations.

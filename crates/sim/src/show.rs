@@ -107,12 +107,14 @@ impl Names<'_> {
     #[must_use]
     pub fn findings(&self, reports: &Reports, stop: Option<&Stop>) -> Vec<Finding> {
         // Who reads before another thread writes lacks a barrier, and it is no wonder that nothing was there.
-        let too_early: HashSet<u32> = reports
+        let racing: HashSet<BufferId> = reports
             .races()
-            .filter(|race| race.hazard == Hazard::WriteAfterRead)
-            .filter_map(|race| Some(race.before?.instr))
+            .filter(|race| race.hazard != Hazard::Unwritten)
+            .map(|race| race.buffer)
             .collect();
-        let told = |race: &&Race| race.hazard != Hazard::Unwritten || !too_early.contains(&race.now.instr);
+        let told = |race: &&Race| {
+            race.hazard != Hazard::Unwritten || race.never_written || !racing.contains(&race.buffer)
+        };
         let races = reports.races().filter(told);
         let all: Vec<Finding> = races.map(|race| self.race(race, reports)).collect();
         // Of some threads a copy is in flight and of others it is done: two operations have one cause.

@@ -1,6 +1,6 @@
 // What may be right gets no warning.
 //
-// RUN: async-opt %s --gpux-lint --verify-diagnostics | FileCheck %s
+// RUN: async-opt %s --gpux-lint --verify-diagnostics --allow-unregistered-dialect | FileCheck %s
 
 !src = memref<1024xf32>
 !dst = memref<1024xf32, #gpu.address_space<workgroup>>
@@ -86,6 +86,72 @@ gpu.module @kernels {
     %t = gpu.thread_id x
     %token = gpux.copy async %src[%t], %dst[%t], 4 : !src to !dst
     async.await %token
+    gpu.return
+  }
+
+  // The same by branches.
+  gpu.func @thread_of_four_by_branches(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %t = gpu.thread_id x
+    %rest = arith.remui %t, %c4 : index
+    %is_first = arith.cmpi eq, %rest, %c0 : index
+    cf.cond_br %is_first, ^bb1, ^bb2
+  ^bb1:
+    %token = gpux.copy async %src[%t], %dst[%t], 4 : !src to !dst
+    async.await %token
+    cf.br ^bb2
+  ^bb2:
+    gpu.return
+  }
+
+  // The first thread of each warp is a multiple of 32.
+  gpu.func @thread_of_a_warp(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %lane32 = nvvm.read.ptx.sreg.laneid : i32
+    %lane = arith.index_cast %lane32 : i32 to index
+    %t = gpu.thread_id x
+    %warp = arith.subi %t, %lane : index
+    %token = gpux.copy async %src[%warp], %dst[%warp], 4 : !src to !dst
+    async.await %token
+    gpu.warp_execute_on_lane_0(%lane)[32] {
+      %of_lane_0 = gpux.copy async %src[%t], %dst[%t], 4 : !src to !dst
+      async.await %of_lane_0
+    }
+    gpu.return
+  }
+
+  // What a caller hands over may differ between threads.
+  gpu.func @helper(%src: !src, %dst: !dst, %lane: index) attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %warp = arith.subi %t, %lane : index
+    %token = gpux.copy async %src[%warp], %dst[%warp], 4 : !src to !dst
+    async.await %token
+    gpu.return
+  }
+
+  // An i1 wraps around: the index is 0.
+  gpu.func @wraps_around(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %bit = arith.index_cast %t : index to i1
+    %twice = arith.addi %bit, %bit : i1
+    %zero = arith.index_castui %twice : i1 to index
+    %token = gpux.copy async %src[%zero], %dst[%zero], 4 : !src to !dst
+    async.await %token
+    gpu.return
+  }
+
+  // Operations that are not known may do anything.
+  gpu.func @waits_for_all(%src: !src, %i: index) workgroup(%dst: !dst) kernel {
+    gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+    llvm.call_intrinsic "llvm.nvvm.cp.async.wait.all"() : () -> ()
+    gpu.return
+  }
+  gpu.func @unknown(%src: !src, %i: index) workgroup(%dst: !dst) kernel {
+    gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+    "test.commit"() : () -> ()
     gpu.return
   }
 }

@@ -67,7 +67,7 @@ pub fn may_diverge(op: Op<'_>) -> bool {
 
 /// Returns true if an argument of `function` is the same for all threads of a block: callers may hand over anything, and
 /// a kernel may have memory of each thread's own.
-fn is_shared(function: Op<'_>, index: usize) -> bool {
+pub fn is_shared(function: Op<'_>, index: usize) -> bool {
     let shared = num_inputs(function).map(|inputs| inputs + num_attributions(function));
     is_kernel(function) && shared.is_some_and(|shared| index < shared)
 }
@@ -127,7 +127,7 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
 }
 
 /// Returns true if the results of `op` differ between threads by themselves.
-fn is_thread_varying(op: Op<'_>) -> bool {
+pub fn is_thread_varying(op: Op<'_>) -> bool {
     matches!(
         op.name(),
         gpu::THREAD_ID

@@ -5,12 +5,12 @@
 //! aligned, whatever r is. So there is a warning where both are known to execute the copy: the block has two of them, and its
 //! threads don't diverge on the way there.
 
-use crate::analysis::uniformity::may_diverge;
+use crate::analysis::uniformity::{is_shared, is_thread_varying, may_diverge};
 use async_dialects::completion::Completion;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{Dimension, block_size};
-use async_mlir::ir::{Definition, Op, Value};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, attr, gpu, index, nvgpu, scf};
 use async_mlir::types::{bit_width, memref_layout, memref_shape};
 use std::collections::HashMap;
@@ -28,17 +28,13 @@ pub(super) fn check<'c>(function: Op<'c>, issues: &[(Op<'c>, Completion<'c>)]) -
             nvgpu::DEVICE_ASYNC_COPY => op.int_attr(attr::NVGPU_ELEMENTS)?,
             _ => return None,
         };
-        let diverges = || {
-            let mut around = op.ancestors().take_while(|outer| !outer.is_function());
-            around.any(may_diverge)
-        };
         let ends = [("source", completion.source), ("destination", completion.destination)];
         let (end, step, bytes) = ends.into_iter().find_map(|(end, memref)| {
             let (step, unit) = coefficients.of_address(*op, memref?)?;
             let bytes = elements.checked_mul(unit)?;
             (bytes > 1 && step % bytes != 0).then_some((end, step, bytes))
         })?;
-        (!diverges()).then(|| {
+        (!is_under_condition(*op)).then(|| {
             let message = format!(
                 "copies {bytes} bytes, but its {end} is {step} bytes further for each thread, so it can't be aligned to \
                  {bytes} bytes in all threads"
@@ -50,6 +46,20 @@ pub(super) fn check<'c>(function: Op<'c>, issues: &[(Op<'c>, Completion<'c>)]) -
         })
     });
     warnings.collect()
+}
+
+/// Returns true unless it is known that all threads come to `op`.
+fn is_under_condition(op: Op<'_>) -> bool {
+    // Which of several blocks are run, branches between them decide.
+    let is_entered = |op: Op<'_>| {
+        let block = op.block();
+        block.and_then(Block::region).and_then(Region::first) == block
+    };
+    let around = op.ancestors().take_while(|outer| !outer.is_function());
+    !is_entered(op)
+        || around
+            .into_iter()
+            .any(|outer| may_diverge(outer) || !is_entered(outer))
 }
 
 /// By how much values grow with `thread_id x`; `None` where that is not known, or not the same everywhere.
@@ -99,12 +109,19 @@ impl<'c> Coefficients<'c> {
             Definition::Argument(block, index) => {
                 let around = block.parent_op()?;
                 let is_entry = around.region(0).first() == Some(block);
-                let uniform = around.is_function() && is_entry || is_induction_variable(around, index);
+                let uniform = is_entry && around.is_function() && is_shared(around, index)
+                    || is_induction_variable(around, index);
                 let steers = dependences(value);
                 let plain = steers.iter().all(|value| self.get(*value) == Some(0));
                 return (uniform && plain).then_some(0);
             }
         };
+        // Narrow integers wrap around soon.
+        if bit_width(value.ty()).is_some_and(|width| width < 32) {
+            return self
+                .none_of(op)
+                .filter(|_| op.is_pure() && !is_thread_varying(op));
+        }
         let of = |i: usize| self.get(op.operand(i));
         let constant = |i: usize| op.operand(i).as_constant_int();
         match op.name() {
@@ -125,7 +142,7 @@ impl<'c> Coefficients<'c> {
             },
             arith::INDEX_CAST | arith::INDEX_CASTUI | arith::EXTUI | arith::EXTSI => of(0),
             // These differ with the thread's index in ways of their own.
-            gpu::LANE_ID | gpu::SUBGROUP_ID | gpu::GLOBAL_ID => None,
+            _ if is_thread_varying(op) => None,
             _ if op.num_regions() == 0 && op.is_pure() => self.none_of(op),
             _ => None,
         }

@@ -30,6 +30,19 @@ impl Memory {
         }
     }
 
+    /// A buffer is not written any more: notes which reads of what nobody had written found what was written later.
+    pub(super) fn note_never_written(&mut self, id: BufferId) {
+        let buffer = &self.buffers[id.0 as usize];
+        if buffer.freed {
+            return;
+        }
+        for race in self.reports.unwritten_in(id) {
+            let (first, last) = race.bytes;
+            let mut left = buffer.unwritten(first..last + 1).into_iter().flatten();
+            race.never_written = left.next().is_some();
+        }
+    }
+
     pub(super) fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
         self.copy_reads(actor, buffer, start, bytes, false);
     }

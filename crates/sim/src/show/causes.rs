@@ -83,7 +83,7 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut classes: Vec<usize> = (0..findings.len()).collect();
     for (i, a) in findings.iter().enumerate() {
         for (j, b) in findings.iter().enumerate().skip(i + 1) {
-            if belong_together(a, b) {
+            if classes[i] != classes[j] && belong_together(a, b) {
                 let (from, to) = (classes[j].max(classes[i]), classes[j].min(classes[i]));
                 for class in &mut classes {
                     if *class == from {
@@ -116,12 +116,19 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
     // What is said of mbarriers says it all.
     let is_race = |finding: &Finding| finding.on.is_some() || finding.cause == Cause::Wait;
     let same = a.cause == b.cause && is_race(a) && is_race(b);
+    // The same two operations in the other order.
+    let reverse = pair.contains(&Cause::Barrier) && pair.contains(&Cause::Slot) && {
+        let (mut of_a, mut of_b): (Vec<u32>, Vec<u32>) = (a.instrs().collect(), b.instrs().collect());
+        of_a.sort_unstable();
+        of_b.sort_unstable();
+        of_a == of_b
+    };
     let follows = pair.contains(&Cause::Wait) && pair.contains(&Cause::Slot)
         || pair.contains(&Cause::Parity) && pair.contains(&Cause::Wait);
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
     let wait = |finding: &Finding| finding.last_wait.as_ref().map(|wait| wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);
-    a.note == b.note && (same_wait || (same || follows) && a.instrs().any(shared))
+    a.note == b.note && (same_wait || reverse || (same || follows) && a.instrs().any(shared))
 }
 
 impl Finding {

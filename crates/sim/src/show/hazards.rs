@@ -84,6 +84,13 @@ impl Sides {
             return between_blocks(hazard);
         }
         let special = match self.before {
+            _ if matches!(
+                hazard,
+                Hazard::Unwritten | Hazard::UnfencedWrite | Hazard::UnfencedRead
+            ) =>
+            {
+                None
+            }
             _ if self.stale => Some(PARITY),
             Copied::Together => after_shared(hazard),
             Copied::Alone => self.after_copy(hazard),
