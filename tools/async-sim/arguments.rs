@@ -69,7 +69,7 @@ pub struct Options {
     /// What the timeline takes things to cost, in cycles: NAME=CYCLES with issue, access, mma, latency or bytes-per-cycle.
     #[arg(long, value_name = "NAME=CYCLES", value_parser = cost)]
     pub cost: Vec<(String, u64)>,
-    /// How many causes are told of; what is left is counted.
+    /// How many causes are reported; the rest is only counted.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub max_reports: usize,
     /// Prints what was found as JSON.

@@ -271,7 +271,11 @@ impl<'a> Runs<'a> {
         let groups = show::groups(&outcome.findings);
         let told = groups.iter().take(self.options.max_reports);
         let mut findings: String = told.map(Group::text).collect();
-        let untold: usize = groups.iter().skip(self.options.max_reports).map(Group::len).sum();
+        let untold: usize = groups
+            .iter()
+            .skip(self.options.max_reports)
+            .map(Group::count)
+            .sum();
         if untold > 0 {
             let _ = writeln!(
                 findings,

@@ -4,8 +4,8 @@
 //!
 //! **Effect.** Nothing is changed. There is a warning for
 //!
-//! - an asynchronous operation whose tokens nobody awaits, nor hands on to where somebody might;
-//! - a copy of a kernel that no commit follows, and no `nvvm.cp.async.mbarrier.arrive`, so that no wait is for it;
+//! - an asynchronous operation whose tokens nobody awaits, and that do not go anywhere they might be awaited;
+//! - a copy of a kernel that no commit follows, and no `nvvm.cp.async.mbarrier.arrive`, so that no wait completes it;
 //! - an operand of a block-wide operation that differs between threads;
 //! - a copy whose address is misaligned for some thread ([`alignment`]).
 //!

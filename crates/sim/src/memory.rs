@@ -118,7 +118,7 @@ impl Memory {
         array: Option<Array>,
     ) -> BufferId {
         let id = BufferId(u32::try_from(self.buffers.len()).unwrap_or(u32::MAX));
-        self.bytes += contents.len();
+        self.bytes += contents.bytes();
         self.buffers
             .push(Buffer::new(name, space, align, contents, array));
         id
@@ -262,9 +262,10 @@ impl Memory {
         self.order.unordered(access, actor)
     }
 
-    /// A block has ended: nobody asks what its threads have passed any more.
+    /// A block has ended: nobody asks any more what its threads have passed and waited for.
     pub fn forget_barriers(&mut self) {
         self.order.forget();
+        self.reports.forget_waits();
     }
 
     /// How many barriers the warp of `thread` has passed.

@@ -82,6 +82,8 @@ pub struct Race {
     pub waited: Option<bool>,
     /// The last wait of the later thread before that, the first time.
     pub last_wait: Option<Spot>,
+    /// A wait of the later thread for the earlier copy that passed on a phase before that copy's.
+    pub stale_wait: Option<Spot>,
     /// Of a read of what nobody had written: true if nobody wrote it after that, either.
     pub never_written: bool,
 }
@@ -205,8 +207,15 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Adds one byte of a race.
-    pub fn race(&mut self, hazard: Hazard, now: Spot, before: Option<Spot>, buffer: BufferId, byte: usize) {
+    /// Adds one byte of a race. Returns true if it is the first one between the two operations.
+    pub fn race(
+        &mut self,
+        hazard: Hazard,
+        now: Spot,
+        before: Option<Spot>,
+        buffer: BufferId,
+        byte: usize,
+    ) -> bool {
         let race = self
             .races
             .entry((hazard, now.instr, before.map(|before| before.instr)))
@@ -221,6 +230,8 @@ impl Reports {
                 more: false,
                 waited: None,
                 last_wait: self.last_waits.get(&now.thread).copied(),
+                stale_wait: before
+                    .and_then(|before| self.stale_waits.get(&(before.instr, now.thread)).copied()),
                 never_written: true,
             });
         race.count += 1;
@@ -234,15 +245,10 @@ impl Reports {
         if race.now == now && race.before == before && byte == race.bytes.1 + 1 {
             race.bytes.1 = byte;
         }
+        race.count == 1
     }
 
-    /// Returns true if no race of this kind is known between the two operations.
-    #[must_use]
-    pub fn is_new(&self, hazard: Hazard, now: Spot, before: Spot) -> bool {
-        !self.races.contains_key(&(hazard, now.instr, Some(before.instr)))
-    }
-
-    /// Notes of the race that was added last whether the later thread has observed its own instance of the earlier copy.
+    /// Notes of a race whether the later thread has observed its own instance of the earlier copy.
     pub fn note_waited(&mut self, hazard: Hazard, now: Spot, before: Spot, waited: Option<bool>) {
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
             race.waited = waited;
@@ -267,10 +273,10 @@ impl Reports {
         self.stale_waits.remove(&(copy.instr, thread));
     }
 
-    /// Such a wait of the thread of `now` before it came to the copies of the operation of `copy`.
-    #[must_use]
-    pub fn stale_wait_for(&self, copy: Spot, now: Spot) -> Option<Spot> {
-        self.stale_waits.get(&(copy.instr, now.thread)).copied()
+    /// A block has ended: its threads access nothing any more.
+    pub fn forget_waits(&mut self) {
+        self.last_waits.clear();
+        self.stale_waits.clear();
     }
 
     /// The reads of what nobody had written in `buffer`.

@@ -107,16 +107,16 @@ impl Names<'_> {
     #[must_use]
     pub fn findings(&self, reports: &Reports, stop: Option<&Stop>) -> Vec<Finding> {
         // Who reads before another thread writes lacks a barrier, and it is no wonder that nothing was there.
-        let racing: HashSet<BufferId> = reports
+        let racing_buffers: HashSet<BufferId> = reports
             .races()
             .filter(|race| race.hazard != Hazard::Unwritten)
             .map(|race| race.buffer)
             .collect();
-        let told = |race: &&Race| {
-            race.hazard != Hazard::Unwritten || race.never_written || !racing.contains(&race.buffer)
+        let is_reported = |race: &&Race| {
+            race.hazard != Hazard::Unwritten || race.never_written || !racing_buffers.contains(&race.buffer)
         };
-        let races = reports.races().filter(told);
-        let all: Vec<Finding> = races.map(|race| self.race(race, reports)).collect();
+        let races = reports.races().filter(is_reported);
+        let all: Vec<Finding> = races.map(|race| self.race(race)).collect();
         // Of some threads a copy is in flight and of others it is done: two operations have one cause.
         let mut causes: HashMap<(u32, Option<u32>), Cause> = HashMap::new();
         let pair = |finding: &Finding| {
@@ -129,11 +129,11 @@ impl Names<'_> {
             let cause = causes.entry(pair(finding)).or_insert(finding.cause);
             *cause = finding.cause.min(*cause);
         }
-        let mut told = HashSet::new();
+        let mut seen = HashSet::new();
         let all = all.into_iter();
         let mut findings: Vec<Finding> = all
             .filter(|finding| {
-                causes[&pair(finding)] == finding.cause && told.insert((pair(finding), finding.kind))
+                causes[&pair(finding)] == finding.cause && seen.insert((pair(finding), finding.kind))
             })
             .collect();
         // That nobody waits for a copy is no news where something is wrong for want of it.
@@ -204,7 +204,7 @@ impl Names<'_> {
         seen
     }
 
-    fn race(&self, race: &Race, reports: &Reports) -> Finding {
+    fn race(&self, race: &Race) -> Finding {
         let at = self.instance(race.now);
         let against = race.before.map(|before| self.instance(before));
         let op = |spot: Spot| &self.code.instrs[spot.instr as usize].op;
@@ -214,15 +214,12 @@ impl Names<'_> {
             Some(Op::Bulk(_)) => Copied::Together,
             _ => Copied::No,
         };
-        let stale = race
-            .before
-            .and_then(|before| reports.stale_wait_for(before, race.now));
         let sides = Sides {
             now: copied(Some(op(race.now))),
             before: copied(race.before.map(op)),
             blocks: against.as_ref().is_some_and(|against| against.block != at.block),
             waited: race.waited,
-            stale: stale.is_some(),
+            stale: race.stale_wait.is_some(),
         };
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
@@ -235,7 +232,8 @@ impl Names<'_> {
             advice: advice.into(),
             at,
             against,
-            last_wait: stale
+            last_wait: race
+                .stale_wait
                 .or(race.last_wait)
                 .filter(|_| matches!(cause, Cause::Wait | Cause::Parity))
                 .map(|wait| self.instance(wait)),

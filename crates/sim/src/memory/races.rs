@@ -33,7 +33,7 @@ impl Memory {
     /// A buffer is not written any more: notes which reads of what nobody had written found what was written later.
     pub(super) fn note_never_written(&mut self, id: BufferId) {
         let buffer = &self.buffers[id.0 as usize];
-        if buffer.freed {
+        if buffer.unwritten.is_empty() {
             return;
         }
         for race in self.reports.unwritten_in(id) {
@@ -167,9 +167,7 @@ impl Memory {
     }
 
     pub(super) fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
-        let is_new = self.reports.is_new(hazard, now, before);
-        self.reports.race(hazard, now, Some(before), buffer, byte);
-        if is_new {
+        if self.reports.race(hazard, now, Some(before), buffer, byte) {
             let waited = self.has_waited(now.thread, before);
             self.reports.note_waited(hazard, now, before, waited);
         }

@@ -93,18 +93,11 @@ pub enum Contents {
 
 impl Contents {
     /// How many bytes.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
             Self::Unwritten(bytes) => *bytes,
         }
-    }
-
-    /// Returns true if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

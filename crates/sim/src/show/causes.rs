@@ -2,7 +2,7 @@
 //!
 //! A missing wait lets every read of what the copy writes race with it, and the next copy to the same slot as well. So findings
 //! are put in groups: those of one [`Cause`] that share an operation or come after one wait, and with a missing wait also what the copy does to its
-//! slot. A group is told by its first finding, and lists the others.
+//! slot. A group is reported by its first finding, and lists the others.
 
 use super::Finding;
 use std::fmt::Write;
@@ -71,7 +71,7 @@ impl Cause {
     }
 }
 
-/// Findings of one cause, the one that tells most first.
+/// Findings of one cause, the most telling one first.
 pub struct Group<'a>(Vec<&'a Finding>);
 
 /// So many operations are listed after the first finding of a group.
@@ -98,7 +98,7 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
         let members = findings.iter().zip(&classes).filter(|(_, of)| **of == class);
         let mut members: Vec<&Finding> = members.map(|(finding, _)| finding).collect();
         members.sort_by_key(|finding| {
-            // That a slot is filled too early is told by who fills it.
+            // A slot that is filled too early is reported where it is filled.
             let reads = finding.cause == Cause::Slot && finding.kind == "RAW";
             (finding.note, finding.cause, finding.on.is_some(), reads)
         });
@@ -110,7 +110,7 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns true if one change is likely to mend both.
+/// Returns true if one change is likely to fix both.
 fn belong_together(a: &Finding, b: &Finding) -> bool {
     let pair = [a.cause, b.cause];
     // What is said of mbarriers says it all.
@@ -140,7 +140,7 @@ impl Finding {
 }
 
 impl Group<'_> {
-    /// The finding that tells most.
+    /// The most telling finding.
     #[must_use]
     pub fn first(&self) -> &Finding {
         self.0[0]
@@ -148,14 +148,8 @@ impl Group<'_> {
 
     /// How many findings there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
-    }
-
-    /// Returns false: a group has a finding.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// The report for people: several lines.
