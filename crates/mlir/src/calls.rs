@@ -2,7 +2,8 @@
 
 use crate::{ffi, ir::Op};
 use mlir_sys::MlirStringRef;
-use std::{collections::HashSet, ffi::c_void};
+use rustc_hash::FxHashSet;
+use std::ffi::c_void;
 
 /// Why a call was not inlined.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,7 +58,7 @@ pub fn inline<'c>(call: Op<'c>, callee: Op<'c>) -> Result<(), NotInlined> {
 
 /// The symbols of a symbol table that something in it refers to.
 pub struct UsedSymbols {
-    names: HashSet<String>,
+    names: FxHashSet<String>,
     /// False if there may be others.
     all_known: bool,
 }
@@ -69,14 +70,14 @@ impl UsedSymbols {
         extern "C" fn insert(name: MlirStringRef, data: *mut c_void) {
             // SAFETY: the pointer to `names` below, and a name that lives during the call.
             unsafe {
-                let names = &mut *data.cast::<HashSet<String>>();
+                let names = &mut *data.cast::<FxHashSet<String>>();
                 let name = ffi::str_from_raw(name);
                 if !names.contains(name) {
                     names.insert(name.to_owned());
                 }
             }
         }
-        let mut names = HashSet::new();
+        let mut names = FxHashSet::default();
         // SAFETY: a live operation; the callback gets the pointer to `names`.
         let all_known =
             unsafe { ffi::asyncOptForEachSymbolUse(table.to_raw(), Some(insert), (&raw mut names).cast()) };
@@ -87,7 +88,7 @@ impl UsedSymbols {
     #[must_use]
     pub fn of_all<'c>(ops: impl IntoIterator<Item = Op<'c>>) -> Self {
         let mut all = Self {
-            names: HashSet::new(),
+            names: FxHashSet::default(),
             all_known: true,
         };
         for used in ops.into_iter().map(Self::of) {

@@ -22,7 +22,7 @@ use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute,
 use async_mlir::names::{attr, builtin, gpu, memref};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use async_mlir::types::{memref_layout, memref_shape};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pass.
 pub struct AllocsToGlobals;
@@ -44,7 +44,7 @@ impl Pass for AllocsToGlobals {
     };
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let mut tables = HashMap::new();
+        let mut tables = FxHashMap::default();
         for function in device_code(root) {
             let ops = function.self_and_nested();
             let allocs: Vec<Op> = ops.iter().copied().filter(|op| is_workgroup_alloc(*op)).collect();
@@ -116,7 +116,7 @@ fn is_row_by_row(alloc: Op<'_>) -> bool {
 /// A symbol table that functions are in.
 struct Table {
     used: UsedSymbols,
-    names: HashSet<String>,
+    names: FxHashSet<String>,
 }
 
 impl Table {

@@ -33,7 +33,7 @@ use async_mlir::names::{attr, builtin, func, gpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use buffers::Buffers;
 use copies::Copies;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use transfers::Transfers;
 
 /// The oldest GPU that has bulk and tensor copies.
@@ -141,7 +141,7 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let mut found = Device::default();
     let mut in_async = Vec::new();
     // Functions with counted code; the block looked at last stands for all the operations in it.
-    let mut device = HashSet::new();
+    let mut device = FxHashSet::default();
     let mut block = None;
     for op in root.self_and_nested() {
         match op.name() {

@@ -19,7 +19,7 @@ use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{attr, builtin, gpu};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pass.
 pub struct InlineCalls;
@@ -54,7 +54,7 @@ impl Pass for InlineCalls {
                 .filter_map(|&op| Some((op.str_attr(attr::SYM_NAME)?, op)));
             let mut inliner = Inliner {
                 functions: named.collect(),
-                states: HashMap::new(),
+                states: FxHashMap::default(),
                 inlined: 0,
             };
             inliner.erase_dead(module, &mut functions);
@@ -90,8 +90,8 @@ enum State {
 
 struct Inliner<'c> {
     /// Those of the module, by name.
-    functions: HashMap<&'c str, Op<'c>>,
-    states: HashMap<Op<'c>, State>,
+    functions: FxHashMap<&'c str, Op<'c>>,
+    states: FxHashMap<Op<'c>, State>,
     inlined: u64,
 }
 
@@ -174,7 +174,7 @@ impl<'c> Inliner<'c> {
     /// wrong with them does not matter.
     fn erase_dead(&mut self, module: Op<'c>, functions: &mut Vec<Op<'c>>) {
         let may_go = |function: &Op<'c>| is_private_symbol(*function) && why(*function).is_some();
-        let mut dead: HashSet<Op> = functions.iter().copied().filter(may_go).collect();
+        let mut dead: FxHashSet<Op> = functions.iter().copied().filter(may_go).collect();
         let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
         let mut live: Vec<Op> = ops.filter(|op| !dead.contains(op)).collect();
         while !dead.is_empty() && !live.is_empty() {

@@ -29,7 +29,7 @@ use async_mlir::gpu::is_kernel;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{llvm, nvvm};
 use async_mlir::pass::{Anchor, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use tokenflow::{Item, Site, Token, never_committed};
 
 /// The pass.
@@ -59,7 +59,7 @@ impl Pass for Lint {
         if issues.is_empty() {
             return Ok(());
         }
-        let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &HashSet::new());
+        let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
         let awaited = Awaited::of(&skeleton, &issues);
         let mut warnings: Vec<Diagnostic> = Vec::new();
         for (op, completion) in &issues {

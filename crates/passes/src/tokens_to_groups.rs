@@ -33,7 +33,7 @@ use async_dialects::types::is_token;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::gpu;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use stores::Stores;
 use tokenflow::{Options, Solution};
 
@@ -117,12 +117,12 @@ impl Pass for TokensToGroups {
         inline_async_regions(op);
         await_dependencies(op);
         let mut vocabulary = AsyncVocabulary::default();
-        let mut skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
+        let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
         stores::check(&skeleton)?;
         let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
             vocabulary.covered.clone_from(&silent);
-            skeleton = skeleton::read(op, &vocabulary, &HashSet::new());
+            skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
         }
         let Translated {
             skeleton,
@@ -180,7 +180,7 @@ fn translate<'c>(
     options: &Options,
 ) -> Translated<'c> {
     let solution = tokenflow::solve(&skeleton.program, options);
-    let mut peeled = HashSet::new();
+    let mut peeled = FxHashSet::default();
     for round in &solution.peel {
         peel::peel(&skeleton, round, &mut peeled);
         skeleton = skeleton::read(function, vocabulary, &peeled);

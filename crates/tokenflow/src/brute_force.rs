@@ -2,8 +2,8 @@
 
 use crate::oracle::code::{Code, Step};
 use crate::program::{Commits, Program, Queue, Site};
+use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
-use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Runs all executions, from a state at the start. `step` returns the states after a step: none if nothing more is asked
@@ -37,7 +37,7 @@ pub(crate) fn explore<S: Clone + Eq + Hash>(
 }
 
 /// The operation of each step that issues one, and whether it has a slot.
-pub(crate) fn issues(program: &Program, code: &Code) -> HashMap<usize, (Site, bool)> {
+pub(crate) fn issues(program: &Program, code: &Code) -> FxHashMap<usize, (Site, bool)> {
     let mut issues = Vec::new();
     program.body.visit(&mut |item| {
         if let crate::program::Item::Issue { site, slot, .. } = item {

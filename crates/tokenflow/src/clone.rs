@@ -5,7 +5,7 @@ use crate::program::{
     Await, Block, Commits, Edge, Graph, Item, LoopId, Nested, Program, Repeat, Slot, Target, Token,
     ensure_sufficient_stack,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The first `iterations` of a loop get bodies of their own.
@@ -83,8 +83,8 @@ pub(crate) fn clone_items(program: &Program, items: Range<usize>) -> ProgramClon
 
 struct Cloner {
     out: ProgramClone,
-    peels: HashMap<LoopId, u64>,
-    tokens: HashMap<Token, Token>,
+    peels: FxHashMap<LoopId, u64>,
+    tokens: FxHashMap<Token, Token>,
     /// The slot of the current place, if it has one.
     here: Option<Slot>,
 }
@@ -104,7 +104,7 @@ impl Cloner {
             },
             here: None,
             peels: peels.iter().map(|peel| (peel.id, peel.iterations)).collect(),
-            tokens: HashMap::new(),
+            tokens: FxHashMap::default(),
         }
     }
 
@@ -236,7 +236,7 @@ impl Cloner {
                     };
                     Item::Point(slot)
                 }
-                Item::Nested(nested) => Item::Nested(Nested {
+                Item::Nested(nested) => Item::from(Nested {
                     inits: self.uses(&nested.inits),
                     graph: self.graph(&nested.graph),
                     results: self.uses(&nested.results),
@@ -277,7 +277,7 @@ impl Cloner {
             results: self.uses(&repeat.results),
             after: self.slot(repeat.after),
         };
-        out.push(Item::Repeat(new));
+        out.push(new.into());
     }
 
     /// Copies one iteration of a loop; returns the tokens it hands on.
@@ -297,7 +297,7 @@ impl Cloner {
         }
         let graph = self.graph(body);
         let results: Vec<Token> = inits.iter().map(|_| self.out.program.token()).collect();
-        out.push(Item::Nested(Nested {
+        out.push(Item::from(Nested {
             graph,
             inits: inits.to_vec(),
             results: results.clone(),

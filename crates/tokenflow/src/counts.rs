@@ -22,7 +22,8 @@ use crate::age::Age;
 use crate::eval::{CompletionKind, Evaluator, Mode, N, NO_WAIT, Outcome, count};
 use crate::program::{Await, Commits, Graph, Item, Program, Queue, Target, ensure_sufficient_stack};
 use crate::program_info::{GraphInfo, ProgramInfo};
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The count of an emitted wait.
@@ -287,7 +288,7 @@ impl<'p> Evaluator<'p> {
         run: &impl Fn(&mut Self) -> Option<Outcome>,
     ) -> Option<Outcome> {
         let mut rounds = ((1 << 26) / cost).clamp(64, 64 + 8 * u64::from(awaits.end - awaits.start));
-        let mut exact = HashSet::new();
+        let mut exact = FxHashSet::default();
         for w in self.slack(awaits).collect::<Vec<_>>() {
             self.n[w] = count(self.measured[w]);
         }

@@ -13,7 +13,7 @@ use crate::age::Age;
 use crate::compare::read_counts;
 use crate::counts::{QueueSolution, counts};
 use crate::program::{Await, Graph, Item, Program, Queue, Site};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 const STATES: usize = 200_000;
 
@@ -77,8 +77,8 @@ pub fn witness(
     })
 }
 
-fn numbers(program: &Program) -> HashMap<*const Graph, usize> {
-    let mut numbers = HashMap::from([(std::ptr::from_ref(&program.body), 0)]);
+fn numbers(program: &Program) -> FxHashMap<*const Graph, usize> {
+    let mut numbers = FxHashMap::from_iter([(std::ptr::from_ref(&program.body), 0)]);
     program.body.visit(&mut |item| {
         if let Some(graph) = item.graph() {
             numbers.insert(std::ptr::from_ref(graph), numbers.len());
@@ -123,7 +123,7 @@ impl Machine<'_> {
 
     fn search(&self, body: &Graph) -> Option<(Site, Vec<Step>)> {
         let start = Self::start(body);
-        let mut seen = HashSet::from([start.key()]);
+        let mut seen = FxHashSet::from_iter([start.key()]);
         // Each state with the one before it and the block's end between them.
         let mut states: Vec<(State, usize, Option<Step>)> = vec![(start, 0, None)];
         let mut at = 0;

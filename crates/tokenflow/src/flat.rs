@@ -4,7 +4,7 @@
 //! number of times there, but at least once.
 
 use crate::program::{Await, Graph, Item, Program, Target, ensure_sufficient_stack};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A program without nesting; execution starts at block 0.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +37,8 @@ impl<'p> Flat<'p> {
 
     /// Returns the block and the place in it of every await.
     #[must_use]
-    pub fn awaits(&self) -> HashMap<Await, (usize, usize)> {
-        let mut awaits = HashMap::new();
+    pub fn awaits(&self) -> FxHashMap<Await, (usize, usize)> {
+        let mut awaits = FxHashMap::default();
         for (b, block) in self.blocks.iter().enumerate() {
             for (i, item) in block.items.iter().enumerate() {
                 if let Item::Await { site, .. } = item {

@@ -13,7 +13,8 @@ use crate::eval::{CompletionKind, Evaluator, Mode, NO_WAIT, count};
 use crate::flat::Flat;
 use crate::program::{Await, Item, Program, Queue, Site, Token};
 use crate::program_info::ProgramInfo;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The operations that something is about.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -52,11 +53,11 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
         queue,
         waits,
         nodes: Vec::new(),
-        entries: HashMap::new(),
+        entries: FxHashMap::default(),
         arrived: vec![Vec::new(); flat.blocks.len()],
         entered: vec![false; flat.blocks.len()],
-        more: HashMap::new(),
-        groups: HashMap::new(),
+        more: FxHashMap::default(),
+        groups: FxHashMap::default(),
         open: Vec::new(),
     };
     run.run(flat);
@@ -110,12 +111,12 @@ struct Run<'a> {
     waits: &'a Waits<'a>,
     nodes: Vec<Node>,
     /// The node of each age that is reached at the start of a block.
-    entries: HashMap<(usize, Age), NodeId>,
+    entries: FxHashMap<(usize, Age), NodeId>,
     /// Those that the block was not yet run with.
     arrived: Vec<Ages>,
     entered: Vec<bool>,
-    more: HashMap<Await, Vec<NodeId>>,
-    groups: HashMap<Token, Vec<NodeId>>,
+    more: FxHashMap<Await, Vec<NodeId>>,
+    groups: FxHashMap<Token, Vec<NodeId>>,
     open: Vec<NodeId>,
 }
 
@@ -232,7 +233,7 @@ impl Run<'_> {
     /// Returns the operations that lead to `nodes`.
     fn operations(&self, nodes: &[NodeId]) -> Operations {
         let mut found = Operations::default();
-        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut work = nodes.to_vec();
         while let Some(node) = work.pop() {
             if !seen.insert(node) {

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::oracle::generate::{Style, any_program, config};
     use proptest::prelude::*;
-    use std::collections::HashSet;
+    use rustc_hash::FxHashSet;
 
     /// Follows every path from each operation, without looking at a block twice.
     fn by_search(program: &Program) -> Vec<Site> {
@@ -74,7 +74,7 @@ mod tests {
                 };
                 let is_commit = |item: &&Item| matches!(item, Item::Commit { queue: of, .. } if of == queue);
                 let mut committed = block.items[i + 1..].iter().any(is_commit);
-                let (mut seen, mut work) = (HashSet::new(), block.next.clone());
+                let (mut seen, mut work) = (FxHashSet::default(), block.next.clone());
                 while let Some(at) = work.pop() {
                     if seen.insert(at) {
                         committed |= flat.blocks[at].items.iter().any(is_commit);

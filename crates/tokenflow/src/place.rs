@@ -39,7 +39,7 @@ use crate::clone::clone_items;
 use crate::counts::{QueueSolution, reaches_end};
 use crate::program::{CommitRules, Program, Queue};
 use crate::solve::Options;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Places the commits of a program.
 pub(crate) struct Placer<'p> {
@@ -94,7 +94,7 @@ impl<'p> Placer<'p> {
         }
         let mut all = Concatenation::new(self);
         // Unrolled and inlined code repeats itself.
-        let mut known: HashMap<Program, (Vec<Round>, Vec<Placed>)> = HashMap::new();
+        let mut known: FxHashMap<Program, (Vec<Round>, Vec<Placed>)> = FxHashMap::default();
         let commit_rules: Vec<CommitRules> = self.queues.iter().map(QueuePlacer::rules).collect();
         for items in segments {
             let mut segment = clone_items(self.program, items).program;

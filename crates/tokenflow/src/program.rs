@@ -174,9 +174,9 @@ pub enum Item {
     /// A place of its own where commits may be inserted, in addition to those next to other items.
     Point(Slot),
     /// An op with regions.
-    Nested(Nested),
+    Nested(Box<Nested>),
     /// A loop that runs its body exactly `trip` times.
-    Repeat(Repeat),
+    Repeat(Box<Repeat>),
 }
 
 /// An op with regions; block 0 of the graph is where it is entered.
@@ -289,6 +289,18 @@ impl Graph {
                 }
             }
         });
+    }
+}
+
+impl From<Nested> for Item {
+    fn from(nested: Nested) -> Self {
+        Self::Nested(Box::new(nested))
+    }
+}
+
+impl From<Repeat> for Item {
+    fn from(repeat: Repeat) -> Self {
+        Self::Repeat(Box::new(repeat))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::age::MAX_COUNT;
 use crate::program::{Await, Block, Graph, Item, Program, Target, Token, ensure_sufficient_stack};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// The index of a whole program.
@@ -102,7 +102,7 @@ struct OpenGraph {
     block: usize,
     /// Uses of this graph's own tokens in other blocks than the defining one.
     uses: Vec<(usize, Token)>,
-    captured: HashSet<Token>,
+    captured: FxHashSet<Token>,
 }
 
 impl Builder {
@@ -135,7 +135,7 @@ impl Builder {
             depth,
             block: 0,
             uses: Vec::new(),
-            captured: HashSet::new(),
+            captured: FxHashSet::default(),
         });
         let mut blocks = Vec::with_capacity(graph.blocks.len());
         for (b, block) in graph.blocks.iter().enumerate() {
@@ -240,7 +240,7 @@ impl Builder {
                 }
             }
         }
-        let mut live: HashSet<(usize, Token)> = HashSet::new();
+        let mut live: FxHashSet<(usize, Token)> = FxHashSet::default();
         let mut work: Vec<(usize, Token)> = uses.to_vec();
         while let Some((block, token)) = work.pop() {
             if self.block[token.0 as usize] != block && live.insert((block, token)) {

@@ -10,7 +10,8 @@ use super::{count, position};
 use crate::ffi;
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
-use std::{cell::RefCell, collections::HashSet, ffi::c_void};
+use rustc_hash::FxHashSet;
+use std::{cell::RefCell, ffi::c_void};
 
 /// True where uses are checked. All below is nothing but MLIR's own functions where it is false.
 const CHECKED: bool = cfg!(debug_assertions);
@@ -46,7 +47,7 @@ impl Drop for Keep {
 #[derive(Default)]
 struct Erased {
     /// Operations, blocks and regions, with all that was in them, and arguments that were erased on their own.
-    addresses: HashSet<usize>,
+    addresses: FxHashSet<usize>,
     /// To be destroyed: detached, and without references to anything.
     ops: Vec<MlirOperation>,
     blocks: Vec<MlirBlock>,

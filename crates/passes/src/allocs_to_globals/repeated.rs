@@ -12,7 +12,7 @@ use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::names::memref;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, vector_shape};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns an error if `alloc` may be executed while memory that it has made before is in use.
 pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
@@ -42,7 +42,7 @@ pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
 /// of `block`, which `alloc` is in.
 fn uses_in<'c>(block: Block<'c>, alloc: Op<'c>) -> Result<Vec<Op<'c>>, PassError<'c>> {
     let mut uses = Vec::new();
-    let mut seen = HashSet::from([alloc.result(0)]);
+    let mut seen = FxHashSet::from_iter([alloc.result(0)]);
     let mut work = vec![alloc.result(0)];
     while let Some(value) = work.pop() {
         for Use { owner, .. } in value.uses() {
@@ -112,7 +112,7 @@ fn is_awaited<'c>(block: Block<'c>, op: Op<'c>) -> bool {
 /// Returns true if `block` has a barrier before the first or after the last of `uses` of what `alloc` makes, so that
 /// one lies between any two rounds.
 fn has_barrier<'c>(block: Block<'c>, alloc: Op<'c>, uses: &[Op<'c>]) -> bool {
-    let users: HashSet<Op> = uses.iter().filter_map(|op| standing_in(block, *op)).collect();
+    let users: FxHashSet<Op> = uses.iter().filter_map(|op| standing_in(block, *op)).collect();
     let mut before_uses =
         std::iter::successors(alloc.next(), |op| op.next()).take_while(|op| !users.contains(op));
     let mut after_uses = std::iter::successors(block.terminator(), |op| op.prev())

@@ -7,7 +7,7 @@
 use super::uniformity::runs_for_some_threads;
 use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
 use async_mlir::ir::{Block, Op, Region, Value};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Where an [`Edge`] leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl<'c> RegionFlow<'c> {
 #[must_use]
 pub fn unbound_operands<'c>(op: Op<'c>, edges: &[Edge<'c>]) -> Vec<usize> {
     let bindings = edges.iter().flat_map(|edge| &edge.bindings);
-    let bound: HashSet<Value> = bindings.map(|(from, _)| *from).collect();
+    let bound: FxHashSet<Value> = bindings.map(|(from, _)| *from).collect();
     let operands = op.operands().enumerate();
     operands
         .filter(|(_, value)| !bound.contains(value))

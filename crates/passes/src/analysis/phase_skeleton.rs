@@ -18,7 +18,7 @@ use async_mlir::names::{attr, nvvm, scf, ub};
 use async_mlir::nvvm::is_async_shared_proxy;
 use async_mlir::pass::PassError;
 use async_mlir::types;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
     AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, StoreId, Tree,
@@ -43,7 +43,7 @@ pub struct PhaseSkeleton<'c> {
     /// The stores in token form.
     pub stores: IndexVec<StoreId, Op<'c>>,
     /// The token of every value.
-    pub tokens: HashMap<Value<'c>, Token>,
+    pub tokens: FxHashMap<Value<'c>, Token>,
     /// Uses of tokens by operations that can't be followed.
     pub escapes: Vec<Escape<'c>>,
 }
@@ -306,7 +306,7 @@ impl<'c> Reader<'c> {
         );
         let results = self.tokens(op.results());
         self.out.tree.region_ops[id].results = results;
-        let places: HashMap<ir::Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let places: FxHashMap<ir::Block, usize> = blocks.iter().copied().zip(0..).collect();
         let new = blocks.iter().map(|&block| self.new_block(block, Some(id)));
         let ids: Vec<BlockId> = new.collect();
         self.out.tree.region_ops[id].blocks.clone_from(&ids);
@@ -331,7 +331,7 @@ impl<'c> Reader<'c> {
         region: RegionOpId,
         from: Option<usize>,
         edge: &IrEdge<'c>,
-        places: &HashMap<ir::Block<'c>, usize>,
+        places: &FxHashMap<ir::Block<'c>, usize>,
     ) {
         if !edge.possible {
             return;

@@ -9,7 +9,7 @@ use super::cfg::RegionFlow;
 use super::vocabulary::Vocabulary;
 use async_dialects::completion::GroupQueue;
 use async_mlir::ir::{self, Op, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::{CommitRules, Program, Queue, Slot, Token};
 
 /// Where the commits of a slot go.
@@ -38,7 +38,7 @@ pub struct Skeleton<'c> {
     /// The constant-trip loops, by number.
     pub loops: Vec<Op<'c>>,
     /// The token of every value.
-    pub tokens: HashMap<Value<'c>, Token>,
+    pub tokens: FxHashMap<Value<'c>, Token>,
     /// The queues that a token belongs to by its definition.
     pub issued: Vec<(Token, GroupQueue)>,
     /// The queues whose operations' reads a token belongs to by its definition.
@@ -63,7 +63,7 @@ pub struct Skeleton<'c> {
 pub fn read<'c, V: Vocabulary<'c>>(
     function: Op<'c>,
     vocabulary: &V,
-    unpeelable: &HashSet<Op<'c>>,
+    unpeelable: &FxHashSet<Op<'c>>,
 ) -> Skeleton<'c> {
     let mut reader = Reader {
         vocabulary,
@@ -75,7 +75,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
             awaits: Vec::new(),
             slots: Vec::new(),
             loops: Vec::new(),
-            tokens: HashMap::new(),
+            tokens: FxHashMap::default(),
             issued: Vec::new(),
             reads: Vec::new(),
             block_wide: Vec::new(),
@@ -85,7 +85,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
             escapes: Vec::new(),
             graphs: Vec::new(),
         },
-        defined: HashSet::new(),
+        defined: FxHashSet::default(),
     };
     let regions: Vec<ir::Region> = function.regions().collect();
     let scope = Scope::new(RegionFlow::of_function(function), 0);
@@ -113,9 +113,9 @@ pub fn read<'c, V: Vocabulary<'c>>(
 
 struct Reader<'a, 'c, V> {
     vocabulary: &'a V,
-    unpeelable: &'a HashSet<Op<'c>>,
+    unpeelable: &'a FxHashSet<Op<'c>>,
     out: Skeleton<'c>,
-    defined: HashSet<Token>,
+    defined: FxHashSet<Token>,
 }
 
 /// The blocks that one graph is made of.
@@ -124,13 +124,13 @@ struct Scope<'c> {
     /// True for a loop whose body's end is the end of an iteration.
     is_iteration: bool,
     /// The place of each block in the graph.
-    places: HashMap<ir::Block<'c>, usize>,
+    places: FxHashMap<ir::Block<'c>, usize>,
 }
 
 impl<'c> Scope<'c> {
     /// Numbers the blocks of all regions from `first` on.
     fn new(flow: RegionFlow<'c>, first: usize) -> Self {
-        let mut places = HashMap::new();
+        let mut places = FxHashMap::default();
         for block in flow.op().regions().flat_map(ir::Region::blocks) {
             places.insert(block, first + places.len());
         }

@@ -7,7 +7,7 @@ use async_mlir::gpu::{is_kernel, num_attributions, num_inputs};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{affine, gpu, memref, nvvm, scf, vector};
 use async_mlir::pass::PassError;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The values that decide whether and how often the regions of `op` are run.
 pub fn control_operands(op: Op<'_>) -> Vec<Value<'_>> {
@@ -85,7 +85,7 @@ enum Source<'c> {
 
 /// Looks at what `value` depends on until `found` returns something; what comes after `limit` values is not known.
 fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> Option<T>) -> Option<T> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut work = vec![value];
     while let Some(value) = work.pop() {
         if !seen.insert(value) {
@@ -166,7 +166,7 @@ fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
 #[derive(Default)]
 pub struct Uniformity<'c> {
     /// Operations around others in which threads don't differ.
-    known: HashSet<Op<'c>>,
+    known: FxHashSet<Op<'c>>,
 }
 
 impl<'c> Uniformity<'c> {

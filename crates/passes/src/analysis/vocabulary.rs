@@ -8,7 +8,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::Type;
 use async_mlir::names::nvgpu;
 use async_mlir::nvgpu::copy_token;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// What to say where more groups of `queue` may stay in flight than a wait can name.
 pub(crate) fn pending_limit_message(queue: GroupQueue) -> String {
@@ -82,7 +82,7 @@ pub trait Vocabulary<'c> {
 #[derive(Default)]
 pub struct AsyncVocabulary<'c> {
     /// Awaits whose tokens waits of the program complete before.
-    pub covered: HashSet<Op<'c>>,
+    pub covered: FxHashSet<Op<'c>>,
 }
 
 impl<'c> Vocabulary<'c> for AsyncVocabulary<'c> {

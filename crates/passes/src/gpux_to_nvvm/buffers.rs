@@ -26,7 +26,7 @@ use async_mlir::melior::ir::r#type::MemRefType;
 use async_mlir::melior::ir::{Attribute, Identifier};
 use async_mlir::names::{arith, attr, builtin, gpu, memref};
 use async_mlir::types::symbol;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What copies of up to 16 bytes and bulk copies need.
 pub(super) const COPY_ALIGNMENT: i64 = 16;
@@ -39,13 +39,13 @@ pub(super) const SWIZZLED_TILE_ALIGNMENT: i64 = 1024;
 pub(super) struct Buffers<'c> {
     context: &'c Context,
     /// Values whose buffers are dealt with, and the alignment that they have.
-    seen: HashMap<Value<'c>, i64>,
+    seen: FxHashMap<Value<'c>, i64>,
     /// Functions all of whose buffers are.
-    swept: HashMap<Op<'c>, i64>,
+    swept: FxHashMap<Op<'c>, i64>,
     /// What the buffer at hand needs.
     alignment: i64,
     /// The `memref.global`s of a symbol table, by name.
-    globals: HashMap<Op<'c>, HashMap<&'c str, Op<'c>>>,
+    globals: FxHashMap<Op<'c>, FxHashMap<&'c str, Op<'c>>>,
     raised: u64,
 }
 
@@ -53,10 +53,10 @@ impl<'c> Buffers<'c> {
     pub fn new(context: &'c Context) -> Self {
         Self {
             context,
-            seen: HashMap::new(),
-            swept: HashMap::new(),
+            seen: FxHashMap::default(),
+            swept: FxHashMap::default(),
             alignment: COPY_ALIGNMENT,
-            globals: HashMap::new(),
+            globals: FxHashMap::default(),
             raised: 0,
         }
     }
@@ -233,7 +233,7 @@ fn entered_function(block: Block<'_>) -> Option<Op<'_>> {
 }
 
 /// The `memref.global`s directly in `table`.
-fn globals<'c>(table: Op<'c>) -> HashMap<&'c str, Op<'c>> {
+fn globals<'c>(table: Op<'c>) -> FxHashMap<&'c str, Op<'c>> {
     let blocks = table.regions().flat_map(Region::blocks);
     let globals = blocks.flat_map(Block::ops).filter(|op| op.is(memref::GLOBAL));
     globals

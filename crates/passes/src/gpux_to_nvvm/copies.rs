@@ -23,7 +23,7 @@ use async_mlir::names::{affine, attr, builtin, memref, nvgpu, scf};
 use async_mlir::nvgpu::{copy_token, lower_copies};
 use async_mlir::pass::PassError;
 use async_mlir::types::DYNAMIC;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What copies become. It remembers what it has met.
 pub(super) struct Copies<'c> {
@@ -57,7 +57,7 @@ struct Model<'c> {
     mapped: Vec<Option<Value<'c>>>,
     mapped_body: Option<Body<'c>>,
     /// The results of shared operations, by what is shared and where.
-    shared: HashMap<(Body<'c>, Sharing, Option<Value<'c>>), Vec<Value<'c>>>,
+    shared: FxHashMap<(Body<'c>, Sharing, Option<Value<'c>>), Vec<Value<'c>>>,
 }
 
 /// What the lowering of a copy depends on.
@@ -167,7 +167,7 @@ impl<'c> Model<'c> {
             mapping: Mapping::new(),
             mapped: vec![None; arguments.len()],
             mapped_body: None,
-            shared: HashMap::new(),
+            shared: FxHashMap::default(),
         };
         write_copy(context, copy, &model.arguments, block, location);
         if !lower_copies(holder) {
@@ -182,7 +182,7 @@ impl<'c> Model<'c> {
 
     /// Finds out who shares what. What nothing uses (upstream leaves a stand-in for the token) is no step.
     fn find_steps(&mut self, block: Block<'c>) {
-        let mut of_result: HashMap<Value, Sharing> = HashMap::new();
+        let mut of_result: FxHashMap<Value, Sharing> = FxHashMap::default();
         for (index, &argument) in self.arguments.iter().enumerate() {
             of_result.insert(argument, Sharing::Operand(index));
         }

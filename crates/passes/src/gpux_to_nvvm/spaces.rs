@@ -13,7 +13,7 @@ use async_mlir::melior::ir::Type;
 use async_mlir::names::{gpu, memref, nvgpu};
 use async_mlir::pass::PassError;
 use async_mlir::types::memref_shape;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What messages call a memory space.
 fn words(space: MemorySpace) -> &'static str {
@@ -48,9 +48,9 @@ fn is_particular(op: Op<'_>) -> bool {
 struct Sources<'c> {
     function: Op<'c>,
     /// What control flow binds to them; found when it is asked for first.
-    bound: Option<HashMap<Value<'c>, Vec<Value<'c>>>>,
+    bound: Option<FxHashMap<Value<'c>, Vec<Value<'c>>>>,
     /// Values that were looked at, and in which memory space they may well be.
-    seen: HashSet<(Value<'c>, MemorySpace)>,
+    seen: FxHashSet<(Value<'c>, MemorySpace)>,
     /// What types say, of which a function has few.
     types: Vec<(Type<'c>, Said)>,
 }
@@ -67,7 +67,7 @@ impl<'c> Sources<'c> {
         Self {
             function,
             bound: None,
-            seen: HashSet::new(),
+            seen: FxHashSet::default(),
             types: Vec::new(),
         }
     }
@@ -161,8 +161,8 @@ impl<'c> Sources<'c> {
 }
 
 /// What control flow in `function` binds to values.
-fn bindings(function: Op<'_>) -> HashMap<Value<'_>, Vec<Value<'_>>> {
-    let mut bound: HashMap<Value, Vec<Value>> = HashMap::new();
+fn bindings(function: Op<'_>) -> FxHashMap<Value<'_>, Vec<Value<'_>>> {
+    let mut bound: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     for op in function.self_and_nested() {
         let mut edges = entry_edges(op).unwrap_or_default();
         if op.is_terminator() {

@@ -13,7 +13,7 @@ use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, attr, gpu, index, nvgpu, scf};
 use async_mlir::types::{bit_width, memref_layout, memref_shape};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// Returns warnings about the copies in `issues`, which are of `function`.
@@ -64,7 +64,7 @@ fn is_under_condition(op: Op<'_>) -> bool {
 
 /// By how much values grow with `thread_id x`; `None` where that is not known, or not the same everywhere.
 #[derive(Default)]
-struct Coefficients<'c>(HashMap<Value<'c>, Option<i64>>);
+struct Coefficients<'c>(FxHashMap<Value<'c>, Option<i64>>);
 
 impl<'c> Coefficients<'c> {
     /// By how many bytes the address grows that `op` accesses in `memref`, and how many bytes an element has.

@@ -5,7 +5,7 @@ use async_dialects::completion::Completion;
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{gpu, linalg, memref};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
 /// function allocates it, or it is an attribution of a kernel, and it is never passed, stored, returned or carried.
@@ -13,7 +13,7 @@ pub(super) fn is_private(buffer: Value) -> bool {
     if !is_local(buffer) {
         return false;
     }
-    let mut seen = HashSet::from([buffer]);
+    let mut seen = FxHashSet::from_iter([buffer]);
     let mut work = vec![buffer];
     while let Some(value) = work.pop() {
         for Use { owner, index } in value.uses() {

@@ -18,7 +18,8 @@ use super::memory::{Access, BufferSlice, access, destination};
 use crate::analysis::skeleton::Skeleton;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvgpu;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
 
 /// Why a typed count must stay.
@@ -42,13 +43,13 @@ pub(super) enum Reason<'c> {
 pub(super) struct Relaxation<'a, 'c> {
     skeleton: &'a Skeleton<'c>,
     flat: &'a Flat<'a>,
-    places: HashMap<Await, (usize, usize)>,
+    places: FxHashMap<Await, (usize, usize)>,
     /// Where each token flows to.
-    flows: HashMap<Token, Vec<Token>>,
+    flows: FxHashMap<Token, Vec<Token>>,
     /// The waits that use each token.
-    waits: HashMap<Token, Vec<Await>>,
+    waits: FxHashMap<Token, Vec<Await>>,
     /// The tokens of the groups that each copy may be in.
-    groups: HashMap<Site, Vec<Token>>,
+    groups: FxHashMap<Site, Vec<Token>>,
     /// What each copy writes, if that is known.
     writes: Vec<Option<Written<'c>>>,
 }
@@ -64,17 +65,17 @@ struct Written<'c> {
 /// The waits that name each of some copies, and the other way round.
 #[derive(Default)]
 struct Names {
-    by_site: BTreeMap<Site, HashSet<Await>>,
-    by_wait: HashMap<Await, Vec<Site>>,
+    by_site: BTreeMap<Site, FxHashSet<Await>>,
+    by_wait: FxHashMap<Await, Vec<Site>>,
 }
 
 impl<'a, 'c> Relaxation<'a, 'c> {
     pub fn new(skeleton: &'a Skeleton<'c>, flat: &'a Flat<'a>, flight: &Flight) -> Self {
-        let mut flows: HashMap<Token, Vec<Token>> = HashMap::new();
+        let mut flows: FxHashMap<Token, Vec<Token>> = FxHashMap::default();
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             flows.entry(from).or_default().push(to);
         }
-        let mut waits: HashMap<Token, Vec<Await>> = HashMap::new();
+        let mut waits: FxHashMap<Token, Vec<Await>> = FxHashMap::default();
         for (op, w) in skeleton.awaits.iter().zip(0..) {
             if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
                 waits
@@ -83,13 +84,13 @@ impl<'a, 'c> Relaxation<'a, 'c> {
                     .push(Await(w));
             }
         }
-        let mut groups: HashMap<Site, Vec<Token>> = HashMap::new();
+        let mut groups: FxHashMap<Site, Vec<Token>> = FxHashMap::default();
         for (token, sites) in &flight.groups {
             for &site in sites {
                 groups.entry(site).or_default().push(*token);
             }
         }
-        let mut private: HashMap<Value, bool> = HashMap::new();
+        let mut private: FxHashMap<Value, bool> = FxHashMap::default();
         let writes = skeleton.sites.iter().map(|copy| {
             let place = destination(*copy)?;
             let private = *private.entry(place.base()).or_insert_with(|| place.is_private());
@@ -136,13 +137,13 @@ impl<'a, 'c> Relaxation<'a, 'c> {
     }
 
     /// Returns the waits that name `site`.
-    fn namers(&self, site: Site) -> HashSet<Await> {
+    fn namers(&self, site: Site) -> FxHashSet<Await> {
         let result: Option<Value> = self.copy(site).results().next();
         let token = result.and_then(|value| self.skeleton.tokens.get(&value).copied());
         let groups = self.groups.get(&site).into_iter().flatten().copied();
         let mut work: Vec<Token> = token.into_iter().chain(groups).collect();
-        let mut seen: HashSet<Token> = work.iter().copied().collect();
-        let mut namers = HashSet::new();
+        let mut seen: FxHashSet<Token> = work.iter().copied().collect();
+        let mut namers = FxHashSet::default();
         while let Some(token) = work.pop() {
             namers.extend(self.waits.get(&token).into_iter().flatten());
             for &to in self.flows.get(&token).into_iter().flatten() {
@@ -157,8 +158,8 @@ impl<'a, 'c> Relaxation<'a, 'c> {
     /// Follows all paths from `w` on, each copy until a wait names it.
     fn walk(&self, w: Await, names: &Names) -> Option<Reason<'c>> {
         let (block, place) = self.places[&w];
-        let mut named: HashSet<Site> = HashSet::new();
-        let mut seen: HashMap<usize, HashSet<Site>> = HashMap::new();
+        let mut named: FxHashSet<Site> = FxHashSet::default();
+        let mut seen: FxHashMap<usize, FxHashSet<Site>> = FxHashMap::default();
         let start = self.pending(names.by_site.keys().copied());
         let mut work = vec![(block, place + 1, start)];
         while let Some((b, from, mut pending)) = work.pop() {
@@ -188,7 +189,7 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         from: usize,
         names: &Names,
         pending: &mut Pending<'c>,
-        named: &mut HashSet<Site>,
+        named: &mut FxHashSet<Site>,
     ) -> Option<Reason<'c>> {
         let block = &self.flat.blocks[b];
         for item in &block.items[from..] {

@@ -14,7 +14,8 @@ use async_dialects::completion::Completion;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
 use async_mlir::names::nvgpu;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::{
     Await, Count, Flat, Flight, Item, Program, Queue, QueueSolution, Token, Waits, in_flight, solve_given,
     sound_counts,
@@ -84,7 +85,7 @@ pub(super) fn solve<'c>(
         nvgpu: NvgpuVocabulary::new(function.context()),
         marks: any_typed,
     };
-    let skeleton = skeleton::read(function, &vocabulary, &HashSet::new());
+    let skeleton = skeleton::read(function, &vocabulary, &FxHashSet::default());
     let origins = TokenOrigins::new(&skeleton);
     let mut waits = BTreeMap::new();
     for (&op, w) in skeleton.awaits.iter().zip(0..) {

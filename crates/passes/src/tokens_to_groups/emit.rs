@@ -10,7 +10,7 @@ use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Op, Value};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use tokenflow::{Count, Solution};
 
 /// What was written.
@@ -28,7 +28,7 @@ pub(super) fn emit<'c>(
     origins: &TokenOrigins,
     solution: &Solution,
     stores: &Stores<'c>,
-    silent: &HashSet<Op<'c>>,
+    silent: &FxHashSet<Op<'c>>,
 ) -> Counts {
     let mut counts = Counts::default();
     for (place, slot) in skeleton.slots.iter().zip(0..) {
@@ -39,7 +39,7 @@ pub(super) fn emit<'c>(
             }
         }
     }
-    let escapes: HashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
+    let escapes: FxHashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
     for (w, &op) in skeleton.awaits.iter().enumerate() {
         if escapes.contains(&op) {
             continue;

@@ -7,18 +7,18 @@ use crate::utils::device::advice_on_escape;
 use crate::utils::tokens::{await_before, ready};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use tokenflow::Token;
 
 /// Drains the queues of tokens that go where they can't be followed, and hands on complete tokens in their place.
 /// `skeleton` is the function's, and no longer if anything is drained. Returns the awaits that are only there to have
 /// such tokens committed in time, and emit nothing.
-pub(super) fn drain_escapes<'c>(skeleton: &Skeleton<'c>) -> HashSet<Op<'c>> {
+pub(super) fn drain_escapes<'c>(skeleton: &Skeleton<'c>) -> FxHashSet<Op<'c>> {
     if skeleton.escapes.is_empty() {
-        return HashSet::new();
+        return FxHashSet::default();
     }
     let origins = TokenOrigins::new(skeleton);
-    let mut silent = HashSet::new();
+    let mut silent = FxHashSet::default();
     for escapes in skeleton.escapes.chunk_by(|(a, _), (b, _)| a == b) {
         let op = escapes[0].0;
         let tokens = escapes

@@ -11,7 +11,8 @@ use async_mlir::ir::Op;
 use async_mlir::location::position;
 use async_mlir::melior::ir::Location;
 use async_mlir::names::{affine, scf};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::{
     Await, Count, Item, Options, Queue, QueueSolution, Site, Solution, Step, Token, Witness, witness,
 };
@@ -22,7 +23,7 @@ pub(super) fn explain<'c>(
     skeleton: &Skeleton<'c>,
     solution: &Solution,
     stores: &Stores<'c>,
-    silent: &HashSet<Op<'c>>,
+    silent: &FxHashSet<Op<'c>>,
     options: &Options,
 ) {
     commits::explain(skeleton, solution, options);
@@ -31,7 +32,7 @@ pub(super) fn explain<'c>(
         awaited: Awaited::new(skeleton),
         drop_implied: options.drop_implied,
     };
-    let escapes: HashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
+    let escapes: FxHashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
     for (w, &op) in (0..).map(Await).zip(&skeleton.awaits) {
         if silent.contains(&op) || escapes.contains(&op) {
             continue;
@@ -249,23 +250,23 @@ fn short(location: Location) -> String {
 
 /// Which operations each await names.
 struct Awaited<'c> {
-    tokens: HashMap<Await, Vec<Token>>,
-    into: HashMap<Token, Vec<Token>>,
+    tokens: FxHashMap<Await, Vec<Token>>,
+    into: FxHashMap<Token, Vec<Token>>,
     /// The queue and the operation that makes a token, and whether it is that of the reads.
     makers: BTreeMap<Token, (Queue, bool, Op<'c>)>,
 }
 
 impl<'c> Awaited<'c> {
     fn new(skeleton: &Skeleton<'c>) -> Self {
-        let mut into: HashMap<Token, Vec<Token>> = HashMap::new();
+        let mut into: FxHashMap<Token, Vec<Token>> = FxHashMap::default();
         for &(from, to) in skeleton.bindings.iter().chain(&skeleton.joins) {
             into.entry(to).or_default().push(from);
         }
         let ops = skeleton.tokens.iter();
-        let ops: HashMap<Token, Op> = ops
+        let ops: FxHashMap<Token, Op> = ops
             .filter_map(|(value, &token)| Some((token, value.defining_op()?)))
             .collect();
-        let (mut tokens, mut makers) = (HashMap::new(), BTreeMap::new());
+        let (mut tokens, mut makers) = (FxHashMap::default(), BTreeMap::new());
         skeleton.program.body.visit(&mut |item| match item {
             Item::Await { site, tokens: of, .. } => {
                 tokens.insert(*site, of.clone());

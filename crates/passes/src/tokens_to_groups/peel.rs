@@ -3,11 +3,11 @@
 use crate::analysis::skeleton::Skeleton;
 use crate::utils::builders::constant;
 use async_mlir::ir::{Mapping, Op, Value};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use tokenflow::Peel;
 
 /// Peels loops as asked; adds what is left of them to `peeled`.
-pub(super) fn peel<'c>(skeleton: &Skeleton<'c>, peels: &[Peel], peeled: &mut HashSet<Op<'c>>) {
+pub(super) fn peel<'c>(skeleton: &Skeleton<'c>, peels: &[Peel], peeled: &mut FxHashSet<Op<'c>>) {
     // Inner loops first: an outer one would be cloned with them.
     let mut peels: Vec<&Peel> = peels.iter().collect();
     peels.sort_by_key(|peel| std::cmp::Reverse(peel.id));

@@ -10,7 +10,7 @@ use crate::utils::tokens::{await_before, ready};
 use async_dialects::names::async_;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, OpBuilder, Value};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Awaits a load right after it; its token is complete for everybody else.
 pub(super) fn await_at_once(load: Op<'_>) {
@@ -50,7 +50,7 @@ pub(super) fn await_escapes(read: &PhaseSkeleton) -> bool {
 
 /// Takes away the tokens that nothing but complete ones can be, from awaits and wherever they are passed on.
 pub(super) fn erase_complete(function: Op<'_>) {
-    let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &HashSet::new());
+    let skeleton = skeleton::read(function, &AsyncVocabulary::default(), &FxHashSet::default());
     let origins = TokenOrigins::new(&skeleton);
     let is_complete = |value: Value| {
         let token = skeleton.tokens.get(&value);

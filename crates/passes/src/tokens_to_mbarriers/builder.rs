@@ -7,7 +7,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::names::{arith, scf};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Writes operations into a function.
 pub(super) struct Builder<'c> {
@@ -16,7 +16,7 @@ pub(super) struct Builder<'c> {
     pub index: Type<'c>,
     pub i32: Type<'c>,
     entry: Block<'c>,
-    constants: HashMap<(i64, bool), Value<'c>>,
+    constants: FxHashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,
 }
 
@@ -30,7 +30,7 @@ impl<'c> Builder<'c> {
             index: Type::index(context),
             i32: IntegerType::new(context, 32).into(),
             entry,
-            constants: HashMap::new(),
+            constants: FxHashMap::default(),
             leader: None,
         }
     }

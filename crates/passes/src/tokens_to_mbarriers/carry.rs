@@ -7,7 +7,7 @@ use super::state::State;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
 use async_mlir::ir::Op;
 use async_mlir::names::{affine, memref, scf};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};
 
@@ -76,7 +76,7 @@ pub(super) fn mark_closed(read: &mut PhaseSkeleton) {
 pub(super) fn carried_through(
     read: &PhaseSkeleton,
     plan: &Plan,
-    phi_of: &HashMap<Token, PhiId>,
+    phi_of: &FxHashMap<Token, PhiId>,
     state: &State,
     op: RegionOpId,
 ) -> Vec<Carried> {
@@ -100,7 +100,7 @@ pub(super) fn carried_through(
 fn tokens_through(
     read: &PhaseSkeleton,
     plan: &Plan,
-    phi_of: &HashMap<Token, PhiId>,
+    phi_of: &FxHashMap<Token, PhiId>,
     op: RegionOpId,
 ) -> Vec<Carried> {
     let phi = |token: Option<&Token>| {

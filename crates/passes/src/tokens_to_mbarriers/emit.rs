@@ -18,7 +18,7 @@ use async_mlir::arith::Predicate;
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::names::{gpu, nvgpu, nvvm};
 use async_mlir::pass::PassError;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
     AwaitId, Before, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous,
@@ -51,24 +51,24 @@ pub(super) fn emit<'c>(
 /// Where what of a plan is to be written.
 struct PlanIndex<'a> {
     /// The phases that are opened before an instruction, by block and instruction.
-    opens: HashMap<(BlockId, usize), Vec<PhaseId>>,
+    opens: FxHashMap<(BlockId, usize), Vec<PhaseId>>,
     /// Those on whose mbarriers the issuing thread arrives after an instruction.
-    closes: HashMap<(BlockId, usize), Vec<PhaseId>>,
+    closes: FxHashMap<(BlockId, usize), Vec<PhaseId>>,
     /// The phase of each load.
-    phase_of: HashMap<LoadId, PhaseId>,
+    phase_of: FxHashMap<LoadId, PhaseId>,
     /// The phi of a token.
-    phi_of: HashMap<Token, PhiId>,
+    phi_of: FxHashMap<Token, PhiId>,
     /// The rendezvous before an operation.
-    rendezvous: HashMap<Before, &'a Rendezvous>,
+    rendezvous: FxHashMap<Before, &'a Rendezvous>,
 }
 
 impl<'a> PlanIndex<'a> {
     fn new(plan: &'a Plan) -> Self {
         let mut index = Self {
-            opens: HashMap::new(),
-            closes: HashMap::new(),
-            phase_of: HashMap::new(),
-            phi_of: HashMap::new(),
+            opens: FxHashMap::default(),
+            closes: FxHashMap::default(),
+            phase_of: FxHashMap::default(),
+            phi_of: FxHashMap::default(),
             rendezvous: plan.rendezvous.iter().map(|it| (it.before, it)).collect(),
         };
         for (id, phase) in plan.phases.with_ids() {

@@ -16,7 +16,7 @@ use async_mlir::melior::ir::Location;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::names::{attr, gpu, nvvm, scf};
 use async_mlir::nvvm::{async_shared_proxy, shared_cta_space};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::phases::{self, RequiredSync};
 
 /// A barrier of the block.
@@ -30,7 +30,7 @@ pub(crate) struct Issuer<'c> {
     function: Op<'c>,
     leader: Option<Value<'c>>,
     /// What has to come before which store; both a fence and a barrier where there is no entry.
-    guards: HashMap<Op<'c>, RequiredSync>,
+    guards: FxHashMap<Op<'c>, RequiredSync>,
     /// How many barriers were made.
     pub barriers: u64,
 }
@@ -92,9 +92,9 @@ pub(crate) fn only_if<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
 
 /// What has to come before each store in token form, so that what threads have written so far is visible to the
 /// asynchronous proxy. Where control flow is not structured, nothing is known.
-fn guards(function: Op<'_>) -> HashMap<Op<'_>, RequiredSync> {
+fn guards(function: Op<'_>) -> FxHashMap<Op<'_>, RequiredSync> {
     let Ok(read) = phase_skeleton::read(function) else {
-        return HashMap::new();
+        return FxHashMap::default();
     };
     let guards = phases::store_syncs(&read.tree, false);
     read.stores.into_iter().zip(guards.stores).collect()

@@ -9,7 +9,7 @@ use async_dialects::types::is_token;
 use async_mlir::control_flow::{erase_operand, erase_results};
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::ub;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Removes every token of `function` for which `goes` is true; with `counted`, operations of queues get their counted form.
 pub(crate) fn erase_tokens<'c>(
@@ -36,7 +36,7 @@ pub(crate) fn erase_tokens<'c>(
 struct Eraser<'a, 'c> {
     goes: &'a dyn Fn(Value<'c>) -> bool,
     counted: bool,
-    escapes: HashSet<(Op<'c>, usize)>,
+    escapes: FxHashSet<(Op<'c>, usize)>,
 }
 
 impl<'c> Eraser<'_, 'c> {

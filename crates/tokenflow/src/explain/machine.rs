@@ -3,7 +3,7 @@
 use crate::age::Age;
 use crate::eval::{N, NO_WAIT, count};
 use crate::program::{Await, Commits, Graph, Item, Queue, Site, Slot, Target, Token};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Where an execution is in a graph: at an item of a block that is run next.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(super) struct Machine<'a> {
     pub counts: Vec<N>,
     pub goal: Await,
     pub goal_count: N,
-    pub numbers: HashMap<*const Graph, usize>,
+    pub numbers: FxHashMap<*const Graph, usize>,
 }
 
 pub(super) enum Next<'p> {

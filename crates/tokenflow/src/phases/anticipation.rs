@@ -14,7 +14,8 @@ use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
 use super::rings::{InstPositions, Rings};
 use super::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most rounds until nothing is taken for always awaited.
 const ROUNDS: usize = 256;
@@ -39,8 +40,8 @@ pub(super) fn always_awaited(
 ) -> IndexVec<RingId, bool> {
     let mut work = Anticipation {
         tree,
-        uses: HashMap::new(),
-        entered: HashMap::new(),
+        uses: FxHashMap::default(),
+        entered: FxHashMap::default(),
         phis: IndexVec::filled(true, partition.phis.len()),
     };
     work.note(placement, sites, partition);
@@ -75,9 +76,9 @@ pub(super) fn always_awaited(
 
 struct Anticipation<'t> {
     tree: &'t Tree,
-    uses: HashMap<(PhaseValue, BlockId), Uses>,
+    uses: FxHashMap<(PhaseValue, BlockId), Uses>,
     /// What the edges into a region op bind a phase to: by phase, region op and edge.
-    entered: HashMap<(PhaseValue, RegionOpId, usize), Vec<PhiId>>,
+    entered: FxHashMap<(PhaseValue, RegionOpId, usize), Vec<PhiId>>,
     phis: IndexVec<PhiId, bool>,
 }
 
@@ -179,7 +180,7 @@ mod tests {
     use crate::phases::tree::Trips;
     use crate::program::Token;
     use proptest::prelude::*;
-    use std::collections::HashSet;
+    use rustc_hash::FxHashSet;
 
     /// For each ring, whether its phases are always awaited.
     fn found(steps: &FirstSteps, rings: &Rings) -> IndexVec<RingId, bool> {
@@ -257,10 +258,10 @@ mod tests {
     }
 
     /// The rings with an instance that some path opens and does not await.
-    fn forgotten(paths: Vec<Vec<Event>>, rings: &Rings) -> HashSet<RingId> {
-        let mut forgotten = HashSet::new();
+    fn forgotten(paths: Vec<Vec<Event>>, rings: &Rings) -> FxHashSet<RingId> {
+        let mut forgotten = FxHashSet::default();
         for path in paths {
-            let mut pending = HashMap::new();
+            let mut pending = FxHashMap::default();
             for event in path {
                 match event {
                     Event::Open(phase, instance) => {

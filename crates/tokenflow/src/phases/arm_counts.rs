@@ -12,7 +12,8 @@
 use super::ids::{BlockId, IndexVec, PhaseId, RegionOpId, RingId};
 use super::rings::Opened;
 use super::tree::{Inst, Tree, Trips};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// No bound.
 pub(super) const UNBOUNDED: u64 = u64::MAX / 4;
@@ -115,15 +116,15 @@ impl PrefixSum {
 #[derive(Debug, Default)]
 pub(super) struct ArmCounts {
     /// For each block and ring, the points after which there are more arms, and how many by then.
-    sums: HashMap<(BlockId, RingId), Vec<(Point, PrefixSum)>>,
+    sums: FxHashMap<(BlockId, RingId), Vec<(Point, PrefixSum)>>,
     /// The arms of its ring up to where a phase is opened, that one included.
-    pub opened: HashMap<PhaseId, PrefixSum>,
+    pub opened: FxHashMap<PhaseId, PrefixSum>,
     /// The arms of each block, by ring.
     pub per_block: IndexVec<BlockId, BTreeMap<RingId, ArmRange>>,
     /// The arms from where a region op is entered to after it.
     pub per_op: IndexVec<RegionOpId, BTreeMap<RingId, ArmRange>>,
     /// The most arms from where a region op is entered to the start of one of its blocks, whichever iteration it is.
-    to_block: HashMap<(BlockId, RingId), u64>,
+    to_block: FxHashMap<(BlockId, RingId), u64>,
     /// The instruction of each region op in its parent.
     pub inst: IndexVec<RegionOpId, usize>,
 }

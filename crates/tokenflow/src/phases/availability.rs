@@ -13,7 +13,8 @@ use super::partition::{EdgeId, Partition, PhaseValue};
 use super::placement::Placement;
 use super::tree::{Inst, Tree};
 use crate::program::ensure_sufficient_stack;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The phases of each await, without those that were awaited before on every path.
 pub(super) fn without_available(
@@ -21,7 +22,7 @@ pub(super) fn without_available(
     placement: &Placement,
     partition: &Partition,
 ) -> IndexVec<AwaitId, Vec<PhaseValue>> {
-    let mut incoming: HashMap<EdgeId, Vec<(PhiId, PhaseValue)>> = HashMap::new();
+    let mut incoming: FxHashMap<EdgeId, Vec<(PhiId, PhaseValue)>> = FxHashMap::default();
     for (phi, all) in partition.incoming.with_ids() {
         for &(edge, phase) in all {
             if let Some(phase) = phase {
@@ -34,8 +35,8 @@ pub(super) fn without_available(
         placement,
         partition,
         incoming,
-        available: HashSet::new(),
-        implies: HashMap::new(),
+        available: FxHashSet::default(),
+        implies: FxHashMap::default(),
         awaits: partition.awaits.clone(),
     };
     work.block(BlockId(0));
@@ -47,11 +48,11 @@ struct Availability<'t> {
     placement: &'t Placement,
     partition: &'t Partition,
     /// What edges bind phis to.
-    incoming: HashMap<EdgeId, Vec<(PhiId, PhaseValue)>>,
+    incoming: FxHashMap<EdgeId, Vec<(PhiId, PhaseValue)>>,
     /// What has been awaited on every path.
-    available: HashSet<PhaseValue>,
+    available: FxHashSet<PhaseValue>,
     /// What is available as soon as a phase is.
-    implies: HashMap<PhaseValue, Vec<PhaseValue>>,
+    implies: FxHashMap<PhaseValue, Vec<PhaseValue>>,
     awaits: IndexVec<AwaitId, Vec<PhaseValue>>,
 }
 
@@ -78,7 +79,7 @@ impl Availability<'_> {
 
     fn wait(&mut self, id: AwaitId, added: &mut BTreeSet<PhaseValue>) {
         let all = std::mem::take(&mut self.awaits[id]);
-        let implied: HashSet<PhaseValue> = {
+        let implied: FxHashSet<PhaseValue> = {
             let implies = all.iter().filter_map(|phase| self.implies.get(phase));
             implies.flatten().copied().collect()
         };
@@ -288,7 +289,7 @@ mod tests {
             let steps = FirstSteps::new(&tree);
             let left = without_available(&steps.tree, &steps.placement, &steps.partition);
             for path in steps.paths(3).unwrap_or_default() {
-                let mut complete = HashSet::new();
+                let mut complete = FxHashSet::default();
                 for event in path {
                     let Event::Wait(id, phases) = event else { continue };
                     let is_left = phases.iter().filter(|(phase, _)| left[id].contains(phase));
@@ -304,9 +305,9 @@ mod tests {
             let steps = FirstSteps::new(&tree);
             let left = without_available(&steps.tree, &steps.placement, &steps.partition);
             let Some(paths) = steps.paths(3) else { return Ok(()) };
-            let mut pending = HashSet::new();
+            let mut pending = FxHashSet::default();
             for path in paths {
-                let mut complete = HashSet::new();
+                let mut complete = FxHashSet::default();
                 for event in path {
                     let Event::Wait(id, phases) = event else { continue };
                     let first = phases.iter().filter(|(_, instance)| complete.insert(*instance));

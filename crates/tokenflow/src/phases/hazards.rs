@@ -27,7 +27,7 @@ use super::partition::{Partition, PhaseValue};
 use super::rings::Rings;
 use super::tree::{AccessKind, Buffer, Inst, Tree};
 use crate::program::ensure_sufficient_stack;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
@@ -98,7 +98,7 @@ struct Hazards<'t> {
     /// All that a region op may leave pending.
     touched: IndexVec<RegionOpId, Option<HazardState>>,
     /// After which instruction of the body rings are armed no more.
-    last_arms: HashMap<usize, Vec<RingId>>,
+    last_arms: FxHashMap<usize, Vec<RingId>>,
     /// The rings that are armed no more: waits for them need no synchronization.
     done: IndexVec<RingId, bool>,
     /// The depths that the rings of phases need where their phases are opened, if that is what is asked for: slots are not
@@ -116,7 +116,8 @@ impl<'t> Hazards<'t> {
             divergent_awaits: divergent_awaits(tree),
             loops: 0,
             touched: IndexVec::filled(None, tree.region_ops.len()),
-            last_arms: allocated.map_or_else(HashMap::new, |allocated| last_arms(tree, allocated.rings)),
+            last_arms: allocated
+                .map_or_else(FxHashMap::default, |allocated| last_arms(tree, allocated.rings)),
             done: IndexVec::filled(
                 false,
                 allocated.map_or(0, |allocated| allocated.rings.depth.len()),
@@ -324,7 +325,7 @@ impl<'t> Hazards<'t> {
 
 /// After which steps of the body rings are armed no more. Not after instructions further in: a branch that is not taken would
 /// leave out what it says.
-fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<usize, Vec<RingId>> {
+fn last_arms(tree: &Tree, rings: &Rings) -> FxHashMap<usize, Vec<RingId>> {
     let mut last: IndexVec<RingId, Option<usize>> = IndexVec::filled(None, rings.depth.len());
     for (&block, opened) in &rings.opened {
         for &(inst, ring, _) in opened {
@@ -335,7 +336,7 @@ fn last_arms(tree: &Tree, rings: &Rings) -> HashMap<usize, Vec<RingId>> {
             last[ring] = last[ring].max(Some(inst));
         }
     }
-    let mut after: HashMap<usize, Vec<RingId>> = HashMap::new();
+    let mut after: FxHashMap<usize, Vec<RingId>> = FxHashMap::default();
     for (ring, last) in last.with_ids() {
         if let Some(last) = *last {
             after.entry(last).or_default().push(ring);

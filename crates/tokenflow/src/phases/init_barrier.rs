@@ -10,7 +10,7 @@ use super::ids::{BlockId, PhaseId, RegionOpId};
 use super::plan::Plan;
 use super::tree::{Inst, Tree};
 use crate::program::ensure_sufficient_stack;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What threads do first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum FirstAction {
 /// block, rather than mbarriers.
 #[must_use]
 pub fn needs_init_barrier(tree: &Tree, plan: &Plan, by_barrier: bool) -> bool {
-    let mut opened: HashMap<(BlockId, usize), Vec<PhaseId>> = HashMap::new();
+    let mut opened: FxHashMap<(BlockId, usize), Vec<PhaseId>> = FxHashMap::default();
     for (id, phase) in plan.phases.with_ids() {
         opened
             .entry((phase.open_block, phase.first))
@@ -48,7 +48,7 @@ struct Search<'t> {
     plan: &'t Plan,
     by_barrier: bool,
     /// The phases that are opened before an instruction.
-    opened: HashMap<(BlockId, usize), Vec<PhaseId>>,
+    opened: FxHashMap<(BlockId, usize), Vec<PhaseId>>,
 }
 
 impl Search<'_> {

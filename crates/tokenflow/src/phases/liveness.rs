@@ -18,7 +18,7 @@ use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
 use super::rings::{InstPositions, Rings};
 use super::tree::{Inst, Tree};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// From a position to another one, both included.
 pub(super) type Interval = (usize, usize);
@@ -86,7 +86,7 @@ struct LinearOrder {
 
 impl LinearOrder {
     /// The positions of all instructions; `synced` are those with a barrier right before.
-    fn new(tree: &Tree, synced: &HashSet<(BlockId, usize)>) -> Self {
+    fn new(tree: &Tree, synced: &FxHashSet<(BlockId, usize)>) -> Self {
         let mut order = Self {
             block: IndexVec::filled((0, 0), tree.blocks.len()),
             insts: IndexVec::filled(Vec::new(), tree.blocks.len()),
@@ -97,7 +97,7 @@ impl LinearOrder {
         order
     }
 
-    fn number(&mut self, tree: &Tree, block: BlockId, synced: &HashSet<(BlockId, usize)>) {
+    fn number(&mut self, tree: &Tree, block: BlockId, synced: &FxHashSet<(BlockId, usize)>) {
         let start = self.next;
         for (i, inst) in tree.blocks[block].insts.iter().enumerate() {
             let first = self.next + 1;
@@ -143,7 +143,7 @@ impl Liveness<'_> {
     }
 
     /// The instructions with a barrier right before, which loads need.
-    fn synced(&self) -> HashSet<(BlockId, usize)> {
+    fn synced(&self) -> FxHashSet<(BlockId, usize)> {
         let syncs = self.assigned.syncs;
         let loads = self.sites.load.iter().zip(&syncs.loads);
         let opens = self

@@ -23,7 +23,8 @@ use super::partition::{EdgeId, Partition, PhaseValue};
 use super::placement::{DefinedBy, Placement};
 use super::rings::Rings;
 use super::tree::{Inst, Tree, Trips};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The numbers of phases; `None` for those of rings that are counted at run time.
 pub(super) struct Numbering {
@@ -54,7 +55,7 @@ pub(super) fn number_phases(
         rings,
         partition,
         now: IndexVec::filled(Some(AffineExpr::default()), rings.depth.len()),
-        incoming: HashMap::new(),
+        incoming: FxHashMap::default(),
         out: Numbering {
             phase: IndexVec::filled(None, rings.phase.len()),
             phi: IndexVec::filled(None, partition.phis.len()),
@@ -118,7 +119,7 @@ struct Numberer<'t> {
     /// How often each ring has been armed by now.
     now: IndexVec<RingId, Option<AffineExpr>>,
     /// What an edge binds.
-    incoming: HashMap<EdgeId, Vec<(PhiId, Option<PhaseValue>)>>,
+    incoming: FxHashMap<EdgeId, Vec<(PhiId, Option<PhaseValue>)>>,
     out: Numbering,
 }
 
@@ -128,9 +129,9 @@ struct LoopEntry {
     /// How often each ring is armed in an iteration, if always equally often.
     increments: BTreeMap<RingId, Option<u64>>,
     /// How often each was armed before.
-    before: HashMap<RingId, Option<AffineExpr>>,
+    before: FxHashMap<RingId, Option<AffineExpr>>,
     /// What phis are bound to, before the first iteration or after a loop without any.
-    initial: HashMap<PhiId, Option<AffineExpr>>,
+    initial: FxHashMap<PhiId, Option<AffineExpr>>,
 }
 
 impl LoopEntry {

@@ -23,7 +23,7 @@ use super::placement::{DefinedBy, Placement};
 use super::refinement::{PhaseDef, ReachingDefs, Uses};
 use super::tree::{Inst, Tree};
 use crate::program::Token;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most bytes that an mbarrier counts in a phase (PTX ISA, tx-count: up to 2^20 - 1).
 pub const MAX_PHASE_BYTES: u64 = (1 << 20) - 1;
@@ -48,7 +48,7 @@ pub(super) struct Partition {
     /// The tokens of each phi: they always stand for the same phase.
     pub phis: IndexVec<PhiId, Vec<Token>>,
     /// The phi of a token.
-    pub phi_of: HashMap<Token, PhiId>,
+    pub phi_of: FxHashMap<Token, PhiId>,
     /// The phases that each await is for.
     pub awaits: IndexVec<AwaitId, Vec<PhaseValue>>,
     /// What each edge binds a phi to; `None`: to a token that is complete.
@@ -64,7 +64,7 @@ pub(super) fn partition(tree: &Tree, placement: &Placement) -> Partition {
         tree,
         placement,
         loaded: tree.loaded(),
-        split: HashSet::new(),
+        split: FxHashSet::default(),
         alone: IndexVec::filled(false, tree.loads.len()),
     };
     loop {
@@ -84,7 +84,7 @@ pub(super) struct Partitioner<'t> {
     /// True for tokens that may stand for a load.
     loaded: Vec<bool>,
     /// Hoisted results that are phis all the same: their loads are alternatives that are also awaited apart.
-    split: HashSet<Token>,
+    split: FxHashSet<Token>,
     /// Loads that share no phase.
     pub alone: IndexVec<LoadId, bool>,
 }
@@ -105,7 +105,7 @@ impl Partitioner<'_> {
     }
 
     /// Makes phis of hoisted results that stand for several phases, one on each path. Returns true if there are any.
-    fn split_results(&mut self, defs: &ReachingDefs, classes: &HashMap<PhaseDef, usize>) -> bool {
+    fn split_results(&mut self, defs: &ReachingDefs, classes: &FxHashMap<PhaseDef, usize>) -> bool {
         let before = self.split.len();
         for (&result, loads) in &self.placement.result_loads {
             let DefinedBy::RegionOp(op) = self.placement.defs[result.0 as usize].by else {
@@ -136,8 +136,8 @@ impl Partitioner<'_> {
     }
 
     /// Sets loads apart that have too many bytes together. Returns true if there are any.
-    fn split_bytes(&mut self, classes: &HashMap<PhaseDef, usize>) -> bool {
-        let mut bytes: HashMap<usize, u64> = HashMap::new();
+    fn split_bytes(&mut self, classes: &FxHashMap<PhaseDef, usize>) -> bool {
+        let mut bytes: FxHashMap<usize, u64> = FxHashMap::default();
         let loads = || {
             self.tree
                 .loads
@@ -157,12 +157,12 @@ impl Partitioner<'_> {
         !too_many.is_empty()
     }
 
-    fn finish(&self, defs: &ReachingDefs, uses: &Uses, classes: &HashMap<PhaseDef, usize>) -> Partition {
+    fn finish(&self, defs: &ReachingDefs, uses: &Uses, classes: &FxHashMap<PhaseDef, usize>) -> Partition {
         let mut out = Partition {
             awaits: IndexVec::filled(Vec::new(), self.tree.awaits),
             ..Partition::default()
         };
-        let mut phases: HashMap<usize, PhaseValue> = HashMap::new();
+        let mut phases: FxHashMap<usize, PhaseValue> = FxHashMap::default();
         for load in self.tree.loads.ids() {
             let phase = phases
                 .entry(classes[&PhaseDef::Load(load)])
@@ -227,7 +227,7 @@ fn one_for_each_edge(incoming: &mut Vec<(EdgeId, Option<PhaseValue>)>) {
 
 /// All loads that `token` may stand for, through phis.
 fn reaching_loads(uses: &Uses, defs: &ReachingDefs, token: Token) -> Vec<LoadId> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut work: Vec<PhaseDef> = defs.of(token).to_vec();
     let mut loads = Vec::new();
     while let Some(def) = work.pop() {

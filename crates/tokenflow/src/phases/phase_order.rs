@@ -15,7 +15,8 @@ use super::partition::{Partition, PhaseValue};
 use super::placement::Placement;
 use super::rings::{InstPositions, Rings};
 use super::tree::{Inst, Tree};
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Never, or not known.
 const NEVER: u64 = u64::MAX;
@@ -56,7 +57,7 @@ fn batches(tree: &Tree, partition: &Partition, rings: &Rings) -> Vec<Vec<PhaseId
     blocks.sort_unstable();
     for block in blocks {
         let insts = &tree.blocks[block].insts;
-        let mut current: HashMap<RingId, (usize, Vec<PhaseId>)> = HashMap::new();
+        let mut current: FxHashMap<RingId, (usize, Vec<PhaseId>)> = FxHashMap::default();
         for &(inst, ring, phase) in &rings.opened[&block] {
             // Longer than any ring may be, a run is of no use.
             let (last, batch) = current.entry(ring).or_insert((inst, Vec::new()));

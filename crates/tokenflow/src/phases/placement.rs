@@ -28,7 +28,7 @@ use super::ids::{BlockId, IndexVec, LoadId, RegionOpId};
 use super::tree::{Inst, Tree};
 use super::webs::WebSummary;
 use crate::program::{Token, ensure_sufficient_stack};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known of each token and load.
 pub(super) struct Placement {
@@ -39,7 +39,7 @@ pub(super) struct Placement {
     /// True for tokens that are complete from the start.
     pub complete: Vec<bool>,
     /// The loads that the result of a region op stands for, if they are hoisted.
-    pub result_loads: HashMap<Token, Vec<LoadId>>,
+    pub result_loads: FxHashMap<Token, Vec<LoadId>>,
     /// The parameters that belong to webs that were hoisted: no phi is needed for them.
     pub hoisted_params: Vec<bool>,
 }
@@ -77,22 +77,22 @@ const ROUNDS: usize = 4;
 pub(super) fn place_phases(tree: &Tree) -> Placement {
     let tokens = tree.tokens as usize;
     let defs = definitions(tree);
-    let mut refuted = HashSet::new();
+    let mut refuted = FxHashSet::default();
     for round in 0.. {
         let known = refuted.len();
         let mut hoister = Hoister {
             tree,
             local: vec![false; tokens],
             pinned: vec![false; tokens],
-            summaries: HashMap::new(),
+            summaries: FxHashMap::default(),
             is_optimistic: round < ROUNDS,
-            assumed: HashSet::new(),
+            assumed: FxHashSet::default(),
             refuted: std::mem::take(&mut refuted),
             out: Placement {
                 open_block: IndexVec::filled(BlockId(0), tree.loads.len()),
                 defs: defs.clone(),
                 complete: vec![false; tokens],
-                result_loads: HashMap::new(),
+                result_loads: FxHashMap::default(),
                 hoisted_params: vec![false; tokens],
             },
         };
@@ -143,13 +143,13 @@ pub(super) struct Hoister<'t> {
     /// True for tokens that can't be hoisted out of their block's region op.
     pub pinned: Vec<bool>,
     /// The webs that were hoisted out of each region op.
-    pub summaries: HashMap<RegionOpId, Vec<WebSummary>>,
+    pub summaries: FxHashMap<RegionOpId, Vec<WebSummary>>,
     /// True if arguments may be assumed to belong to webs that are hoisted.
     is_optimistic: bool,
     /// Those that are.
-    assumed: HashSet<Token>,
+    assumed: FxHashSet<Token>,
     /// Those that are not, since that was wrong before.
-    refuted: HashSet<Token>,
+    refuted: FxHashSet<Token>,
     pub out: Placement,
 }
 

@@ -7,7 +7,7 @@ use super::partition::{EdgeId, Partitioner};
 use super::placement::DefinedBy;
 use super::tree::Inst;
 use crate::program::{Token, ensure_sufficient_stack};
-use std::collections::HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::Hash;
 
 /// The most rounds of refinement.
@@ -103,19 +103,19 @@ enum Use {
 
 /// The uses of every definition.
 pub(super) struct Uses {
-    users: HashMap<PhaseDef, Vec<Use>>,
+    users: FxHashMap<PhaseDef, Vec<Use>>,
     /// What edges bind to phis.
     pub bindings: Vec<(EdgeId, Token, Token)>,
     /// The bindings of each phi, and what is bound.
-    pub into: HashMap<Token, Vec<(EdgeId, Vec<PhaseDef>)>>,
+    pub into: FxHashMap<Token, Vec<(EdgeId, Vec<PhaseDef>)>>,
 }
 
 impl Uses {
     pub fn new(work: &Partitioner, defs: &ReachingDefs) -> Self {
         let mut new = Self {
-            users: HashMap::new(),
+            users: FxHashMap::default(),
             bindings: Vec::new(),
-            into: HashMap::new(),
+            into: FxHashMap::default(),
         };
         for block in &work.tree.blocks {
             for inst in &block.insts {
@@ -146,7 +146,7 @@ impl Uses {
     }
 
     /// Splits classes until all definitions of one are used alike. Returns the class of each.
-    pub fn classes(&self, work: &Partitioner) -> HashMap<PhaseDef, usize> {
+    pub fn classes(&self, work: &Partitioner) -> FxHashMap<PhaseDef, usize> {
         let defs: Vec<PhaseDef> = {
             let loads = work.tree.loads.ids().map(PhaseDef::Load);
             let defs = (0..).zip(&work.placement.defs).map(|(token, _)| Token(token));
@@ -157,7 +157,8 @@ impl Uses {
         let mut classes = number(&defs, |&def| self.first_class(work, def));
         for _ in 0..ROUNDS {
             let next = number(&defs, |&def| self.signature(&classes, def));
-            let count = |classes: &HashMap<PhaseDef, usize>| classes.values().max().map_or(0, |max| max + 1);
+            let count =
+                |classes: &FxHashMap<PhaseDef, usize>| classes.values().max().map_or(0, |max| max + 1);
             let stable = count(&next) == count(&classes);
             classes = next;
             if stable {
@@ -181,7 +182,7 @@ impl Uses {
     }
 
     /// What distinguishes a definition from others of its class.
-    fn signature(&self, classes: &HashMap<PhaseDef, usize>, def: PhaseDef) -> Signature {
+    fn signature(&self, classes: &FxHashMap<PhaseDef, usize>, def: PhaseDef) -> Signature {
         let users = self.users.get(&def).into_iter().flatten();
         let mut seen: Vec<Observation> = users
             .map(|user| match user {
@@ -207,9 +208,9 @@ impl Uses {
 type Signature = (usize, Vec<Observation>, Vec<(EdgeId, usize)>);
 
 /// Numbers the different keys of definitions, in the order in which they are met.
-fn number<K: Hash + Eq>(defs: &[PhaseDef], key: impl Fn(&PhaseDef) -> K) -> HashMap<PhaseDef, usize> {
-    let mut known: HashMap<K, usize> = HashMap::new();
-    let mut classes = HashMap::with_capacity(defs.len());
+fn number<K: Hash + Eq>(defs: &[PhaseDef], key: impl Fn(&PhaseDef) -> K) -> FxHashMap<PhaseDef, usize> {
+    let mut known: FxHashMap<K, usize> = FxHashMap::default();
+    let mut classes = FxHashMap::with_capacity_and_hasher(defs.len(), FxBuildHasher);
     for def in defs {
         let next = known.len();
         classes.insert(*def, *known.entry(key(def)).or_insert(next));

@@ -12,7 +12,7 @@ use super::plan::{Before, Plan, Rendezvous};
 use super::rings::{self, InstPositions, Opened, Rings};
 use super::skew::rendezvous_waits;
 use super::tree::Tree;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The ring that all rendezvous are on.
 const THE_RING: RingId = RingId(0);
@@ -87,7 +87,7 @@ fn before(id: PhaseId, phases: usize) -> Before {
 /// All rendezvous as if they were the arms of one ring.
 fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan) -> Rings {
     let syncs = &plan.syncs;
-    let mut opened = Opened::new();
+    let mut opened = Opened::default();
     let opens = rings
         .opened
         .iter()
@@ -112,7 +112,7 @@ fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan) -> Ri
         counts: ArmCounts::new(tree, &opened),
         opened,
         shift: IndexVec::filled(0, ids),
-        age_at: HashMap::new(),
+        age_at: FxHashMap::default(),
         unallocated: Vec::new(),
     }
 }

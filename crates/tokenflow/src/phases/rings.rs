@@ -18,12 +18,13 @@ use super::partition::{Partition, PhaseValue};
 use super::placement::{DefinedBy, Placement};
 use super::tree::{Inst, Tree};
 use super::union_find::UnionFind;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The deepest ring.
 pub const MAX_DEPTH: u64 = 64;
 /// For each block, where phases are opened in it: before which instruction, on which ring, of which phase.
-pub(super) type Opened = HashMap<BlockId, Vec<(usize, RingId, PhaseId)>>;
+pub(super) type Opened = FxHashMap<BlockId, Vec<(usize, RingId, PhaseId)>>;
 
 /// The rings.
 pub(super) struct Rings {
@@ -40,7 +41,7 @@ pub(super) struct Rings {
     /// How much greater the number of each phase is than how often its ring was armed before.
     pub shift: IndexVec<PhaseId, i64>,
     /// The most arms since a phase, by ring, where an await is for it: by await and value.
-    pub age_at: HashMap<(AwaitId, PhaseValue), u64>,
+    pub age_at: FxHashMap<(AwaitId, PhaseValue), u64>,
     /// Loads of rings that would have to be endless.
     pub unallocated: Vec<LoadId>,
 }
@@ -138,7 +139,7 @@ pub(super) fn assign(
     let phi: IndexVec<PhiId, RingId> = (n..n + partition.phis.len())
         .map(|i| ring(i, &mut union))
         .collect();
-    let mut opened: Opened = HashMap::new();
+    let mut opened: Opened = FxHashMap::default();
     for (b, loads) in partition.phases.with_ids() {
         let (open_block, first, _) = sites.span(tree, placement, loads);
         opened.entry(open_block).or_default().push((first, phase[b], b));
@@ -157,7 +158,7 @@ pub(super) fn assign(
         opened,
         counts,
         shift,
-        age_at: HashMap::new(),
+        age_at: FxHashMap::default(),
         unallocated: Vec::new(),
     };
     ages(tree, placement, partition, sites, &mut rings);

@@ -17,7 +17,7 @@
 use super::ids::{BlockId, RegionOpId};
 use super::tree::{Inst, RegionOp, Tree};
 use crate::program::Token;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A tree with the same awaits, of the same loads, with fewer tokens bound.
 pub(super) fn simplify(tree: &Tree) -> Tree {
@@ -87,7 +87,7 @@ fn of_one_iteration(op: &RegionOp) -> Vec<(Token, Token)> {
         let edges = inside.filter(move |edge| edge.to.is_none() == out);
         edges.flat_map(|edge| edge.bindings.iter().copied())
     };
-    let mut around: HashMap<Token, Vec<Token>> = HashMap::new();
+    let mut around: FxHashMap<Token, Vec<Token>> = FxHashMap::default();
     for (from, param) in bindings(false) {
         around.entry(from).or_default().push(param);
     }
@@ -111,7 +111,7 @@ impl Copies {
             of: (0..tree.tokens).map(Token).collect(),
         };
         let def_block = def_blocks(tree);
-        let mut incoming: HashMap<Token, (RegionOpId, Vec<Token>)> = HashMap::new();
+        let mut incoming: FxHashMap<Token, (RegionOpId, Vec<Token>)> = FxHashMap::default();
         let mut next: Vec<Vec<Token>> = vec![Vec::new(); tokens];
         for (r, op) in tree.region_ops.with_ids() {
             for &(from, to) in op.edges.iter().flat_map(|edge| &edge.bindings) {

@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::rings::Rings;
 use super::tree::{Inst, Tree};
 use crate::program::ensure_sufficient_stack;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
@@ -32,7 +32,7 @@ pub(super) fn rendezvous_waits(
     partition: &Partition,
     rendezvous: &Rings,
     plan: &Plan,
-) -> HashSet<PhaseId> {
+) -> FxHashSet<PhaseId> {
     let mut work = Skew {
         tree,
         partition,
@@ -40,7 +40,7 @@ pub(super) fn rendezvous_waits(
         plan,
         depth: plan.rendezvous_depth(),
         loops: 0,
-        waits: HashMap::new(),
+        waits: FxHashMap::default(),
     };
     work.block(BlockId(0), 0);
     let waits = work.waits.into_iter();
@@ -56,7 +56,7 @@ struct Skew<'t> {
     /// The loops around.
     loops: usize,
     /// For each rendezvous, whether threads wait before it: what the last round over a loop says counts.
-    waits: HashMap<PhaseId, bool>,
+    waits: FxHashMap<PhaseId, bool>,
 }
 
 impl Skew<'_> {
@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The phases before which threads wait, if there is a rendezvous before each phase and at each store a barrier.
-    fn waiting(steps: &FirstSteps, depth: u64) -> HashSet<PhaseId> {
+    fn waiting(steps: &FirstSteps, depth: u64) -> FxHashSet<PhaseId> {
         let partition = &steps.partition;
         let mut may_be_complete = IndexVec::<PhiId, bool>::filled(false, partition.phis.len());
         for _ in partition.phis.ids() {

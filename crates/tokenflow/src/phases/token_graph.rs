@@ -4,14 +4,15 @@
 
 use super::union_find::UnionFind;
 use crate::program::Token;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The tokens of a region op's own blocks, and its results.
 #[derive(Default)]
 pub(super) struct TokenGraph {
     /// The tokens; true for the results of the region op itself.
     pub nodes: Vec<(Token, bool)>,
-    index: HashMap<(Token, bool), usize>,
+    index: FxHashMap<(Token, bool), usize>,
     pub union: UnionFind,
     /// What flows into each directly.
     pub predecessors: Vec<Vec<usize>>,

@@ -7,7 +7,7 @@ use super::placement::{DefinedBy, Hoister};
 use super::token_graph::TokenGraph;
 use super::tree::{Inst, RegionOp};
 use crate::program::Token;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is left to know of a web that was hoisted out of a region op.
 pub(super) struct WebSummary {
@@ -64,7 +64,7 @@ impl Hoister<'_> {
         let non_accumulating = if it.repeats() {
             self.non_accumulating(it, &mut graph)
         } else {
-            HashSet::new()
+            FxHashSet::default()
         };
         self.collect_webs(graph, &non_accumulating)
     }
@@ -95,8 +95,8 @@ impl Hoister<'_> {
 
     /// The webs of a loop that don't accumulate: what goes around does not stand for all that went before. Their results are for
     /// the loads of the last iteration, and each iteration opens a phase of its own.
-    fn non_accumulating(&self, op: &RegionOp, graph: &mut TokenGraph) -> HashSet<usize> {
-        let mut non_accumulating = HashSet::new();
+    fn non_accumulating(&self, op: &RegionOp, graph: &mut TokenGraph) -> FxHashSet<usize> {
+        let mut non_accumulating = FxHashSet::default();
         let around = op
             .edges
             .iter()
@@ -130,8 +130,8 @@ impl Hoister<'_> {
     }
 
     /// The webs of a region op, from its graph.
-    fn collect_webs(&self, mut graph: TokenGraph, non_accumulating: &HashSet<usize>) -> Vec<Web> {
-        let mut web_of_root: HashMap<usize, usize> = HashMap::new();
+    fn collect_webs(&self, mut graph: TokenGraph, non_accumulating: &FxHashSet<usize>) -> Vec<Web> {
+        let mut web_of_root: FxHashMap<usize, usize> = FxHashMap::default();
         let mut webs: Vec<Web> = Vec::new();
         let mut web_index = |root: usize, webs: &mut Vec<Web>| {
             *web_of_root.entry(root).or_insert_with(|| {
@@ -139,7 +139,7 @@ impl Hoister<'_> {
                 webs.len() - 1
             })
         };
-        let mut live_ins_of: HashMap<usize, Vec<Token>> = HashMap::new();
+        let mut live_ins_of: FxHashMap<usize, Vec<Token>> = FxHashMap::default();
         for &(live_in, node) in &graph.live_ins {
             live_ins_of.entry(node).or_default().push(live_in);
             let i = web_index(graph.union.find(node), &mut webs);
@@ -174,7 +174,7 @@ impl Hoister<'_> {
     fn on_all_paths(
         &self,
         graph: &TokenGraph,
-        live_ins_of: &HashMap<usize, Vec<Token>>,
+        live_ins_of: &FxHashMap<usize, Vec<Token>>,
         node: usize,
     ) -> Vec<Token> {
         let direct = live_ins_of.get(&node).into_iter().flatten();
@@ -197,7 +197,7 @@ impl Hoister<'_> {
     fn sources(
         &self,
         graph: &TokenGraph,
-        live_ins_of: &HashMap<usize, Vec<Token>>,
+        live_ins_of: &FxHashMap<usize, Vec<Token>>,
         node: usize,
     ) -> (Vec<LoadId>, Vec<Token>) {
         let (mut loads, mut live_ins) = (Vec::new(), Vec::new());

@@ -6,8 +6,7 @@
 
 use crate::program::{Commits, Graph, Item, Queue, Slot, Target};
 use crate::program_info::GraphInfo;
-use rustc_hash::FxHashMap;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Arms of more blocks than this are not followed, so that many diamonds in a row stay linear.
 const CHAIN_LIMIT: usize = 128;
@@ -99,7 +98,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
         .collect();
     heads.sort_by_key(|&b| std::cmp::Reverse(info.order[b]));
     // From the head of each diamond found to the block where its arms meet.
-    let mut meets: HashMap<usize, usize> = HashMap::new();
+    let mut meets: FxHashMap<usize, usize> = FxHashMap::default();
     let mut found = Vec::new();
     for head in heads {
         let chains: Vec<Vec<usize>> = graph.blocks[head]
@@ -153,7 +152,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
 /// Returns the first block of the first chain that is in all chains.
 fn first_common(chains: &[Vec<usize>]) -> Option<usize> {
     let (first, others) = chains.split_first()?;
-    let others: Vec<HashSet<usize>> = others
+    let others: Vec<FxHashSet<usize>> = others
         .iter()
         .map(|chain| chain.iter().copied().collect())
         .collect();
@@ -171,7 +170,7 @@ fn place(target: Target, exit: usize) -> usize {
 }
 
 /// Returns how many edges lead from the end of an arm, whose last spine block is `last`, to `meet`.
-fn arrivals(graph: &Graph, last: usize, meet: usize, exit: usize, meets: &HashMap<usize, usize>) -> usize {
+fn arrivals(graph: &Graph, last: usize, meet: usize, exit: usize, meets: &FxHashMap<usize, usize>) -> usize {
     if meets.get(&last) != Some(&meet) {
         return 1;
     }
@@ -189,9 +188,15 @@ fn arrivals(graph: &Graph, last: usize, meet: usize, exit: usize, meets: &HashMa
 }
 
 /// Follows single edges and inner diamonds from `block` on; stops before coming back.
-fn chain(graph: &Graph, block: usize, head: usize, exit: usize, meets: &HashMap<usize, usize>) -> Vec<usize> {
+fn chain(
+    graph: &Graph,
+    block: usize,
+    head: usize,
+    exit: usize,
+    meets: &FxHashMap<usize, usize>,
+) -> Vec<usize> {
     let mut chain = Vec::new();
-    let mut seen = HashSet::from([head]);
+    let mut seen = FxHashSet::from_iter([head]);
     let mut at = block;
     while seen.insert(at) {
         chain.push(at);

@@ -5,7 +5,7 @@ use super::Placer;
 use super::complete::complete;
 use crate::program::{Block, Item};
 use crate::program_info::{defs, uses};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Cuts the items of the body's only block; a body of several blocks is left whole (and no range is
@@ -38,7 +38,7 @@ pub(super) fn segments(placer: &Placer) -> Vec<Range<usize>> {
 
 /// Returns, for each item, the earliest one that defines a token it uses, or itself.
 fn needs(block: &Block) -> Vec<usize> {
-    let mut defined = HashMap::new();
+    let mut defined = FxHashMap::default();
     for (i, item) in block.items.iter().enumerate() {
         for token in defs(item) {
             defined.insert(token, i);

@@ -240,7 +240,7 @@ impl Build {
     pub fn nested(&mut self, graph: Graph, inits: Vec<Token>, results: usize) -> Vec<Token> {
         let results = self.tokens(results);
         let after = self.slot();
-        self.block.items.push(Item::Nested(Nested {
+        self.block.items.push(Item::from(Nested {
             graph,
             inits,
             results: results.clone(),

@@ -65,7 +65,7 @@ pub fn branches(program: &Program) -> Vec<&Nested> {
         if let Item::Nested(nested) = item
             && arms(nested).is_some()
         {
-            branches.push(nested);
+            branches.push(&**nested);
         }
     });
     branches.reverse();

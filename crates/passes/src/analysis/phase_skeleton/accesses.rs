@@ -10,12 +10,12 @@ use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::memref;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::phases::{AccessKind, Buffer};
 
 /// Numbers buffers of the workgroup.
 pub struct Buffers<'c> {
-    known: HashMap<Root<'c>, usize>,
+    known: FxHashMap<Root<'c>, usize>,
     /// True if memory of the workgroup is also reached through other memory spaces.
     cast: bool,
 }
@@ -39,7 +39,7 @@ impl<'c> Buffers<'c> {
     pub fn new(function: Op<'c>) -> Self {
         let casts = |op: Op| op.is(memref::MEMORY_SPACE_CAST) && is_workgroup(op.operand(0).ty());
         Self {
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             cast: function.self_and_nested().into_iter().any(casts),
         }
     }

@@ -5,7 +5,7 @@ use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbou
 use crate::analysis::uniformity::may_diverge;
 use crate::analysis::vocabulary::Vocabulary;
 use async_mlir::ir::{self, Op, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 
 impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
@@ -135,7 +135,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 
     /// Returns what `edge` binds to each of `targets`, which are tokens.
     pub(super) fn bind(&mut self, edge: &IrEdge<'c>, targets: &[Value<'c>]) -> Vec<Token> {
-        let bound: HashMap<Value, Value> = edge.bindings.iter().map(|&(from, to)| (to, from)).collect();
+        let bound: FxHashMap<Value, Value> = edge.bindings.iter().map(|&(from, to)| (to, from)).collect();
         let args = targets.iter().map(|&to| match bound.get(&to) {
             Some(&from) if self.is_token(from) => {
                 let binding = (self.token(from), self.token(to));

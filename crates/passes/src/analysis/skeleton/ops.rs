@@ -162,7 +162,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         let body = self.regions(&regions, Scope::iteration(flow.clone()), Vec::new());
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
-        items.push(Item::Repeat(Repeat {
+        items.push(Item::from(Repeat {
             id,
             trip,
             peelable: V::INSERTS_COMMITS && is_peelable(op) && !self.unpeelable.contains(&op),
@@ -212,7 +212,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         let graph = self.regions(&regions, scope, blocks);
         let results = results.iter().map(|&result| self.define(result)).collect();
         let after = self.slot(SlotPlace::After(op));
-        items.push(Item::Nested(Nested {
+        items.push(Item::from(Nested {
             graph,
             inits: Vec::new(),
             results,

@@ -161,7 +161,7 @@ enum Fence {
 struct OnPath {
     pending: Vec<Pending>,
     /// How often each ring was armed.
-    arms: HashMap<RingId, u64>,
+    arms: FxHashMap<RingId, u64>,
     /// The number of each instance on its ring.
     numbers: Vec<u64>,
     /// What was awaited since the last barrier.
@@ -316,7 +316,7 @@ proptest! {
         let (partition, rings) = (&steps.partition, &steps.rings());
         let syncs = required_syncs(&steps.tree, Some(Allocated { partition, rings }), false);
         let Some(paths) = steps.paths(1) else { return Ok(()) };
-        let mut unused: HashMap<Before, RequiredSync> = HashMap::new();
+        let mut unused: FxHashMap<Before, RequiredSync> = FxHashMap::default();
         for (before, needs, has) in paths.iter().flat_map(|path| needed_on(&steps, rings, path, &syncs)) {
             let unused = unused.entry(before).or_insert(has);
             unused.fence &= !needs.fence;

@@ -5,14 +5,14 @@ use crate::phases::test_trees::{ALL, Build, Event, FirstSteps, any_tree};
 use crate::phases::tree::{AccessKind, Buffer, Trips};
 use crate::program::Token;
 use proptest::prelude::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 const ELSEWHERE: Buffer = Buffer::Known(9);
 
 /// Live ranges, and the positions that they are in.
 struct Found {
     order: LinearOrder,
-    ranges: HashMap<RingId, LiveRange>,
+    ranges: FxHashMap<RingId, LiveRange>,
 }
 
 impl Found {
@@ -78,7 +78,7 @@ fn positions_are_in_program_order_and_a_region_op_covers_those_inside() {
     });
     b.access(ELSEWHERE, AccessKind::Read);
     let body = BlockId(1);
-    let order = LinearOrder::new(&b.tree, &HashSet::from([(body, 1)]));
+    let order = LinearOrder::new(&b.tree, &FxHashSet::from_iter([(body, 1)]));
     let [before, around, after] = order.insts[BlockId(0)][..] else {
         panic!("as many intervals as instructions");
     };
@@ -192,7 +192,7 @@ proptest! {
         for path in steps.paths(3).unwrap_or_default() {
             let mut positions = Vec::new();
             let mut opened = Vec::new();
-            let mut busy: HashSet<RingId> = HashSet::new();
+            let mut busy: FxHashSet<RingId> = FxHashSet::default();
             for event in path {
                 match event {
                     Event::Open(..) => opened.push(positions.len()),

@@ -166,7 +166,7 @@ fn a_remainder_by_no_power_of_two_is_expensive_where_a_counter_can_be_carried() 
 
 /// What the symbols of numbers are on a path.
 #[derive(Default)]
-struct Symbols(HashMap<Symbol, u64>);
+struct Symbols(FxHashMap<Symbol, u64>);
 
 impl Symbols {
     /// Takes an edge.

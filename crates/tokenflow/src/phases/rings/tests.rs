@@ -94,8 +94,8 @@ fn ages_on(
     paths: &[Vec<Event>],
     steps: &FirstSteps,
     rings: &Rings,
-) -> (HashMap<(AwaitId, PhaseValue), u64>, IndexVec<RingId, u64>) {
-    let mut at_awaits = HashMap::new();
+) -> (FxHashMap<(AwaitId, PhaseValue), u64>, IndexVec<RingId, u64>) {
+    let mut at_awaits = FxHashMap::default();
     let mut oldest = IndexVec::filled(0, rings.depth.len());
     let ends: Vec<(BlockId, usize)> = {
         let phases = steps.partition.phases.iter();
@@ -106,7 +106,7 @@ fn ages_on(
         let mut arms: IndexVec<RingId, u64> = IndexVec::filled(0, rings.depth.len());
         // For each instance, and for the last one of each phase, how often its ring had been armed with it.
         let mut opened = Vec::new();
-        let mut last: HashMap<PhaseId, u64> = HashMap::new();
+        let mut last: FxHashMap<PhaseId, u64> = FxHashMap::default();
         for event in path {
             match event {
                 Event::Open(phase, _) => {

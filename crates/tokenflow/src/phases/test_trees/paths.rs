@@ -4,7 +4,7 @@ use super::FirstSteps;
 use crate::phases::ids::{AwaitId, BlockId, PhaseId, PhiId, RegionOpId};
 use crate::phases::partition::PhaseValue;
 use crate::phases::tree::{Inst, Tree, Trips};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What happens on a path. Instances of phases are numbered in the order in which they are opened, whatever their ring.
 #[derive(Clone, Debug)]
@@ -39,13 +39,13 @@ impl FirstSteps {
     }
 
     fn events(&self, path: &[Step]) -> Vec<Event> {
-        let mut opened: HashMap<(BlockId, usize), Vec<PhaseId>> = HashMap::new();
+        let mut opened: FxHashMap<(BlockId, usize), Vec<PhaseId>> = FxHashMap::default();
         for (phase, loads) in self.partition.phases.with_ids() {
             let (block, first, _) = self.sites.span(&self.tree, &self.placement, loads);
             opened.entry((block, first)).or_default().push(phase);
         }
         // A token of SSA form is what it was bound to last; `None` is complete.
-        let mut values: HashMap<PhaseValue, Option<usize>> = HashMap::new();
+        let mut values: FxHashMap<PhaseValue, Option<usize>> = FxHashMap::default();
         let (mut events, mut instances) = (Vec::new(), 0);
         for &step in path {
             match step {

@@ -166,7 +166,7 @@ impl Build {
         };
         let results = self.tokens(inits.len());
         let after = self.slot();
-        self.block.items.push(Item::Repeat(Repeat {
+        self.block.items.push(Item::from(Repeat {
             id,
             trip,
             peelable,
