@@ -72,6 +72,14 @@ impl<'p> QueuePlacer<'p> {
         options: &Options,
         seen: &mut Seen,
     ) -> Found {
+        let candidates = &points.candidates;
+        let exhaustive = candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE);
+        if !exhaustive && self.trials == 0 {
+            return Found {
+                solution: start,
+                spent: true,
+            };
+        }
         let mut search = Search {
             placer: self,
             options,
@@ -84,8 +92,7 @@ impl<'p> QueuePlacer<'p> {
             padding: Commits::new(),
             trials: self.trials,
         };
-        let candidates = &points.candidates;
-        let spent = if candidates.len() <= options.exhaustive_points.min(MOST_EXHAUSTIVE) {
+        let spent = if exhaustive {
             if options.balance && options.max_padding > 0 {
                 search.graphs = diamonds(&self.program.body, &self.index.root);
             }
