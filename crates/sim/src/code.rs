@@ -8,7 +8,7 @@ mod operands;
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Shuffle, Target, Tile};
-use crate::value::Elem;
+use crate::value::{Elem, Value};
 use std::rc::Rc;
 
 /// A register of a thread.
@@ -42,6 +42,38 @@ pub struct Code {
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
     pub loops: Vec<OpLocation>,
+}
+
+impl Code {
+    /// Returns true if threads arrive on mbarriers.
+    #[must_use]
+    pub fn has_arrivals(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.any(|op| {
+            let Op::MBarrier { does, .. } = op else {
+                return false;
+            };
+            matches!(does, MBarrierOp::Arrive { .. })
+        })
+    }
+
+    /// Returns true if some barrier of a warp may be of some of its threads.
+    #[must_use]
+    pub fn has_partial_barriers(&self) -> bool {
+        let ops = || self.instrs.iter().map(|instr| &instr.op);
+        let is_whole = |mask: Reg| {
+            let mut constants = ops().filter_map(|op| match op {
+                Op::Set { to, value } if *to == mask => Some(value),
+                _ => None,
+            });
+            constants.next() == Some(&Value::Bits(u64::from(u32::MAX)))
+        };
+        let mut masks = ops().filter_map(|op| match op {
+            Op::WarpBarrier { mask } => Some(*mask),
+            _ => None,
+        });
+        masks.any(|mask| !is_whole(mask))
+    }
 }
 
 /// An operation's name and where it stands.

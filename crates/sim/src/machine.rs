@@ -21,7 +21,7 @@ mod warp;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
-use crate::code::{Code, Init, Instr, MBarrierOp, Op, OpLocation, ParamKind, Reg};
+use crate::code::{Code, Init, OpLocation, ParamKind, Reg};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
@@ -159,17 +159,11 @@ impl<'c> Machine<'c> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
-        let arrives = |instr: &Instr| {
-            matches!(
-                instr.op,
-                Op::MBarrier {
-                    does: MBarrierOp::Arrive { .. },
-                    ..
-                }
-            )
-        };
-        if self.code.instrs.iter().any(arrives) {
+        if self.code.has_arrivals() {
             self.memory.use_clocks();
+        }
+        if self.code.has_partial_barriers() {
+            self.memory.use_partial_barriers();
         }
         let mut done = 0;
         for bz in 0..z {

@@ -8,19 +8,24 @@
 //! Threads are ordered by barriers alone, see [`Order::unordered`]: two accesses to a byte by different threads with no
 //! barrier between are a race if one of them writes.
 
+mod accesses;
+mod cells;
 mod copies;
 mod order;
 mod races;
 mod shadow;
 
+use self::accesses::{AccessId, Accesses};
+use self::cells::Shadow;
 use self::copies::Copy;
 pub use self::copies::{Piece, Transfer};
 pub use self::order::{Clock, Moment, Order, join};
 pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use crate::adversary::Adversary;
-use crate::report::{Hazard, Reports};
+use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
 const MAX_BYTES: usize = 1 << 30;
@@ -62,12 +67,19 @@ pub enum Fault {
         /// What it has to be a multiple of.
         align: usize,
     },
+    /// There were more accesses than can be told apart.
+    Accesses,
 }
 
 /// All buffers, and the copies between them.
 pub struct Memory {
     buffers: Vec<Buffer>,
+    /// The copies of the block that runs.
     copies: Vec<Copy>,
+    /// The number of the first of them.
+    first_copy: u32,
+    /// What copies of earlier blocks wrote, where that may be asked for.
+    done_copies: Vec<(Spot, Rc<[Piece]>)>,
     /// How many bytes the buffers have.
     bytes: usize,
     /// The number of the access that is being made.
@@ -76,6 +88,7 @@ pub struct Memory {
     /// True if the adversary had a say: other schedules may go another way.
     pub asked: bool,
     order: Order,
+    accesses: Accesses,
     /// What was found.
     pub reports: Reports,
     /// The copies whose destination was read, where that is watched; each only once in a row.
@@ -91,11 +104,14 @@ impl Memory {
         Self {
             buffers: Vec::new(),
             copies: Vec::new(),
+            first_copy: 0,
+            done_copies: Vec::new(),
             bytes: 0,
             access: 0,
             adversary,
             asked: false,
             order: Order::new(threads_per_block),
+            accesses: Accesses::new(threads_per_block),
             reports: Reports::default(),
             seen: Vec::new(),
             watched: false,
@@ -146,7 +162,7 @@ impl Memory {
         self.bytes -= buffer.data.len();
         buffer.freed = true;
         buffer.data = Vec::new();
-        buffer.shadow = Vec::new();
+        buffer.shadow = Shadow::default();
         buffer.unwritten = Vec::new();
     }
 
@@ -188,7 +204,8 @@ impl Memory {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
         self.note_unwritten(actor, at.buffer, start..start + bytes);
-        self.note_read(actor, at.buffer, start, bytes);
+        let id = self.number(actor)?;
+        self.note_read((actor, id), at.buffer, start, bytes, false);
         Ok(&self.buffer(at.buffer).data[start..start + bytes])
     }
 
@@ -200,14 +217,16 @@ impl Memory {
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
         self.access += 1;
-        let seen = if self.is_private(at.buffer) {
-            start..start
-        } else {
-            start..start + data.len()
-        };
-        for i in seen {
-            self.disturb(actor, at.buffer, i, Hazard::WriteInFlight);
-            self.note_write(actor, at.buffer, i);
+        if !self.is_private(at.buffer) {
+            let id = self.number(actor)?;
+            let mut rest = start..start + data.len();
+            self.shadow(at.buffer).fit(&rest);
+            while let Some(granule) = self.shadow(at.buffer).next(&mut rest) {
+                let mut cell = self.take(at.buffer, &granule);
+                self.disturb(actor, &cell, at.buffer, &granule, Hazard::WriteInFlight);
+                self.note_write((actor, id), &mut cell, at.buffer, &granule);
+                self.shadow(at.buffer).put(&granule, cell);
+            }
         }
         let buffer = &mut self.buffers[at.buffer.0 as usize];
         buffer.note_written(start..start + data.len());
@@ -215,9 +234,19 @@ impl Memory {
         Ok(())
     }
 
+    /// The number of an access.
+    fn number(&mut self, actor: Actor) -> Result<AccessId, Fault> {
+        self.accesses.number(actor).ok_or(Fault::Accesses)
+    }
+
     /// From now on, arrivals on mbarriers order threads, too.
     pub fn use_clocks(&mut self) {
         self.order.use_clocks();
+    }
+
+    /// From now on, a barrier of a warp may be of some of its threads.
+    pub fn use_partial_barriers(&mut self) {
+        self.order.use_partial_barriers();
     }
 
     /// From now on, reads through the generic proxy need a fence before an asynchronous write, too.
@@ -265,6 +294,8 @@ impl Memory {
     /// A block has ended: nobody asks any more what its threads have passed and waited for.
     pub fn forget_barriers(&mut self) {
         self.order.forget();
+        self.accesses.end_of_block();
+        self.forget_copies();
         self.reports.forget_waits();
     }
 

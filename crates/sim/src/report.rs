@@ -5,6 +5,7 @@ pub use bulk::MAX_TX;
 
 use crate::value::BufferId;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// A dynamic instance of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,34 +208,38 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Adds one byte of a race. Returns true if it is the first one between the two operations.
+    /// Adds some bytes of a race. Returns true if it is the first one between the two operations.
     pub fn race(
         &mut self,
         hazard: Hazard,
         now: Spot,
         before: Option<Spot>,
         buffer: BufferId,
-        byte: usize,
+        bytes: &Range<usize>,
     ) -> bool {
+        let mut first = false;
         let race = self
             .races
             .entry((hazard, now.instr, before.map(|before| before.instr)))
-            .or_insert(Race {
-                hazard,
-                now,
-                before,
-                buffer,
-                bytes: (byte, byte),
-                count: 0,
-                iterations: Vec::new(),
-                more: false,
-                waited: None,
-                last_wait: self.last_waits.get(&now.thread).copied(),
-                stale_wait: before
-                    .and_then(|before| self.stale_waits.get(&(before.instr, now.thread)).copied()),
-                never_written: true,
+            .or_insert_with(|| {
+                first = true;
+                Race {
+                    hazard,
+                    now,
+                    before,
+                    buffer,
+                    bytes: (bytes.start, bytes.end - 1),
+                    count: 0,
+                    iterations: Vec::new(),
+                    more: false,
+                    waited: None,
+                    last_wait: self.last_waits.get(&now.thread).copied(),
+                    stale_wait: before
+                        .and_then(|before| self.stale_waits.get(&(before.instr, now.thread)).copied()),
+                    never_written: true,
+                }
             });
-        race.count += 1;
+        race.count += bytes.len() as u64;
         if !race.iterations.contains(&now.iterations) {
             if race.iterations.len() < ITERATIONS {
                 race.iterations.push(now.iterations);
@@ -242,10 +247,10 @@ impl Reports {
                 race.more = true;
             }
         }
-        if race.now == now && race.before == before && byte == race.bytes.1 + 1 {
-            race.bytes.1 = byte;
+        if race.now == now && race.before == before && bytes.start == race.bytes.1 + 1 {
+            race.bytes.1 = bytes.end - 1;
         }
-        race.count == 1
+        first
     }
 
     /// Notes of a race whether the later thread has observed its own instance of the earlier copy.

@@ -12,19 +12,24 @@ use programs::config;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// Three threads of one warp and two of another.
 const THREADS: [u32; 5] = [0, 1, 2, 32, 33];
 const PER_BLOCK: u32 = 64;
-const BYTES: usize = 3;
+const BYTES: usize = 12;
 
-/// What happens next. Threads are numbers in `THREADS`.
+/// What is accessed: words, which copies move, and other bytes, so that those of a word are told apart.
+const PLACES: [Range<usize>; 7] = [0..4, 4..8, 8..12, 2..4, 5..6, 4..12, 3..9];
+const WORDS: usize = 3;
+
+/// What happens next. Threads are numbers in `THREADS`, and places in `PLACES`.
 #[derive(Clone, Debug)]
 enum Event {
     Read(usize, usize),
     Write(usize, usize),
     Atomic(usize, usize),
-    /// From a byte to another.
+    /// From a word to another.
     Copy(usize, usize, usize),
     /// The thread observes the oldest of its copies.
     Wait(usize),
@@ -33,7 +38,7 @@ enum Event {
     Barrier,
     /// Of a warp, and those of its lanes.
     WarpBarrier(usize, u32),
-    /// All threads copy a byte to another together.
+    /// All threads copy a word to another together.
     Wide(usize, usize),
     /// A thread issues a copy that others wait for, too.
     Load(usize, usize, usize),
@@ -50,19 +55,19 @@ enum Event {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let thread = || 0..THREADS.len();
-    let byte = || 0..BYTES;
+    let (place, word) = (|| 0..PLACES.len(), || 0..WORDS);
     let event = prop_oneof![
-        4 => (thread(), byte()).prop_map(|(t, byte)| Event::Read(t, byte)),
-        4 => (thread(), byte()).prop_map(|(t, byte)| Event::Write(t, byte)),
-        1 => (thread(), byte()).prop_map(|(t, byte)| Event::Atomic(t, byte)),
-        3 => (thread(), byte(), byte()).prop_map(|(t, from, to)| Event::Copy(t, from, to)),
+        4 => (thread(), place()).prop_map(|(t, place)| Event::Read(t, place)),
+        4 => (thread(), place()).prop_map(|(t, place)| Event::Write(t, place)),
+        1 => (thread(), place()).prop_map(|(t, place)| Event::Atomic(t, place)),
+        3 => (thread(), word(), word()).prop_map(|(t, from, to)| Event::Copy(t, from, to)),
         3 => thread().prop_map(Event::Wait),
         1 => thread().prop_map(Event::WaitRead),
         3 => Just(Event::Barrier),
         2 => (1..8_u32).prop_map(|mask| Event::WarpBarrier(0, mask)),
         1 => (1..4_u32).prop_map(|mask| Event::WarpBarrier(1, mask)),
-        2 => (byte(), byte()).prop_map(|(from, to)| Event::Wide(from, to)),
-        2 => (thread(), byte(), byte()).prop_map(|(t, from, to)| Event::Load(t, from, to)),
+        2 => (word(), word()).prop_map(|(from, to)| Event::Wide(from, to)),
+        2 => (thread(), word(), word()).prop_map(|(t, from, to)| Event::Load(t, from, to)),
         4 => thread().prop_map(Event::Observe),
         1 => thread().prop_map(Event::ObserveRead),
         2 => thread().prop_map(Event::Arrive),
@@ -72,14 +77,14 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..14)
 }
 
-/// An access of a byte, from the event that starts it to the one that its thread knows to be behind it.
+/// An access of some bytes, from the event that starts it to the one that its thread knows to be behind it.
 #[derive(Clone, Debug)]
 struct Access {
     /// The event that is reported.
     event: usize,
     thread: usize,
     block: usize,
-    byte: usize,
+    place: usize,
     writes: bool,
     atomic: bool,
     start: usize,
@@ -138,11 +143,11 @@ impl<'a> Model<'a> {
         let mut observed = Vec::new();
         for (number, event) in events.iter().enumerate() {
             observed.push(observers.next(event));
-            let access = |thread: usize, byte, writes, atomic, end| Access {
+            let access = |thread: usize, place, writes, atomic, end| Access {
                 event: number,
                 thread,
                 block,
-                byte,
+                place,
                 writes,
                 atomic,
                 start: number,
@@ -154,9 +159,9 @@ impl<'a> Model<'a> {
                 },
             };
             match *event {
-                Event::Read(t, byte) => accesses.push(access(t, byte, false, false, Some(number))),
-                Event::Write(t, byte) => accesses.push(access(t, byte, true, false, Some(number))),
-                Event::Atomic(t, byte) => accesses.push(access(t, byte, true, true, Some(number))),
+                Event::Read(t, place) => accesses.push(access(t, place, false, false, Some(number))),
+                Event::Write(t, place) => accesses.push(access(t, place, true, false, Some(number))),
+                Event::Atomic(t, place) => accesses.push(access(t, place, true, true, Some(number))),
                 Event::Copy(t, from, to) => {
                     accesses.push(access(t, from, false, false, None));
                     accesses.push(access(t, to, true, false, None));
@@ -194,8 +199,9 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Returns true if what the first access's thread knows to be done is known to the second's before it starts.
-    fn before(&self, first: &Access, second: &Access) -> bool {
+    /// Returns true if what the first access's thread knows to be done, at a byte, is known to the second's before it
+    /// starts.
+    fn before(&self, first: &Access, second: &Access, byte: usize) -> bool {
         let Some(end) = first.end else { return false };
         if first.block != second.block
             || second.start < end
@@ -212,8 +218,10 @@ impl<'a> Model<'a> {
         for (number, event) in self.events.iter().enumerate().take(second.start).skip(end) {
             match event {
                 Event::Barrier if knows.contains(&true) => knows = [true; THREADS.len()],
-                Event::Wide(_, to) if *to == first.byte && knows.contains(&true) => behind.push(number),
-                Event::Load(t, _, to) if *to == first.byte && knows[*t] => behind.push(number),
+                Event::Wide(_, to) if PLACES[*to].contains(&byte) && knows.contains(&true) => {
+                    behind.push(number)
+                }
+                Event::Load(t, _, to) if PLACES[*to].contains(&byte) && knows[*t] => behind.push(number),
                 Event::Observe(t) | Event::ObserveRead(t) => {
                     let read = matches!(event, Event::ObserveRead(_));
                     let copy = self.observed[number];
@@ -245,10 +253,13 @@ impl<'a> Model<'a> {
         let mut races = HashSet::new();
         for (i, second) in self.accesses.iter().enumerate() {
             for first in &self.accesses[..i] {
-                let conflict = first.byte == second.byte && (first.writes || second.writes);
+                let conflict = first.writes || second.writes;
                 let both_atomic = first.atomic && second.atomic;
                 let one = first.event == second.event;
-                if conflict && !both_atomic && !one && !self.before(first, second) {
+                let mut shared = PLACES[first.place]
+                    .clone()
+                    .filter(|byte| PLACES[second.place].contains(byte));
+                if conflict && !both_atomic && !one && shared.any(|byte| !self.before(first, second, byte)) {
                     races.insert((second.event, first.event));
                 }
             }
@@ -257,12 +268,12 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Copies a byte; who waits for that is not said yet.
+/// Copies a word; who waits for that is not said yet.
 fn copy_for_all(memory: &mut Memory, actor: Actor, from: Pointer, to: Pointer) -> CopyId {
     let piece = Piece {
         source: Some(from),
         destination: Some(to),
-        bytes: 1,
+        bytes: 4,
     };
     let transfer = Transfer {
         pieces: [piece].into(),
@@ -292,6 +303,10 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     if events.iter().any(|event| matches!(event, Event::Arrive(_))) {
         memory.use_clocks();
     }
+    let partial = |event: &Event| matches!(event, Event::WarpBarrier(warp, mask) if *mask != [7, 3][*warp]);
+    if events.iter().any(partial) {
+        memory.use_partial_barriers();
+    }
     for (number, event) in events.iter().enumerate() {
         let moments: Vec<Moment> = THREADS
             .iter()
@@ -310,23 +325,34 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
             kind: if atomic { Kind::Atomic } else { Kind::Plain },
             shared: None,
         };
-        let at = |byte: usize| Pointer {
+        let at = |place: usize| Pointer {
             buffer,
-            offset: i64::try_from(byte).expect("few bytes"),
+            offset: i64::try_from(PLACES[place].start).expect("few bytes"),
         };
+        let ones = |place: usize| vec![1; PLACES[place].len()];
         match *event {
-            Event::Read(t, byte) => drop(memory.read(actor(t, false), at(byte), 1, 1).map(<[u8]>::to_vec)),
-            Event::Write(t, byte) => memory
-                .write(actor(t, false), at(byte), &[1], 1)
+            Event::Read(t, place) => {
+                drop(
+                    memory
+                        .read(actor(t, false), at(place), PLACES[place].len(), 1)
+                        .map(<[u8]>::to_vec),
+                );
+            }
+            Event::Write(t, place) => memory
+                .write(actor(t, false), at(place), &ones(place), 1)
                 .expect("in bounds"),
-            Event::Atomic(t, byte) => {
-                drop(memory.read(actor(t, true), at(byte), 1, 1).map(<[u8]>::to_vec));
+            Event::Atomic(t, place) => {
+                drop(
+                    memory
+                        .read(actor(t, true), at(place), PLACES[place].len(), 1)
+                        .map(<[u8]>::to_vec),
+                );
                 memory
-                    .write(actor(t, true), at(byte), &[1], 1)
+                    .write(actor(t, true), at(place), &ones(place), 1)
                     .expect("in bounds");
             }
             Event::Copy(t, from, to) => {
-                let id = memory.issue(actor(t, false), (at(from), at(to)), (1, 1), 1);
+                let id = memory.issue(actor(t, false), (at(from), at(to)), (4, 4), 1);
                 flying[t].push(id.expect("in bounds"));
             }
             Event::Wait(t) if !flying[t].is_empty() => memory.complete(flying[t].remove(0), moment(t)),

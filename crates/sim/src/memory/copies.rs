@@ -1,8 +1,9 @@
 //! Copies in flight: what they still touch, when they land, and who knows.
 
-use super::order::Shared;
+use super::accesses::Accesses;
+use super::cells::Cell;
+use super::order::{Order, Shared};
 use super::{Actor, Fault, Kind, Memory, Moment, Space};
-use crate::memory::shadow::{Buffer, Cell};
 use crate::report::{Hazard, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::rc::Rc;
@@ -105,7 +106,8 @@ impl Memory {
     /// If bytes are not there.
     pub fn transfer(&mut self, actor: Actor, what: Transfer) -> Result<CopyId, Fault> {
         self.access += 1;
-        let id = CopyId(u32::try_from(self.copies.len()).unwrap_or(u32::MAX));
+        let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+        let id = CopyId(self.first_copy.saturating_add(count));
         let pieces = Rc::clone(&what.pieces);
         for piece in &*pieces {
             for end in [piece.source, piece.destination].into_iter().flatten() {
@@ -115,20 +117,27 @@ impl Memory {
         }
         for (at, bytes) in sources(&pieces) {
             self.note_unwritten(actor, at.buffer, start(at)..start(at) + bytes);
-            self.copy_reads(self.at(actor, at), at.buffer, start(at), bytes, what.shared);
+            let actor = self.at(actor, at);
+            let access = (actor, self.number(actor)?);
+            self.note_read(access, at.buffer, start(at), bytes, what.shared);
         }
         for (at, bytes) in destinations(&pieces) {
             let actor = self.at(actor, at);
-            for i in start(at)..start(at) + bytes {
-                self.disturb(actor, at.buffer, i, Hazard::CopyOverCopy);
-                self.note_write(actor, at.buffer, i);
-                self.buffers[at.buffer.0 as usize].cell_mut(i).landing = Some(id);
+            let access = (actor, self.number(actor)?);
+            let mut rest = start(at)..start(at) + bytes;
+            self.shadow(at.buffer).fit(&rest);
+            while let Some(granule) = self.shadow(at.buffer).next(&mut rest) {
+                let mut cell = self.take(at.buffer, &granule);
+                self.disturb(actor, &cell, at.buffer, &granule, Hazard::CopyOverCopy);
+                self.note_write(access, &mut cell, at.buffer, &granule);
+                cell.landing = Some(id);
+                self.shadow(at.buffer).put(&granule, cell);
             }
             self.buffers[at.buffer.0 as usize].note_written(start(at)..start(at) + bytes);
         }
         // Last, since a copy does not race with itself.
         for (at, bytes) in sources(&pieces) {
-            each_cell(&mut self.buffers, at, bytes, |cell| {
+            self.each_cell(at, bytes, |cell, _| {
                 let count = cell.reading.map_or(0, |(_, count)| count);
                 cell.reading = Some((id, count + 1));
             });
@@ -159,7 +168,7 @@ impl Memory {
     pub fn complete(&mut self, id: CopyId, moment: Moment) {
         let by = Actor {
             moment,
-            ..self.copies[id.0 as usize].actor
+            ..self.copy(id).actor
         };
         self.observe(
             Pending {
@@ -174,7 +183,7 @@ impl Memory {
     pub fn free_source(&mut self, id: CopyId, moment: Moment) {
         let by = Actor {
             moment,
-            ..self.copies[id.0 as usize].actor
+            ..self.copy(id).actor
         };
         self.observe(
             Pending {
@@ -189,7 +198,7 @@ impl Memory {
     /// own, it is the one that has issued it.
     pub fn observe(&mut self, pending: Pending, by: Actor) {
         let Pending { copy: id, source } = pending;
-        if self.copies[id.0 as usize].what.shared {
+        if self.copy(id).what.shared {
             self.order.observe(Shared::new(id, true), by);
             if !source {
                 self.order.observe(Shared::new(id, false), by);
@@ -204,7 +213,7 @@ impl Memory {
 
     /// What a copy was done by, as those who come later see it.
     fn done(&self, id: CopyId, source: bool, moment: Moment) -> Actor {
-        let Copy { actor, what, .. } = &self.copies[id.0 as usize];
+        let Copy { actor, what, .. } = self.copy(id);
         if !what.shared {
             return Actor { moment, ..*actor };
         }
@@ -217,48 +226,54 @@ impl Memory {
     }
 
     fn has_landed(&mut self, id: CopyId, moment: Moment) {
-        if self.copies[id.0 as usize].complete {
+        if self.copy(id).complete {
             return;
         }
         self.land(id);
         self.source_is_read(id, moment);
-        let copy = &mut self.copies[id.0 as usize];
+        let copy = self.copy_mut(id);
         copy.complete = true;
         copy.taken = None;
         let pieces = Rc::clone(&copy.what.pieces);
-        let access = self.done(id, false, moment);
+        let Ok(access) = self.number(self.done(id, false, moment)) else {
+            return;
+        };
+        let watched = self.watched;
         for (at, bytes) in destinations(&pieces) {
-            each_cell(&mut self.buffers, at, bytes, |cell| {
+            self.each_cell(at, bytes, |cell, _| {
                 if cell.landing == Some(id) {
                     cell.landing = None;
                 }
                 cell.write = Some(access);
-                cell.copied = Some(id);
+                cell.copied = watched.then_some(id);
             });
         }
     }
 
     fn source_is_read(&mut self, id: CopyId, moment: Moment) {
-        if std::mem::replace(&mut self.copies[id.0 as usize].source_free, true) {
+        if std::mem::replace(&mut self.copy_mut(id).source_free, true) {
             return;
         }
-        let copy = &self.copies[id.0 as usize];
+        let copy = self.copy(id);
         let pieces = Rc::clone(&copy.what.pieces);
         if !copy.landed && copy.taken.is_none() {
-            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+            let bytes = self.source_bytes(id);
+            self.copy_mut(id).taken = Some(bytes);
         }
         let access = self.done(id, true, moment);
-        let order = &self.order;
+        let Ok(number) = self.number(access) else {
+            return;
+        };
         for (at, bytes) in sources(&pieces) {
-            each_cell(&mut self.buffers, at, bytes, |cell| {
+            self.each_cell(at, bytes, |cell, (order, accesses)| {
                 cell.reading = match cell.reading {
                     Some((last, count)) if count > 1 => Some((last, count - 1)),
                     _ => None,
                 };
                 if access.shared.is_some() {
-                    cell.drain(access);
+                    cell.drain((access, number), order, accesses);
                 } else {
-                    cell.reads.add(access, order);
+                    cell.reads.add((access, number), order, accesses);
                 }
             });
         }
@@ -267,40 +282,36 @@ impl Memory {
     /// Returns true if a copy is known to be complete, or to have read its source.
     #[must_use]
     pub fn is_done(&self, pending: Pending) -> bool {
-        let copy = &self.copies[pending.copy.0 as usize];
+        let copy = self.copy(pending.copy);
         copy.complete || (pending.source && copy.source_free)
     }
 
     /// Who issued a copy.
     #[must_use]
     pub fn issuer(&self, id: CopyId) -> Spot {
-        self.copies[id.0 as usize].actor.spot
+        self.copy(id).actor.spot
     }
 
     fn ask(&mut self, id: CopyId, question: usize) -> bool {
-        let last = &mut self.copies[id.0 as usize].asked[question];
-        if std::mem::replace(last, self.access) == self.access {
+        let access = self.access;
+        let last = &mut self.copy_mut(id).asked[question];
+        if std::mem::replace(last, access) == access {
             return false;
         }
         self.may_already()
     }
 
     pub(super) fn may_have_landed(&mut self, id: CopyId) {
-        if !self.copies[id.0 as usize].landed && self.ask(id, 0) {
+        if !self.copy(id).landed && self.ask(id, 0) {
             self.land(id);
         }
     }
 
     /// Who issued a copy in flight that reads a byte: `last`, or an earlier one where that is done.
     pub(super) fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Spot {
-        let before = &self.copies[..=last.0 as usize];
-        before
-            .iter()
-            .rev()
-            .find(|copy| copy.reads(buffer, byte))
-            .unwrap_or(&before[last.0 as usize])
-            .actor
-            .spot
+        let before = &self.copies[..=self.place(last)];
+        let reader = before.iter().rev().find(|copy| copy.reads(buffer, byte));
+        reader.unwrap_or(self.copy(last)).actor.spot
     }
 
     /// Returns whether `thread` has observed that its own instance of the copy `like` is complete; `None` if it has issued none.
@@ -313,34 +324,56 @@ impl Memory {
 
     /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
     pub(super) fn nearest_copy(&self, buffer: BufferId, byte: usize) -> Option<Spot> {
-        let distance = |copy: &Copy| {
-            let there = destinations(&copy.what.pieces).filter(|(at, _)| at.buffer == buffer);
+        let done = self.done_copies.iter().map(|(spot, pieces)| (*spot, pieces));
+        let copies = self
+            .copies
+            .iter()
+            .map(|copy| (copy.actor.spot, &copy.what.pieces));
+        let near = done.chain(copies).rev().filter_map(|(spot, pieces)| {
+            let there = destinations(pieces).filter(|(at, _)| at.buffer == buffer);
             let distances = there.map(|(at, bytes)| {
                 let (first, end) = (start(at), start(at) + bytes);
                 first.saturating_sub(byte).max((byte + 1).saturating_sub(end))
             });
-            distances.min()
-        };
-        let near = self
-            .copies
-            .iter()
-            .rev()
-            .filter_map(|copy| Some((distance(copy)?, copy)));
+            Some((distances.min()?, spot))
+        });
         let nearest = near.min_by_key(|(distance, _)| *distance);
-        nearest.map(|(_, copy)| copy.actor.spot)
+        nearest.map(|(_, spot)| spot)
+    }
+
+    /// A block has ended, and if it was not stuck with it all copies: those are kept to be named that wrote where something
+    /// is left to be written.
+    pub(super) fn forget_copies(&mut self) {
+        if self.copies.iter().any(|copy| !copy.complete) {
+            return;
+        }
+        let copies = std::mem::take(&mut self.copies);
+        let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
+        self.first_copy = self.first_copy.saturating_add(count);
+        let buffers = &self.buffers;
+        let unwritten = |at: Pointer| {
+            let buffer = &buffers[at.buffer.0 as usize];
+            buffer.space == Space::Global && !buffer.unwritten.is_empty()
+        };
+        let kept = copies
+            .into_iter()
+            .filter(|copy| destinations(&copy.what.pieces).any(|(at, _)| unwritten(at)));
+        self.done_copies
+            .extend(kept.map(|copy| (copy.actor.spot, copy.what.pieces)));
     }
 
     /// A write is about to change the source of a copy: what it reads may be settled already.
     pub(super) fn may_have_read(&mut self, id: CopyId) {
-        let copy = &self.copies[id.0 as usize];
+        let copy = self.copy(id);
         if !copy.landed && copy.taken.is_none() && self.ask(id, 1) {
-            self.copies[id.0 as usize].taken = Some(self.source_bytes(id));
+            let bytes = self.source_bytes(id);
+            self.copy_mut(id).taken = Some(bytes);
         }
     }
 
     /// What all pieces bring, one after the other.
     fn source_bytes(&self, id: CopyId) -> Vec<u8> {
-        let Transfer { pieces, fill, .. } = &self.copies[id.0 as usize].what;
+        let Transfer { pieces, fill, .. } = &self.copy(id).what;
         let mut all = Vec::new();
         for piece in &**pieces {
             let end = all.len() + piece.bytes;
@@ -356,15 +389,48 @@ impl Memory {
         all
     }
 
-    fn land(&mut self, id: CopyId) {
-        if std::mem::replace(&mut self.copies[id.0 as usize].landed, true) {
+    /// Changes what is known of bytes; what was freed meanwhile nobody can look at.
+    fn each_cell(
+        &mut self,
+        at: Pointer,
+        bytes: usize,
+        mut change: impl FnMut(&mut Cell, (&Order, &Accesses)),
+    ) {
+        let buffer = &mut self.buffers[at.buffer.0 as usize];
+        if buffer.freed {
             return;
         }
-        let bytes = match self.copies[id.0 as usize].taken.take() {
+        let mut rest = start(at)..start(at) + bytes;
+        buffer.shadow.fit(&rest);
+        while let Some(granule) = buffer.shadow.next(&mut rest) {
+            let mut cell = buffer.shadow.take(&granule, &self.accesses);
+            change(&mut cell, (&self.order, &self.accesses));
+            buffer.shadow.put(&granule, cell);
+        }
+    }
+
+    fn place(&self, id: CopyId) -> usize {
+        (id.0 - self.first_copy) as usize
+    }
+
+    pub(super) fn copy(&self, id: CopyId) -> &Copy {
+        &self.copies[self.place(id)]
+    }
+
+    fn copy_mut(&mut self, id: CopyId) -> &mut Copy {
+        let place = self.place(id);
+        &mut self.copies[place]
+    }
+
+    fn land(&mut self, id: CopyId) {
+        if std::mem::replace(&mut self.copy_mut(id).landed, true) {
+            return;
+        }
+        let bytes = match self.copy_mut(id).taken.take() {
             Some(taken) => taken,
             None => self.source_bytes(id),
         };
-        let pieces = Rc::clone(&self.copies[id.0 as usize].what.pieces);
+        let pieces = Rc::clone(&self.copy(id).what.pieces);
         let mut rest = bytes.as_slice();
         for piece in &*pieces {
             let (bytes, after) = rest.split_at(piece.bytes);
@@ -393,12 +459,4 @@ fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
     pieces
         .iter()
         .filter_map(|piece| Some((piece.destination?, piece.bytes)))
-}
-
-fn each_cell(buffers: &mut [Buffer], at: Pointer, bytes: usize, mut change: impl FnMut(&mut Cell)) {
-    let buffer = &mut buffers[at.buffer.0 as usize];
-    // What was freed meanwhile nobody can look at.
-    if !buffer.freed {
-        (start(at)..start(at) + bytes).for_each(|byte| change(buffer.cell_mut(byte)));
-    }
 }

@@ -2,14 +2,14 @@
 
 use super::shadow::{Actor, Kind};
 use crate::value::CopyId;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 
 /// The threads of a warp.
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 
 /// When something happens, between which barriers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Moment {
     /// How many block barriers lie before it, those of earlier blocks included; and one more.
     pub era: NonZeroU32,
@@ -55,20 +55,22 @@ pub struct Order {
     /// How many threads a block has.
     pub threads_per_block: u32,
     /// The threads that each barrier of a warp was of, as bits, in the order of time.
-    masks: HashMap<Warp, Vec<u32>>,
+    masks: FxHashMap<Warp, Vec<u32>>,
+    /// True if barriers of a warp may be of some of its threads.
+    partial_barriers: bool,
     /// What threads know of each other's arrivals, if they arrive anywhere.
     clocks: Option<Clocks>,
     /// Which threads have observed since the last block barrier that a copy is done, and when they did first.
-    observers: HashMap<Shared, Vec<Option<Moment>>>,
+    observers: FxHashMap<Shared, Vec<Option<Moment>>>,
     /// The proxy fences of each thread.
-    fences: HashMap<u32, Vec<Moment>>,
+    fences: FxHashMap<u32, Vec<Moment>>,
 }
 
 /// Vector clocks, of the block that runs.
 #[derive(Clone, Default, Debug)]
 struct Clocks {
     releases: Clock,
-    acquired: HashMap<u32, Clock>,
+    acquired: FxHashMap<u32, Clock>,
 }
 
 /// A block, and a warp of it.
@@ -88,10 +90,11 @@ impl Order {
     pub(super) fn new(threads_per_block: u32) -> Self {
         Self {
             threads_per_block,
-            masks: HashMap::new(),
+            masks: FxHashMap::default(),
+            partial_barriers: false,
             clocks: None,
-            observers: HashMap::new(),
-            fences: HashMap::new(),
+            observers: FxHashMap::default(),
+            fences: FxHashMap::default(),
         }
     }
 
@@ -100,9 +103,14 @@ impl Order {
         self.clocks.get_or_insert_default();
     }
 
-    /// Returns true if block barriers and barriers of warps are not all that orders threads.
-    pub(super) fn has_clocks(&self) -> bool {
-        self.clocks.is_some()
+    /// From now on, a barrier of a warp may be of some of its threads.
+    pub(super) fn use_partial_barriers(&mut self) {
+        self.partial_barriers = true;
+    }
+
+    /// Returns true if what orders threads are block barriers and barriers of whole warps alone.
+    pub(super) fn is_coarse(&self) -> bool {
+        !self.partial_barriers && self.clocks.is_none()
     }
 
     /// The warp of a thread, and its lane.
@@ -134,7 +142,7 @@ impl Order {
     pub(super) fn warp_barrier(&mut self, thread: u32, mask: u32) {
         let (warp, lane) = self.warp(thread);
         self.masks.entry(warp).or_default().push(mask);
-        if !self.has_clocks() {
+        if self.clocks.is_none() {
             return;
         }
         // What one of them knows, all do: also what it has learnt from threads of other warps.

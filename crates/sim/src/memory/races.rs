@@ -1,6 +1,7 @@
-//! Accesses of a byte: which of those before it one races with.
+//! Accesses of a granule: which of those before it one races with.
 
-use super::shadow::Recent;
+use super::accesses::AccessId;
+use super::cells::{Cell, Shadow};
 use super::{Actor, Kind, Memory, Space};
 use crate::report::{Hazard, Spot};
 use crate::value::BufferId;
@@ -26,7 +27,7 @@ impl Memory {
         };
         for byte in bytes {
             self.reports
-                .race(Hazard::Unwritten, actor.spot, nearest, id, byte);
+                .race(Hazard::Unwritten, actor.spot, nearest, id, &(byte..byte + 1));
         }
     }
 
@@ -43,14 +44,10 @@ impl Memory {
         }
     }
 
-    pub(super) fn note_read(&mut self, actor: Actor, buffer: BufferId, start: usize, bytes: usize) {
-        self.copy_reads(actor, buffer, start, bytes, false);
-    }
-
-    /// The same, of a copy that is `shared` or not.
-    pub(super) fn copy_reads(
+    /// Notes a read: of a thread, or of a copy that is `shared` or not.
+    pub(super) fn note_read(
         &mut self,
-        actor: Actor,
+        (actor, id): (Actor, AccessId),
         buffer: BufferId,
         start: usize,
         bytes: usize,
@@ -59,117 +56,149 @@ impl Memory {
         if self.is_private(buffer) {
             return;
         }
-        for i in start..start + bytes {
-            let cell = self.buffer(buffer).cell(i);
+        let mut rest = start..start + bytes;
+        self.shadow(buffer).fit(&rest);
+        while let Some(granule) = self.shadow(buffer).next(&mut rest) {
+            let mut cell = self.take(buffer, &granule);
             if let Some(id) = cell.landing {
-                let copy = self.copies[id.0 as usize].actor;
+                let copy = self.copy(id).actor;
                 let hazard = if self.order.unordered(copy, actor) {
                     Hazard::ReadBesideCopy
                 } else {
                     Hazard::ReadInFlight
                 };
-                self.race(hazard, actor.spot, copy.spot, buffer, i);
+                self.race(hazard, actor.spot, copy.spot, buffer, &granule);
                 self.may_have_landed(id);
-            } else if let Some(write) = cell.write
-                && self.order.unordered(write, actor)
-            {
-                self.race(Hazard::ReadAfterWrite, actor.spot, write.spot, buffer, i);
+            } else if let Some(write) = cell.write {
+                self.race_unless_ordered(Hazard::ReadAfterWrite, write, actor, buffer, &granule);
             }
-            self.note_proxies(actor, buffer, i, false);
-            let atomics = self.buffer(buffer).cell(i).before_read(actor.is_atomic());
-            let racing: Vec<Actor> = atomics
-                .filter(|access| self.order.unordered(*access, actor))
-                .collect();
-            for access in racing {
-                self.race(Hazard::ReadAfterWrite, actor.spot, access.spot, buffer, i);
+            self.note_proxies(actor, &cell, buffer, &granule, false);
+            for access in cell.before_read(actor.is_atomic()) {
+                self.race_unless_ordered(Hazard::ReadAfterWrite, access, actor, buffer, &granule);
             }
-            let cell = self.buffers[buffer.0 as usize].cell_mut(i);
             // What is read atomically is written, too. What a copy reads that many wait for is read until they know.
             if !actor.is_atomic() && !shared {
-                cell.reads.add(actor, &self.order);
+                cell.reads.add((actor, id), &self.order, &self.accesses);
             }
-            let copied = cell.copied.filter(|_| self.watched);
+            let copied = cell.copied;
             if copied.is_some() && self.seen.last() != copied.as_ref() {
                 self.seen.extend(copied);
             }
+            self.shadow(buffer).put(&granule, cell);
         }
     }
 
-    /// Something is about to write a byte: reports the copies in flight that it comes too early for, `over` if one writes
+    /// Something is about to write a granule: reports the copies in flight that it comes too early for, `over` if one writes
     /// there.
-    pub(super) fn disturb(&mut self, actor: Actor, buffer: BufferId, i: usize, over: Hazard) {
-        if let Some(id) = self.buffer(buffer).cell(i).landing {
-            let before = self.copies[id.0 as usize].actor.spot;
-            self.race(over, actor.spot, before, buffer, i);
+    pub(super) fn disturb(
+        &mut self,
+        actor: Actor,
+        cell: &Cell,
+        buffer: BufferId,
+        granule: &Range<usize>,
+        over: Hazard,
+    ) {
+        if let Some(id) = cell.landing {
+            let before = self.copy(id).actor.spot;
+            self.race(over, actor.spot, before, buffer, granule);
             self.may_have_landed(id);
         }
-        if let Some((id, _)) = self.buffer(buffer).cell(i).reading {
-            let reader = self.reader(id, buffer, i);
-            self.race(Hazard::SourceInFlight, actor.spot, reader, buffer, i);
+        if let Some((id, _)) = cell.reading {
+            let reader = self.reader(id, buffer, granule.start);
+            self.race(Hazard::SourceInFlight, actor.spot, reader, buffer, granule);
             self.may_have_read(id);
         }
     }
 
     /// Notes a write, after [`Memory::disturb`].
-    pub(super) fn note_write(&mut self, actor: Actor, buffer: BufferId, i: usize) {
-        self.note_proxies(actor, buffer, i, true);
-        let cell = self.buffer(buffer).cell(i);
-        let racing: Vec<Actor> = cell
-            .before_write(actor.is_atomic())
-            .filter(|access| self.order.unordered(*access, actor))
-            .collect();
+    pub(super) fn note_write(
+        &mut self,
+        (actor, id): (Actor, AccessId),
+        cell: &mut Cell,
+        buffer: BufferId,
+        granule: &Range<usize>,
+    ) {
+        self.note_proxies(actor, cell, buffer, granule, true);
         if let Some(write) = cell.write
             && cell.landing.is_none()
-            && self.order.unordered(write, actor)
         {
-            self.race(Hazard::WriteAfterWrite, actor.spot, write.spot, buffer, i);
+            self.race_unless_ordered(Hazard::WriteAfterWrite, write, actor, buffer, granule);
         }
-        for access in racing {
-            let hazard = if access.is_atomic() {
+        for access in cell.before_write(actor.is_atomic()) {
+            let hazard = if self.accesses.actor(access).is_atomic() {
                 Hazard::WriteAfterWrite
             } else {
                 Hazard::WriteAfterRead
             };
-            self.race(hazard, actor.spot, access.spot, buffer, i);
+            self.race_unless_ordered(hazard, access, actor, buffer, granule);
         }
-        let cell = self.buffers[buffer.0 as usize].cell_mut(i);
         cell.copied = None;
         // Whoever comes after the copy comes after all that the copy comes after.
         if matches!(actor.kind, Kind::Block | Kind::Bulk) {
             cell.forget();
         }
         if actor.is_atomic() {
-            let atomics = cell.atomics.get_or_insert_with(|| Box::new(Recent::NONE));
-            atomics.add(actor, &self.order);
+            let atomics = cell.atomics.get_or_insert_default();
+            atomics.add((actor, id), &self.order, &self.accesses);
         } else {
-            cell.write = Some(actor);
+            cell.write = Some(id);
         }
     }
 
     /// Reports what a copy through the asynchronous proxy comes to that the generic proxy has written, and no fence of the
     /// writing thread lies between. Where nothing orders the two, that is reported already.
-    pub(super) fn note_proxies(&mut self, actor: Actor, buffer: BufferId, i: usize, writes: bool) {
+    fn note_proxies(
+        &mut self,
+        actor: Actor,
+        cell: &Cell,
+        buffer: BufferId,
+        granule: &Range<usize>,
+        writes: bool,
+    ) {
         if actor.kind != Kind::Bulk || self.buffer(buffer).space != Space::Workgroup {
             return;
         }
         let missing =
             |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
-        let cell = self.buffer(buffer).cell(i);
         let atomics = cell.atomics.iter().flat_map(|atomics| atomics.all());
-        let write = cell.write.into_iter().chain(atomics).find(missing);
+        let writes_before = cell.write.into_iter().chain(atomics);
+        let write = writes_before.map(|id| self.accesses.actor(id)).find(missing);
         let reads = cell.reads.all().filter(|_| writes && self.strict_proxies);
-        let read = reads.into_iter().find(|read| missing(read));
+        let read = reads.map(|id| self.accesses.actor(id)).find(missing);
         if let Some(write) = write.filter(|_| cell.landing.is_none()) {
-            self.race(Hazard::UnfencedWrite, actor.spot, write.spot, buffer, i);
+            self.race(Hazard::UnfencedWrite, actor.spot, write.spot, buffer, granule);
         } else if let Some(read) = read {
-            self.race(Hazard::UnfencedRead, actor.spot, read.spot, buffer, i);
+            self.race(Hazard::UnfencedRead, actor.spot, read.spot, buffer, granule);
         }
     }
 
-    pub(super) fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, byte: usize) {
-        if self.reports.race(hazard, now, Some(before), buffer, byte) {
+    fn race_unless_ordered(
+        &mut self,
+        hazard: Hazard,
+        before: AccessId,
+        actor: Actor,
+        buffer: BufferId,
+        granule: &Range<usize>,
+    ) {
+        let before = self.accesses.actor(before);
+        if self.order.unordered(before, actor) {
+            self.race(hazard, actor.spot, before.spot, buffer, granule);
+        }
+    }
+
+    fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {
+        if self.reports.race(hazard, now, Some(before), buffer, bytes) {
             let waited = self.has_waited(now.thread, before);
             self.reports.note_waited(hazard, now, before, waited);
         }
+    }
+
+    pub(super) fn shadow(&mut self, id: BufferId) -> &mut Shadow {
+        &mut self.buffers[id.0 as usize].shadow
+    }
+
+    /// Takes what is known of a granule; [`Shadow::put`] gives it back.
+    pub(super) fn take(&mut self, id: BufferId, granule: &Range<usize>) -> Cell {
+        self.buffers[id.0 as usize].shadow.take(granule, &self.accesses)
     }
 }

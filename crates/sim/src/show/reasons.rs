@@ -98,6 +98,10 @@ impl Names<'_> {
                 };
                 ("misaligned", message)
             }
+            Fault::Accesses => {
+                let message = "more accesses were made so far than can be told apart";
+                ("too-large", message.into())
+            }
         }
     }
 }
@@ -113,7 +117,7 @@ pub(super) fn advice(kind: &str) -> &'static str {
         "undefined" => "let the operation run only where its result is defined",
         "divergent-warp" => "let all threads that take part come to it together",
         "endless" => "if it does end, give it a larger --budget",
-        "too-large" => "run it on smaller buffers",
+        "too-large" => "run it on smaller buffers, or fewer blocks",
         _ => "",
     }
 }

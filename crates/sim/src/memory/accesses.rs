@@ -1,0 +1,150 @@
+//! Accesses of memory, each as a number of 32 bits.
+//!
+//! What threads of one block do by the same instruction in the same iterations, between the same barriers, is one *event*.
+//! An access is an event and the thread in its block, which is all that is kept for a byte.
+
+use super::order::{Moment, Shared, WARP};
+use super::shadow::{Actor, Kind};
+use crate::report::Spot;
+use rustc_hash::FxHashMap;
+use std::num::NonZeroU32;
+
+/// An access, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AccessId(NonZeroU32);
+
+impl AccessId {
+    /// No access has this number, nor a larger one.
+    const END: u32 = u32::MAX;
+
+    /// A number that no access has, and that stands for something else.
+    pub(super) const RESERVED: Self = Self(NonZeroU32::MAX);
+
+    /// A number for other purposes.
+    pub(super) fn from_index(index: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index))
+    }
+
+    /// What [`AccessId::from_index`] was given.
+    pub(super) fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// What threads of a block do together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Event {
+    instr: u32,
+    iterations: u32,
+    block: u32,
+    moment: Moment,
+    kind: Kind,
+    shared: Option<Shared>,
+}
+
+/// All accesses that some byte may remember.
+pub(super) struct Accesses {
+    events: Vec<Event>,
+    /// The events of the block that runs.
+    numbers: FxHashMap<Event, u32>,
+    /// The one looked up last.
+    last: Option<(Event, u32)>,
+    threads_per_block: u32,
+    /// How many low bits of an access are its thread.
+    thread_bits: u32,
+    /// True if there were more events than have numbers.
+    exhausted: bool,
+}
+
+impl Accesses {
+    pub fn new(threads_per_block: u32) -> Self {
+        Self {
+            events: Vec::new(),
+            numbers: FxHashMap::default(),
+            last: None,
+            threads_per_block,
+            thread_bits: u32::BITS - threads_per_block.saturating_sub(1).leading_zeros(),
+            exhausted: false,
+        }
+    }
+
+    /// The number of an access; `None` from when there is none left.
+    pub fn number(&mut self, actor: Actor) -> Option<AccessId> {
+        if self.exhausted {
+            return None;
+        }
+        let (block, inside) = (
+            actor.spot.thread / self.threads_per_block,
+            actor.spot.thread % self.threads_per_block,
+        );
+        let event = Event {
+            instr: actor.spot.instr,
+            iterations: actor.spot.iterations,
+            block,
+            moment: actor.moment,
+            kind: actor.kind,
+            shared: actor.shared,
+        };
+        let number = match self.last {
+            Some((last, number)) if last == event => number,
+            _ => self.event(event)?,
+        };
+        NonZeroU32::new(number << self.thread_bits | inside).map(AccessId)
+    }
+
+    fn event(&mut self, event: Event) -> Option<u32> {
+        let number = match self.numbers.get(&event) {
+            Some(number) => *number,
+            None => {
+                // From 1 on, so that no access is 0.
+                let number = u32::try_from(self.events.len() + 1).ok()?;
+                if number >= Self::end(self.thread_bits) {
+                    self.exhausted = true;
+                    return None;
+                }
+                self.events.push(event);
+                self.numbers.insert(event, number);
+                number
+            }
+        };
+        self.last = Some((event, number));
+        Some(number)
+    }
+
+    /// The first number that no event has.
+    fn end(thread_bits: u32) -> u32 {
+        AccessId::END.checked_shr(thread_bits).unwrap_or(0)
+    }
+
+    /// What a number stands for.
+    pub fn actor(&self, id: AccessId) -> Actor {
+        let number = id.0.get() >> self.thread_bits;
+        let event = &self.events[number as usize - 1];
+        Actor {
+            spot: Spot {
+                instr: event.instr,
+                thread: event.block * self.threads_per_block + self.inside(id),
+                iterations: event.iterations,
+            },
+            moment: event.moment,
+            kind: event.kind,
+            shared: event.shared,
+        }
+    }
+
+    /// The thread in its block.
+    fn inside(&self, id: AccessId) -> u32 {
+        id.0.get() & ((1 << self.thread_bits) - 1)
+    }
+
+    /// Returns true if two accesses of one block are by threads of one warp.
+    pub fn same_warp(&self, a: AccessId, b: AccessId) -> bool {
+        self.inside(a) / WARP == self.inside(b) / WARP
+    }
+
+    /// A block has ended: its events do not come again.
+    pub fn end_of_block(&mut self) {
+        self.numbers.clear();
+        self.last = None;
+    }
+}
