@@ -16,8 +16,13 @@ use async_sim::refine::Trace;
 use async_sim::report::Spot;
 use async_sim::timeline::Timeline;
 use clap::Parser;
+use mimalloc::MiMalloc;
 use runs::Runs;
 use std::process::ExitCode;
+
+/// Values of threads are small and come and go.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let options = match Options::try_parse() {

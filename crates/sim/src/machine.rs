@@ -1,9 +1,9 @@
 //! Runs a kernel, block by block.
 //!
-//! Every thread of a block runs until it has to wait for others: at a block barrier, or at an operation of its whole
-//! warp. When none can go on, warps whose threads have all arrived do their operation, and a barrier at which all
-//! threads of the block stand is passed, which starts a new era (see [`crate::memory`]). Races don't depend on the
-//! order in which threads run between barriers, so they run one after the other.
+//! Every warp of a block runs until it has to wait for others: its threads one after the other, and when all stand at an
+//! operation of the whole warp, that. When none can go on, a barrier at which all threads of the block stand is passed,
+//! which starts a new era (see [`crate::memory`]). Races don't depend on the order in which threads run between barriers,
+//! so they run one after the other.
 
 mod access;
 mod bulk;
@@ -21,6 +21,7 @@ mod warp;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
+use crate::adversary::next_random;
 use crate::code::{Code, Init, OpLocation, ParamKind, Reg};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
@@ -47,6 +48,21 @@ pub struct Launch {
 
 /// The threads of a warp.
 pub const WARP: usize = 32;
+
+/// Instructions between two calls of whoever wants to know how far the run is.
+const REPORT_EVERY: u64 = 1 << 16;
+
+/// In which order the threads of a block run, where nothing says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ThreadOrder {
+    /// The first one first.
+    #[default]
+    Ascending,
+    /// The last one first.
+    Descending,
+    /// Another one each time, from a seed.
+    Random(u64),
+}
 
 /// Why a thread is not running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +110,12 @@ pub struct Machine<'c> {
     entries: HashMap<Box<[u32]>, u32>,
     /// How many instructions were run.
     pub steps: u64,
+    /// In which order the threads of a block run. What is reported does not depend on it.
+    pub thread_order: ThreadOrder,
+    /// True if threads of a block waited for what never came.
+    pub stuck: bool,
+    /// For each thread, a hash of all that it has loaded so far, atomic accesses aside, if that is asked for.
+    pub loaded: Option<Vec<u64>>,
     /// When what happens in the first block, if that is asked for.
     pub timeline: Option<Recorder>,
     /// What the threads do, to compare it with another form, if that is asked for.
@@ -124,6 +146,9 @@ impl<'c> Machine<'c> {
             iterations: vec![Box::new([])],
             entries: HashMap::from([(Box::default(), 0)]),
             steps: 0,
+            thread_order: ThreadOrder::default(),
+            stuck: false,
+            loaded: None,
             timeline: None,
             trace: None,
             threads: Vec::new(),
@@ -246,14 +271,14 @@ impl<'c> Machine<'c> {
         self.next_era();
         let mut stuck = false;
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
-            for t in 0..self.threads.len() {
-                self.run_thread(t)?;
-                each(self.steps);
+            for warp in self.turns() {
+                self.run_warp(&warp, each)?;
             }
-            stuck = !(self.warps()? || self.wake()? || self.block_wide()? || self.pass_barrier());
+            stuck = !(self.wake()? || self.block_wide()? || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
+        self.stuck |= !ended;
         if ended {
             self.drain();
             self.drain_mbarriers();
@@ -270,6 +295,45 @@ impl<'c> Machine<'c> {
         }
         self.first_thread += threads;
         Ok(())
+    }
+
+    /// The threads of each warp, in the order in which they run next.
+    fn turns(&mut self) -> Vec<Vec<usize>> {
+        let threads: Vec<usize> = (0..self.threads.len()).collect();
+        let mut warps: Vec<Vec<usize>> = threads.chunks(WARP).map(<[usize]>::to_vec).collect();
+        match &mut self.thread_order {
+            ThreadOrder::Ascending => {}
+            ThreadOrder::Descending => {
+                warps.reverse();
+                for warp in &mut warps {
+                    warp.reverse();
+                }
+            }
+            ThreadOrder::Random(state) => {
+                warps.sort_by_cached_key(|_| next_random(state));
+                for warp in &mut warps {
+                    warp.sort_by_cached_key(|_| next_random(state));
+                }
+            }
+        }
+        warps
+    }
+
+    /// Runs the threads of a warp until they have to wait for others.
+    fn run_warp(&mut self, warp: &[usize], each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+        let first = warp.iter().copied().min().unwrap_or(0);
+        loop {
+            for &t in warp {
+                let before = self.steps;
+                self.run_thread(t)?;
+                if before / REPORT_EVERY != self.steps / REPORT_EVERY {
+                    each(self.steps);
+                }
+            }
+            if !self.warp_operations(first)? {
+                return Ok(());
+            }
+        }
     }
 
     /// Runs a thread until it has to wait.

@@ -7,17 +7,12 @@
 
 mod kernel;
 
-use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
-use async_sim::code::{Code, ParamKind};
-use async_sim::inputs::{Argument, Fill};
-use async_sim::read::{self, UncountedWaits};
+use async_sim::code::Code;
 use async_sim::refine;
-use async_sim::value::Elem;
-use kernel::{Call, Outcome, context, execute, try_lower};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use kernel::lit::{self, Kernels, call, lowered};
+use kernel::{Call, Outcome, context, execute};
 
 /// Arguments are tried until the program runs to its end with so many.
 const CALLS: u64 = 3;
@@ -35,91 +30,6 @@ struct Kernel {
     /// `test/Transforms/…/branches.mlir, @name`
     title: String,
     code: Code,
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder of tests") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            all.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "mlir") {
-            all.push(path);
-        }
-    }
-    all.sort();
-    all
-}
-
-/// The functions of a module, or those that have asynchronous operations of a device, by name.
-fn kernels<'c>(module: Op<'c>, asynchronous: bool) -> Kernels {
-    let mut all = BTreeMap::new();
-    module.walk(|op: Op<'c>| {
-        let has_body = op.is_function() && op.num_regions() == 1 && op.region(0).first().is_some();
-        if !has_body || op.is("async.func") {
-            return Walk::Advance;
-        }
-        let mut is_asynchronous = !asynchronous;
-        op.walk(|inner| {
-            let prefixes = ["gpux.", "nvgpu.device_async", "nvvm.cp.async"];
-            is_asynchronous |= prefixes.iter().any(|prefix| inner.name().starts_with(prefix));
-            Walk::Advance
-        });
-        if is_asynchronous {
-            let name = op.str_attr("sym_name").unwrap_or_default().to_owned();
-            all.insert(
-                name,
-                read::read(op, UncountedWaits::All).map_err(|unknown| unknown.message),
-            );
-        }
-        Walk::Skip
-    });
-    all
-}
-
-type Kernels = BTreeMap<String, Result<Code, String>>;
-
-/// What passes make of the functions of a test, or without passes, its asynchronous ones; `None` where they refuse it.
-fn lowered(context: &Context, source: &str, passes: &str) -> Option<Kernels> {
-    // The last pass is what the tool runs, too; others see the loops of `affine`.
-    let module = try_lower(context, source, &format!("builtin.module({passes}lower-affine)"))?;
-    Some(kernels(Op::from(module.as_operation()), passes.is_empty()))
-}
-
-/// Arguments for a kernel: numbers that loops and indices of these tests like.
-fn call(code: &Code, seed: u64) -> Call {
-    let mut state = seed;
-    let mut draw = |from: &[i128]| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        from[(state >> 33) as usize % from.len()]
-    };
-    let arguments = code.params.iter().map(|param| {
-        Some(match &param.kind {
-            ParamKind::Number(Elem::Int(1)) => Argument::Integer(draw(&[0, 1])),
-            ParamKind::Number(Elem::Int(_)) => Argument::Integer(draw(&[0, 0, 0, 1, 4, 4, 8, 16])),
-            ParamKind::Number(_) => Argument::Number(1.0),
-            ParamKind::Tensor(tile) => Argument::Buffer {
-                sizes: tile.sizes.iter().map(|size| 4 * size).collect(),
-                fill: Fill::Random,
-            },
-            ParamKind::MemRef { sizes, .. } => Argument::Buffer {
-                sizes: sizes
-                    .iter()
-                    .map(|size| size.unwrap_or(if sizes.len() == 1 { 4096 } else { 128 }))
-                    .collect(),
-                fill: Fill::Random,
-            },
-        })
-    });
-    Call {
-        arguments: arguments.collect(),
-        budget: 1 << 14,
-        seed,
-        dynamic_workgroup: 1 << 16,
-        ..Call::of(if seed.is_multiple_of(2) { 1 } else { 32 })
-    }
 }
 
 /// Holds what was made of a kernel against it. Returns whether it is clean itself; `None` if no arguments were found
@@ -239,12 +149,9 @@ fn what_lowering_makes_of_the_lit_tests_waits_for_all_that_they_wait_for() {
     context.set_allow_unregistered_dialects(true);
     // What is refused is listed below; why is not for this test's output.
     context.attach_diagnostic_handler(|_| true);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = lit::root();
     let mut tally = Tally::default();
-    for file in ["test", "examples"]
-        .iter()
-        .flat_map(|folder| files(&root.join(folder)))
-    {
+    for file in lit::all_files() {
         let text = std::fs::read_to_string(&file).expect("a test");
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         // What is to be refused is no program.

@@ -219,7 +219,7 @@ impl<'a> Model<'a> {
             match event {
                 Event::Barrier if knows.contains(&true) => knows = [true; THREADS.len()],
                 Event::Wide(_, to) if PLACES[*to].contains(&byte) && knows.contains(&true) => {
-                    behind.push(number)
+                    behind.push(number);
                 }
                 Event::Load(t, _, to) if PLACES[*to].contains(&byte) && knows[*t] => behind.push(number),
                 Event::Observe(t) | Event::ObserveRead(t) => {

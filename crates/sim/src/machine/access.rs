@@ -6,6 +6,7 @@ use crate::memory::{Contents, Fault, Space};
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
+use std::hash::Hasher;
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -62,6 +63,7 @@ impl Machine<'_> {
         let actor = self.actor(t);
         self.note_step(t, Kind::Load, Some((at, numbers * size)));
         let bytes = self.memory.read(actor, at, numbers * size, view.elem_align())?;
+        note_loaded(self.loaded.as_mut(), actor.spot.thread, bytes);
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
         }
@@ -205,6 +207,7 @@ impl Machine<'_> {
             let bytes = size * view.lanes as usize;
             self.note_step(t, Kind::Load, Some((at, bytes)));
             let bytes = self.memory.read(actor, at, bytes, view.elem_align())?;
+            note_loaded(self.loaded.as_mut(), actor.spot.thread, bytes);
             numbers.extend(
                 bytes
                     .chunks_exact(size)
@@ -262,6 +265,19 @@ impl Machine<'_> {
         self.memory.write(actor, at, &next.to_le_bytes()[..size], size)?;
         Ok(Value::Bits(old))
     }
+}
+
+/// Notes what a thread has loaded, if that is asked for.
+pub(super) fn note_loaded(loaded: Option<&mut Vec<u64>>, thread: u32, bytes: &[u8]) {
+    let Some(hashes) = loaded else { return };
+    let thread = thread as usize;
+    if hashes.len() <= thread {
+        hashes.resize(thread + 1, 0);
+    }
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write_u64(hashes[thread]);
+    hasher.write(bytes);
+    hashes[thread] = hasher.finish();
 }
 
 /// Where element `number` of a tile is, counted row by row.

@@ -1,5 +1,6 @@
 //! Operations of a whole warp. The layouts of their parts are those of the PTX ISA, "Warp-level matrix instructions".
 
+use super::access::note_loaded;
 use super::{Machine, Reason, State, Stop, WARP};
 use crate::code::{Access, Op, Reg, Shuffle};
 use crate::refine::Kind;
@@ -8,16 +9,15 @@ use crate::value::{Elem, Pointer, Value};
 use std::rc::Rc;
 
 impl Machine<'_> {
-    /// Does the operations of warps whose threads have all come to them. Returns false if there are none.
-    pub(super) fn warps(&mut self) -> Result<bool, Stop> {
+    /// Does the operations of the warp of thread `first` whose threads have all come to them. Returns false if there are
+    /// none.
+    pub(super) fn warp_operations(&mut self, first: usize) -> Result<bool, Stop> {
         let mut any = false;
-        for first in (0..self.threads.len()).step_by(WARP) {
-            let all: Vec<usize> = (first..(first + WARP).min(self.threads.len())).collect();
-            // Parts of a warp may stand at operations of their own.
-            for &leader in &all {
-                if self.threads[leader].state == State::Warp {
-                    any |= self.warp_of(leader, &all)?;
-                }
+        let all: Vec<usize> = (first..(first + WARP).min(self.threads.len())).collect();
+        // Parts of a warp may stand at operations of their own.
+        for &leader in &all {
+            if self.threads[leader].state == State::Warp {
+                any |= self.warp_of(leader, &all)?;
             }
         }
         Ok(any)
@@ -220,8 +220,11 @@ impl Machine<'_> {
                         offset: row.offset + i64::try_from(start).unwrap_or(0),
                         ..row
                     };
-                    let part = self.memory.read(self.actor(t), at, count, count);
-                    bytes.extend_from_slice(part.map_err(|fault| (t, fault.into()))?);
+                    let actor = self.actor(t);
+                    let part = self.memory.read(actor, at, count, count);
+                    let part = part.map_err(|fault| (t, fault.into()))?;
+                    note_loaded(self.loaded.as_mut(), actor.spot.thread, part);
+                    bytes.extend_from_slice(part);
                 }
             }
             let numbers = bytes.chunks_exact(elem.bytes());

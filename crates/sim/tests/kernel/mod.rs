@@ -1,6 +1,8 @@
 //! Kernels as text, lowered and run in this process.
 #![allow(dead_code)] // Not every test needs all of it.
 
+pub mod lit;
+
 use async_dialects::registry::{register_all_dialects, register_upstream_passes};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::Context;
