@@ -5,6 +5,8 @@ const LEFT = 72, RIGHT = 12, AXIS = 18;
 const HEIGHTS = { iterations: 12, spans: 16, copies: 10 };
 // How many numbers an item has.
 const SIZES = { iterations: 4, spans: 4, copies: 5 };
+// Narrower copies would be hidden by their ticks.
+const TICKED = 3;
 const extent = Math.max(data.extent, 1);
 const view = { from: 0, to: extent };
 const tip = document.getElementById('tip');
@@ -131,7 +133,7 @@ function drawRow(pen, row, x) {
         numbers.push([text, middle]);
         free = middle + room + 6;
       }
-    } else if (kind === 'copies') {
+    } else if (kind === 'copies' && right - left >= TICKED) {
       for (const [at, tick] of [[items[i + 3], data.colors.observed], [items[i + 4], data.colors.read]]) {
         if (at === null) continue;
         pen.fillStyle = tick;
@@ -152,7 +154,7 @@ function color({ kind, items }, i) {
 
 function bar(pen, row, left, right, color) {
   pen.fillStyle = color;
-  pen.fillRect(left, row.y, Math.max(right - left, 0.5), row.height - 2);
+  pen.fillRect(left, row.y, Math.max(right - left, 1), row.height - 2);
 }
 
 // What is at a point of a picture, in words; nothing where there is nothing.
@@ -206,6 +208,8 @@ function show(from, cycles) {
   const length = Math.min(Math.max(cycles, 10), extent);
   view.from = Math.min(Math.max(from, 0), extent - length);
   view.to = view.from + length;
+  // What it says may be elsewhere now.
+  tip.hidden = true;
   redraw();
 }
 

@@ -16,6 +16,8 @@ const AXIS: f64 = 46.0;
 const ROWS: f64 = 52.0;
 /// The most ticks of an axis after the one at 0.
 const TICKS: u64 = 10;
+/// The width of a copy from which on it has ticks: narrower ones would be hidden by them.
+const TICKED: f64 = 3.0;
 /// The width of a digit of a label.
 const DIGIT: f64 = 5.5;
 
@@ -162,6 +164,9 @@ impl Canvas {
             return;
         }
         self.bar(flight.issued, flight.lands, 8.0, COPY, &picture.flight(flight));
+        if self.x(flight.lands) - self.x(flight.issued) < TICKED {
+            return;
+        }
         for (at, color) in [(flight.observed, WAIT), (flight.read, READ)] {
             if let Some(at) = at {
                 let x = self.x(at);
@@ -213,7 +218,7 @@ impl Canvas {
     }
 
     fn bar(&mut self, start: u64, end: u64, height: f64, color: &str, label: &str) {
-        let (x, width) = (self.x(start), (self.x(end) - self.x(start)).max(0.3));
+        let (x, width) = (self.x(start), (self.x(end) - self.x(start)).max(1.0));
         let _ = writeln!(
             self.body,
             "<rect x=\"{x:.2}\" y=\"{:.1}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{color}\"><title>{}</title></rect>",
