@@ -6,7 +6,7 @@
 
 // The first wait is over when the first copy has landed, after 106 and 110 cycles; the second one 8 cycles later.
 // CHECK: two_warps: clean
-// CHECK: two_warps in {{.*}}: 119 cycles; warps wait 218 for copies
+// CHECK: two_warps in {{.*}}: 119 cycles; warps wait 218: 218 for copies, 0 at block barriers, 0 at mbarriers
 // TRACE-COUNT-8: "cat":"copy"
 func.func @two_warps(%src: memref<128xf32>) attributes {gpu.known_block_size = array<i32: 64, 1, 1>} {
   %a = memref.alloc() : memref<64xf32, 3>

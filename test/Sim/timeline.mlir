@@ -9,14 +9,32 @@
 
 // CHECK: copies: clean
 // CHECK: copies: clean
-// CHECK: copies in {{.*}}exact.mlir: 567 cycles; warps wait 425 for copies
-// CHECK: copies in {{.*}}drain.mlir: 934 cycles; warps wait 792 for copies
+// CHECK: copies in {{.*}}exact.mlir: 567 cycles; warps wait 425: 425 for copies, 0 at block barriers, 0 at mbarriers
+// CHECK: copies in {{.*}}drain.mlir: 934 cycles; warps wait 792: 792 for copies, 0 at block barriers, 0 at mbarriers
 
+// One picture is to the right of the other one, as high, and on the same scale: the ticks are the same.
 // SVG: <svg xmlns
-// SVG: warp 0
+// SVG: <svg x="0" y="[[TOP:[0-9]+]]"
+// SVG: >copies in {{.*}}exact.mlir</text>
+// SVG-NEXT: >567 cycles; warps wait 425: 425 for copies, 0 at block barriers, 0 at mbarriers</text>
+// SVG-NEXT: >cycle</text>
+// SVG: <text x="[[X0:[0-9.]+]]" {{.*}} class="tick" {{.*}}>0</text>
+// SVG: <text x="[[X900:[0-9.]+]]" {{.*}} class="tick" {{.*}}>900</text>
+// SVG: >iteration</text>
+// SVG: <title>iteration 0 of the scf.for at {{.*}}exact.mlir:10:3: cycles {{[0-9]+}} to {{[0-9]+}}</title>
+// SVG: <title>iteration 7 of the scf.for
+// SVG-NOT: iteration 8
+// SVG: class="iteration" font-size="9">0</text>
+// SVG: class="iteration" font-size="9">7</text>
+// SVG: >warp 0</text>
 // SVG: waits {{[0-9]+}} cycles for copies: gpux.wait_group at {{.*}}exact.mlir
+// SVG: >cp_async</text>
 // SVG: issued {{[0-9]+}}, lands {{[0-9]+}}, observed {{[0-9]+}}, read {{[0-9]+}}
-// SVG: drain.mlir
+// SVG: <svg x="900" y="[[TOP]]"
+// SVG: >copies in {{.*}}drain.mlir</text>
+// SVG: >934 cycles; warps wait 792:
+// SVG: <text x="[[X0]]" {{.*}} class="tick" {{.*}}>0</text>
+// SVG: <text x="[[X900]]" {{.*}} class="tick" {{.*}}>900</text>
 
 // TRACE: {"traceEvents":[
 // TRACE: "name":"warp 0: cp_async"

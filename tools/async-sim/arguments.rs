@@ -54,13 +54,13 @@ pub struct Options {
     /// Writes the buffer of an argument to a file: INDEX=FILE.npy
     #[arg(long, value_name = "INDEX=FILE")]
     pub out: Vec<Assignment>,
-    /// Draws when what happens in the first block, as SVG.
-    #[arg(long, value_name = "FILE.svg")]
-    pub timeline: Option<PathBuf>,
+    /// Draws when what happens in the first block: as SVG, or as an HTML page to look around in.
+    #[arg(long, value_name = "FILE.svg|FILE.html", value_parser = drawing)]
+    pub timeline: Option<Drawing>,
     /// The same as a trace for Perfetto.
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
-    /// Another lowering of the kernel, run the same way, to draw on the same axis.
+    /// Another lowering of the kernel, run the same way, to draw beside it on the same scale.
     #[arg(long, value_name = "FILE.mlir")]
     pub compare: Option<String>,
     /// Another form of the kernel, such as its token form: checks that all that it waits for is waited for here, too.
@@ -88,6 +88,27 @@ pub enum Schedule {
     Random,
     /// In every way that makes a difference, one run for each (tiny programs only).
     Exhaustive,
+}
+
+/// A file to draw to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Drawing {
+    /// A picture.
+    Svg(PathBuf),
+    /// A page.
+    Html(PathBuf),
+}
+
+/// A file whose name says what to draw.
+fn drawing(path: &str) -> Result<Drawing> {
+    let extension = Path::new(path)
+        .extension()
+        .and_then(|extension| extension.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("svg") => Ok(Drawing::Svg(path.into())),
+        Some("html") => Ok(Drawing::Html(path.into())),
+        _ => bail!("a timeline is drawn to a file that ends in .svg or .html"),
+    }
 }
 
 /// `INDEX=TEXT`

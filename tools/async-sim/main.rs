@@ -3,14 +3,15 @@
 
 mod arguments;
 mod npy;
+mod pictures;
 mod refines;
 mod runs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use arguments::Options;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
-use async_sim::draw::{self, Listing, Picture};
+use async_sim::draw::Listing;
 use async_sim::read::{self, UncountedWaits};
 use async_sim::refine::Trace;
 use async_sim::report::Spot;
@@ -65,20 +66,28 @@ fn files(options: &Options, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
         Ok(clean) => clean,
         error => return Some(error),
     };
+    let mut meant_kept = Vec::new();
     if let Some(meant) = &options.refines {
-        let mut meant_kept = Vec::new();
         match file(meant, options, Role::Meant, &mut meant_kept)? {
             Ok(known) => clean &= known && refines::report(kept, &meant_kept),
             error => return Some(error),
         }
     }
+    let judged = kept.len();
     if let Some(other) = &options.compare {
         match file(other, options, Role::Compared, kept)? {
             Ok(other) => clean &= other,
             error => return Some(error),
         }
     }
-    Some(draw(kept, options).map(|()| clean))
+    let (judged, compared) = kept.split_at(judged);
+    // What stands beside is what the user names for that; else what a form is held against.
+    let beside = if options.compare.is_some() {
+        compared
+    } else {
+        &meant_kept
+    };
+    Some(pictures::write(judged, beside, options).map(|()| clean))
 }
 
 /// What a file is run for.
@@ -86,7 +95,7 @@ fn files(options: &Options, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
 enum Role {
     /// It is what the user asks about.
     Judged,
-    /// Its timeline stands below that of the judged one.
+    /// Its timeline stands beside that of the judged one.
     Compared,
     /// The judged one is held against it; nothing is said of it.
     Meant,
@@ -129,38 +138,6 @@ fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Opti
             clean
         })
     })
-}
-
-/// Writes the pictures that were asked for, and says how long all takes.
-fn draw(kept: &[Kept], options: &Options) -> Result<()> {
-    let titles: Vec<String> = kept
-        .iter()
-        .map(|kept| format!("{} in {}", kept.kernel, kept.path))
-        .collect();
-    let pictures: Vec<Picture> = kept
-        .iter()
-        .zip(&titles)
-        .filter_map(|(kept, title)| {
-            Some(Picture {
-                title,
-                listing: &kept.listing,
-                iterations: &kept.iterations,
-                timeline: kept.timeline.as_ref()?,
-            })
-        })
-        .collect();
-    if let Some(path) = &options.timeline {
-        std::fs::write(path, draw::svg(&pictures)).with_context(|| format!("{}", path.display()))?;
-    }
-    if let Some(path) = &options.trace {
-        let trace = draw::trace(&pictures).to_string();
-        std::fs::write(path, trace).with_context(|| format!("{}", path.display()))?;
-    }
-    for picture in pictures.iter().filter(|_| !options.json) {
-        let (end, stall) = (picture.timeline.end(), picture.timeline.stall());
-        println!("{}: {end} cycles; warps wait {stall} for copies", picture.title);
-    }
-    Ok(())
 }
 
 /// Runs every kernel that was asked for. Returns true if nothing is wrong with any; of what is meant, if all can be read.

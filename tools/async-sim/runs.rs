@@ -220,7 +220,7 @@ impl<'a> Runs<'a> {
         machine.timeline = self
             .options
             .wants_timeline()
-            .then(|| Recorder::new(self.options.costs(), threads));
+            .then(|| Recorder::new(self.code, self.options.costs(), threads));
         machine.trace = self.options.refines.is_some().then(|| Trace::of(self.code));
         // Seen where standard error is a terminal, and the run long enough.
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
@@ -238,7 +238,8 @@ impl<'a> Runs<'a> {
             })
             .err();
         progress.finish_and_clear();
-        let timeline = machine.timeline.take().map(|recorder| recorder.replay());
+        let timeline = machine.timeline.take();
+        let timeline = timeline.map(|recorder| recorder.replay(&machine.iterations));
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let settled = !machine.memory.asked;
@@ -317,7 +318,11 @@ impl<'a> Runs<'a> {
             "instructions": outcome.steps,
             "findings": findings,
             "cycles": timeline.map(Timeline::end),
-            "stall": timeline.map(Timeline::stall),
+            "stall": timeline.map(|timeline| timeline.waits().total()),
+            "waits": timeline.map(|timeline| {
+                let waits = timeline.waits();
+                json!({ "copies": waits.copies, "barriers": waits.barriers, "mbarriers": waits.mbarriers })
+            }),
         })
     }
 

@@ -223,6 +223,9 @@ impl Machine<'_> {
         }
         let live = MBarrier::Live(Box::new(Live::new(actor, count)));
         self.mbarriers.insert(key, live);
+        if let Some(timeline) = self.timing() {
+            timeline.renew(key);
+        }
     }
 
     /// Thread `t` makes what it has initialized known.
@@ -316,6 +319,10 @@ impl Machine<'_> {
         self.more_bytes(t, key, bytes);
         let Some(live) = self.get(key) else { return 0 };
         let phase = live.phase;
+        if let Some(timeline) = self.timing() {
+            timeline.arrive(t, key, phase, spot.into());
+        }
+        let Some(live) = self.get(key) else { return 0 };
         if live.pending == 0 && live.tx == 0 && live.flights.is_empty() {
             self.complete_phase(key);
         }

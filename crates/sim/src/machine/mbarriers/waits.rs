@@ -43,7 +43,12 @@ impl Machine<'_> {
         let thread = self.spot(t).thread;
         let Some(live) = self.get(key) else { return };
         let (landed, clock) = (live.landed.clone(), live.arrived.clone());
+        let phase = live.phase - 1;
         self.memory.acquire(thread, &clock);
+        let spot = self.spot(t);
+        if let Some(timeline) = self.timing() {
+            timeline.phase_seen(t, key, phase, &landed, spot.into());
+        }
         for &id in &landed {
             let copy = self.memory.issuer(id);
             self.memory.reports.seen(thread, copy);
@@ -52,7 +57,7 @@ impl Machine<'_> {
         self.observe(t, &landed);
         let actor = self.actor(t);
         if let Some(live) = self.get(key) {
-            live.seen.insert(thread, live.phase - 1);
+            live.seen.insert(thread, phase);
             live.waits.retain(|wait| wait.spot.thread != thread);
             live.waits.push(actor);
             live.waiters.push(actor);
