@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 STEPS = (16, 64, 256, 1024)
 K_STEPS = (4, 16, 64)
+BLOCKS = (4, 64, 1024, 16384, 40960)
 
 WINDOW = """
 !Global = memref<?xf32>
@@ -64,6 +65,24 @@ gpu.module @bench {
 }
 """
 
+ADD = """
+!Global = memref<?xf32>
+gpu.module @bench {
+  gpu.func @add(%a: !Global, %b: !Global, %c: !Global) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %block = gpu.block_id x
+    %t = gpu.thread_id x
+    %c256 = arith.constant 256 : index
+    %first = arith.muli %block, %c256 : index
+    %i = arith.addi %first, %t : index
+    %x = memref.load %a[%i] : !Global
+    %y = memref.load %b[%i] : !Global
+    %z = arith.addf %x, %y : f32
+    memref.store %z, %c[%i] : !Global
+    gpu.return
+  }
+}
+"""
+
 
 class Failure(Exception):
     """The tool did not do what it is measured at."""
@@ -94,16 +113,24 @@ def rows(tool, folder, runs):
     for steps in STEPS:
         arguments = ["--arg", f"0={128 * steps}:random", "--arg", f"2={steps}"]
         yield ("window", steps, *measure([tool, str(window), *arguments], runs))
+    add = pathlib.Path(folder) / "add.mlir"
+    add.write_text(ADD)
+    for blocks in BLOCKS:
+        buffers = [part for i in range(3) for part in ("--arg", f"{i}={256 * blocks}:random")]
+        yield ("add", blocks, *measure([tool, str(add), f"--grid={blocks}", *buffers], runs))
     gemm = str(ROOT / "examples" / "gemm_sm80.mlir")
     for steps in K_STEPS:
         k = 32 * steps
         sizes = [f"0=128x{k}:random", f"1={k}x128:random", "2=128x128:zero"]
         arguments = [part for size in sizes for part in ("--arg", size)]
         yield ("gemm", steps, *measure([tool, gemm, "--dynamic-workgroup=65536", *arguments], runs))
+    sizes = ["0=512x512:random", "1=512x512:random", "2=512x512:zero"]
+    arguments = [part for size in sizes for part in ("--arg", size)]
+    yield ("gemm 512", 16, *measure([tool, gemm, "--dynamic-workgroup=65536", "--grid=4,4", *arguments], runs))
 
 
 def report(lines):
-    text = ["| program | steps | instructions | time | per instruction | peak |", "|---|---:|---:|---:|---:|---:|"]
+    text = ["| program | steps or blocks | instructions | time | per instruction | peak |", "|---|---:|---:|---:|---:|---:|"]
     for program, steps, instructions, seconds, peak in lines:
         each = seconds / instructions * 1e9
         text.append(

@@ -62,6 +62,11 @@ impl Machine<'_> {
         if f == Scalar::Same {
             return Ok(self.threads[t].regs[args[0].0 as usize].clone());
         }
+        // What nearly all arguments are.
+        if let Some(bits) = self.all_bits(t, args) {
+            let result = scalar::eval(f, elem, bits)?;
+            return Ok(result.map_or(Value::Poison, Value::Bits));
+        }
         if let Some(pointer) = self.pointer_arithmetic(t, f, args)? {
             return Ok(Value::Pointer(pointer));
         }
@@ -97,6 +102,17 @@ impl Machine<'_> {
             }
         }
         Ok(Value::Vector(out.into()))
+    }
+
+    /// The arguments, if all are numbers.
+    fn all_bits(&self, t: usize, args: &[Reg]) -> Option<[u64; 3]> {
+        let regs = &self.threads[t].regs;
+        let mut all = [0; 3];
+        for (bits, arg) in all.iter_mut().zip(args) {
+            let Value::Bits(number) = regs[arg.0 as usize] else { return None };
+            *bits = number;
+        }
+        Some(all)
     }
 
     /// An address that goes through integers: converted, or moved by a number of bytes.

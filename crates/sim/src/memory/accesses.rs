@@ -47,8 +47,8 @@ pub(super) struct Accesses {
     events: Vec<Event>,
     /// The events of the block that runs.
     numbers: FxHashMap<Event, u32>,
-    /// The one looked up last.
-    last: Option<(Event, u32)>,
+    /// For each instruction, the event that was looked up last: threads that run one after the other do the same.
+    last: Vec<Option<(Event, u32)>>,
     threads_per_block: u32,
     /// How many low bits of an access are its thread.
     thread_bits: u32,
@@ -61,7 +61,7 @@ impl Accesses {
         Self {
             events: Vec::new(),
             numbers: FxHashMap::default(),
-            last: None,
+            last: Vec::new(),
             threads_per_block,
             thread_bits: u32::BITS - threads_per_block.saturating_sub(1).leading_zeros(),
             exhausted: false,
@@ -85,8 +85,8 @@ impl Accesses {
             kind: actor.kind,
             shared: actor.shared,
         };
-        let number = match self.last {
-            Some((last, number)) if last == event => number,
+        let number = match self.last.get(event.instr as usize) {
+            Some(Some((last, number))) if *last == event => *number,
             _ => self.event(event)?,
         };
         NonZeroU32::new(number << self.thread_bits | inside).map(AccessId)
@@ -107,7 +107,11 @@ impl Accesses {
                 number
             }
         };
-        self.last = Some((event, number));
+        let instr = event.instr as usize;
+        if self.last.len() <= instr {
+            self.last.resize(instr + 1, None);
+        }
+        self.last[instr] = Some((event, number));
         Some(number)
     }
 
@@ -145,6 +149,6 @@ impl Accesses {
     /// A block has ended: its events do not come again.
     pub fn end_of_block(&mut self) {
         self.numbers.clear();
-        self.last = None;
+        self.last.clear();
     }
 }
