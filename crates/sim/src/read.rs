@@ -319,6 +319,8 @@ fn number(ty: Type<'_>) -> Option<Elem> {
             Float::BF16 => Elem::BF16,
             Float::F32 => Elem::F32,
             Float::F64 => Elem::F64,
+            Float::F8E4M3FN => Elem::F8E4M3FN,
+            Float::F8E5M2 => Elem::F8E5M2,
         });
     }
     if ty.is_index() {

@@ -18,6 +18,10 @@ pub enum Elem {
     F32,
     /// IEEE double precision.
     F64,
+    /// 8 bits, of which 4 are the exponent's; it has no infinity, and NaN is what all bits but the sign make.
+    F8E4M3FN,
+    /// The upper half of an `F16`.
+    F8E5M2,
 }
 
 impl Elem {
@@ -33,6 +37,8 @@ impl Elem {
             Self::BF16 => &["<u2", "<V2", "|V2"],
             Self::F32 => &["<f4"],
             Self::F64 => &["<f8"],
+            // NumPy has no such types.
+            Self::F8E4M3FN | Self::F8E5M2 => &["|u1", "|V1"],
             Self::Int(1) => &["|b1"],
             Self::Int(..=8) => &["|i1", "|u1"],
             Self::Int(..=16) => &["<i2", "<u2"],
@@ -49,6 +55,7 @@ impl Elem {
             Self::F16 | Self::BF16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
+            Self::F8E4M3FN | Self::F8E5M2 => 1,
         }
     }
 
@@ -74,6 +81,7 @@ impl Elem {
             Self::F16 | Self::BF16 => 16,
             Self::F32 => 32,
             Self::F64 => 64,
+            Self::F8E4M3FN | Self::F8E5M2 => 8,
         };
         if width >= 64 {
             bits
