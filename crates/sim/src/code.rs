@@ -4,10 +4,12 @@
 mod bulk;
 mod op;
 mod operands;
+mod together;
 
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::op::Op;
-pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Shuffle, Target, Tile};
+pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Target, Tile};
+pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, WarpReduce};
 use crate::value::Elem;
 use std::rc::Rc;
 

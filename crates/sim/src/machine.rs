@@ -9,9 +9,11 @@ mod access;
 mod bulk;
 mod compute;
 mod instr;
+mod matrices;
 mod mbarriers;
 mod notes;
 mod queues;
+mod reductions;
 mod registers;
 mod stop;
 mod vectors;
@@ -26,7 +28,7 @@ use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Pending, Value, View};
+use crate::value::{BufferId, CopyId, Value, View};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -350,7 +352,12 @@ impl<'c> Machine<'c> {
             self.settle(other);
             let (at, other) = (self.spot(first), self.spot(other));
             let problem = if self.code.instrs[self.threads[first].pc].op.is_block_wide() {
-                Problem::divergent_copy(at, other, ended)
+                Problem::divergent_block(
+                    at,
+                    other,
+                    ended,
+                    self.code.instrs[self.threads[first].pc].op.is_bulk(),
+                )
             } else {
                 Problem::divergent_barrier(at, other, ended)
             };
@@ -372,25 +379,5 @@ impl<'c> Machine<'c> {
         }
         self.next_era();
         true
-    }
-
-    /// What is left in the queues when a block ends.
-    fn drain(&mut self) {
-        for t in 0..self.threads.len() {
-            let queues = std::mem::take(&mut self.threads[t].queues);
-            for (id, committed) in queues.left() {
-                let spot = self.memory.issuer(id);
-                let issue = &self.code.instrs[spot.instr as usize].op;
-                // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
-                let source = issue.is_bulk();
-                let done = self.memory.is_done(Pending { copy: id, source });
-                if !done {
-                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
-                    self.memory.reports.problem(problem);
-                }
-                let moment = self.moment(t);
-                self.memory.complete(id, moment);
-            }
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! What instructions do.
 
 use super::{
-    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, MBarrierOp, Member, Queue, Reg, Shuffle,
-    Slot, Tile,
+    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member, Mma, Queue,
+    Reg, Shuffle, Slot, Tile, WarpReduce,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -375,61 +375,27 @@ pub enum Op {
         mask: Reg,
     },
     /// `gpu.shuffle`
-    Shuffle {
-        /// Where the number goes.
+    Shuffle(Shuffle),
+    /// `gpu.subgroup_reduce`
+    WarpReduce(WarpReduce),
+    /// Hands one thread of the block a vector of what all of them bring.
+    Gather {
+        /// Where to, in that thread.
         to: Reg,
-        /// Where it goes whether there was one.
-        valid: Reg,
-        /// The number handed over.
+        /// The number that each thread brings.
         value: Reg,
-        /// The offset.
-        offset: Reg,
-        /// The width.
-        width: Reg,
-        /// Which lane.
-        mode: Shuffle,
     },
-    /// `gpu.subgroup_reduce` of the whole warp
-    WarpReduce {
+    /// Hands all threads of the block what that one has.
+    Share {
         /// Where to.
         to: Reg,
-        /// The number, or vector, that each thread brings.
-        value: Reg,
-        /// How two numbers make one.
-        f: Scalar,
-        /// The type of the numbers.
-        elem: Elem,
+        /// What.
+        from: Reg,
     },
     /// `nvgpu.ldmatrix`
-    LdMatrix {
-        /// Where to.
-        to: Reg,
-        /// The row of 16 bytes that this lane addresses.
-        from: Access,
-        /// How many 8×8 matrices.
-        tiles: u32,
-        /// True if they are transposed.
-        transpose: bool,
-        /// The type of the numbers.
-        elem: Elem,
-    },
+    LdMatrix(LdMatrix),
     /// `nvgpu.mma.sync`
-    Mma {
-        /// Where to.
-        to: Reg,
-        /// The left matrix's part.
-        a: Reg,
-        /// The right matrix's part.
-        b: Reg,
-        /// The part of what is added to.
-        c: Reg,
-        /// M, N and K.
-        shape: [u32; 3],
-        /// The type of A and B.
-        input: Elem,
-        /// The type of C and D.
-        output: Elem,
-    },
+    Mma(Mma),
     /// A failed `cf.assert`.
     Assert {
         /// The condition.

@@ -23,19 +23,6 @@ pub enum Id {
     Subgroups,
 }
 
-/// What `gpu.shuffle` exchanges with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shuffle {
-    /// The lane whose number differs in these bits.
-    Xor,
-    /// The lane so much below.
-    Up,
-    /// The lane so much above.
-    Down,
-    /// That lane.
-    Index,
-}
-
 /// An element of a memref, or several in a row.
 #[derive(Clone, Debug)]
 pub struct Access {

@@ -55,13 +55,10 @@ impl Machine<'_> {
                 };
                 self.set(t, *to, Value::flag(elected));
             }
-            Op::Shuffle { .. }
-            | Op::WarpReduce { .. }
-            | Op::LdMatrix { .. }
-            | Op::Mma { .. }
-            | Op::WarpBarrier { .. } => {
+            Op::Shuffle(_) | Op::WarpReduce(_) | Op::LdMatrix(_) | Op::Mma(_) | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }
+            Op::Gather { .. } | Op::Share { .. } => return Ok(Next::Waits(State::Block)),
             Op::Assert { condition, message } => {
                 if self.bits(t, *condition)? & 1 == 0 {
                     return Err(Reason::Assert(message.clone()));

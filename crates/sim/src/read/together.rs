@@ -2,8 +2,12 @@
 
 use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Op as Instruction, Shuffle};
-use crate::value::Elem;
+use crate::code::{
+    Cluster, Elect, Id, Index, LdMatrix, Mma, Op as Instruction, Reg, Shuffle, ShuffleMode, WarpReduce,
+};
+use crate::machine::WARP;
+use crate::scalar::Scalar;
+use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::Op;
 use async_mlir::names::{attr, gpu, nvgpu, nvvm};
 use async_mlir::types;
@@ -20,6 +24,7 @@ impl<'c> Reader<'c> {
             }
             gpu::SHUFFLE => self.shuffle_lanes(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
+            gpu::ALL_REDUCE => self.block_reduce(op)?,
             nvgpu::LDMATRIX => self.ldmatrix(op)?,
             nvgpu::MMA_SYNC => self.mma(op)?,
             _ => return Ok(false),
@@ -29,44 +34,118 @@ impl<'c> Reader<'c> {
 
     fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
         let mode = match op.attr(attr::MODE).and_then(types::keyword) {
-            Some("xor") => Shuffle::Xor,
-            Some("up") => Shuffle::Up,
-            Some("down") => Shuffle::Down,
-            Some("idx") => Shuffle::Index,
+            Some("xor") => ShuffleMode::Xor,
+            Some("up") => ShuffleMode::Up,
+            Some("down") => ShuffleMode::Down,
+            Some("idx") => ShuffleMode::Index,
             _ => return Err(Unknown::operation(op)),
         };
         let [value, offset, width] = [0, 1, 2].map(|i| self.operand(op, i));
-        let (to, valid) = (self.reg(op.result(0)), self.reg(op.result(1)));
-        self.emit(
-            op,
-            Instruction::Shuffle {
-                to,
-                valid,
-                value,
-                offset,
-                width,
-                mode,
-            },
-        );
+        let shuffle = Shuffle {
+            to: self.reg(op.result(0)),
+            valid: self.reg(op.result(1)),
+            value,
+            offset,
+            width,
+            mode,
+        };
+        self.emit(op, Instruction::Shuffle(shuffle));
         Ok(())
     }
 
     fn warp_reduce(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.has_attr(attr::CLUSTER_SIZE) {
-            return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
-        }
+        let number = |name| op.int_attr(name).and_then(|number| usize::try_from(number).ok());
+        let cluster = Cluster {
+            size: number(attr::CLUSTER_SIZE).unwrap_or(WARP).max(1),
+            stride: number(attr::CLUSTER_STRIDE).unwrap_or(1).max(1),
+        };
+        let (f, elem) = Self::reduction_of(op)?;
+        let reduce = WarpReduce {
+            value: self.operand(op, 0),
+            to: self.reg(op.result(0)),
+            f,
+            elem,
+            cluster,
+        };
+        self.emit(op, Instruction::WarpReduce(reduce));
+        Ok(())
+    }
+
+    /// How a reduction that says so by a keyword makes one number of two, and the type of the numbers.
+    fn reduction_of(op: Op<'c>) -> Result<(Scalar, Elem), Unknown<'c>> {
         let elem = Self::elem(op, op.result(0).ty())?;
         let kind = op.attr(attr::OP).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
-        let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Instruction::WarpReduce { to, value, f, elem });
+        Ok((f, elem))
+    }
+
+    /// One thread computes what all get, of what all bring.
+    fn block_reduce(&mut self, op: Op<'c>) -> Done<'c> {
+        let (vector, elected) = (self.fresh(), self.fresh());
+        let (value, result) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(op, Instruction::Gather { to: vector, value });
+        let of = Elect::Block;
+        self.emit(op, Instruction::Elect { to: elected, of });
+        let (computes, end) = (self.label(), self.label());
+        self.emit(
+            op,
+            Instruction::Branch {
+                condition: elected,
+                then: computes,
+                other: end,
+            },
+        );
+        self.bind(computes);
+        if op.has_attr(attr::OP) {
+            let (f, elem) = Self::reduction_of(op)?;
+            let reduce = Instruction::Reduce {
+                to: result,
+                vector,
+                start: None,
+                f,
+                elem,
+            };
+            self.emit(op, reduce);
+        } else {
+            self.fold(op, vector)?;
+        }
+        self.bind(end);
+        let (to, from) = (result, result);
+        self.emit(op, Instruction::Share { to, from });
+        Ok(())
+    }
+
+    /// Makes one number of all in `vector`, which has one for each thread of the block, by the region of `op`.
+    fn fold(&mut self, op: Op<'c>, vector: Reg) -> Done<'c> {
+        let Some(entry) = op.region(0).first().filter(|entry| entry.num_args() == 2) else {
+            return Err(Unknown::operation(op));
+        };
+        let (sum, next) = (self.reg(entry.arg(0)), self.reg(entry.arg(1)));
+        let (first, threads, i) = (self.fresh(), self.fresh(), self.fresh());
+        let value = Constant::int(0);
+        self.emit(op, Instruction::Set { to: first, value });
+        let extract = |to, index| Instruction::Extract { to, vector, index };
+        self.emit(op, extract(sum, first));
+        let value = Constant::int(1);
+        self.emit(op, Instruction::Set { to: threads, value });
+        for dim in 0..3 {
+            let (to, id) = (self.fresh(), Id::BlockDim);
+            self.emit(op, Instruction::Id { to, id, dim });
+            self.scalar(op, Scalar::Mul, Elem::INDEX, threads, &[threads, to]);
+        }
+        let numbers = [Index::Const(1), Index::Reg(threads), Index::Const(1)];
+        self.nest(op, &[(i, numbers)], &mut |reader| {
+            reader.emit(op, extract(next, i));
+            reader.returning(op.region(0), &[entry.arg(0)])
+        })?;
+        self.moves(op, &[entry.arg(0)], &[op.result(0)]);
         Ok(())
     }
 
     fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
         let tiles = op
             .int_attr(attr::NUM_TILES)
-            .and_then(|tiles| u32::try_from(tiles).ok());
+            .and_then(|tiles| usize::try_from(tiles).ok());
         let elem = Self::elem(op, op.result(0).ty())?;
         let Some(tiles @ (1 | 2 | 4)) = tiles else {
             return Err(Unknown::operation(op));
@@ -79,13 +158,13 @@ impl<'c> Reader<'c> {
         }
         self.emit(
             op,
-            Instruction::LdMatrix {
+            Instruction::LdMatrix(LdMatrix {
                 to,
                 from,
                 tiles,
                 transpose,
                 elem,
-            },
+            }),
         );
         Ok(())
     }
@@ -96,7 +175,7 @@ impl<'c> Reader<'c> {
             Self::elem(op, op.result(0).ty())?,
         );
         let shape = ints(op, attr::MMA_SHAPE).unwrap_or_default();
-        let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
+        let shape: Vec<usize> = shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
         let known = matches!(
             (input, shape.as_slice()),
             (Elem::F16 | Elem::BF16, [16, 8, 8 | 16])
@@ -105,14 +184,14 @@ impl<'c> Reader<'c> {
                 | (Elem::Int(8), [16, 8, 16 | 32])
         );
         let fits = output.is_float() == input.is_float();
-        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, fits) else {
+        let (Ok(shape), true, true) = (<[usize; 3]>::try_from(shape), known, fits) else {
             return Err(Unknown::new(op, "an mma.sync of this shape and type"));
         };
         let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Instruction::Mma {
+            Instruction::Mma(Mma {
                 to,
                 a,
                 b,
@@ -120,7 +199,7 @@ impl<'c> Reader<'c> {
                 shape,
                 input,
                 output,
-            },
+            }),
         );
         Ok(())
     }
