@@ -55,16 +55,23 @@ pub fn array_size(ty: Type<'_>) -> Option<u64> {
     unsafe { ffi::asyncOptLLVMArrayGetNumElements(ty.to_raw(), &raw mut number) }.then_some(number)
 }
 
-/// The types of the members of an array or struct, in order; `None` if `ty` is neither, or has more than a million.
+/// What a type of values in values is made of.
+#[derive(Clone, Debug)]
+pub enum Aggregate<'c> {
+    /// So many of one type.
+    Array(u64, Type<'c>),
+    /// These.
+    Struct(Vec<Type<'c>>),
+}
+
+/// What `ty` is made of, if it is an array, or a struct that is not opaque.
 #[must_use]
-pub fn members(ty: Type<'_>) -> Option<Vec<Type<'_>>> {
-    const MOST: usize = 1 << 20;
+pub fn aggregate(ty: Type<'_>) -> Option<Aggregate<'_>> {
     let raw = ty.to_raw();
     if let Some(size) = array_size(ty) {
-        let size = usize::try_from(size).ok().filter(|&size| size <= MOST)?;
         // SAFETY: a live type, which is an array.
         let element = unsafe { Type::from_raw(mlirLLVMArrayTypeGetElementType(raw)) };
-        return Some(vec![element; size]);
+        return Some(Aggregate::Array(size, element));
     }
     // SAFETY: a live type, which is a struct with a body where it is asked for members, whose places are in range.
     unsafe {
@@ -73,7 +80,7 @@ pub fn members(ty: Type<'_>) -> Option<Vec<Type<'_>>> {
         }
         let members = (0..mlirLLVMStructTypeGetNumElementTypes(raw))
             .map(|i| Type::from_raw(mlirLLVMStructTypeGetElementType(raw, i)));
-        Some(members.collect())
+        Some(Aggregate::Struct(members.collect()))
     }
 }
 

@@ -9,7 +9,7 @@ mod together;
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Target, Tile};
-pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, WarpReduce};
+pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
 use crate::value::Elem;
 use std::rc::Rc;
 

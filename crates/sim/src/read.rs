@@ -5,6 +5,7 @@
 //! **Refusals.** An operation that is not known, and types that the interpreter has no values for, are an [`Unknown`]
 //! that names the operation: nothing is skipped.
 
+mod aggregates;
 mod arith;
 mod asynchronous;
 mod bulk;
@@ -262,6 +263,7 @@ impl<'c> Reader<'c> {
         if self.flow(op)?
             || self.arith(op)?
             || self.memory(op)?
+            || self.aggregates(op)?
             || self.views(op)?
             || self.vectors(op)?
             || self.asynchronous(op)?

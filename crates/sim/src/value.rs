@@ -256,6 +256,8 @@ pub enum Value {
     Bits(u64),
     /// The numbers of a vector, row by row.
     Vector(Rc<[u64]>),
+    /// The same, of which some are poison.
+    Partial(Rc<[Option<u64>]>),
     /// A memref.
     View(Rc<View>),
     /// A pointer of the LLVM dialect.
@@ -267,6 +269,10 @@ pub enum Value {
     /// A value of an `async.region`, which may be handed on but not used before a token is complete.
     Guarded(Rc<Guarded>),
 }
+
+/// A value is no number or vector, or has fewer numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoSuchNumber;
 
 /// A value that a region yields.
 #[derive(Clone, PartialEq, Debug)]
@@ -280,6 +286,31 @@ pub struct Guarded {
 }
 
 impl Value {
+    /// A vector of these numbers, of which those that are `None` are poison.
+    #[must_use]
+    pub fn of_parts(parts: Vec<Option<u64>>) -> Self {
+        if parts.iter().all(Option::is_none) {
+            return Self::Poison;
+        }
+        let all: Option<Rc<[u64]>> = parts.iter().copied().collect();
+        all.map_or_else(|| Self::Partial(parts.into()), Self::Vector)
+    }
+
+    /// Number `i` of a number or vector: `None` if it is poison.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such number.
+    pub fn part(&self, i: usize) -> Result<Option<u64>, NoSuchNumber> {
+        match self {
+            Self::Poison => Ok(None),
+            Self::Bits(bits) => Ok(Some(*bits)),
+            Self::Vector(numbers) => numbers.get(i).copied().map(Some).ok_or(NoSuchNumber),
+            Self::Partial(parts) => parts.get(i).copied().ok_or(NoSuchNumber),
+            _ => Err(NoSuchNumber),
+        }
+    }
+
     /// A truth value.
     #[must_use]
     pub fn flag(value: bool) -> Self {

@@ -2,7 +2,7 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member, Mma, Queue,
-    Reg, Shuffle, Slot, Tile, WarpReduce,
+    Reg, Shuffle, ShuffleSync, Slot, Tile, WarpReduce,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -146,6 +146,8 @@ pub enum Op {
         vector: Reg,
         /// Which number.
         index: Reg,
+        /// How many numbers the vector has.
+        count: u32,
     },
     /// `vector.bitcast`
     Bitcast {
@@ -157,6 +159,8 @@ pub enum Op {
         from: Elem,
         /// The type of the result's.
         into: Elem,
+        /// True if the result is a number and no vector.
+        number: bool,
     },
     /// Adds up, or the like, the numbers of a vector: `vector.reduction`
     Reduce {
@@ -376,6 +380,8 @@ pub enum Op {
     },
     /// `gpu.shuffle`
     Shuffle(Shuffle),
+    /// `nvvm.shfl.sync`
+    ShuffleSync(ShuffleSync),
     /// `gpu.subgroup_reduce`
     WarpReduce(WarpReduce),
     /// Hands one thread of the block a vector of what all of them bring.

@@ -34,6 +34,25 @@ pub enum ShuffleMode {
     Index,
 }
 
+/// `nvvm.shfl.sync`
+#[derive(Clone, Debug)]
+pub struct ShuffleSync {
+    /// Where the number goes; with `valid`, as a vector of the number and of whether there was one.
+    pub to: Reg,
+    /// The lanes that take part, as bits.
+    pub mask: Reg,
+    /// The number handed over.
+    pub value: Reg,
+    /// The offset, or the lane.
+    pub offset: Reg,
+    /// The last lane in its low bits, and from bit 8 on, which bits of a lane say what segment it is in.
+    pub clamp: Reg,
+    /// Which lane.
+    pub mode: ShuffleMode,
+    /// True if the result says whether there was such a lane.
+    pub valid: bool,
+}
+
 /// `gpu.subgroup_reduce`
 #[derive(Clone, Debug)]
 pub struct WarpReduce {

@@ -84,11 +84,7 @@ impl Machine<'_> {
         let mut out = Vec::with_capacity(len);
         for i in 0..len {
             for (bits, arg) in bits.iter_mut().zip(&args) {
-                *bits = match arg {
-                    Value::Bits(bits) => *bits,
-                    Value::Vector(numbers) => *numbers.get(i).ok_or(Reason::Operand("a vector as long"))?,
-                    _ => return Err(Reason::Operand("a number")),
-                };
+                *bits = arg.part(i)?.ok_or(Reason::Poison)?;
             }
             match scalar::eval(f, elem, bits)? {
                 Some(bits) => out.push(bits),

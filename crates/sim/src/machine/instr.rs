@@ -55,7 +55,12 @@ impl Machine<'_> {
                 };
                 self.set(t, *to, Value::flag(elected));
             }
-            Op::Shuffle(_) | Op::WarpReduce(_) | Op::LdMatrix(_) | Op::Mma(_) | Op::WarpBarrier { .. } => {
+            Op::Shuffle(_)
+            | Op::ShuffleSync(_)
+            | Op::WarpReduce(_)
+            | Op::LdMatrix(_)
+            | Op::Mma(_)
+            | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Gather { .. } | Op::Share { .. } => return Ok(Next::Waits(State::Block)),

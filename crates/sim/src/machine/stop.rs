@@ -3,6 +3,7 @@
 use crate::memory::Fault;
 use crate::report::Spot;
 use crate::scalar::ScalarError;
+use crate::value::NoSuchNumber;
 
 /// What ends a run.
 #[derive(Clone, Debug)]
@@ -66,6 +67,12 @@ pub enum Reason {
 impl From<Fault> for Reason {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+impl From<NoSuchNumber> for Reason {
+    fn from(_: NoSuchNumber) -> Self {
+        Self::Operand("a number, or as long a vector")
     }
 }
 

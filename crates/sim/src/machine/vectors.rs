@@ -10,30 +10,34 @@ impl Machine<'_> {
     pub(super) fn vector(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
         let (to, value) = match op {
             Op::Extract { to, vector, index } => {
-                let (numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
-                let number = usize::try_from(index).ok().and_then(|i| numbers.get(i));
-                (*to, number.map_or(Value::Poison, |number| Value::Bits(*number)))
+                let (vector, index) = (self.value(t, *vector)?, self.int(t, *index)?);
+                // An index that is out of bounds makes poison.
+                let index = usize::try_from(index).ok();
+                let number = index.and_then(|i| vector.part(i).ok().flatten());
+                (*to, number.map_or(Value::Poison, Value::Bits))
             }
             Op::Insert {
                 to,
                 value,
                 vector,
                 index,
+                count,
             } => {
-                let (mut numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
-                let value = self.bits(t, *value)?;
-                let number = usize::try_from(index).ok().and_then(|i| numbers.get_mut(i));
-                let result = number.map(|number| *number = value);
-                (
-                    *to,
-                    result.map_or(Value::Poison, |()| Value::Vector(numbers.into())),
-                )
+                let (vector, index) = (self.value_or_poison(t, *vector)?, self.int(t, *index)?);
+                let mut parts: Vec<Option<u64>> = (0..*count as usize)
+                    .map(|i| vector.part(i))
+                    .collect::<Result<_, _>>()?;
+                let value = self.value_or_poison(t, *value)?.part(0)?;
+                let part = usize::try_from(index).ok().and_then(|i| parts.get_mut(i));
+                let result = part.map(|part| *part = value);
+                (*to, result.map_or(Value::Poison, |()| Value::of_parts(parts)))
             }
             Op::Bitcast {
                 to,
                 vector,
                 from,
                 into,
+                number,
             } => {
                 let numbers = self.numbers(t, *vector)?;
                 let bytes: Vec<u8> = numbers
@@ -41,10 +45,12 @@ impl Machine<'_> {
                     .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
                     .collect();
                 let numbers = bytes.chunks_exact(into.bytes());
-                (
-                    *to,
-                    Value::Vector(numbers.map(|bytes| into.from_bytes(bytes)).collect()),
-                )
+                let numbers: Rc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
+                let value = match (&*numbers, number) {
+                    ([bits], true) => Value::Bits(*bits),
+                    _ => Value::Vector(numbers),
+                };
+                (*to, value)
             }
             Op::Reduce {
                 to,
@@ -68,21 +74,14 @@ impl Machine<'_> {
     fn pick(&self, t: usize, from: &[Reg], picks: &[(u32, u32)], number: bool) -> Result<Value, Reason> {
         let sources: Vec<&Value> = from
             .iter()
-            .map(|reg| self.value(t, *reg))
+            .map(|reg| self.value_or_poison(t, *reg))
             .collect::<Result<_, _>>()?;
-        let get = |&(source, i): &(u32, u32)| match sources[source as usize] {
-            Value::Bits(bits) => Ok(*bits),
-            Value::Vector(numbers) => numbers
-                .get(i as usize)
-                .copied()
-                .ok_or(Reason::Operand("as long a vector")),
-            _ => Err(Reason::Operand("a vector")),
-        };
+        let get = |&(source, i): &(u32, u32)| sources[source as usize].part(i as usize);
         if number {
-            return Ok(Value::Bits(get(&picks[0])?));
+            return Ok(get(&picks[0])?.map_or(Value::Poison, Value::Bits));
         }
-        let picked: Result<Rc<[u64]>, Reason> = picks.iter().map(get).collect();
-        Ok(Value::Vector(picked?))
+        let parts: Result<Vec<_>, _> = picks.iter().map(get).collect();
+        Ok(Value::of_parts(parts?))
     }
 
     fn reduce(

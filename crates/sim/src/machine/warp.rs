@@ -1,7 +1,7 @@
 //! Operations of a whole warp: who takes part, what they hand each other, and barriers.
 
 use super::{Machine, Reason, State, Stop, WARP};
-use crate::code::{Op, Reg, Shuffle, ShuffleMode};
+use crate::code::{Op, Reg, Shuffle, ShuffleMode, ShuffleSync};
 use crate::refine::Kind;
 use crate::value::Value;
 
@@ -38,7 +38,7 @@ impl Machine<'_> {
             return Ok(false);
         }
         let mut lanes: Vec<usize> = all.iter().copied().filter(|t| stands_here(t)).collect();
-        if matches!(op, Op::WarpBarrier { .. }) {
+        if matches!(op, Op::WarpBarrier { .. } | Op::ShuffleSync(_)) {
             lanes.retain(takes_part);
         }
         if let Err((lane, reason)) = self.warp(op, &lanes) {
@@ -61,7 +61,7 @@ impl Machine<'_> {
                 width @ 0..32 => (1 << width) - 1,
                 _ => u32::MAX,
             },
-            Op::WarpBarrier { mask } => {
+            Op::WarpBarrier { mask } | Op::ShuffleSync(ShuffleSync { mask, .. }) => {
                 let mask = self.bits(leader, *mask)?;
                 let named = u32::try_from(mask & u64::from(u32::MAX)).unwrap_or(u32::MAX);
                 if named >> (leader % WARP) & 1 == 0 {
@@ -80,6 +80,7 @@ impl Machine<'_> {
     fn warp(&mut self, op: &Op, lanes: &[usize]) -> Together<()> {
         match op {
             Op::Shuffle(shuffle) => self.shuffle(lanes, shuffle),
+            Op::ShuffleSync(shuffle) => self.shuffle_sync(lanes, shuffle),
             Op::LdMatrix(load) => self.ldmatrix(lanes, load),
             Op::Mma(mma) => self.mma(lanes, mma),
             Op::WarpReduce(reduce) => self.warp_reduce(lanes, reduce),
@@ -116,14 +117,66 @@ impl Machine<'_> {
         Ok(())
     }
 
+    fn shuffle_sync(&mut self, lanes: &[usize], shuffle: &ShuffleSync) -> Together<()> {
+        self.same_mask(lanes, shuffle.mask)?;
+        let mut results = Vec::with_capacity(lanes.len());
+        for &t in lanes {
+            let (source, exists) = self.source(t, shuffle).map_err(|reason| (t, reason))?;
+            // What a lane hands over that does not take part, nobody knows.
+            let number = if lanes.contains(&source) {
+                let value = self.value_or_poison(source, shuffle.value);
+                let number = value.and_then(|value| Ok(value.part(0)?));
+                number.map_err(|reason| (source, reason))?
+            } else {
+                None
+            };
+            results.push(if shuffle.valid {
+                Value::of_parts(vec![number, Some(exists.into())])
+            } else {
+                number.map_or(Value::Poison, Value::Bits)
+            });
+        }
+        for (&t, result) in lanes.iter().zip(results) {
+            self.set(t, shuffle.to, result);
+        }
+        Ok(())
+    }
+
+    /// The thread that `t` gets its number from, which is itself if there is no such lane; and whether there is. In the
+    /// words of the PTX ISA, `shfl.sync`.
+    fn source(&self, t: usize, shuffle: &ShuffleSync) -> Result<(usize, bool), Reason> {
+        let (b, c) = (self.bits(t, shuffle.offset)? & 31, self.bits(t, shuffle.clamp)?);
+        let (lane, clamp, segment) = ((t % WARP) as u64, c & 31, c >> 8 & 31);
+        let min = lane & segment;
+        let max = min | clamp & !segment;
+        let (from, exists) = match shuffle.mode {
+            ShuffleMode::Up => (lane.wrapping_sub(b), lane >= max + b),
+            ShuffleMode::Down => (lane + b, lane + b <= max),
+            ShuffleMode::Xor => (lane ^ b, lane ^ b <= max),
+            ShuffleMode::Index => {
+                let from = min | b & !segment;
+                (from, from <= max)
+            }
+        };
+        let from = usize::try_from(from).ok().filter(|_| exists);
+        Ok((from.map_or(t, |from| t / WARP * WARP + from), exists))
+    }
+
     /// Only lanes that name the same ones meet.
-    fn warp_barrier(&mut self, lanes: &[usize], mask: Reg) -> Together<()> {
+    fn same_mask(&self, lanes: &[usize], mask: Reg) -> Together<()> {
         let named = self.bits(lanes[0], mask).map_err(|reason| (lanes[0], reason))?;
-        let mut met = 0;
         for &t in lanes {
             if self.bits(t, mask).map_err(|reason| (t, reason))? != named {
                 return Err((t, Reason::OtherMask));
             }
+        }
+        Ok(())
+    }
+
+    fn warp_barrier(&mut self, lanes: &[usize], mask: Reg) -> Together<()> {
+        self.same_mask(lanes, mask)?;
+        let mut met = 0;
+        for &t in lanes {
             met |= 1 << (t % WARP);
             self.note_step(t, Kind::WarpBarrier, None);
         }

@@ -3,7 +3,8 @@
 use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
 use crate::code::{
-    Cluster, Elect, Id, Index, LdMatrix, Mma, Op as Instruction, Reg, Shuffle, ShuffleMode, WarpReduce,
+    Cluster, Elect, Id, Index, LdMatrix, Mma, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync,
+    WarpReduce,
 };
 use crate::machine::WARP;
 use crate::scalar::Scalar;
@@ -23,6 +24,7 @@ impl<'c> Reader<'c> {
                 self.emit(op, Instruction::WarpBarrier { mask });
             }
             gpu::SHUFFLE => self.shuffle_lanes(op)?,
+            nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
             nvgpu::LDMATRIX => self.ldmatrix(op)?,
@@ -50,6 +52,28 @@ impl<'c> Reader<'c> {
             mode,
         };
         self.emit(op, Instruction::Shuffle(shuffle));
+        Ok(())
+    }
+
+    fn shuffle_sync(&mut self, op: Op<'c>) -> Done<'c> {
+        let mode = match op.attr(attr::KIND).and_then(types::keyword) {
+            Some("bfly") => ShuffleMode::Xor,
+            Some("up") => ShuffleMode::Up,
+            Some("down") => ShuffleMode::Down,
+            Some("idx") => ShuffleMode::Index,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let [mask, value, offset, clamp] = [0, 1, 2, 3].map(|i| self.operand(op, i));
+        let shuffle = ShuffleSync {
+            to: self.reg(op.result(0)),
+            mask,
+            value,
+            offset,
+            clamp,
+            mode,
+            valid: op.has_attr(attr::RETURN_VALUE_AND_IS_VALID),
+        };
+        self.emit(op, Instruction::ShuffleSync(shuffle));
         Ok(())
     }
 

@@ -36,7 +36,7 @@ impl<'c> Reader<'c> {
         Ok(true)
     }
 
-    fn pick(&mut self, op: Op<'c>, picks: Vec<(u32, u32)>) {
+    pub(super) fn pick(&mut self, op: Op<'c>, picks: Vec<(u32, u32)>) {
         let from: Box<[Reg]> = self.operands(op);
         let to = self.reg(op.result(0));
         let number = number(op.result(0).ty()).is_some();
@@ -92,18 +92,8 @@ impl<'c> Reader<'c> {
     /// The value comes first, then the vector it goes into.
     fn insert(&mut self, op: Op<'c>) -> Done<'c> {
         if op.num_operands() == 3 && Self::sizes(op, op.result(0).ty())?.len() == 1 {
-            let [value, vector, index] = [0, 1, 2].map(|i| self.operand(op, i));
-            let to = self.reg(op.result(0));
-            self.emit(
-                op,
-                Instruction::Insert {
-                    to,
-                    value,
-                    vector,
-                    index,
-                },
-            );
-            return Ok(());
+            let operands = [0, 1, 2].map(|i| self.operand(op, i));
+            return self.insert_element(op, operands);
         }
         let part = Self::count(op, op.operand(0).ty())?;
         let all = Self::count(op, op.result(0).ty())?;
@@ -218,7 +208,7 @@ impl<'c> Reader<'c> {
     }
 
     /// The same bytes as numbers of another width.
-    fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
+    pub(super) fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
         let (from, to) = (
             Self::elem(op, op.operand(0).ty())?,
             Self::elem(op, op.result(0).ty())?,
@@ -235,6 +225,7 @@ impl<'c> Reader<'c> {
                 vector,
                 from,
                 into: to,
+                number: number(op.result(0).ty()).is_some(),
             },
         );
         Ok(())
