@@ -198,7 +198,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
         }
         if role != Role::Meant {
             if !options.json {
-                print!("{}", runs.text(&outcome));
+                print!("{}{}", outcome.stdout, runs.text(&outcome));
             }
             if options.print {
                 print!("{}", outcome.printed());

@@ -38,6 +38,8 @@ pub struct Outcome {
     cut_off: bool,
     /// The rest is of the last run.
     buffers: Vec<Buffer>,
+    /// What the kernel has printed.
+    pub stdout: String,
     arguments: Vec<Value>,
     /// The iterations that the timeline and the trace refer to.
     pub iterations: Vec<Box<[u32]>>,
@@ -242,6 +244,10 @@ impl<'a> Runs<'a> {
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let settled = !machine.memory.asked;
+        let mut stdout = std::mem::take(&mut machine.printed);
+        if !stdout.is_empty() && !stdout.ends_with('\n') {
+            stdout.push('\n');
+        }
         let (buffers, adversary, reports) = machine.memory.into_parts();
         let names = Names {
             code: self.code,
@@ -258,6 +264,7 @@ impl<'a> Runs<'a> {
             settled,
             cut_off: false,
             buffers,
+            stdout,
             arguments,
             iterations,
             timeline,
@@ -315,6 +322,7 @@ impl<'a> Runs<'a> {
             "grid": self.launch.grid,
             "block": self.launch.block,
             "instructions": outcome.steps,
+            "printed": outcome.stdout,
             "findings": findings,
             "cycles": timeline.map(Timeline::end),
             "stall": timeline.map(Timeline::stall),

@@ -419,6 +419,7 @@ attributes! {
         CLUSTER_STRIDE = "cluster_stride" of [gpu::SUBGROUP_REDUCE],
         DIMENSION = "dimension" of [gpu::BLOCK_DIM, gpu::BLOCK_ID, gpu::GLOBAL_ID, gpu::GRID_DIM, gpu::THREAD_ID],
         ELEM_TYPE = "elem_type" of [llvm::GETELEMENTPTR],
+        FORMAT = "format" of [gpu::PRINTF],
         FUNCTION_TYPE = "function_type" of [func::FUNC, gpu::FUNC],
         GLOBAL_TYPE = "global_type" of [llvm::MLIR_GLOBAL],
         GROUP = "group" of [nvvm::CP_ASYNC_BULK_WAIT_GROUP, nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED],

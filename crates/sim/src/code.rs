@@ -4,12 +4,16 @@
 mod bulk;
 mod op;
 mod operands;
+mod print;
 mod together;
+mod vector;
 
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Target, Tile};
+pub use self::print::{Piece, Spec};
 pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
+pub use self::vector::VectorOp;
 use crate::value::Elem;
 use std::rc::Rc;
 

@@ -12,6 +12,7 @@ mod instr;
 mod matrices;
 mod mbarriers;
 mod notes;
+mod print;
 mod queues;
 mod reductions;
 mod registers;
@@ -75,6 +76,8 @@ struct Thread {
     moved: bool,
     queues: Queues,
     steps: u64,
+    /// What it has printed.
+    printed: String,
 }
 
 /// What a thread does after an instruction.
@@ -96,6 +99,10 @@ pub struct Machine<'c> {
     entries: HashMap<Box<[u32]>, u32>,
     /// How many instructions were run.
     pub steps: u64,
+    /// What the kernel has printed: block by block, and of each block, thread by thread.
+    pub printed: String,
+    /// How much of it the block that runs has printed.
+    printing: usize,
     /// When what happens in the first block, if that is asked for.
     pub timeline: Option<Recorder>,
     /// What the threads do, to compare it with another form, if that is asked for.
@@ -126,6 +133,8 @@ impl<'c> Machine<'c> {
             iterations: vec![Box::new([])],
             entries: HashMap::from([(Box::default(), 0)]),
             steps: 0,
+            printed: String::new(),
+            printing: 0,
             timeline: None,
             trace: None,
             threads: Vec::new(),
@@ -181,7 +190,9 @@ impl<'c> Machine<'c> {
                     if done > 0 {
                         self.renew(&mut regs, &own);
                     }
-                    self.run_block(regs.clone(), &mut |steps| each(done, steps))?;
+                    let ran = self.run_block(regs.clone(), &mut |steps| each(done, steps));
+                    self.collect_prints();
+                    ran?;
                     done += 1;
                     each(done, self.steps);
                 }
@@ -249,6 +260,7 @@ impl<'c> Machine<'c> {
                 moved: false,
                 queues: Queues::new(self.code.queues.len()),
                 steps: 0,
+                printed: String::new(),
             })
             .collect();
         self.next_era();

@@ -13,6 +13,7 @@ mod flow;
 mod loops;
 mod mbarriers;
 mod memory;
+mod print;
 mod tiles;
 mod together;
 mod vectors;

@@ -1,8 +1,8 @@
 //! What instructions do.
 
 use super::{
-    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member, Mma, Queue,
-    Reg, Shuffle, ShuffleSync, Slot, Tile, WarpReduce,
+    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member, Mma, Piece,
+    Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -118,6 +118,8 @@ pub enum Op {
         /// A view of it.
         view: Reg,
     },
+    /// Ends the lives of the buffers that were made: the end of a `memref.alloca_scope`
+    EndScope(Box<[Reg]>),
     /// Checks what is said of a memref: sizes that its type tells, and what its start is aligned to.
     Check {
         /// The memref.
@@ -127,54 +129,8 @@ pub enum Op {
         /// The alignment.
         align: usize,
     },
-    /// One number of a vector: `vector.extract` at an index that is no constant
-    Extract {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// Which number.
-        index: Reg,
-    },
-    /// A vector with one number changed: `vector.insert` at an index that is no constant
-    Insert {
-        /// Where to.
-        to: Reg,
-        /// The number.
-        value: Reg,
-        /// The vector.
-        vector: Reg,
-        /// Which number.
-        index: Reg,
-        /// How many numbers the vector has.
-        count: u32,
-    },
-    /// `vector.bitcast`
-    Bitcast {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// The type of its numbers.
-        from: Elem,
-        /// The type of the result's.
-        into: Elem,
-        /// True if the result is a number and no vector.
-        number: bool,
-    },
-    /// Adds up, or the like, the numbers of a vector: `vector.reduction`
-    Reduce {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// What it starts with, if not with the first number.
-        start: Option<Reg>,
-        /// How two numbers make one.
-        f: Scalar,
-        /// The type of the numbers.
-        elem: Elem,
-    },
+    /// Makes a vector, or a number, of the numbers of others.
+    Vector(VectorOp),
     /// A read and a write that nothing comes between: `memref.atomic_rmw`
     Atomic {
         /// Where what was there goes.
@@ -281,17 +237,6 @@ pub enum Op {
         elem: Elem,
         /// How many numbers an element has.
         lanes: u32,
-    },
-    /// A vector made of the numbers of others: `vector.extract`, `insert`, `shuffle`, `broadcast`, …
-    Pick {
-        /// Where to.
-        to: Reg,
-        /// The others.
-        from: Box<[Reg]>,
-        /// For each number, which of `from` and which number of it.
-        picks: Box<[(u32, u32)]>,
-        /// True if the result is a number and no vector.
-        number: bool,
     },
     /// The address that a memref's struct holds.
     Address {
@@ -402,6 +347,8 @@ pub enum Op {
     LdMatrix(LdMatrix),
     /// `nvgpu.mma.sync`
     Mma(Mma),
+    /// `gpu.printf`
+    Print(Box<[Piece]>),
     /// A failed `cf.assert`.
     Assert {
         /// The condition.
@@ -425,7 +372,7 @@ impl Op {
                 | Self::Branch { .. }
                 | Self::Switch { .. }
                 | Self::Count { .. }
-                | Self::Pick { .. }
+                | Self::Vector(VectorOp::Pick { .. })
                 | Self::Dim { .. }
                 | Self::Address { .. }
                 | Self::Offset { .. }

@@ -47,6 +47,15 @@ impl Machine<'_> {
                 }
                 return Ok(());
             }
+            Op::EndScope(buffers) => {
+                for buffer in buffers {
+                    // There is none where control has not come by its allocation.
+                    if let Value::View(view) = self.threads[t].regs[buffer.0 as usize].clone() {
+                        self.memory.free(view.buffer);
+                    }
+                }
+                return Ok(());
+            }
             Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
             _ => return Err(Reason::Operand("an instruction of one thread")),
         };

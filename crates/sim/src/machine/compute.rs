@@ -38,13 +38,7 @@ impl Machine<'_> {
                 pointer.offset = pointer.offset.wrapping_add(index.wrapping_mul(*bytes));
                 (*to, Value::Pointer(pointer))
             }
-            Op::Extract { .. }
-            | Op::Insert { .. }
-            | Op::Bitcast { .. }
-            | Op::Pick { .. }
-            | Op::Reduce { .. } => {
-                return self.vector(t, op);
-            }
+            Op::Vector(op) => return self.vector(t, op),
             _ => return self.access(t, op),
         };
         self.set(t, to, value);

@@ -64,6 +64,7 @@ impl Machine<'_> {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Gather { .. } | Op::Share { .. } => return Ok(Next::Waits(State::Block)),
+            Op::Print(pieces) => self.print(t, pieces)?,
             Op::Assert { condition, message } => {
                 if self.bits(t, *condition)? & 1 == 0 {
                     return Err(Reason::Assert(message.clone()));

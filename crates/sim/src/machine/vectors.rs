@@ -1,22 +1,22 @@
 //! Vectors made of the numbers of others.
 
 use super::{Machine, Reason};
-use crate::code::{Op, Reg};
+use crate::code::{Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
 use std::rc::Rc;
 
 impl Machine<'_> {
-    pub(super) fn vector(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
+    pub(super) fn vector(&mut self, t: usize, op: &VectorOp) -> Result<(), Reason> {
         let (to, value) = match op {
-            Op::Extract { to, vector, index } => {
+            VectorOp::Extract { to, vector, index } => {
                 let (vector, index) = (self.value(t, *vector)?, self.int(t, *index)?);
                 // An index that is out of bounds makes poison.
                 let index = usize::try_from(index).ok();
                 let number = index.and_then(|i| vector.part(i).ok().flatten());
                 (*to, number.map_or(Value::Poison, Value::Bits))
             }
-            Op::Insert {
+            VectorOp::Insert {
                 to,
                 value,
                 vector,
@@ -32,7 +32,7 @@ impl Machine<'_> {
                 let result = part.map(|part| *part = value);
                 (*to, result.map_or(Value::Poison, |()| Value::of_parts(parts)))
             }
-            Op::Bitcast {
+            VectorOp::Bitcast {
                 to,
                 vector,
                 from,
@@ -52,20 +52,19 @@ impl Machine<'_> {
                 };
                 (*to, value)
             }
-            Op::Reduce {
+            VectorOp::Reduce {
                 to,
                 vector,
                 start,
                 f,
                 elem,
             } => (*to, self.reduce(t, *vector, *start, (*f, *elem))?),
-            Op::Pick {
+            VectorOp::Pick {
                 to,
                 from,
                 picks,
                 number,
             } => (*to, self.pick(t, from, picks, *number)?),
-            _ => return Err(Reason::Operand("an instruction on vectors")),
         };
         self.set(t, to, value);
         Ok(())

@@ -2,7 +2,7 @@
 //! upstream's lowerings make them of; others are what a memref is lowered to.
 
 use super::{Done, Reader, Unknown, lanes, number};
-use crate::code::{Op as Instruction, Reg};
+use crate::code::{Op as Instruction, Reg, VectorOp};
 use async_mlir::ir::Op;
 use async_mlir::llvm::{Aggregate, aggregate};
 use async_mlir::melior::ir::Type;
@@ -27,7 +27,7 @@ impl<'c> Reader<'c> {
             llvm::EXTRACTELEMENT => {
                 let [vector, index] = [0, 1].map(|i| self.operand(op, i));
                 let to = self.reg(op.result(0));
-                self.emit(op, Instruction::Extract { to, vector, index });
+                self.emit(op, Instruction::Vector(VectorOp::Extract { to, vector, index }));
             }
             llvm::INSERTELEMENT => {
                 let [vector, value, index] = [0, 1, 2].map(|i| self.operand(op, i));
@@ -62,13 +62,13 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Instruction::Insert {
+            Instruction::Vector(VectorOp::Insert {
                 to,
                 value,
                 vector,
                 index,
                 count,
-            },
+            }),
         );
         Ok(())
     }

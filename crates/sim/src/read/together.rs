@@ -4,7 +4,7 @@ use super::vectors::combining;
 use super::{Done, Reader, Unknown, ints};
 use crate::code::{
     Cluster, Elect, Id, Index, LdMatrix, Mma, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync,
-    WarpReduce,
+    VectorOp, WarpReduce,
 };
 use crate::machine::WARP;
 use crate::scalar::Scalar;
@@ -122,13 +122,13 @@ impl<'c> Reader<'c> {
         self.bind(computes);
         if op.has_attr(attr::OP) {
             let (f, elem) = Self::reduction_of(op)?;
-            let reduce = Instruction::Reduce {
+            let reduce = Instruction::Vector(VectorOp::Reduce {
                 to: result,
                 vector,
                 start: None,
                 f,
                 elem,
-            };
+            });
             self.emit(op, reduce);
         } else {
             self.fold(op, vector)?;
@@ -148,7 +148,7 @@ impl<'c> Reader<'c> {
         let (first, threads, i) = (self.fresh(), self.fresh(), self.fresh());
         let value = Constant::int(0);
         self.emit(op, Instruction::Set { to: first, value });
-        let extract = |to, index| Instruction::Extract { to, vector, index };
+        let extract = |to, index| Instruction::Vector(VectorOp::Extract { to, vector, index });
         self.emit(op, extract(sum, first));
         let value = Constant::int(1);
         self.emit(op, Instruction::Set { to: threads, value });

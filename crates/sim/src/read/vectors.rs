@@ -1,7 +1,7 @@
 //! Vectors: numbers picked out of other vectors.
 
 use super::{Done, Reader, Unknown, lanes, number};
-use crate::code::{Op as Instruction, Reg};
+use crate::code::{Op as Instruction, Reg, VectorOp};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_mlir::ir::Op;
@@ -43,12 +43,12 @@ impl<'c> Reader<'c> {
         let picks = picks.into();
         self.emit(
             op,
-            Instruction::Pick {
+            Instruction::Vector(VectorOp::Pick {
                 to,
                 from,
                 picks,
                 number,
-            },
+            }),
         );
     }
 
@@ -80,7 +80,7 @@ impl<'c> Reader<'c> {
         if op.num_operands() == 2 && Self::sizes(op, op.operand(0).ty())?.len() == 1 {
             let [vector, index] = [0, 1].map(|i| self.operand(op, i));
             let to = self.reg(op.result(0));
-            self.emit(op, Instruction::Extract { to, vector, index });
+            self.emit(op, Instruction::Vector(VectorOp::Extract { to, vector, index }));
             return Ok(());
         }
         let part = Self::count(op, op.result(0).ty())?;
@@ -220,13 +220,13 @@ impl<'c> Reader<'c> {
         let (vector, result) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
-            Instruction::Bitcast {
+            Instruction::Vector(VectorOp::Bitcast {
                 to: result,
                 vector,
                 from,
                 into: to,
                 number: number(op.result(0).ty()).is_some(),
-            },
+            }),
         );
         Ok(())
     }
@@ -240,13 +240,13 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Instruction::Reduce {
+            Instruction::Vector(VectorOp::Reduce {
                 to,
                 vector,
                 start,
                 f,
                 elem,
-            },
+            }),
         );
         Ok(())
     }
