@@ -70,7 +70,8 @@ impl<'a> Runs<'a> {
             bail!("a grid has at most {} threads here", u32::MAX);
         }
         let buffers = code.workgroup.iter().filter_map(|decl| decl.view.span_bytes());
-        let workgroup = buffers.fold(options.dynamic_workgroup, usize::saturating_add);
+        let dynamic_workgroup = options.dynamic_workgroup.or(code.dynamic_workgroup).unwrap_or(0);
+        let workgroup = buffers.fold(dynamic_workgroup, usize::saturating_add);
         if workgroup > MAX_WORKGROUP {
             bail!(
                 "{}: a block has at most {MAX_WORKGROUP} bytes of workgroup memory, and this needs {workgroup}",
@@ -89,7 +90,7 @@ impl<'a> Runs<'a> {
             launch: Launch {
                 grid,
                 block,
-                dynamic_workgroup: options.dynamic_workgroup,
+                dynamic_workgroup,
                 budget: options.budget,
             },
             arguments: options.arguments(code.params.len())?,
@@ -151,6 +152,13 @@ impl<'a> Runs<'a> {
         }
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);
+            if let Some(place) = param.made_by.as_ref().filter(|_| !given) {
+                eprintln!(
+                    "async-sim: note: what {} makes at {} is argument {i} of {name}: --arg {i}=… says what it is",
+                    place.op, place.location
+                );
+                continue;
+            }
             if matches!(param.kind, ParamKind::Number(_)) && !given {
                 let value = if param.kind.is_integer() { "0" } else { "1" };
                 eprintln!(

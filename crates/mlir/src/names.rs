@@ -443,7 +443,7 @@ attributes! {
         NVGPU_NUM_GROUPS = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
         OFFSETS = "offsets" of [vector::EXTRACT_STRIDED_SLICE, vector::INSERT_STRIDED_SLICE],
         OP = "op" of [gpu::ALL_REDUCE, gpu::SUBGROUP_REDUCE],
-        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
+        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         PERMUTATION = "permutation" of [memref::TRANSPOSE, vector::TRANSPOSE],
         PERMUTATION_MAP = "permutation_map" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         POSITION = "position" of [llvm::EXTRACTVALUE, llvm::INSERTVALUE],

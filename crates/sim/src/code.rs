@@ -44,6 +44,8 @@ pub struct Code {
     pub block: Option<[u32; 3]>,
     /// The blocks of a launch, if the kernel says how many there are.
     pub grid: Option<[u32; 3]>,
+    /// The bytes of dynamic workgroup memory, if the launch says how many there are.
+    pub dynamic_workgroup: Option<usize>,
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
@@ -77,6 +79,8 @@ pub struct Param {
     pub to: Reg,
     /// What it is.
     pub kind: ParamKind,
+    /// The host's operation that makes it, if it is no argument of a function.
+    pub made_by: Option<OpLocation>,
 }
 
 /// The type of a parameter.

@@ -10,6 +10,7 @@ mod arith;
 mod asynchronous;
 mod bulk;
 mod flow;
+mod launch;
 mod loops;
 mod mbarriers;
 mod memory;
@@ -19,6 +20,7 @@ mod together;
 mod vectors;
 mod views;
 
+pub use self::launch::{launch_name, launches};
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
@@ -28,7 +30,7 @@ use async_mlir::ir::{Block, Op, Value};
 use async_mlir::location::file_position;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type, TypeLike};
-use async_mlir::names::{attr, builtin, nvgpu};
+use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -68,7 +70,7 @@ pub enum UncountedWaits {
     OfToken,
 }
 
-/// Reads `function` as a kernel.
+/// Reads `function`, which may be a `gpu.launch`, as a kernel.
 ///
 /// # Errors
 ///
@@ -87,7 +89,11 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
         globals: HashMap::new(),
         dynamic: None,
     };
-    reader.kernel(function)?;
+    if function.is(device::LAUNCH) {
+        reader.launch(function)?;
+    } else {
+        reader.kernel(function)?;
+    }
     Ok(reader.finish())
 }
 
@@ -135,7 +141,8 @@ impl<'c> Reader<'c> {
             let to = self.reg(arg);
             if i < inputs {
                 let kind = Self::param_kind(function, described(arg).unwrap_or(arg.ty()))?;
-                self.code.params.push(Param { to, kind });
+                let made_by = None;
+                self.code.params.push(Param { to, kind, made_by });
             } else {
                 let workgroup = i < inputs + attributions;
                 let align = if workgroup {

@@ -136,9 +136,7 @@ impl<'c> Reader<'c> {
                 self.emit(op, Instruction::Assert { condition, message });
             }
             name @ (gpu::LAUNCH | gpu::LAUNCH_FUNC) => {
-                let message = format!(
-                    "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"
-                );
+                let message = format!("'{name}' is host code: run the kernel itself");
                 return Err(Unknown::new(op, message));
             }
             // Programs of their own, which don't run where they stand.
