@@ -12,6 +12,7 @@ mod bulk;
 mod flow;
 mod launch;
 mod loops;
+mod matrices;
 mod mbarriers;
 mod memory;
 mod print;

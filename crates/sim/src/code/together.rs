@@ -1,6 +1,6 @@
 //! What the threads of a warp or block do together.
 
-use super::{Access, Reg};
+use super::{Reg, Target};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 
@@ -85,13 +85,13 @@ impl Cluster {
     }
 }
 
-/// `nvgpu.ldmatrix`
+/// `nvgpu.ldmatrix`, `nvvm.ldmatrix`
 #[derive(Clone, Debug)]
 pub struct LdMatrix {
     /// Where to.
     pub to: Reg,
     /// The row of 16 bytes that this lane addresses.
-    pub from: Access,
+    pub from: Target,
     /// How many 8×8 matrices.
     pub tiles: usize,
     /// True if they are transposed.
@@ -100,7 +100,7 @@ pub struct LdMatrix {
     pub elem: Elem,
 }
 
-/// `nvgpu.mma.sync`
+/// `nvgpu.mma.sync`, `nvvm.mma.sync`
 #[derive(Clone, Debug)]
 pub struct Mma {
     /// Where to.
@@ -117,4 +117,8 @@ pub struct Mma {
     pub input: Elem,
     /// The type of C and D.
     pub output: Elem,
+    /// Whether the integers of A and B have no sign.
+    pub unsigned: [bool; 2],
+    /// True if integers that are too large wrap around, and don't saturate.
+    pub wraps: bool,
 }

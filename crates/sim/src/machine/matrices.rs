@@ -3,7 +3,7 @@
 
 use super::warp::Together;
 use super::{Machine, Reason, WARP};
-use crate::code::{Access, LdMatrix, Mma, Reg};
+use crate::code::{LdMatrix, Mma, Reg, Target};
 use crate::refine::Kind;
 use crate::scalar::{from_f64, signed, to_f64};
 use crate::value::{Elem, Pointer, Value};
@@ -45,8 +45,8 @@ impl Machine<'_> {
     }
 
     /// The address of a row of 16 bytes, which has to be there.
-    fn row(&mut self, t: usize, access: &Access) -> Result<Pointer, Reason> {
-        let (at, _) = self.address(t, access)?;
+    fn row(&mut self, t: usize, from: &Target) -> Result<Pointer, Reason> {
+        let at = self.target(t, from)?;
         self.memory.check(at, 16, 16)?;
         self.note_step(t, Kind::Load, Some((at, 16)));
         Ok(at)
@@ -60,45 +60,64 @@ impl Machine<'_> {
         let left = gather(self, lanes, mma.a, m, k, |lane, i| place_a(lane, i, pack))?;
         let right = gather(self, lanes, mma.b, k, n, |lane, i| place_b(lane, i, pack))?;
         let sum = gather(self, lanes, mma.c, m, n, place_c)?;
-        // Integers of 32 bits and sums of them are exact in double precision, too.
-        let numbers = |elem, bits: &Vec<u64>| -> Vec<f64> {
-            #[allow(clippy::cast_precision_loss)] // Of 32 bits at most.
-            let number = |bits: &u64| match elem {
-                Elem::Int(width) => signed(width, *bits) as f64,
-                // The PTX ISA grants 10 bits of fraction at least; the tensor cores that there are have no more.
-                Elem::F32 if elem == input => to_f64(elem, *bits & !0x1FFF),
-                _ => to_f64(elem, *bits),
-            };
-            bits.iter().map(number).collect()
-        };
-        let (left, right) = (numbers(input, &left), numbers(input, &right));
-        let mut sum: Vec<f64> = match output {
-            Elem::F32 => sum.iter().map(|&bits| to_f64(output, bits)).collect(),
-            _ => numbers(output, &sum),
-        };
-        for i in 0..m {
-            for j in 0..n {
-                let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
-                sum[i * n + j] += products.sum::<f64>();
-            }
-        }
+        let inputs = [(left, mma.unsigned[0]), (right, mma.unsigned[1])];
+        let [left, right] = inputs.map(|(bits, unsigned)| {
+            bits.into_iter()
+                .map(|bits| factor(input, unsigned, bits))
+                .collect()
+        });
+        let mut sum: Vec<f64> = sum.into_iter().map(|bits| summand(output, bits)).collect();
+        multiply([m, n, k], [left, right], &mut sum);
         for (lane, &t) in lanes.iter().enumerate() {
-            let part: Vec<u64> = (0..m * n / WARP)
-                .map(|i| {
-                    let (row, column) = place_c(lane, i);
-                    let number = sum[row * n + column];
-                    #[allow(clippy::cast_possible_truncation)]
-                    // A sum that does not fit 32 bits saturates, as nvgpu lowers it.
-                    match output {
-                        Elem::Int(_) => output
-                            .wrap((number.clamp(-2_147_483_648.0, 2_147_483_647.0) as i64).cast_unsigned()),
-                        _ => from_f64(output, number),
-                    }
-                })
-                .collect();
-            self.set(t, mma.to, Value::Vector(part.into()));
+            let part = (0..m * n / WARP).map(|i| {
+                let (row, column) = place_c(lane, i);
+                rounded(output, mma.wraps, sum[row * n + column])
+            });
+            let part = part.collect();
+            self.set(t, mma.to, Value::Vector(part));
         }
         Ok(())
+    }
+}
+
+/// The value of a number of A or B.
+#[allow(clippy::cast_precision_loss)] // Integers are of 8 bits.
+pub(super) fn factor(elem: Elem, unsigned: bool, bits: u64) -> f64 {
+    match elem {
+        Elem::Int(_) if unsigned => bits as f64,
+        Elem::Int(width) => signed(width, bits) as f64,
+        // The PTX ISA grants 10 bits of fraction at least; the tensor cores that there are have no more.
+        Elem::F32 => to_f64(elem, bits & !0x1FFF),
+        _ => to_f64(elem, bits),
+    }
+}
+
+/// The value of a number of C. Integers of 32 bits and sums of them are exact in double precision, too.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn summand(elem: Elem, bits: u64) -> f64 {
+    match elem {
+        Elem::Int(width) => signed(width, bits) as f64,
+        _ => to_f64(elem, bits),
+    }
+}
+
+/// Adds the product of a matrix of M rows and K columns and of one of K rows and N columns.
+pub(super) fn multiply([m, n, k]: [usize; 3], [left, right]: [Vec<f64>; 2], sum: &mut [f64]) {
+    for i in 0..m {
+        for j in 0..n {
+            let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
+            sum[i * n + j] += products.sum::<f64>();
+        }
+    }
+}
+
+/// The bits of a number of D. An integer that does not fit saturates, unless it wraps.
+pub(super) fn rounded(elem: Elem, wraps: bool, number: f64) -> u64 {
+    #[allow(clippy::cast_possible_truncation)] // Sums of products have less than 64 bits.
+    match elem {
+        Elem::Int(_) if wraps => elem.wrap((number as i64).cast_unsigned()),
+        Elem::Int(_) => elem.wrap((number.clamp(-2_147_483_648.0, 2_147_483_647.0) as i64).cast_unsigned()),
+        _ => from_f64(elem, number),
     }
 }
 
@@ -116,7 +135,9 @@ fn gather(
         let part = machine.numbers(t, reg).map_err(|reason| (t, reason))?;
         for (i, &bits) in part.iter().enumerate() {
             let (row, column) = place(lane, i);
-            matrix[row * columns + column] = bits;
+            if let Some(number) = matrix.get_mut(row * columns + column) {
+                *number = bits;
+            }
         }
     }
     Ok(matrix)

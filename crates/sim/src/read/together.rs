@@ -1,16 +1,16 @@
 //! What the threads of a warp or a block do together.
 
 use super::vectors::combining;
-use super::{Done, Reader, Unknown, ints};
+use super::{Done, Reader, Unknown};
 use crate::code::{
-    Cluster, Elect, Id, Index, LdMatrix, Mma, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync,
-    VectorOp, WarpReduce,
+    Cluster, Elect, Id, Index, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync, VectorOp,
+    WarpReduce,
 };
 use crate::machine::WARP;
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::Op;
-use async_mlir::names::{attr, gpu, nvgpu, nvvm};
+use async_mlir::names::{attr, gpu, nvvm};
 use async_mlir::types;
 
 impl<'c> Reader<'c> {
@@ -27,9 +27,7 @@ impl<'c> Reader<'c> {
             nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
-            nvgpu::LDMATRIX => self.ldmatrix(op)?,
-            nvgpu::MMA_SYNC => self.mma(op)?,
-            _ => return Ok(false),
+            _ => return self.matrices(op),
         }
         Ok(true)
     }
@@ -163,68 +161,6 @@ impl<'c> Reader<'c> {
             reader.returning(op.region(0), &[entry.arg(0)])
         })?;
         self.moves(op, &[entry.arg(0)], &[op.result(0)]);
-        Ok(())
-    }
-
-    fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
-        let tiles = op
-            .int_attr(attr::NUM_TILES)
-            .and_then(|tiles| usize::try_from(tiles).ok());
-        let elem = Self::elem(op, op.result(0).ty())?;
-        let Some(tiles @ (1 | 2 | 4)) = tiles else {
-            return Err(Unknown::operation(op));
-        };
-        let from = self.access(op, 0, 1);
-        let to = self.reg(op.result(0));
-        let transpose = op.bool_attr(attr::TRANSPOSE).unwrap_or(false);
-        if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
-            return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
-        }
-        self.emit(
-            op,
-            Instruction::LdMatrix(LdMatrix {
-                to,
-                from,
-                tiles,
-                transpose,
-                elem,
-            }),
-        );
-        Ok(())
-    }
-
-    fn mma(&mut self, op: Op<'c>) -> Done<'c> {
-        let (input, output) = (
-            Self::elem(op, op.operand(0).ty())?,
-            Self::elem(op, op.result(0).ty())?,
-        );
-        let shape = ints(op, attr::MMA_SHAPE).unwrap_or_default();
-        let shape: Vec<usize> = shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
-        let known = matches!(
-            (input, shape.as_slice()),
-            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16])
-                | (Elem::F32, [16, 8, 4 | 8])
-                | (Elem::F64, [8, 8, 4])
-                | (Elem::Int(8), [16, 8, 16 | 32])
-        );
-        let fits = output.is_float() == input.is_float();
-        let (Ok(shape), true, true) = (<[usize; 3]>::try_from(shape), known, fits) else {
-            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
-        };
-        let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
-        let to = self.reg(op.result(0));
-        self.emit(
-            op,
-            Instruction::Mma(Mma {
-                to,
-                a,
-                b,
-                c,
-                shape,
-                input,
-                output,
-            }),
-        );
         Ok(())
     }
 }
