@@ -2,6 +2,7 @@
 //! thread, calls are inlined.
 
 mod bulk;
+mod fragment;
 mod op;
 mod operands;
 mod print;
@@ -9,6 +10,7 @@ mod together;
 mod vector;
 
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
+pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Target, Tile};
 pub use self::print::{Piece, Spec};

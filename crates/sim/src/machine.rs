@@ -8,6 +8,7 @@
 mod access;
 mod bulk;
 mod compute;
+mod fragments;
 mod instr;
 mod matrices;
 mod mbarriers;

@@ -10,6 +10,7 @@ mod arith;
 mod asynchronous;
 mod bulk;
 mod flow;
+mod fragments;
 mod launch;
 mod loops;
 mod matrices;

@@ -1,8 +1,8 @@
 //! What instructions do.
 
 use super::{
-    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member, Mma, Piece,
-    Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce,
+    Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
+    Mma, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -347,6 +347,8 @@ pub enum Op {
     LdMatrix(LdMatrix),
     /// `nvgpu.mma.sync`
     Mma(Mma),
+    /// `gpu.subgroup_mma_load_matrix`, `store_matrix` and `compute`
+    Fragment(Box<Fragment>),
     /// `gpu.printf`
     Print(Box<[Piece]>),
     /// A failed `cf.assert`.

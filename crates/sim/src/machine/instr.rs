@@ -60,6 +60,7 @@ impl Machine<'_> {
             | Op::WarpReduce(_)
             | Op::LdMatrix(_)
             | Op::Mma(_)
+            | Op::Fragment(_)
             | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }

@@ -35,6 +35,8 @@ pub enum Reason {
     NotInMask,
     /// Threads of a warp wait for each other at barriers of different threads.
     OtherMask,
+    /// Threads of a warp name different places for a matrix that they access together.
+    OtherPlace,
     /// The warp is not complete.
     PartialWarp,
     /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.

@@ -83,6 +83,7 @@ impl Machine<'_> {
             Op::ShuffleSync(shuffle) => self.shuffle_sync(lanes, shuffle),
             Op::LdMatrix(load) => self.ldmatrix(lanes, load),
             Op::Mma(mma) => self.mma(lanes, mma),
+            Op::Fragment(fragment) => self.fragment(lanes, fragment),
             Op::WarpReduce(reduce) => self.warp_reduce(lanes, reduce),
             Op::WarpBarrier { mask } => self.warp_barrier(lanes, *mask),
             _ => Err((lanes[0], Reason::Operand("an instruction of a warp"))),

@@ -27,7 +27,7 @@ impl<'c> Reader<'c> {
             nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
-            _ => return self.matrices(op),
+            _ => return Ok(self.matrices(op)? || self.fragments(op)?),
         }
         Ok(true)
     }
