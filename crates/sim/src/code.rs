@@ -12,7 +12,7 @@ mod vector;
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
-pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Target, Tile};
+pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
 pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
 pub use self::vector::VectorOp;

@@ -13,6 +13,7 @@ mod flow;
 mod fragments;
 mod launch;
 mod loops;
+mod masked;
 mod matrices;
 mod mbarriers;
 mod memory;

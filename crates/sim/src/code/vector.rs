@@ -1,6 +1,6 @@
 //! Vectors made of the numbers of others.
 
-use super::Reg;
+use super::{Index, Reg};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 
@@ -42,6 +42,15 @@ pub enum VectorOp {
         /// True if the result is a number and no vector.
         number: bool,
     },
+    /// Truth values, which hold where each index is below the bound of its dimension: `vector.create_mask`
+    Mask {
+        /// Where to.
+        to: Reg,
+        /// The sizes of the vector.
+        sizes: Box<[i64]>,
+        /// The bounds.
+        bounds: Box<[Index]>,
+    },
     /// Adds up, or the like, the numbers of a vector: `vector.reduction`
     Reduce {
         /// Where to.
@@ -50,6 +59,8 @@ pub enum VectorOp {
         vector: Reg,
         /// What it starts with, if not with the first number.
         start: Option<Reg>,
+        /// Which numbers count, if not all.
+        mask: Option<Reg>,
         /// How two numbers make one.
         f: Scalar,
         /// The type of the numbers.

@@ -1,7 +1,7 @@
 //! Vectors made of the numbers of others.
 
 use super::{Machine, Reason};
-use crate::code::{Reg, VectorOp};
+use crate::code::{Index, Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
 use std::rc::Rc;
@@ -56,9 +56,11 @@ impl Machine<'_> {
                 to,
                 vector,
                 start,
+                mask,
                 f,
                 elem,
-            } => (*to, self.reduce(t, *vector, *start, (*f, *elem))?),
+            } => (*to, self.reduce(t, *vector, [*start, *mask], (*f, *elem))?),
+            VectorOp::Mask { to, sizes, bounds } => (*to, self.mask(t, sizes, bounds)?),
             VectorOp::Pick {
                 to,
                 from,
@@ -83,16 +85,33 @@ impl Machine<'_> {
         Ok(Value::of_parts(parts?))
     }
 
+    fn mask(&self, t: usize, sizes: &[i64], bounds: &[Index]) -> Result<Value, Reason> {
+        let bounds = bounds.iter().map(|bound| self.index(t, *bound));
+        let bounds: Vec<i64> = bounds.collect::<Result<_, _>>()?;
+        let is_set = |mut number: i64| {
+            sizes.iter().zip(&bounds).rev().all(|(size, bound)| {
+                let index = number % size;
+                number /= size;
+                index < *bound
+            })
+        };
+        let bits = (0..sizes.iter().product::<i64>()).map(|number| u64::from(is_set(number)));
+        Ok(Value::Vector(bits.collect()))
+    }
+
     fn reduce(
         &self,
         t: usize,
         vector: Reg,
-        start: Option<Reg>,
+        [start, mask]: [Option<Reg>; 2],
         (f, elem): (Scalar, Elem),
     ) -> Result<Value, Reason> {
         let numbers = self.numbers(t, vector)?;
         let start = start.map(|start| self.bits(t, start)).transpose()?;
-        let mut all = start.into_iter().chain(numbers);
+        let mask = mask.map(|mask| self.numbers(t, mask)).transpose()?;
+        let counts = |i: usize| mask.as_ref().is_none_or(|mask| mask.get(i) != Some(&0));
+        let numbers = numbers.into_iter().enumerate().filter(|(i, _)| counts(*i));
+        let mut all = start.into_iter().chain(numbers.map(|(_, number)| number));
         let mut result = all.next().ok_or(Reason::Operand("a vector with numbers"))?;
         for number in all {
             let Some(next) = scalar::eval(f, elem, [result, number, 0])? else {

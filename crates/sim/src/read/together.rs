@@ -124,6 +124,7 @@ impl<'c> Reader<'c> {
                 to: result,
                 vector,
                 start: None,
+                mask: None,
                 f,
                 elem,
             });

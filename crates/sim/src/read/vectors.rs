@@ -30,7 +30,7 @@ impl<'c> Reader<'c> {
             vector::INSERT_STRIDED_SLICE => self.insert_slice(op)?,
             vector::TRANSPOSE => self.transpose(op)?,
             vector::BITCAST => self.bitcast(op)?,
-            vector::REDUCTION => self.reduction(op)?,
+            vector::REDUCTION => self.reduction(op, None)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -231,7 +231,7 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    fn reduction(&mut self, op: Op<'c>) -> Done<'c> {
+    pub(super) fn reduction(&mut self, op: Op<'c>, mask: Option<Reg>) -> Done<'c> {
         let elem = Self::elem(op, op.result(0).ty())?;
         let kind = op.attr(attr::KIND).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
@@ -244,6 +244,7 @@ impl<'c> Reader<'c> {
                 to,
                 vector,
                 start,
+                mask,
                 f,
                 elem,
             }),
@@ -303,7 +304,7 @@ pub(super) fn combining(name: &str, elem: Elem) -> Option<Scalar> {
 }
 
 /// The positions in a vector of these sizes, row by row.
-fn positions(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+pub(super) fn positions(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let count: u32 = sizes.iter().product();
     (0..count).map(move |mut number| {
         let mut position = vec![0; sizes.len()];
