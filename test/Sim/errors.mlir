@@ -52,15 +52,18 @@ func.func @unknown(%y: i32) {
   return
 }
 
-// HOST: errors.mlir:[[#@LINE+4]]:3: error: 'gpu.launch' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function
-// HOST: gpu.launch
-func.func @host() {
-  %c1 = arith.constant 1 : index
-  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
-             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
-    gpu.terminator
+// HOST: errors.mlir:[[#@LINE+9]]:5: error: 'gpu.launch_func' is host code: run the kernel itself
+module attributes {gpu.container_module} {
+  gpu.module @device {
+    gpu.func @kernel() kernel {
+      gpu.return
+    }
   }
-  return
+  func.func @host() {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @device::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
 }
 
 // OPEN: async-sim: argument 0: the type leaves sizes open: give all of them, and what the buffer holds, as in 64:random

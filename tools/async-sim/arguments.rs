@@ -17,7 +17,7 @@ pub struct Options {
     /// The file with the kernel, in any form from tokens to NVVM; `-` is standard input.
     #[arg(default_value = "-")]
     pub input: String,
-    /// The kernel to run; else every gpu.func, or every function if there is none.
+    /// The kernel to run; else every gpu.func and gpu.launch, or every function if there is none.
     #[arg(long)]
     pub kernel: Option<String>,
     /// How many blocks: x, or x,y,z.
@@ -30,9 +30,9 @@ pub struct Options {
     /// @OTHER for the buffer of another argument.
     #[arg(long = "arg", value_name = "INDEX=VALUE")]
     pub args: Vec<Assignment>,
-    /// How many bytes of dynamic workgroup memory there are.
-    #[arg(long, default_value_t = 0)]
-    pub dynamic_workgroup: usize,
+    /// How many bytes of dynamic workgroup memory there are; else what the launch says, or none.
+    #[arg(long)]
+    pub dynamic_workgroup: Option<usize>,
     /// When asynchronous work happens.
     #[arg(long, value_enum, default_value_t = Schedule::Late)]
     pub schedule: Schedule,

@@ -180,7 +180,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
         }
         if role != Role::Meant {
             if !options.json {
-                print!("{}", runs.text(&outcome));
+                print!("{}{}", outcome.stdout, runs.text(&outcome));
             }
             if options.print {
                 print!("{}", outcome.printed());
@@ -201,7 +201,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
     Ok(clean)
 }
 
-/// The kernels of a module: its `gpu.func`s; without any, its functions.
+/// The kernels of a module: its `gpu.func`s and `gpu.launch`es; without any, its functions.
 fn kernels<'c>(module: Op<'c>, name: Option<&str>) -> Vec<Op<'c>> {
     let mut all = Vec::new();
     module.walk(|op| {
@@ -215,11 +215,19 @@ fn kernels<'c>(module: Op<'c>, name: Option<&str>) -> Vec<Op<'c>> {
             Some(name) => op.str_attr("sym_name") == Some(name),
             None => !is_private,
         };
-        if has_body && asked_for {
-            all.push(op);
+        let mut launches = if has_body { read::launches(op) } else { Vec::new() };
+        if launches.is_empty() {
+            if has_body && asked_for {
+                all.push(op);
+            }
+            return Walk::Advance;
         }
+        // Host code is not run, but for its launches, which have names of their own.
+        launches.retain(|launch| asked_for || name == Some(&read::launch_name(*launch)));
+        all.extend(launches);
         Walk::Advance
     });
-    let on_device: Vec<Op> = all.iter().copied().filter(|op| op.is("gpu.func")).collect();
+    let is_on_device = |op: &Op| op.is("gpu.func") || op.is("gpu.launch");
+    let on_device: Vec<Op> = all.iter().copied().filter(is_on_device).collect();
     if on_device.is_empty() { all } else { on_device }
 }

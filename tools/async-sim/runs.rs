@@ -38,6 +38,8 @@ pub struct Outcome {
     cut_off: bool,
     /// The rest is of the last run.
     buffers: Vec<Buffer>,
+    /// What the kernel has printed.
+    pub stdout: String,
     arguments: Vec<Value>,
     /// The iterations that the timeline and the trace refer to.
     pub iterations: Vec<Box<[u32]>>,
@@ -68,7 +70,8 @@ impl<'a> Runs<'a> {
             bail!("a grid has at most {} threads here", u32::MAX);
         }
         let buffers = code.workgroup.iter().filter_map(|decl| decl.view.span_bytes());
-        let workgroup = buffers.fold(options.dynamic_workgroup, usize::saturating_add);
+        let dynamic_workgroup = options.dynamic_workgroup.or(code.dynamic_workgroup).unwrap_or(0);
+        let workgroup = buffers.fold(dynamic_workgroup, usize::saturating_add);
         if workgroup > MAX_WORKGROUP {
             bail!(
                 "{}: a block has at most {MAX_WORKGROUP} bytes of workgroup memory, and this needs {workgroup}",
@@ -87,7 +90,7 @@ impl<'a> Runs<'a> {
             launch: Launch {
                 grid,
                 block,
-                dynamic_workgroup: options.dynamic_workgroup,
+                dynamic_workgroup,
                 budget: options.budget,
             },
             arguments: options.arguments(code.params.len())?,
@@ -149,6 +152,13 @@ impl<'a> Runs<'a> {
         }
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);
+            if let Some(place) = param.made_by.as_ref().filter(|_| !given) {
+                eprintln!(
+                    "async-sim: note: what {} makes at {} is argument {i} of {name}: --arg {i}=… says what it is",
+                    place.op, place.location
+                );
+                continue;
+            }
             if matches!(param.kind, ParamKind::Number(_)) && !given {
                 let value = if param.kind.is_integer() { "0" } else { "1" };
                 eprintln!(
@@ -243,6 +253,10 @@ impl<'a> Runs<'a> {
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let settled = !machine.memory.asked;
+        let mut stdout = std::mem::take(&mut machine.printed);
+        if !stdout.is_empty() && !stdout.ends_with('\n') {
+            stdout.push('\n');
+        }
         let (buffers, adversary, reports) = machine.memory.into_parts();
         let names = Names {
             code: self.code,
@@ -259,6 +273,7 @@ impl<'a> Runs<'a> {
             settled,
             cut_off: false,
             buffers,
+            stdout,
             arguments,
             iterations,
             timeline,
@@ -316,6 +331,7 @@ impl<'a> Runs<'a> {
             "grid": self.launch.grid,
             "block": self.launch.block,
             "instructions": outcome.steps,
+            "printed": outcome.stdout,
             "findings": findings,
             "cycles": timeline.map(Timeline::end),
             "stall": timeline.map(|timeline| timeline.waits().total()),

@@ -1,5 +1,6 @@
 //! Queries on device functions and memory types: memory space, kernel, block size, barriers.
 
+use crate::ffi;
 use crate::ir::Op;
 use crate::llvm::AddressSpace;
 use crate::names::{attr, gpu, nvvm};
@@ -7,7 +8,7 @@ use crate::types::{keyword, known_attribute, memory_space};
 use melior::Context;
 use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
 use melior::ir::r#type::FunctionType;
-use melior::ir::{Attribute, Type};
+use melior::ir::{Attribute, Type, TypeLike};
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,6 +115,18 @@ pub fn is_barrier(op: Op<'_>) -> bool {
         // With operands it is for some of the threads.
         nvvm::BARRIER => op.num_operands() == 0,
         _ => false,
+    }
+}
+
+/// Rows, columns and the type of the elements, if `ty` is a `!gpu.mma_matrix`.
+#[must_use]
+pub fn mma_matrix(ty: Type<'_>) -> Option<([i64; 2], Type<'_>)> {
+    let (mut rows, mut columns) = (0, 0);
+    let mut element = ty.to_raw();
+    // SAFETY: a live type, and room for what it says; the type of the elements lives as long as its context.
+    unsafe {
+        ffi::asyncOptMMAMatrixGetShape(ty.to_raw(), &raw mut rows, &raw mut columns, &raw mut element)
+            .then(|| ([rows, columns], Type::from_raw(element)))
     }
 }
 

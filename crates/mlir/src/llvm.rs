@@ -4,7 +4,11 @@ use crate::ffi;
 use crate::types::known_attribute;
 use melior::Context;
 use melior::ir::{Attribute, Type, TypeLike};
-use mlir_sys::{mlirLLVMPointerTypeGet, mlirTypeIsALLVMPointerType};
+use mlir_sys::{
+    mlirLLVMArrayTypeGetElementType, mlirLLVMPointerTypeGet, mlirLLVMStructTypeGetElementType,
+    mlirLLVMStructTypeGetNumElementTypes, mlirLLVMStructTypeIsOpaque, mlirTypeIsALLVMPointerType,
+    mlirTypeIsALLVMStructType,
+};
 
 /// An address space of NVIDIA's back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +53,35 @@ pub fn array_size(ty: Type<'_>) -> Option<u64> {
     let mut number = 0;
     // SAFETY: a live type, and a place to write to.
     unsafe { ffi::asyncOptLLVMArrayGetNumElements(ty.to_raw(), &raw mut number) }.then_some(number)
+}
+
+/// What a type of values in values is made of.
+#[derive(Clone, Debug)]
+pub enum Aggregate<'c> {
+    /// So many of one type.
+    Array(u64, Type<'c>),
+    /// These.
+    Struct(Vec<Type<'c>>),
+}
+
+/// What `ty` is made of, if it is an array, or a struct that is not opaque.
+#[must_use]
+pub fn aggregate(ty: Type<'_>) -> Option<Aggregate<'_>> {
+    let raw = ty.to_raw();
+    if let Some(size) = array_size(ty) {
+        // SAFETY: a live type, which is an array.
+        let element = unsafe { Type::from_raw(mlirLLVMArrayTypeGetElementType(raw)) };
+        return Some(Aggregate::Array(size, element));
+    }
+    // SAFETY: a live type, which is a struct with a body where it is asked for members, whose places are in range.
+    unsafe {
+        if !mlirTypeIsALLVMStructType(raw) || mlirLLVMStructTypeIsOpaque(raw) {
+            return None;
+        }
+        let members = (0..mlirLLVMStructTypeGetNumElementTypes(raw))
+            .map(|i| Type::from_raw(mlirLLVMStructTypeGetElementType(raw, i)));
+        Some(Aggregate::Struct(members.collect()))
+    }
 }
 
 /// The linkage of what is defined elsewhere.

@@ -62,6 +62,10 @@ pub enum Float {
     F32,
     /// `f64`
     F64,
+    /// `f8E4M3FN`
+    F8E4M3FN,
+    /// `f8E5M2`
+    F8E5M2,
 }
 
 /// The type that `text` is in a context that has its dialect loaded.
@@ -218,8 +222,12 @@ pub fn float(ty: Type<'_>) -> Option<Float> {
             Some(Float::BF16)
         } else if mlirTypeIsAF32(ty) {
             Some(Float::F32)
+        } else if mlirTypeIsAF64(ty) {
+            Some(Float::F64)
+        } else if mlirTypeIsAFloat8E4M3FN(ty) {
+            Some(Float::F8E4M3FN)
         } else {
-            mlirTypeIsAF64(ty).then_some(Float::F64)
+            mlirTypeIsAFloat8E5M2(ty).then_some(Float::F8E5M2)
         }
     }
 }

@@ -2,12 +2,20 @@
 //! thread, calls are inlined.
 
 mod bulk;
+mod fragment;
 mod op;
 mod operands;
+mod print;
+mod together;
+mod vector;
 
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
+pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
-pub use self::operands::{Access, Copy, Id, Index, Issued, Member, Shuffle, Target, Tile};
+pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
+pub use self::print::{Piece, Spec};
+pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
+pub use self::vector::VectorOp;
 use crate::value::{Elem, Value};
 use std::rc::Rc;
 
@@ -38,6 +46,8 @@ pub struct Code {
     pub block: Option<[u32; 3]>,
     /// The blocks of a launch, if the kernel says how many there are.
     pub grid: Option<[u32; 3]>,
+    /// The bytes of dynamic workgroup memory, if the launch says how many there are.
+    pub dynamic_workgroup: Option<usize>,
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
@@ -103,6 +113,8 @@ pub struct Param {
     pub to: Reg,
     /// What it is.
     pub kind: ParamKind,
+    /// The host's operation that makes it, if it is no argument of a function.
+    pub made_by: Option<OpLocation>,
 }
 
 /// The type of a parameter.

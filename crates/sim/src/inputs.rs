@@ -362,15 +362,16 @@ fn nth_single(i: usize) -> f64 {
     }
 }
 
-/// All finite numbers of a floating-point type of 16 bits, as bits: 0, 1, 2, …, then -1, -2, …, then fractions. Nothing for
+/// All finite numbers of a floating-point type of 8 or 16 bits, as bits: 0, 1, 2, …, then -1, -2, …, then fractions. Nothing for
 /// other types, which have more integers than a buffer has elements.
 fn small_floats(elem: Elem) -> Vec<u64> {
     if !elem.is_float() || elem.bytes() > 2 {
         return Vec::new();
     }
-    let finite = (0..1_u64 << 16).filter(|&bits| to_f64(elem, bits).is_finite());
+    let width = 8 * elem.bytes();
+    let finite = (0..1_u64 << width).filter(|&bits| to_f64(elem, bits).is_finite());
     // There are two zeros.
-    let mut all: Vec<u64> = finite.filter(|&bits| bits != 1 << 15).collect();
+    let mut all: Vec<u64> = finite.filter(|&bits| bits != 1 << (width - 1)).collect();
     all.sort_by(|&a, &b| {
         let (a, b) = (to_f64(elem, a), to_f64(elem, b));
         let rank = |x: f64| (x.fract() != 0.0, x.is_sign_negative());
@@ -419,6 +420,8 @@ mod tests {
             (Elem::F16, finite(32, 1 << 10)),
             (Elem::BF16, finite(256, 1 << 7)),
             (Elem::F32, 100_000),
+            (Elem::F8E4M3FN, 253),
+            (Elem::F8E5M2, finite(32, 1 << 2)),
         ] {
             let numbers: HashSet<u64> = ramp(elem, different).into_iter().collect();
             assert_eq!(numbers.len(), different, "{elem:?}");

@@ -8,10 +8,14 @@
 mod access;
 mod bulk;
 mod compute;
+mod fragments;
 mod instr;
+mod matrices;
 mod mbarriers;
 mod notes;
+mod print;
 mod queues;
+mod reductions;
 mod registers;
 mod stop;
 mod vectors;
@@ -27,7 +31,7 @@ use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Pending, Value, View};
+use crate::value::{BufferId, CopyId, Value, View};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -89,6 +93,8 @@ struct Thread {
     moved: bool,
     queues: Queues,
     steps: u64,
+    /// What it has printed.
+    printed: String,
 }
 
 /// What a thread does after an instruction.
@@ -114,8 +120,10 @@ pub struct Machine<'c> {
     pub thread_order: ThreadOrder,
     /// True if threads of a block waited for what never came.
     pub stuck: bool,
-    /// For each thread, a hash of all that it has loaded so far, atomic accesses aside, if that is asked for.
-    pub loaded: Option<Vec<u64>>,
+    /// What the kernel has printed: block by block, and of each block, thread by thread.
+    pub printed: String,
+    /// How much of it the block that runs has printed.
+    printing: usize,
     /// When what happens in the first block, if that is asked for.
     pub timeline: Option<Recorder>,
     /// What the threads do, to compare it with another form, if that is asked for.
@@ -148,7 +156,8 @@ impl<'c> Machine<'c> {
             steps: 0,
             thread_order: ThreadOrder::default(),
             stuck: false,
-            loaded: None,
+            printed: String::new(),
+            printing: 0,
             timeline: None,
             trace: None,
             threads: Vec::new(),
@@ -198,7 +207,9 @@ impl<'c> Machine<'c> {
                     if done > 0 {
                         self.renew(&mut regs, &own);
                     }
-                    self.run_block(regs.clone(), &mut |steps| each(done, steps))?;
+                    let ran = self.run_block(regs.clone(), &mut |steps| each(done, steps));
+                    self.collect_prints();
+                    ran?;
                     done += 1;
                     each(done, self.steps);
                 }
@@ -266,6 +277,7 @@ impl<'c> Machine<'c> {
                 moved: false,
                 queues: Queues::new(self.code.queues.len()),
                 steps: 0,
+                printed: String::new(),
             })
             .collect();
         self.next_era();
@@ -408,7 +420,12 @@ impl<'c> Machine<'c> {
             self.settle(other);
             let (at, other) = (self.spot(first), self.spot(other));
             let problem = if self.code.instrs[self.threads[first].pc].op.is_block_wide() {
-                Problem::divergent_copy(at, other, ended)
+                Problem::divergent_block(
+                    at,
+                    other,
+                    ended,
+                    self.code.instrs[self.threads[first].pc].op.is_bulk(),
+                )
             } else {
                 Problem::divergent_barrier(at, other, ended)
             };
@@ -430,25 +447,5 @@ impl<'c> Machine<'c> {
         }
         self.next_era();
         true
-    }
-
-    /// What is left in the queues when a block ends.
-    fn drain(&mut self) {
-        for t in 0..self.threads.len() {
-            let queues = std::mem::take(&mut self.threads[t].queues);
-            for (id, committed) in queues.left() {
-                let spot = self.memory.issuer(id);
-                let issue = &self.code.instrs[spot.instr as usize].op;
-                // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
-                let source = issue.is_bulk();
-                let done = self.memory.is_done(Pending { copy: id, source });
-                if !done {
-                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
-                    self.memory.reports.problem(problem);
-                }
-                let moment = self.moment(t);
-                self.memory.complete(id, moment);
-            }
-        }
     }
 }

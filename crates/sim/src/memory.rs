@@ -24,6 +24,8 @@ pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
@@ -94,6 +96,8 @@ pub struct Memory {
     /// The copies whose destination was read, where that is watched; each only once in a row.
     pub seen: Vec<CopyId>,
     watched: bool,
+    /// For each thread, a hash of all that it has read so far, atomic accesses aside, if that is asked for.
+    pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
 }
 
@@ -115,6 +119,7 @@ impl Memory {
             reports: Reports::default(),
             seen: Vec::new(),
             watched: false,
+            read_hashes: None,
             strict_proxies: false,
         }
     }
@@ -206,7 +211,13 @@ impl Memory {
         self.note_unwritten(actor, at.buffer, start..start + bytes);
         let id = self.number(actor)?;
         self.note_read((actor, id), at.buffer, start, bytes, false);
-        Ok(&self.buffer(at.buffer).data[start..start + bytes])
+        let data = &self.buffers[at.buffer.0 as usize].data[start..start + bytes];
+        if let Some(hashes) = &mut self.read_hashes
+            && !actor.is_atomic()
+        {
+            add_to_hash(hashes, actor.spot.thread as usize, data);
+        }
+        Ok(data)
     }
 
     /// Writes bytes.
@@ -319,4 +330,15 @@ impl Memory {
         self.asked = true;
         self.adversary.already()
     }
+}
+
+/// Adds bytes to the hash of a thread.
+fn add_to_hash(hashes: &mut Vec<u64>, thread: usize, bytes: &[u8]) {
+    if hashes.len() <= thread {
+        hashes.resize(thread + 1, 0);
+    }
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(hashes[thread]);
+    hasher.write(bytes);
+    hashes[thread] = hasher.finish();
 }

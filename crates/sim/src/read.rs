@@ -5,18 +5,25 @@
 //! **Refusals.** An operation that is not known, and types that the interpreter has no values for, are an [`Unknown`]
 //! that names the operation: nothing is skipped.
 
+mod aggregates;
 mod arith;
 mod asynchronous;
 mod bulk;
 mod flow;
+mod fragments;
+mod launch;
 mod loops;
+mod masked;
+mod matrices;
 mod mbarriers;
 mod memory;
+mod print;
 mod tiles;
 mod together;
 mod vectors;
 mod views;
 
+pub use self::launch::{launch_name, launches};
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
@@ -26,7 +33,7 @@ use async_mlir::ir::{Block, Op, Value};
 use async_mlir::location::file_position;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type, TypeLike};
-use async_mlir::names::{attr, builtin, nvgpu};
+use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -66,7 +73,7 @@ pub enum UncountedWaits {
     OfToken,
 }
 
-/// Reads `function` as a kernel.
+/// Reads `function`, which may be a `gpu.launch`, as a kernel.
 ///
 /// # Errors
 ///
@@ -85,7 +92,11 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
         globals: HashMap::new(),
         dynamic: None,
     };
-    reader.kernel(function)?;
+    if function.is(device::LAUNCH) {
+        reader.launch(function)?;
+    } else {
+        reader.kernel(function)?;
+    }
     Ok(reader.finish())
 }
 
@@ -133,7 +144,8 @@ impl<'c> Reader<'c> {
             let to = self.reg(arg);
             if i < inputs {
                 let kind = Self::param_kind(function, described(arg).unwrap_or(arg.ty()))?;
-                self.code.params.push(Param { to, kind });
+                let made_by = None;
+                self.code.params.push(Param { to, kind, made_by });
             } else {
                 let workgroup = i < inputs + attributions;
                 let align = if workgroup {
@@ -262,6 +274,7 @@ impl<'c> Reader<'c> {
         if self.flow(op)?
             || self.arith(op)?
             || self.memory(op)?
+            || self.aggregates(op)?
             || self.views(op)?
             || self.vectors(op)?
             || self.asynchronous(op)?
@@ -319,6 +332,8 @@ fn number(ty: Type<'_>) -> Option<Elem> {
             Float::BF16 => Elem::BF16,
             Float::F32 => Elem::F32,
             Float::F64 => Elem::F64,
+            Float::F8E4M3FN => Elem::F8E4M3FN,
+            Float::F8E5M2 => Elem::F8E5M2,
         });
     }
     if ty.is_index() {

@@ -18,6 +18,10 @@ pub enum Elem {
     F32,
     /// IEEE double precision.
     F64,
+    /// 8 bits, of which 4 are the exponent's; it has no infinity, and NaN is what all bits but the sign make.
+    F8E4M3FN,
+    /// The upper half of an `F16`.
+    F8E5M2,
 }
 
 impl Elem {
@@ -33,6 +37,8 @@ impl Elem {
             Self::BF16 => &["<u2", "<V2", "|V2"],
             Self::F32 => &["<f4"],
             Self::F64 => &["<f8"],
+            // NumPy has no such types.
+            Self::F8E4M3FN | Self::F8E5M2 => &["|u1", "|V1"],
             Self::Int(1) => &["|b1"],
             Self::Int(..=8) => &["|i1", "|u1"],
             Self::Int(..=16) => &["<i2", "<u2"],
@@ -49,6 +55,7 @@ impl Elem {
             Self::F16 | Self::BF16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
+            Self::F8E4M3FN | Self::F8E5M2 => 1,
         }
     }
 
@@ -74,6 +81,7 @@ impl Elem {
             Self::F16 | Self::BF16 => 16,
             Self::F32 => 32,
             Self::F64 => 64,
+            Self::F8E4M3FN | Self::F8E5M2 => 8,
         };
         if width >= 64 {
             bits
@@ -248,6 +256,8 @@ pub enum Value {
     Bits(u64),
     /// The numbers of a vector, row by row.
     Vector(Rc<[u64]>),
+    /// The same, of which some are poison.
+    Partial(Rc<[Option<u64>]>),
     /// A memref.
     View(Rc<View>),
     /// A pointer of the LLVM dialect.
@@ -259,6 +269,10 @@ pub enum Value {
     /// A value of an `async.region`, which may be handed on but not used before a token is complete.
     Guarded(Rc<Guarded>),
 }
+
+/// A value is no number or vector, or has fewer numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoSuchNumber;
 
 /// A value that a region yields.
 #[derive(Clone, PartialEq, Debug)]
@@ -272,6 +286,31 @@ pub struct Guarded {
 }
 
 impl Value {
+    /// A vector of these numbers, of which those that are `None` are poison.
+    #[must_use]
+    pub fn of_parts(parts: Vec<Option<u64>>) -> Self {
+        if parts.iter().all(Option::is_none) {
+            return Self::Poison;
+        }
+        let all: Option<Rc<[u64]>> = parts.iter().copied().collect();
+        all.map_or_else(|| Self::Partial(parts.into()), Self::Vector)
+    }
+
+    /// Number `i` of a number or vector: `None` if it is poison.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such number.
+    pub fn part(&self, i: usize) -> Result<Option<u64>, NoSuchNumber> {
+        match self {
+            Self::Poison => Ok(None),
+            Self::Bits(bits) => Ok(Some(*bits)),
+            Self::Vector(numbers) => numbers.get(i).copied().map(Some).ok_or(NoSuchNumber),
+            Self::Partial(parts) => parts.get(i).copied().ok_or(NoSuchNumber),
+            _ => Err(NoSuchNumber),
+        }
+    }
+
     /// A truth value.
     #[must_use]
     pub fn flag(value: bool) -> Self {

@@ -70,7 +70,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 28] = [
+const EXPLAINED: [(&str, &str); 27] = [
     (
         "lint/no-warnings.mlir, @helper",
         "its addresses are aligned where callers hand over the lane",
@@ -94,10 +94,6 @@ const EXPLAINED: [(&str, &str); 28] = [
     (
         "of type !llvm.ptr<3>",
         "the same, of an address in workgroup memory",
-    ),
-    (
-        "is host code",
-        "the kernel is run by itself, without the host's code",
     ),
     (
         "Dialect/Gpux/ops.mlir",

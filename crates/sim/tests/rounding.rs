@@ -26,6 +26,8 @@ fn format(elem: Elem) -> (i32, i32) {
         Elem::F16 => (10, 5),
         Elem::BF16 => (7, 8),
         Elem::F32 => (23, 8),
+        Elem::F8E4M3FN => (3, 4),
+        Elem::F8E5M2 => (2, 5),
         _ => (52, 11),
     }
 }
@@ -40,8 +42,12 @@ fn decode(elem: Elem, bits: u64) -> Exact {
     (u128::from(low | normal << fraction), power)
 }
 
+/// The bits after those of the largest finite number; an f8E4M3FN has NaN there.
 fn infinity(elem: Elem) -> u64 {
     let (fraction, exponent) = format(elem);
+    if elem == Elem::F8E4M3FN {
+        return 0x7f;
+    }
     ((1 << exponent) - 1) << fraction
 }
 
@@ -70,12 +76,16 @@ fn search(elem: Elem, negative: bool, value: Exact, rounding: Rounding) -> u64 {
         },
         Rounding::NearestAway => compare(value, (2 * digits + 1, power - 1)).is_ge(),
     };
-    sign | if below == infinity(elem) {
+    let magnitude = if below == infinity(elem) {
         below - u64::from(!outward)
     } else {
         let inexact = compare((digits, power), value).is_lt();
         below + u64::from(inexact && outward)
+    };
+    if elem == Elem::F8E4M3FN && magnitude == infinity(elem) {
+        return magnitude;
     }
+    sign | magnitude
 }
 
 fn exact(value: f64) -> Exact {
@@ -99,7 +109,7 @@ fn halves() -> impl Strategy<Value = Elem> {
 }
 
 fn narrow() -> impl Strategy<Value = Elem> {
-    proptest::sample::select(&[Elem::F16, Elem::BF16, Elem::F32])
+    proptest::sample::select(&[Elem::F16, Elem::BF16, Elem::F32, Elem::F8E4M3FN, Elem::F8E5M2])
 }
 
 fn roundings() -> impl Strategy<Value = Rounding> {
@@ -134,6 +144,34 @@ fn halves_have_the_values_that_their_bits_say() {
         assert_eq!(to_f64(elem, infinity(elem)).to_bits(), f64::INFINITY.to_bits());
         assert!((infinity(elem) + 1..0x8000).all(|bits| to_f64(elem, bits).is_nan()));
     }
+}
+
+#[test]
+fn floats_of_8_bits_have_the_values_that_their_bits_say() {
+    for elem in [Elem::F8E4M3FN, Elem::F8E5M2] {
+        for bits in 0..infinity(elem) {
+            let value = to_f64(elem, bits);
+            assert_eq!(
+                compare(exact(value), decode(elem, bits)),
+                Ordering::Equal,
+                "{elem:?} {bits:#x}"
+            );
+            assert_eq!(to_f64(elem, bits | 0x80).to_bits(), (-value).to_bits());
+            assert_eq!(round(elem, -value, Rounding::TowardZero), bits | 0x80);
+        }
+    }
+    // The largest are 448 and 57344; what is more is NaN where there is no infinity.
+    let nearest = |elem, value| round(elem, value, Rounding::NearestEven);
+    assert_eq!(
+        [448.0, 464.0, 465.0, f64::INFINITY].map(|x| nearest(Elem::F8E4M3FN, x)),
+        [0x7e, 0x7e, 0x7f, 0x7f]
+    );
+    assert_eq!(round(Elem::F8E4M3FN, -1e9, Rounding::TowardZero), 0xfe);
+    assert_eq!(
+        [57344.0, 61440.0, f64::NAN].map(|x| nearest(Elem::F8E5M2, x)),
+        [0x7b, 0x7c, 0x7e]
+    );
+    assert!(to_f64(Elem::F8E4M3FN, 0xff).is_nan());
 }
 
 #[test]

@@ -24,9 +24,14 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
   auto keyword = [](auto attr) { return stringifyEnum(attr.getValue()); };
   return wrap(llvm::TypeSwitch<Attribute, StringRef>(unwrap(attribute))
                   .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
-                        gpu::DimensionAttr, gpu::ShuffleModeAttr,
-                        index::IndexCmpPredicateAttr, NVVM::ProxyKindAttr,
-                        vector::CombiningKindAttr>(keyword)
+                        gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
+                        gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
+                        NVVM::LdStMatrixEltTypeAttr, NVVM::MMAIntOverflowAttr,
+                        NVVM::MMALayoutAttr, NVVM::MMATypesAttr,
+                        NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
+                        NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
+                        NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(
+                      keyword)
                   .Default(StringRef()));
 }
 
@@ -35,6 +40,28 @@ bool asyncOptLLVMArrayGetNumElements(MlirType type, uint64_t *number) {
   if (!array)
     return false;
   *number = array.getNumElements();
+  return true;
+}
+
+bool asyncOptMMAShapeGetSizes(MlirAttribute attribute, int64_t sizes[3]) {
+  if (auto shape = dyn_cast<NVVM::MMAShapeAttr>(unwrap(attribute))) {
+    sizes[0] = shape.getM();
+    sizes[1] = shape.getN();
+    sizes[2] = shape.getK();
+    return true;
+  }
+  return false;
+}
+
+bool asyncOptMMAMatrixGetShape(MlirType type, int64_t *rows, int64_t *columns,
+                               MlirType *element) {
+  auto matrix = dyn_cast<gpu::MMAMatrixType>(unwrap(type));
+  if (!matrix)
+    return false;
+  // The verifier lets matrices of two dimensions pass only.
+  *rows = matrix.getShape()[0];
+  *columns = matrix.getShape()[1];
+  *element = wrap(matrix.getElementType());
   return true;
 }
 

@@ -164,6 +164,10 @@ impl Op {
     /// Returns true if all threads of the block execute it together.
     #[must_use]
     pub fn is_block_wide(&self) -> bool {
-        matches!(self, Self::Bulk(bulk) if bulk.completion.is_block_wide())
+        match self {
+            Self::Bulk(bulk) => bulk.completion.is_block_wide(),
+            Self::Gather { .. } | Self::Share { .. } => true,
+            _ => false,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What instructions do.
 
 use super::{
-    Access, Bulk, Copy, Describe, Elect, Id, Index, Issued, Label, MBarrierOp, Member, Queue, Reg, Shuffle,
-    Slot, Tile,
+    Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
+    Mma, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -118,6 +118,8 @@ pub enum Op {
         /// A view of it.
         view: Reg,
     },
+    /// Ends the lives of the buffers that were made: the end of a `memref.alloca_scope`
+    EndScope(Box<[Reg]>),
     /// Checks what is said of a memref: sizes that its type tells, and what its start is aligned to.
     Check {
         /// The memref.
@@ -127,50 +129,8 @@ pub enum Op {
         /// The alignment.
         align: usize,
     },
-    /// One number of a vector: `vector.extract` at an index that is no constant
-    Extract {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// Which number.
-        index: Reg,
-    },
-    /// A vector with one number changed: `vector.insert` at an index that is no constant
-    Insert {
-        /// Where to.
-        to: Reg,
-        /// The number.
-        value: Reg,
-        /// The vector.
-        vector: Reg,
-        /// Which number.
-        index: Reg,
-    },
-    /// `vector.bitcast`
-    Bitcast {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// The type of its numbers.
-        from: Elem,
-        /// The type of the result's.
-        into: Elem,
-    },
-    /// Adds up, or the like, the numbers of a vector: `vector.reduction`
-    Reduce {
-        /// Where to.
-        to: Reg,
-        /// The vector.
-        vector: Reg,
-        /// What it starts with, if not with the first number.
-        start: Option<Reg>,
-        /// How two numbers make one.
-        f: Scalar,
-        /// The type of the numbers.
-        elem: Elem,
-    },
+    /// Makes a vector, or a number, of the numbers of others.
+    Vector(VectorOp),
     /// A read and a write that nothing comes between: `memref.atomic_rmw`
     Atomic {
         /// Where what was there goes.
@@ -278,17 +238,6 @@ pub enum Op {
         /// How many numbers an element has.
         lanes: u32,
     },
-    /// A vector made of the numbers of others: `vector.extract`, `insert`, `shuffle`, `broadcast`, …
-    Pick {
-        /// Where to.
-        to: Reg,
-        /// The others.
-        from: Box<[Reg]>,
-        /// For each number, which of `from` and which number of it.
-        picks: Box<[(u32, u32)]>,
-        /// True if the result is a number and no vector.
-        number: bool,
-    },
     /// The address that a memref's struct holds.
     Address {
         /// Where to.
@@ -375,61 +324,33 @@ pub enum Op {
         mask: Reg,
     },
     /// `gpu.shuffle`
-    Shuffle {
-        /// Where the number goes.
+    Shuffle(Shuffle),
+    /// `nvvm.shfl.sync`
+    ShuffleSync(ShuffleSync),
+    /// `gpu.subgroup_reduce`
+    WarpReduce(WarpReduce),
+    /// Hands one thread of the block a vector of what all of them bring.
+    Gather {
+        /// Where to, in that thread.
         to: Reg,
-        /// Where it goes whether there was one.
-        valid: Reg,
-        /// The number handed over.
+        /// The number that each thread brings.
         value: Reg,
-        /// The offset.
-        offset: Reg,
-        /// The width.
-        width: Reg,
-        /// Which lane.
-        mode: Shuffle,
     },
-    /// `gpu.subgroup_reduce` of the whole warp
-    WarpReduce {
+    /// Hands all threads of the block what that one has.
+    Share {
         /// Where to.
         to: Reg,
-        /// The number, or vector, that each thread brings.
-        value: Reg,
-        /// How two numbers make one.
-        f: Scalar,
-        /// The type of the numbers.
-        elem: Elem,
+        /// What.
+        from: Reg,
     },
     /// `nvgpu.ldmatrix`
-    LdMatrix {
-        /// Where to.
-        to: Reg,
-        /// The row of 16 bytes that this lane addresses.
-        from: Access,
-        /// How many 8×8 matrices.
-        tiles: u32,
-        /// True if they are transposed.
-        transpose: bool,
-        /// The type of the numbers.
-        elem: Elem,
-    },
+    LdMatrix(LdMatrix),
     /// `nvgpu.mma.sync`
-    Mma {
-        /// Where to.
-        to: Reg,
-        /// The left matrix's part.
-        a: Reg,
-        /// The right matrix's part.
-        b: Reg,
-        /// The part of what is added to.
-        c: Reg,
-        /// M, N and K.
-        shape: [u32; 3],
-        /// The type of A and B.
-        input: Elem,
-        /// The type of C and D.
-        output: Elem,
-    },
+    Mma(Mma),
+    /// `gpu.subgroup_mma_load_matrix`, `store_matrix` and `compute`
+    Fragment(Box<Fragment>),
+    /// `gpu.printf`
+    Print(Box<[Piece]>),
     /// A failed `cf.assert`.
     Assert {
         /// The condition.
@@ -453,7 +374,7 @@ impl Op {
                 | Self::Branch { .. }
                 | Self::Switch { .. }
                 | Self::Count { .. }
-                | Self::Pick { .. }
+                | Self::Vector(VectorOp::Pick { .. })
                 | Self::Dim { .. }
                 | Self::Address { .. }
                 | Self::Offset { .. }

@@ -23,19 +23,6 @@ pub enum Id {
     Subgroups,
 }
 
-/// What `gpu.shuffle` exchanges with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shuffle {
-    /// The lane whose number differs in these bits.
-    Xor,
-    /// The lane so much below.
-    Up,
-    /// The lane so much above.
-    Down,
-    /// That lane.
-    Index,
-}
-
 /// An element of a memref, or several in a row.
 #[derive(Clone, Debug)]
 pub struct Access {
@@ -54,6 +41,33 @@ pub struct Tile {
     pub dims: Box<[Option<usize>]>,
     /// Whether each of them is known to be in bounds.
     pub in_bounds: Box<[bool]>,
+    /// Which elements are accessed, if not all.
+    pub mask: Option<Mask>,
+    /// How far each element is from where the tile starts, in the last dimension; and the bits of such a number.
+    pub offsets: Option<(Reg, u8)>,
+}
+
+impl Tile {
+    /// A vector of these sizes, all of whose elements are accessed.
+    #[must_use]
+    pub fn whole(sizes: Box<[i64]>, dims: Box<[Option<usize>]>) -> Self {
+        Self {
+            in_bounds: vec![true; sizes.len()].into(),
+            sizes,
+            dims,
+            mask: None,
+            offsets: None,
+        }
+    }
+}
+
+/// Which elements of a vector are accessed.
+#[derive(Clone, Debug)]
+pub struct Mask {
+    /// Truth values.
+    pub bits: Reg,
+    /// Which of them each element has, row by row.
+    pub of: Box<[u32]>,
 }
 
 /// An asynchronous copy to be issued.

@@ -6,7 +6,7 @@ use crate::memory::{Contents, Fault, Space};
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
-use std::hash::Hasher;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -48,6 +48,15 @@ impl Machine<'_> {
                 }
                 return Ok(());
             }
+            Op::EndScope(buffers) => {
+                for buffer in buffers {
+                    // There is none where control has not come by its allocation.
+                    if let Value::View(view) = self.threads[t].regs[buffer.0 as usize].clone() {
+                        self.memory.free(view.buffer);
+                    }
+                }
+                return Ok(());
+            }
             Op::Check { view, sizes, align } => return self.check(t, *view, sizes, *align),
             _ => return Err(Reason::Operand("an instruction of one thread")),
         };
@@ -63,7 +72,6 @@ impl Machine<'_> {
         let actor = self.actor(t);
         self.note_step(t, Kind::Load, Some((at, numbers * size)));
         let bytes = self.memory.read(actor, at, numbers * size, view.elem_align())?;
-        note_loaded(self.loaded.as_mut(), actor.spot.thread, bytes);
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
         }
@@ -163,7 +171,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The addresses of a tile's elements, row by row; `None` for those that may be out of bounds, and are.
+    /// The addresses of a tile's elements, row by row; `None` for those that are not accessed, and for those that may be out of
+    /// bounds, and are.
     fn elements(
         &self,
         t: usize,
@@ -177,8 +186,27 @@ impl Machine<'_> {
             .map(|index| self.int(t, *index))
             .collect::<Result<_, _>>()?;
         let count = tile.sizes.iter().product::<i64>();
+        let mask = tile.mask.as_ref().map(|mask| self.numbers(t, mask.bits));
+        let mask = mask.transpose()?.unwrap_or_default();
+        let offsets = tile.offsets.map(|(offsets, _)| self.numbers(t, offsets));
+        let offsets = offsets.transpose()?.unwrap_or_default();
         let mut elements = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
         for number in 0..count {
+            let i = usize::try_from(number).unwrap_or(0);
+            let bit = tile
+                .mask
+                .as_ref()
+                .and_then(|known| mask.get(*known.of.get(i)? as usize));
+            if bit == Some(&0) {
+                elements.push(None);
+                continue;
+            }
+            let mut first = Cow::Borrowed(&first);
+            if let (Some(bits), Some((_, width))) = (offsets.get(i), tile.offsets)
+                && let Some(last) = first.to_mut().last_mut()
+            {
+                *last = last.saturating_add(scalar::signed(width, *bits));
+            }
             elements.push(element(&view, &first, tile, number)?);
         }
         Ok((view, elements))
@@ -192,22 +220,24 @@ impl Machine<'_> {
         padding: Option<Reg>,
     ) -> Result<Value, Reason> {
         let (view, elements) = self.elements(t, from, tile)?;
+        let lanes = view.lanes as usize;
         let padding = match padding {
             Some(padding) => self.numbers(t, padding)?,
-            None => vec![0; view.lanes as usize],
+            None => vec![0; lanes],
         };
         let size = view.elem.bytes();
         let actor = self.actor(t);
-        let mut numbers = Vec::with_capacity(elements.len() * view.lanes as usize);
-        for at in elements {
+        let mut numbers = Vec::with_capacity(elements.len() * lanes);
+        for (i, at) in elements.into_iter().enumerate() {
             let Some(at) = at else {
-                numbers.extend_from_slice(&padding);
+                // One for all of them, or a vector of the same sizes.
+                let own = padding.get(i * lanes..(i + 1) * lanes);
+                numbers.extend_from_slice(own.filter(|_| padding.len() > lanes).unwrap_or(&padding));
                 continue;
             };
-            let bytes = size * view.lanes as usize;
+            let bytes = size * lanes;
             self.note_step(t, Kind::Load, Some((at, bytes)));
             let bytes = self.memory.read(actor, at, bytes, view.elem_align())?;
-            note_loaded(self.loaded.as_mut(), actor.spot.thread, bytes);
             numbers.extend(
                 bytes
                     .chunks_exact(size)
@@ -265,19 +295,6 @@ impl Machine<'_> {
         self.memory.write(actor, at, &next.to_le_bytes()[..size], size)?;
         Ok(Value::Bits(old))
     }
-}
-
-/// Notes what a thread has loaded, if that is asked for.
-pub(super) fn note_loaded(loaded: Option<&mut Vec<u64>>, thread: u32, bytes: &[u8]) {
-    let Some(hashes) = loaded else { return };
-    let thread = thread as usize;
-    if hashes.len() <= thread {
-        hashes.resize(thread + 1, 0);
-    }
-    let mut hasher = rustc_hash::FxHasher::default();
-    hasher.write_u64(hashes[thread]);
-    hasher.write(bytes);
-    hashes[thread] = hasher.finish();
 }
 
 /// Where element `number` of a tile is, counted row by row.

@@ -72,18 +72,33 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Issues the block-wide copy at which all threads of the block stand. Returns false if they don't.
+    /// Does the block-wide operation at which all threads of the block stand. Returns false if they don't.
     pub(super) fn block_wide(&mut self) -> Result<bool, Stop> {
         let code = self.code;
         let place = |t: usize| (self.threads[t].pc, &self.threads[t].counters);
         let together =
             (0..self.threads.len()).all(|t| self.threads[t].state == State::Block && place(t) == place(0));
-        let Op::Bulk(bulk) = &code.instrs[self.threads[0].pc].op else {
-            return Ok(false);
-        };
         if !together {
             return Ok(false);
         }
+        match &code.instrs[self.threads[0].pc].op {
+            Op::Bulk(bulk) => self.issue_for_block(bulk)?,
+            Op::Gather { to, value } => {
+                let gathered = self.gather_block(*to, *value);
+                gathered.map_err(|(t, reason)| self.stop(t, reason))?;
+            }
+            Op::Share { to, from } => self.share(*to, *from),
+            _ => return Ok(false),
+        }
+        for thread in &mut self.threads {
+            thread.state = State::Running;
+            thread.pc += 1;
+        }
+        Ok(true)
+    }
+
+    /// Issues a copy for all threads of the block.
+    fn issue_for_block(&mut self, bulk: &Bulk) -> Result<(), Stop> {
         let mut first = None;
         for t in 0..self.threads.len() {
             let ends = self.ends(t, bulk).map_err(|reason| self.stop(t, reason))?;
@@ -112,10 +127,8 @@ impl Machine<'_> {
                 }
                 Completion::MBarrier(_) | Completion::Group(_) => {}
             }
-            self.threads[t].state = State::Running;
-            self.threads[t].pc += 1;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn start(&mut self, t: usize, actor: Actor, issue: Issue, shared: bool) -> Result<CopyId, Reason> {

@@ -38,13 +38,7 @@ impl Machine<'_> {
                 pointer.offset = pointer.offset.wrapping_add(index.wrapping_mul(*bytes));
                 (*to, Value::Pointer(pointer))
             }
-            Op::Extract { .. }
-            | Op::Insert { .. }
-            | Op::Bitcast { .. }
-            | Op::Pick { .. }
-            | Op::Reduce { .. } => {
-                return self.vector(t, op);
-            }
+            Op::Vector(op) => return self.vector(t, op),
             _ => return self.access(t, op),
         };
         self.set(t, to, value);
@@ -89,11 +83,7 @@ impl Machine<'_> {
         let mut out = Vec::with_capacity(len);
         for i in 0..len {
             for (bits, arg) in bits.iter_mut().zip(&args) {
-                *bits = match arg {
-                    Value::Bits(bits) => *bits,
-                    Value::Vector(numbers) => *numbers.get(i).ok_or(Reason::Operand("a vector as long"))?,
-                    _ => return Err(Reason::Operand("a number")),
-                };
+                *bits = arg.part(i)?.ok_or(Reason::Poison)?;
             }
             match scalar::eval(f, elem, bits)? {
                 Some(bits) => out.push(bits),
@@ -109,7 +99,9 @@ impl Machine<'_> {
         let regs = &self.threads[t].regs;
         let mut all = [0; 3];
         for (bits, arg) in all.iter_mut().zip(args) {
-            let Value::Bits(number) = regs[arg.0 as usize] else { return None };
+            let Value::Bits(number) = regs[arg.0 as usize] else {
+                return None;
+            };
             *bits = number;
         }
         Some(all)

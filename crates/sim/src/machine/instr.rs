@@ -55,13 +55,17 @@ impl Machine<'_> {
                 };
                 self.set(t, *to, Value::flag(elected));
             }
-            Op::Shuffle { .. }
-            | Op::WarpReduce { .. }
-            | Op::LdMatrix { .. }
-            | Op::Mma { .. }
+            Op::Shuffle(_)
+            | Op::ShuffleSync(_)
+            | Op::WarpReduce(_)
+            | Op::LdMatrix(_)
+            | Op::Mma(_)
+            | Op::Fragment(_)
             | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }
+            Op::Gather { .. } | Op::Share { .. } => return Ok(Next::Waits(State::Block)),
+            Op::Print(pieces) => self.print(t, pieces)?,
             Op::Assert { condition, message } => {
                 if self.bits(t, *condition)? & 1 == 0 {
                     return Err(Reason::Assert(message.clone()));

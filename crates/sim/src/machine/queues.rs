@@ -3,6 +3,7 @@
 use super::{Machine, Reason};
 use crate::code::{Copy, Issued, Op, Queue, Reg};
 use crate::memory::{Kind, Transfer};
+use crate::report::Problem;
 use crate::value::{CopyId, Guarded, Pending, Value};
 use std::collections::HashSet;
 use std::collections::VecDeque;
@@ -51,6 +52,26 @@ impl Queues {
 }
 
 impl Machine<'_> {
+    /// What is left in the queues when a block ends.
+    pub(super) fn drain(&mut self) {
+        for t in 0..self.threads.len() {
+            let queues = std::mem::take(&mut self.threads[t].queues);
+            for (id, committed) in queues.left() {
+                let spot = self.memory.issuer(id);
+                let issue = &self.code.instrs[spot.instr as usize].op;
+                // What a bulk store writes is there when the kernel ends; what it reads goes with the block.
+                let source = issue.is_bulk();
+                let done = self.memory.is_done(Pending { copy: id, source });
+                if !done {
+                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
+                    self.memory.reports.problem(problem);
+                }
+                let moment = self.moment(t);
+                self.memory.complete(id, moment);
+            }
+        }
+    }
+
     pub(super) fn asynchronous(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
         match op {
             Op::Copy(copy) => self.issue(t, copy)?,

@@ -33,11 +33,20 @@ impl Machine<'_> {
         }
     }
 
+    /// The same of a value that may be poison, and is only made part of another.
+    pub(super) fn value_or_poison(&self, t: usize, reg: Reg) -> Result<&Value, Reason> {
+        match self.value(t, reg) {
+            Err(Reason::Poison) => Ok(&Value::Poison),
+            value => value,
+        }
+    }
+
     pub(super) fn bits(&self, t: usize, reg: Reg) -> Result<u64, Reason> {
         match self.value(t, reg)? {
             Value::Bits(bits) => Ok(*bits),
             // A vector without dimensions.
             Value::Vector(numbers) if numbers.len() == 1 => Ok(numbers[0]),
+            Value::Partial(_) => Err(Reason::Poison),
             _ => Err(Reason::Operand("a number")),
         }
     }
@@ -71,6 +80,7 @@ impl Machine<'_> {
         match self.value(t, reg)? {
             Value::Bits(bits) => Ok(vec![*bits]),
             Value::Vector(numbers) => Ok(numbers.to_vec()),
+            Value::Partial(_) => Err(Reason::Poison),
             _ => Err(Reason::Operand("a vector")),
         }
     }

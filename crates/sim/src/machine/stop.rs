@@ -3,6 +3,7 @@
 use crate::memory::Fault;
 use crate::report::Spot;
 use crate::scalar::ScalarError;
+use crate::value::NoSuchNumber;
 
 /// What ends a run.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub enum Reason {
     NotInMask,
     /// Threads of a warp wait for each other at barriers of different threads.
     OtherMask,
+    /// Threads of a warp name different places for a matrix that they access together.
+    OtherPlace,
     /// The warp is not complete.
     PartialWarp,
     /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.
@@ -66,6 +69,12 @@ pub enum Reason {
 impl From<Fault> for Reason {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+impl From<NoSuchNumber> for Reason {
+    fn from(_: NoSuchNumber) -> Self {
+        Self::Operand("a number, or as long a vector")
     }
 }
 

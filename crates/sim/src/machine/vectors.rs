@@ -1,39 +1,43 @@
 //! Vectors made of the numbers of others.
 
 use super::{Machine, Reason};
-use crate::code::{Op, Reg};
+use crate::code::{Index, Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
 use std::rc::Rc;
 
 impl Machine<'_> {
-    pub(super) fn vector(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
+    pub(super) fn vector(&mut self, t: usize, op: &VectorOp) -> Result<(), Reason> {
         let (to, value) = match op {
-            Op::Extract { to, vector, index } => {
-                let (numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
-                let number = usize::try_from(index).ok().and_then(|i| numbers.get(i));
-                (*to, number.map_or(Value::Poison, |number| Value::Bits(*number)))
+            VectorOp::Extract { to, vector, index } => {
+                let (vector, index) = (self.value(t, *vector)?, self.int(t, *index)?);
+                // An index that is out of bounds makes poison.
+                let index = usize::try_from(index).ok();
+                let number = index.and_then(|i| vector.part(i).ok().flatten());
+                (*to, number.map_or(Value::Poison, Value::Bits))
             }
-            Op::Insert {
+            VectorOp::Insert {
                 to,
                 value,
                 vector,
                 index,
+                count,
             } => {
-                let (mut numbers, index) = (self.numbers(t, *vector)?, self.int(t, *index)?);
-                let value = self.bits(t, *value)?;
-                let number = usize::try_from(index).ok().and_then(|i| numbers.get_mut(i));
-                let result = number.map(|number| *number = value);
-                (
-                    *to,
-                    result.map_or(Value::Poison, |()| Value::Vector(numbers.into())),
-                )
+                let (vector, index) = (self.value_or_poison(t, *vector)?, self.int(t, *index)?);
+                let mut parts: Vec<Option<u64>> = (0..*count as usize)
+                    .map(|i| vector.part(i))
+                    .collect::<Result<_, _>>()?;
+                let value = self.value_or_poison(t, *value)?.part(0)?;
+                let part = usize::try_from(index).ok().and_then(|i| parts.get_mut(i));
+                let result = part.map(|part| *part = value);
+                (*to, result.map_or(Value::Poison, |()| Value::of_parts(parts)))
             }
-            Op::Bitcast {
+            VectorOp::Bitcast {
                 to,
                 vector,
                 from,
                 into,
+                number,
             } => {
                 let numbers = self.numbers(t, *vector)?;
                 let bytes: Vec<u8> = numbers
@@ -41,25 +45,28 @@ impl Machine<'_> {
                     .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
                     .collect();
                 let numbers = bytes.chunks_exact(into.bytes());
-                (
-                    *to,
-                    Value::Vector(numbers.map(|bytes| into.from_bytes(bytes)).collect()),
-                )
+                let numbers: Rc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
+                let value = match (&*numbers, number) {
+                    ([bits], true) => Value::Bits(*bits),
+                    _ => Value::Vector(numbers),
+                };
+                (*to, value)
             }
-            Op::Reduce {
+            VectorOp::Reduce {
                 to,
                 vector,
                 start,
+                mask,
                 f,
                 elem,
-            } => (*to, self.reduce(t, *vector, *start, (*f, *elem))?),
-            Op::Pick {
+            } => (*to, self.reduce(t, *vector, [*start, *mask], (*f, *elem))?),
+            VectorOp::Mask { to, sizes, bounds } => (*to, self.mask(t, sizes, bounds)?),
+            VectorOp::Pick {
                 to,
                 from,
                 picks,
                 number,
             } => (*to, self.pick(t, from, picks, *number)?),
-            _ => return Err(Reason::Operand("an instruction on vectors")),
         };
         self.set(t, to, value);
         Ok(())
@@ -68,33 +75,43 @@ impl Machine<'_> {
     fn pick(&self, t: usize, from: &[Reg], picks: &[(u32, u32)], number: bool) -> Result<Value, Reason> {
         let sources: Vec<&Value> = from
             .iter()
-            .map(|reg| self.value(t, *reg))
+            .map(|reg| self.value_or_poison(t, *reg))
             .collect::<Result<_, _>>()?;
-        let get = |&(source, i): &(u32, u32)| match sources[source as usize] {
-            Value::Bits(bits) => Ok(*bits),
-            Value::Vector(numbers) => numbers
-                .get(i as usize)
-                .copied()
-                .ok_or(Reason::Operand("as long a vector")),
-            _ => Err(Reason::Operand("a vector")),
-        };
+        let get = |&(source, i): &(u32, u32)| sources[source as usize].part(i as usize);
         if number {
-            return Ok(Value::Bits(get(&picks[0])?));
+            return Ok(get(&picks[0])?.map_or(Value::Poison, Value::Bits));
         }
-        let picked: Result<Rc<[u64]>, Reason> = picks.iter().map(get).collect();
-        Ok(Value::Vector(picked?))
+        let parts: Result<Vec<_>, _> = picks.iter().map(get).collect();
+        Ok(Value::of_parts(parts?))
+    }
+
+    fn mask(&self, t: usize, sizes: &[i64], bounds: &[Index]) -> Result<Value, Reason> {
+        let bounds = bounds.iter().map(|bound| self.index(t, *bound));
+        let bounds: Vec<i64> = bounds.collect::<Result<_, _>>()?;
+        let is_set = |mut number: i64| {
+            sizes.iter().zip(&bounds).rev().all(|(size, bound)| {
+                let index = number % size;
+                number /= size;
+                index < *bound
+            })
+        };
+        let bits = (0..sizes.iter().product::<i64>()).map(|number| u64::from(is_set(number)));
+        Ok(Value::Vector(bits.collect()))
     }
 
     fn reduce(
         &self,
         t: usize,
         vector: Reg,
-        start: Option<Reg>,
+        [start, mask]: [Option<Reg>; 2],
         (f, elem): (Scalar, Elem),
     ) -> Result<Value, Reason> {
         let numbers = self.numbers(t, vector)?;
         let start = start.map(|start| self.bits(t, start)).transpose()?;
-        let mut all = start.into_iter().chain(numbers);
+        let mask = mask.map(|mask| self.numbers(t, mask)).transpose()?;
+        let counts = |i: usize| mask.as_ref().is_none_or(|mask| mask.get(i) != Some(&0));
+        let numbers = numbers.into_iter().enumerate().filter(|(i, _)| counts(*i));
+        let mut all = start.into_iter().chain(numbers.map(|(_, number)| number));
         let mut result = all.next().ok_or(Reason::Operand("a vector with numbers"))?;
         for number in all {
             let Some(next) = scalar::eval(f, elem, [result, number, 0])? else {

@@ -1,12 +1,12 @@
-//! Operations of a whole warp. The layouts of their parts are those of the PTX ISA, "Warp-level matrix instructions".
+//! Operations of a whole warp: who takes part, what they hand each other, and barriers.
 
-use super::access::note_loaded;
 use super::{Machine, Reason, State, Stop, WARP};
-use crate::code::{Access, Op, Reg, Shuffle};
+use crate::code::{Op, Reg, Shuffle, ShuffleMode, ShuffleSync};
 use crate::refine::Kind;
-use crate::scalar::{self, Scalar, from_f64, signed, to_f64};
-use crate::value::{Elem, Pointer, Value};
-use std::rc::Rc;
+use crate::value::Value;
+
+/// What comes of an operation that several threads do together; if it fails, at which thread and why.
+pub(super) type Together<T> = Result<T, (usize, Reason)>;
 
 impl Machine<'_> {
     /// Does the operations of the warp of thread `first` whose threads have all come to them. Returns false if there are
@@ -37,7 +37,7 @@ impl Machine<'_> {
             return Ok(false);
         }
         let mut lanes: Vec<usize> = all.iter().copied().filter(|t| stands_here(t)).collect();
-        if matches!(op, Op::WarpBarrier { .. }) {
+        if matches!(op, Op::WarpBarrier { .. } | Op::ShuffleSync(_)) {
             lanes.retain(takes_part);
         }
         if let Err((lane, reason)) = self.warp(op, &lanes) {
@@ -56,11 +56,11 @@ impl Machine<'_> {
     fn participants(&self, leader: usize, op: &Op, all: &[usize]) -> Result<u32, Reason> {
         Ok(match op {
             // "The first `width` invocations" (MLIR, gpu.shuffle).
-            Op::Shuffle { width, .. } => match self.int(leader, *width)? {
+            Op::Shuffle(Shuffle { width, .. }) => match self.int(leader, *width)? {
                 width @ 0..32 => (1 << width) - 1,
                 _ => u32::MAX,
             },
-            Op::WarpBarrier { mask } => {
+            Op::WarpBarrier { mask } | Op::ShuffleSync(ShuffleSync { mask, .. }) => {
                 let mask = self.bits(leader, *mask)?;
                 let named = u32::try_from(mask & u64::from(u32::MAX)).unwrap_or(u32::MAX);
                 if named >> (leader % WARP) & 1 == 0 {
@@ -71,269 +71,116 @@ impl Machine<'_> {
                 let alive = here.fold(0_u32, |mask, t| mask | 1 << (t % WARP));
                 named & alive
             }
-            _ if all.len() < WARP && !matches!(op, Op::WarpReduce { .. }) => return Err(Reason::PartialWarp),
+            _ if all.len() < WARP && !matches!(op, Op::WarpReduce(_)) => return Err(Reason::PartialWarp),
             _ => u32::MAX,
         })
     }
 
-    /// Fails with the thread at fault.
-    fn warp(&mut self, op: &Op, lanes: &[usize]) -> Result<(), (usize, Reason)> {
+    fn warp(&mut self, op: &Op, lanes: &[usize]) -> Together<()> {
         match op {
-            Op::Shuffle {
-                to,
-                valid,
-                value,
-                offset,
-                width,
-                mode,
-            } => self.shuffle(lanes, (*to, *valid), *value, (*offset, *width), *mode),
-            Op::LdMatrix {
-                to,
-                from,
-                tiles,
-                transpose,
-                elem,
-            } => self.ldmatrix(lanes, (*to, *elem), from, *tiles as usize, *transpose),
-            Op::Mma {
-                to,
-                a,
-                b,
-                c,
-                shape,
-                input,
-                output,
-            } => self.mma(lanes, *to, [*a, *b, *c], *shape, (*input, *output)),
-            Op::WarpReduce { to, value, f, elem } => self.warp_reduce(lanes, (*to, *value), (*f, *elem)),
+            Op::Shuffle(shuffle) => self.shuffle(lanes, shuffle),
+            Op::ShuffleSync(shuffle) => self.shuffle_sync(lanes, shuffle),
+            Op::LdMatrix(load) => self.ldmatrix(lanes, load),
+            Op::Mma(mma) => self.mma(lanes, mma),
+            Op::Fragment(fragment) => self.fragment(lanes, fragment),
+            Op::WarpReduce(reduce) => self.warp_reduce(lanes, reduce),
             Op::WarpBarrier { mask } => self.warp_barrier(lanes, *mask),
             _ => Err((lanes[0], Reason::Operand("an instruction of a warp"))),
         }
     }
 
-    fn shuffle(
-        &mut self,
-        lanes: &[usize],
-        (to, valid): (Reg, Reg),
-        value: Reg,
-        (offset, width): (Reg, Reg),
-        mode: Shuffle,
-    ) -> Result<(), (usize, Reason)> {
+    fn shuffle(&mut self, lanes: &[usize], shuffle: &Shuffle) -> Together<()> {
         let mut results = Vec::with_capacity(lanes.len());
         for &t in lanes {
             let int = |reg| self.int(t, reg).map_err(|reason| (t, reason));
-            let (offset, width) = (int(offset)?, int(width)?);
+            let (offset, width) = (int(shuffle.offset)?, int(shuffle.width)?);
             let lane = i64::try_from(t % WARP).unwrap_or(0);
             let segment = lane / width.max(1) * width.max(1);
-            let from = match mode {
-                Shuffle::Xor => lane ^ offset,
-                Shuffle::Up => lane - offset,
-                Shuffle::Down => lane + offset,
-                Shuffle::Index => segment + offset,
+            let from = match shuffle.mode {
+                ShuffleMode::Xor => lane ^ offset,
+                ShuffleMode::Up => lane - offset,
+                ShuffleMode::Down => lane + offset,
+                ShuffleMode::Index => segment + offset,
             };
             let inside = from >= segment && from < segment + width;
             let source = usize::try_from(from).ok().filter(|_| inside);
             let source = source.map(|lane| t / WARP * WARP + lane);
             let source = source.filter(|source| lanes.contains(source));
             let from = source.unwrap_or(t);
-            let result = self.value(from, value).map_err(|reason| (from, reason))?;
+            let result = self.value(from, shuffle.value).map_err(|reason| (from, reason))?;
             results.push((result.clone(), source.is_some()));
         }
         for (&t, (result, inside)) in lanes.iter().zip(results) {
-            self.set(t, to, result);
-            self.set(t, valid, Value::flag(inside));
+            self.set(t, shuffle.to, result);
+            self.set(t, shuffle.valid, Value::flag(inside));
         }
         Ok(())
     }
 
+    fn shuffle_sync(&mut self, lanes: &[usize], shuffle: &ShuffleSync) -> Together<()> {
+        self.same_mask(lanes, shuffle.mask)?;
+        let mut results = Vec::with_capacity(lanes.len());
+        for &t in lanes {
+            let (source, exists) = self.source(t, shuffle).map_err(|reason| (t, reason))?;
+            // What a lane hands over that does not take part, nobody knows.
+            let number = if lanes.contains(&source) {
+                let value = self.value_or_poison(source, shuffle.value);
+                let number = value.and_then(|value| Ok(value.part(0)?));
+                number.map_err(|reason| (source, reason))?
+            } else {
+                None
+            };
+            results.push(if shuffle.valid {
+                Value::of_parts(vec![number, Some(exists.into())])
+            } else {
+                number.map_or(Value::Poison, Value::Bits)
+            });
+        }
+        for (&t, result) in lanes.iter().zip(results) {
+            self.set(t, shuffle.to, result);
+        }
+        Ok(())
+    }
+
+    /// The thread that `t` gets its number from, which is itself if there is no such lane; and whether there is. In the
+    /// words of the PTX ISA, `shfl.sync`.
+    fn source(&self, t: usize, shuffle: &ShuffleSync) -> Result<(usize, bool), Reason> {
+        let (b, c) = (self.bits(t, shuffle.offset)? & 31, self.bits(t, shuffle.clamp)?);
+        let (lane, clamp, segment) = ((t % WARP) as u64, c & 31, c >> 8 & 31);
+        let min = lane & segment;
+        let max = min | clamp & !segment;
+        let (from, exists) = match shuffle.mode {
+            ShuffleMode::Up => (lane.wrapping_sub(b), lane >= max + b),
+            ShuffleMode::Down => (lane + b, lane + b <= max),
+            ShuffleMode::Xor => (lane ^ b, lane ^ b <= max),
+            ShuffleMode::Index => {
+                let from = min | b & !segment;
+                (from, from <= max)
+            }
+        };
+        let from = usize::try_from(from).ok().filter(|_| exists);
+        Ok((from.map_or(t, |from| t / WARP * WARP + from), exists))
+    }
+
     /// Only lanes that name the same ones meet.
-    fn warp_barrier(&mut self, lanes: &[usize], mask: Reg) -> Result<(), (usize, Reason)> {
+    fn same_mask(&self, lanes: &[usize], mask: Reg) -> Together<()> {
         let named = self.bits(lanes[0], mask).map_err(|reason| (lanes[0], reason))?;
-        let mut met = 0;
         for &t in lanes {
             if self.bits(t, mask).map_err(|reason| (t, reason))? != named {
                 return Err((t, Reason::OtherMask));
             }
+        }
+        Ok(())
+    }
+
+    fn warp_barrier(&mut self, lanes: &[usize], mask: Reg) -> Together<()> {
+        self.same_mask(lanes, mask)?;
+        let mut met = 0;
+        for &t in lanes {
             met |= 1 << (t % WARP);
             self.note_step(t, Kind::WarpBarrier, None);
         }
         self.memory.warp_barrier(self.spot(lanes[0]).thread, met);
         Ok(())
     }
-
-    /// All lanes get what the numbers of all make.
-    fn warp_reduce(
-        &mut self,
-        lanes: &[usize],
-        (to, value): (Reg, Reg),
-        (f, elem): (Scalar, Elem),
-    ) -> Result<(), (usize, Reason)> {
-        let mut all: Option<Vec<u64>> = None;
-        for &t in lanes {
-            let fail = |reason| (t, reason);
-            let numbers = self.numbers(t, value).map_err(fail)?;
-            let Some(all) = &mut all else {
-                all = Some(numbers);
-                continue;
-            };
-            for (sum, number) in all.iter_mut().zip(numbers) {
-                let next = scalar::eval(f, elem, [*sum, number, 0]).map_err(|error| fail(error.into()))?;
-                *sum = next.ok_or_else(|| fail(Reason::Poison))?;
-            }
-        }
-        let all = all.unwrap_or_default();
-        for &t in lanes {
-            let is_vector = matches!(self.value(t, value), Ok(Value::Vector(_)));
-            let result = match all.as_slice() {
-                [number] if !is_vector => Value::Bits(*number),
-                numbers => Value::Vector(numbers.into()),
-            };
-            self.set(t, to, result);
-        }
-        Ok(())
-    }
-
-    /// Lane 8m + r addresses row r of matrix m, of 16 bytes. Of each matrix, lane l gets four bytes of row l/4, or two
-    /// numbers of 16 bits of column l/4 if it is transposed.
-    fn ldmatrix(
-        &mut self,
-        lanes: &[usize],
-        (to, elem): (Reg, Elem),
-        from: &Access,
-        tiles: usize,
-        transpose: bool,
-    ) -> Result<(), (usize, Reason)> {
-        let mut rows = Vec::with_capacity(8 * tiles);
-        for &t in &lanes[..8 * tiles] {
-            rows.push(self.row(t, from).map_err(|reason| (t, reason))?);
-        }
-        for (lane, &t) in lanes.iter().enumerate() {
-            let (group, pair) = (lane / 4, 2 * (lane % 4));
-            let mut bytes = Vec::with_capacity(4 * tiles);
-            for tile in (0..tiles).map(|tile| &rows[8 * tile..8 * tile + 8]) {
-                // Who gets a number has read it, whoever gave its address.
-                let parts = if transpose {
-                    vec![(tile[pair], 2 * group, 2), (tile[pair + 1], 2 * group, 2)]
-                } else {
-                    vec![(tile[group], 2 * pair, 4)]
-                };
-                for (row, start, count) in parts {
-                    let at = Pointer {
-                        offset: row.offset + i64::try_from(start).unwrap_or(0),
-                        ..row
-                    };
-                    let actor = self.actor(t);
-                    let part = self.memory.read(actor, at, count, count);
-                    let part = part.map_err(|fault| (t, fault.into()))?;
-                    note_loaded(self.loaded.as_mut(), actor.spot.thread, part);
-                    bytes.extend_from_slice(part);
-                }
-            }
-            let numbers = bytes.chunks_exact(elem.bytes());
-            let numbers: Rc<[u64]> = numbers.map(|number| elem.from_bytes(number)).collect();
-            self.set(t, to, Value::Vector(numbers));
-        }
-        Ok(())
-    }
-
-    /// The address of a row of 16 bytes, which has to be there.
-    fn row(&mut self, t: usize, access: &Access) -> Result<Pointer, Reason> {
-        let (at, _) = self.address(t, access)?;
-        self.memory.check(at, 16, 16)?;
-        self.note_step(t, Kind::Load, Some((at, 16)));
-        Ok(at)
-    }
-
-    /// D = A B + C. The products are summed up in double precision and rounded once.
-    fn mma(
-        &mut self,
-        lanes: &[usize],
-        to: Reg,
-        [left, right, sum]: [Reg; 3],
-        shape: [u32; 3],
-        (input, output): (Elem, Elem),
-    ) -> Result<(), (usize, Reason)> {
-        let [m, n, k] = shape.map(|size| size as usize);
-        // How many numbers of a row of A a register holds.
-        let pack = (4 / input.bytes()).max(1);
-        let left = gather(self, lanes, left, m, k, |lane, i| place_a(lane, i, pack))?;
-        let right = gather(self, lanes, right, k, n, |lane, i| place_b(lane, i, pack))?;
-        let sum = gather(self, lanes, sum, m, n, place_c)?;
-        // Integers of 32 bits and sums of them are exact in double precision, too.
-        let numbers = |elem, bits: &Vec<u64>| -> Vec<f64> {
-            #[allow(clippy::cast_precision_loss)] // Of 32 bits at most.
-            let number = |bits: &u64| match elem {
-                Elem::Int(width) => signed(width, *bits) as f64,
-                // The PTX ISA grants 10 bits of fraction at least; the tensor cores that there are have no more.
-                Elem::F32 if elem == input => to_f64(elem, *bits & !0x1FFF),
-                _ => to_f64(elem, *bits),
-            };
-            bits.iter().map(number).collect()
-        };
-        let (left, right) = (numbers(input, &left), numbers(input, &right));
-        let mut sum: Vec<f64> = match output {
-            Elem::F32 => sum.iter().map(|&bits| to_f64(output, bits)).collect(),
-            _ => numbers(output, &sum),
-        };
-        for i in 0..m {
-            for j in 0..n {
-                let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
-                sum[i * n + j] += products.sum::<f64>();
-            }
-        }
-        for (lane, &t) in lanes.iter().enumerate() {
-            let part: Vec<u64> = (0..m * n / WARP)
-                .map(|i| {
-                    let (row, column) = place_c(lane, i);
-                    let number = sum[row * n + column];
-                    #[allow(clippy::cast_possible_truncation)]
-                    // A sum that does not fit 32 bits saturates, as nvgpu lowers it.
-                    match output {
-                        Elem::Int(_) => output
-                            .wrap((number.clamp(-2_147_483_648.0, 2_147_483_647.0) as i64).cast_unsigned()),
-                        _ => from_f64(output, number),
-                    }
-                })
-                .collect();
-            self.set(t, to, Value::Vector(part.into()));
-        }
-        Ok(())
-    }
-}
-
-/// Puts the parts of all lanes into one matrix of `rows` by `columns`.
-fn gather(
-    machine: &Machine,
-    lanes: &[usize],
-    reg: Reg,
-    rows: usize,
-    columns: usize,
-    place: impl Fn(usize, usize) -> (usize, usize),
-) -> Result<Vec<u64>, (usize, Reason)> {
-    let mut matrix = vec![0; rows * columns];
-    for (lane, &t) in lanes.iter().enumerate() {
-        let part = machine.numbers(t, reg).map_err(|reason| (t, reason))?;
-        for (i, &bits) in part.iter().enumerate() {
-            let (row, column) = place(lane, i);
-            matrix[row * columns + column] = bits;
-        }
-    }
-    Ok(matrix)
-}
-
-/// The row and column of number `i` of a lane's part of A, 16 rows high: registers go down first, then right.
-fn place_a(lane: usize, i: usize, pack: usize) -> (usize, usize) {
-    let (register, within) = (i / pack, i % pack);
-    let row = lane / 4 + 8 * (register % 2);
-    let column = pack * (lane % 4) + within + 4 * pack * (register / 2);
-    (row, column)
-}
-
-/// The row and column of number `i` of a lane's part of B, 8 columns wide.
-fn place_b(lane: usize, i: usize, pack: usize) -> (usize, usize) {
-    let (register, within) = (i / pack, i % pack);
-    (pack * (lane % 4) + within + 4 * pack * register, lane / 4)
-}
-
-/// The row and column of number `i` of a lane's part of C and D, 16 by 8.
-fn place_c(lane: usize, i: usize) -> (usize, usize) {
-    (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2)
 }

@@ -11,7 +11,7 @@ use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{nvgpu, nvvm};
 use async_mlir::nvgpu::tensor_map;
-use async_mlir::types::{self, Float};
+use async_mlir::types;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -215,14 +215,8 @@ pub(super) fn tensor_tile(ty: Type<'_>) -> Option<Tile> {
     })
 }
 
-/// What an element of type `ty` is. Floats of 8 bits are bits, which only copies know here.
+/// What an element of type `ty` is. Of floats of 8 bits that nothing computes with here, copies know that they are bits.
 fn element(ty: Type<'_>) -> Option<Elem> {
-    match (types::float(ty), types::bit_width(ty)?) {
-        (Some(Float::F16), _) => Some(Elem::F16),
-        (Some(Float::BF16), _) => Some(Elem::BF16),
-        (Some(Float::F32), _) => Some(Elem::F32),
-        (Some(Float::F64), _) => Some(Elem::F64),
-        (None, bits @ (8 | 16 | 32 | 64)) => u8::try_from(bits).ok().map(Elem::Int),
-        _ => None,
-    }
+    let bits = types::bit_width(ty).filter(|bits| matches!(bits, 8 | 16 | 32 | 64))?;
+    super::number(ty).or_else(|| u8::try_from(bits).ok().map(Elem::Int))
 }

@@ -4,7 +4,8 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
 use async_mlir::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
-use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::{attr, builtin, cf, func, gpu, memref, scf};
 use async_mlir::types;
 use std::collections::HashMap;
@@ -126,7 +127,8 @@ impl<'c> Reader<'c> {
             scf::FORALL => self.forall(op)?,
             gpu::WARP_EXECUTE_ON_LANE_0 => self.lane_0(op)?,
             scf::INDEX_SWITCH => self.switch(op)?,
-            scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => self.body(op.region(0), EdgeTarget::After)?,
+            scf::EXECUTE_REGION => self.body(op.region(0), EdgeTarget::After)?,
+            memref::ALLOCA_SCOPE => self.scope(op)?,
             func::CALL => self.call(op, &results)?,
             cf::ASSERT => {
                 let condition = self.operand(op, 0);
@@ -134,13 +136,11 @@ impl<'c> Reader<'c> {
                 self.emit(op, Instruction::Assert { condition, message });
             }
             name @ (gpu::LAUNCH | gpu::LAUNCH_FUNC) => {
-                let message = format!(
-                    "'{name}' is host code: run the kernel itself, of which mlir-opt --gpu-kernel-outlining makes a function"
-                );
+                let message = format!("'{name}' is host code: run the kernel itself");
                 return Err(Unknown::new(op, message));
             }
-            // Programs of their own, which don't run where they stand; and what is printed is no result of a run.
-            builtin::MODULE | gpu::MODULE | func::FUNC | gpu::FUNC | gpu::PRINTF => {}
+            // Programs of their own, which don't run where they stand.
+            builtin::MODULE | gpu::MODULE | func::FUNC | gpu::FUNC => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -165,6 +165,25 @@ impl<'c> Reader<'c> {
             self.body(op.region(1), EdgeTarget::After)?;
         }
         self.bind(end);
+        Ok(())
+    }
+
+    /// What `memref.alloca` makes in a scope, and in no scope inside of it, ends with it.
+    fn scope(&mut self, op: Op<'c>) -> Done<'c> {
+        self.body(op.region(0), EdgeTarget::After)?;
+        let mut buffers = Vec::new();
+        op.walk(|inner| {
+            if inner != op && inner.is(memref::ALLOCA_SCOPE) {
+                return Walk::Skip;
+            }
+            if inner.is(memref::ALLOCA) && !is_workgroup(inner.result(0).ty()) {
+                buffers.push(self.reg(inner.result(0)));
+            }
+            Walk::Advance
+        });
+        if !buffers.is_empty() {
+            self.emit(op, Instruction::EndScope(buffers.into()));
+        }
         Ok(())
     }
 

@@ -78,7 +78,7 @@ impl<'c> Reader<'c> {
     }
 
     /// Loops in loops, of which each counter goes from its first to below its second number in steps of the third.
-    fn nest(
+    pub(super) fn nest(
         &mut self,
         op: Op<'c>,
         counters: &[(Reg, [Index; 3])],

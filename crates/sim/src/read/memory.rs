@@ -40,10 +40,9 @@ impl<'c> Reader<'c> {
             }
             memref::GET_GLOBAL => self.get_global(op)?,
             gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op)?,
+            gpu::PRINTF => self.print(op)?,
             memref::ATOMIC_RMW => self.atomic(op)?,
-            vector::TRANSFER_READ => self.transfer_read(op)?,
-            vector::TRANSFER_WRITE => self.transfer_write(op)?,
-            _ => return Ok(false),
+            _ => return self.masked(op),
         }
         Ok(true)
     }

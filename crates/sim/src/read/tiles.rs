@@ -1,12 +1,10 @@
-//! Accesses of several elements that don't lie in a row, and atomic ones.
+//! Accesses of vectors of several dimensions, and atomic ones.
 
-use super::views::permutation;
 use super::{Done, Reader, Unknown};
 use crate::code::{Op as Instruction, Tile};
 use crate::scalar::Scalar;
 use async_mlir::ir::Op;
-use async_mlir::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
-use async_mlir::melior::ir::{Attribute, Type};
+use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, vector};
 use async_mlir::types;
 
@@ -27,73 +25,15 @@ impl<'c> Reader<'c> {
         let rank = memref.sizes.len();
         let first = rank.checked_sub(sizes.len());
         let first = first.ok_or_else(|| Unknown::operation(op))?;
-        let tile = Tile {
-            dims: (first..rank).map(Some).collect(),
-            in_bounds: vec![true; sizes.len()].into(),
-            sizes,
-        };
+        let tile = Tile::whole(sizes, (first..rank).map(Some).collect());
         if loads {
-            self.load_tile(op, tile, false);
+            let from = self.access(op, 0, 1);
+            self.load_tile(op, from, tile, None);
         } else {
-            self.store_tile(op, tile);
+            let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
+            self.emit(op, Instruction::StoreTile { value, to, tile });
         }
         Ok(true)
-    }
-
-    pub(super) fn transfer_read(&mut self, op: Op<'c>) -> Done<'c> {
-        let tile = Self::transfer(op, op.result(0).ty(), op.operand(0).ty())?;
-        self.load_tile(op, tile, true);
-        Ok(())
-    }
-
-    pub(super) fn transfer_write(&mut self, op: Op<'c>) -> Done<'c> {
-        let tile = Self::transfer(op, op.operand(0).ty(), op.operand(1).ty())?;
-        self.store_tile(op, tile);
-        Ok(())
-    }
-
-    /// Operands are the memref, its indices, and what stands for elements out of bounds if that `is_padded`.
-    fn load_tile(&mut self, op: Op<'c>, tile: Tile, is_padded: bool) {
-        let (to, from) = (self.reg(op.result(0)), self.access(op, 0, 1));
-        let padding = is_padded.then(|| self.operand(op, 1 + from.indices.len()));
-        self.emit(
-            op,
-            Instruction::LoadTile {
-                to,
-                from,
-                tile,
-                padding,
-            },
-        );
-    }
-
-    /// Operands are the vector, the memref and its indices.
-    fn store_tile(&mut self, op: Op<'c>, tile: Tile) {
-        let (value, to) = (self.operand(op, 0), self.access(op, 1, 2));
-        self.emit(op, Instruction::StoreTile { value, to, tile });
-    }
-
-    /// Which part of a memref a transfer is of.
-    fn transfer(op: Op<'c>, vector: Type<'c>, memref: Type<'c>) -> Result<Tile, Unknown<'c>> {
-        let masked =
-            super::ints(op, attr::OPERAND_SEGMENT_SIZES).is_none_or(|sizes| sizes.last() != Some(&0));
-        if masked || types::memref_shape(memref).is_none() {
-            let message = "the interpreter knows transfers of memrefs only, and none with a mask";
-            return Err(Unknown::new(op, message));
-        }
-        let dims = op.attr(attr::PERMUTATION_MAP).and_then(permutation);
-        let dims = dims.ok_or_else(|| Unknown::new(op, "the interpreter does not know this map"))?;
-        let sizes = sizes(op, vector)?;
-        if dims.len() != sizes.len() {
-            return Err(Unknown::operation(op));
-        }
-        let mut in_bounds = op.attr(attr::IN_BOUNDS).map(bools).unwrap_or_default();
-        in_bounds.resize(sizes.len(), false);
-        Ok(Tile {
-            sizes,
-            dims: dims.into(),
-            in_bounds: in_bounds.into(),
-        })
     }
 
     pub(super) fn atomic(&mut self, op: Op<'c>) -> Done<'c> {
@@ -139,19 +79,8 @@ impl<'c> Reader<'c> {
 }
 
 /// The sizes of a vector.
-fn sizes<'c>(op: Op<'c>, vector: Type<'c>) -> Result<Box<[i64]>, Unknown<'c>> {
+pub(super) fn sizes<'c>(op: Op<'c>, vector: Type<'c>) -> Result<Box<[i64]>, Unknown<'c>> {
     let shape = types::vector_shape(vector).ok_or_else(|| Unknown::operation(op))?;
     let sizes: Option<Box<[i64]>> = shape.sizes.into_iter().collect();
     sizes.ok_or_else(|| Unknown::operation(op))
-}
-
-/// The elements of an array of booleans; what is none is false.
-fn bools(list: Attribute<'_>) -> Vec<bool> {
-    let Ok(list) = ArrayAttribute::try_from(list) else {
-        return Vec::new();
-    };
-    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
-    (0..list.len())
-        .map(|i| element(i).is_some_and(|element| element.value()))
-        .collect()
 }

@@ -1,11 +1,16 @@
 //! What the threads of a warp or a block do together.
 
 use super::vectors::combining;
-use super::{Done, Reader, Unknown, ints};
-use crate::code::{Op as Instruction, Shuffle};
-use crate::value::Elem;
+use super::{Done, Reader, Unknown};
+use crate::code::{
+    Cluster, Elect, Id, Index, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync, VectorOp,
+    WarpReduce,
+};
+use crate::machine::WARP;
+use crate::scalar::Scalar;
+use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::Op;
-use async_mlir::names::{attr, gpu, nvgpu, nvvm};
+use async_mlir::names::{attr, gpu, nvvm};
 use async_mlir::types;
 
 impl<'c> Reader<'c> {
@@ -19,109 +24,144 @@ impl<'c> Reader<'c> {
                 self.emit(op, Instruction::WarpBarrier { mask });
             }
             gpu::SHUFFLE => self.shuffle_lanes(op)?,
+            nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
-            nvgpu::LDMATRIX => self.ldmatrix(op)?,
-            nvgpu::MMA_SYNC => self.mma(op)?,
-            _ => return Ok(false),
+            gpu::ALL_REDUCE => self.block_reduce(op)?,
+            _ => return Ok(self.matrices(op)? || self.fragments(op)?),
         }
         Ok(true)
     }
 
     fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {
         let mode = match op.attr(attr::MODE).and_then(types::keyword) {
-            Some("xor") => Shuffle::Xor,
-            Some("up") => Shuffle::Up,
-            Some("down") => Shuffle::Down,
-            Some("idx") => Shuffle::Index,
+            Some("xor") => ShuffleMode::Xor,
+            Some("up") => ShuffleMode::Up,
+            Some("down") => ShuffleMode::Down,
+            Some("idx") => ShuffleMode::Index,
             _ => return Err(Unknown::operation(op)),
         };
         let [value, offset, width] = [0, 1, 2].map(|i| self.operand(op, i));
-        let (to, valid) = (self.reg(op.result(0)), self.reg(op.result(1)));
-        self.emit(
-            op,
-            Instruction::Shuffle {
-                to,
-                valid,
-                value,
-                offset,
-                width,
-                mode,
-            },
-        );
+        let shuffle = Shuffle {
+            to: self.reg(op.result(0)),
+            valid: self.reg(op.result(1)),
+            value,
+            offset,
+            width,
+            mode,
+        };
+        self.emit(op, Instruction::Shuffle(shuffle));
+        Ok(())
+    }
+
+    fn shuffle_sync(&mut self, op: Op<'c>) -> Done<'c> {
+        let mode = match op.attr(attr::KIND).and_then(types::keyword) {
+            Some("bfly") => ShuffleMode::Xor,
+            Some("up") => ShuffleMode::Up,
+            Some("down") => ShuffleMode::Down,
+            Some("idx") => ShuffleMode::Index,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let [mask, value, offset, clamp] = [0, 1, 2, 3].map(|i| self.operand(op, i));
+        let shuffle = ShuffleSync {
+            to: self.reg(op.result(0)),
+            mask,
+            value,
+            offset,
+            clamp,
+            mode,
+            valid: op.has_attr(attr::RETURN_VALUE_AND_IS_VALID),
+        };
+        self.emit(op, Instruction::ShuffleSync(shuffle));
         Ok(())
     }
 
     fn warp_reduce(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.has_attr(attr::CLUSTER_SIZE) {
-            return Err(Unknown::new(op, "the interpreter reduces over whole warps only"));
-        }
+        let number = |name| op.int_attr(name).and_then(|number| usize::try_from(number).ok());
+        let cluster = Cluster {
+            size: number(attr::CLUSTER_SIZE).unwrap_or(WARP).max(1),
+            stride: number(attr::CLUSTER_STRIDE).unwrap_or(1).max(1),
+        };
+        let (f, elem) = Self::reduction_of(op)?;
+        let reduce = WarpReduce {
+            value: self.operand(op, 0),
+            to: self.reg(op.result(0)),
+            f,
+            elem,
+            cluster,
+        };
+        self.emit(op, Instruction::WarpReduce(reduce));
+        Ok(())
+    }
+
+    /// How a reduction that says so by a keyword makes one number of two, and the type of the numbers.
+    fn reduction_of(op: Op<'c>) -> Result<(Scalar, Elem), Unknown<'c>> {
         let elem = Self::elem(op, op.result(0).ty())?;
         let kind = op.attr(attr::OP).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
-        let (value, to) = (self.operand(op, 0), self.reg(op.result(0)));
-        self.emit(op, Instruction::WarpReduce { to, value, f, elem });
+        Ok((f, elem))
+    }
+
+    /// One thread computes what all get, of what all bring.
+    fn block_reduce(&mut self, op: Op<'c>) -> Done<'c> {
+        let (vector, elected) = (self.fresh(), self.fresh());
+        let (value, result) = (self.operand(op, 0), self.reg(op.result(0)));
+        self.emit(op, Instruction::Gather { to: vector, value });
+        let of = Elect::Block;
+        self.emit(op, Instruction::Elect { to: elected, of });
+        let (computes, end) = (self.label(), self.label());
+        self.emit(
+            op,
+            Instruction::Branch {
+                condition: elected,
+                then: computes,
+                other: end,
+            },
+        );
+        self.bind(computes);
+        if op.has_attr(attr::OP) {
+            let (f, elem) = Self::reduction_of(op)?;
+            let reduce = Instruction::Vector(VectorOp::Reduce {
+                to: result,
+                vector,
+                start: None,
+                mask: None,
+                f,
+                elem,
+            });
+            self.emit(op, reduce);
+        } else {
+            self.fold(op, vector)?;
+        }
+        self.bind(end);
+        let (to, from) = (result, result);
+        self.emit(op, Instruction::Share { to, from });
         Ok(())
     }
 
-    fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
-        let tiles = op
-            .int_attr(attr::NUM_TILES)
-            .and_then(|tiles| u32::try_from(tiles).ok());
-        let elem = Self::elem(op, op.result(0).ty())?;
-        let Some(tiles @ (1 | 2 | 4)) = tiles else {
+    /// Makes one number of all in `vector`, which has one for each thread of the block, by the region of `op`.
+    fn fold(&mut self, op: Op<'c>, vector: Reg) -> Done<'c> {
+        let Some(entry) = op.region(0).first().filter(|entry| entry.num_args() == 2) else {
             return Err(Unknown::operation(op));
         };
-        let from = self.access(op, 0, 1);
-        let to = self.reg(op.result(0));
-        let transpose = op.bool_attr(attr::TRANSPOSE).unwrap_or(false);
-        if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
-            return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
+        let (sum, next) = (self.reg(entry.arg(0)), self.reg(entry.arg(1)));
+        let (first, threads, i) = (self.fresh(), self.fresh(), self.fresh());
+        let value = Constant::int(0);
+        self.emit(op, Instruction::Set { to: first, value });
+        let extract = |to, index| Instruction::Vector(VectorOp::Extract { to, vector, index });
+        self.emit(op, extract(sum, first));
+        let value = Constant::int(1);
+        self.emit(op, Instruction::Set { to: threads, value });
+        for dim in 0..3 {
+            let (to, id) = (self.fresh(), Id::BlockDim);
+            self.emit(op, Instruction::Id { to, id, dim });
+            self.scalar(op, Scalar::Mul, Elem::INDEX, threads, &[threads, to]);
         }
-        self.emit(
-            op,
-            Instruction::LdMatrix {
-                to,
-                from,
-                tiles,
-                transpose,
-                elem,
-            },
-        );
-        Ok(())
-    }
-
-    fn mma(&mut self, op: Op<'c>) -> Done<'c> {
-        let (input, output) = (
-            Self::elem(op, op.operand(0).ty())?,
-            Self::elem(op, op.result(0).ty())?,
-        );
-        let shape = ints(op, attr::MMA_SHAPE).unwrap_or_default();
-        let shape: Vec<u32> = shape.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
-        let known = matches!(
-            (input, shape.as_slice()),
-            (Elem::F16 | Elem::BF16, [16, 8, 8 | 16])
-                | (Elem::F32, [16, 8, 4 | 8])
-                | (Elem::F64, [8, 8, 4])
-                | (Elem::Int(8), [16, 8, 16 | 32])
-        );
-        let fits = output.is_float() == input.is_float();
-        let (Ok(shape), true, true) = (<[u32; 3]>::try_from(shape), known, fits) else {
-            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
-        };
-        let [a, b, c] = [0, 1, 2].map(|i| self.operand(op, i));
-        let to = self.reg(op.result(0));
-        self.emit(
-            op,
-            Instruction::Mma {
-                to,
-                a,
-                b,
-                c,
-                shape,
-                input,
-                output,
-            },
-        );
+        let numbers = [Index::Const(1), Index::Reg(threads), Index::Const(1)];
+        self.nest(op, &[(i, numbers)], &mut |reader| {
+            reader.emit(op, extract(next, i));
+            reader.returning(op.region(0), &[entry.arg(0)])
+        })?;
+        self.moves(op, &[entry.arg(0)], &[op.result(0)]);
         Ok(())
     }
 }

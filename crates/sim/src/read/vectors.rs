@@ -1,7 +1,7 @@
 //! Vectors: numbers picked out of other vectors.
 
 use super::{Done, Reader, Unknown, lanes, number};
-use crate::code::{Op as Instruction, Reg};
+use crate::code::{Op as Instruction, Reg, VectorOp};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_mlir::ir::Op;
@@ -30,25 +30,25 @@ impl<'c> Reader<'c> {
             vector::INSERT_STRIDED_SLICE => self.insert_slice(op)?,
             vector::TRANSPOSE => self.transpose(op)?,
             vector::BITCAST => self.bitcast(op)?,
-            vector::REDUCTION => self.reduction(op)?,
+            vector::REDUCTION => self.reduction(op, None)?,
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn pick(&mut self, op: Op<'c>, picks: Vec<(u32, u32)>) {
+    pub(super) fn pick(&mut self, op: Op<'c>, picks: Vec<(u32, u32)>) {
         let from: Box<[Reg]> = self.operands(op);
         let to = self.reg(op.result(0));
         let number = number(op.result(0).ty()).is_some();
         let picks = picks.into();
         self.emit(
             op,
-            Instruction::Pick {
+            Instruction::Vector(VectorOp::Pick {
                 to,
                 from,
                 picks,
                 number,
-            },
+            }),
         );
     }
 
@@ -80,7 +80,7 @@ impl<'c> Reader<'c> {
         if op.num_operands() == 2 && Self::sizes(op, op.operand(0).ty())?.len() == 1 {
             let [vector, index] = [0, 1].map(|i| self.operand(op, i));
             let to = self.reg(op.result(0));
-            self.emit(op, Instruction::Extract { to, vector, index });
+            self.emit(op, Instruction::Vector(VectorOp::Extract { to, vector, index }));
             return Ok(());
         }
         let part = Self::count(op, op.result(0).ty())?;
@@ -92,18 +92,8 @@ impl<'c> Reader<'c> {
     /// The value comes first, then the vector it goes into.
     fn insert(&mut self, op: Op<'c>) -> Done<'c> {
         if op.num_operands() == 3 && Self::sizes(op, op.result(0).ty())?.len() == 1 {
-            let [value, vector, index] = [0, 1, 2].map(|i| self.operand(op, i));
-            let to = self.reg(op.result(0));
-            self.emit(
-                op,
-                Instruction::Insert {
-                    to,
-                    value,
-                    vector,
-                    index,
-                },
-            );
-            return Ok(());
+            let operands = [0, 1, 2].map(|i| self.operand(op, i));
+            return self.insert_element(op, operands);
         }
         let part = Self::count(op, op.operand(0).ty())?;
         let all = Self::count(op, op.result(0).ty())?;
@@ -218,7 +208,7 @@ impl<'c> Reader<'c> {
     }
 
     /// The same bytes as numbers of another width.
-    fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
+    pub(super) fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
         let (from, to) = (
             Self::elem(op, op.operand(0).ty())?,
             Self::elem(op, op.result(0).ty())?,
@@ -230,17 +220,18 @@ impl<'c> Reader<'c> {
         let (vector, result) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,
-            Instruction::Bitcast {
+            Instruction::Vector(VectorOp::Bitcast {
                 to: result,
                 vector,
                 from,
                 into: to,
-            },
+                number: number(op.result(0).ty()).is_some(),
+            }),
         );
         Ok(())
     }
 
-    fn reduction(&mut self, op: Op<'c>) -> Done<'c> {
+    pub(super) fn reduction(&mut self, op: Op<'c>, mask: Option<Reg>) -> Done<'c> {
         let elem = Self::elem(op, op.result(0).ty())?;
         let kind = op.attr(attr::KIND).and_then(types::keyword).unwrap_or_default();
         let f = combining(kind, elem).ok_or_else(|| Unknown::operation(op))?;
@@ -249,13 +240,14 @@ impl<'c> Reader<'c> {
         let to = self.reg(op.result(0));
         self.emit(
             op,
-            Instruction::Reduce {
+            Instruction::Vector(VectorOp::Reduce {
                 to,
                 vector,
                 start,
+                mask,
                 f,
                 elem,
-            },
+            }),
         );
         Ok(())
     }
@@ -312,7 +304,7 @@ pub(super) fn combining(name: &str, elem: Elem) -> Option<Scalar> {
 }
 
 /// The positions in a vector of these sizes, row by row.
-fn positions(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+pub(super) fn positions(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let count: u32 = sizes.iter().product();
     (0..count).map(move |mut number| {
         let mut position = vec![0; sizes.len()];

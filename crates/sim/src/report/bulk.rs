@@ -24,7 +24,7 @@ impl Problem {
 
     /// Threads of a block stand at a copy of the whole block that others don't come to.
     #[must_use]
-    pub fn divergent_copy(at: Spot, other: Spot, ended: bool) -> Self {
+    pub fn divergent_block(at: Spot, other: Spot, ended: bool, copies: bool) -> Self {
         let others = if ended {
             "have ended"
         } else if at.instr == other.instr {
@@ -33,7 +33,11 @@ impl Problem {
             "stand elsewhere"
         };
         Self::new(
-            "divergent-copy",
+            if copies {
+                "divergent-copy"
+            } else {
+                "divergent-barrier"
+            },
             (at, Some(other)),
             format!("this is an operation of the whole block, and some of its threads {others}"),
             "let all threads of the block reach it: take it out of the condition",

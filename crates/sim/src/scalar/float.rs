@@ -55,7 +55,7 @@ fn fma(elem: Elem, x: f64, y: f64, z: f64) -> f64 {
     match elem {
         #[allow(clippy::cast_possible_truncation)] // Exact: they came from there.
         Elem::F32 => f64::from((x as f32).mul_add(y as f32, z as f32)),
-        Elem::F16 | Elem::BF16 => add_to_odd(x * y, z),
+        Elem::F16 | Elem::BF16 | Elem::F8E4M3FN | Elem::F8E5M2 => add_to_odd(x * y, z),
         Elem::F64 | Elem::Int(_) => x.mul_add(y, z),
     }
 }
@@ -109,10 +109,10 @@ pub(super) fn to_int(value: f64, to: Elem, is_signed: bool) -> Option<u64> {
 
 fn is(class: Class, format: Format, bits: u64) -> bool {
     match class {
-        Class::Finite => format.magnitude(bits) < format.infinity(),
-        Class::Infinite => format.magnitude(bits) == format.infinity(),
-        Class::Nan => format.magnitude(bits) > format.infinity(),
-        Class::Normal => (format.first_normal()..format.infinity()).contains(&format.magnitude(bits)),
+        Class::Finite => format.magnitude(bits) < format.limit(),
+        Class::Infinite => format.is_infinite(bits),
+        Class::Nan => format.magnitude(bits) >= format.limit() && !format.is_infinite(bits),
+        Class::Normal => (format.first_normal()..format.limit()).contains(&format.magnitude(bits)),
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Format {
     fraction: u8,
     /// Bits of the exponent.
     exponent: u8,
+    /// True if the bits that come after those of the largest finite number are infinity, and not NaN.
+    has_infinity: bool,
 }
 
 impl Format {
@@ -22,8 +24,14 @@ impl Format {
             Elem::BF16 => (7, 8),
             Elem::F32 => (23, 8),
             Elem::F64 | Elem::Int(_) => (52, 11),
+            Elem::F8E4M3FN => (3, 4),
+            Elem::F8E5M2 => (2, 5),
         };
-        Self { fraction, exponent }
+        Self {
+            fraction,
+            exponent,
+            has_infinity: elem != Elem::F8E4M3FN,
+        }
     }
 
     /// The sign's bit.
@@ -41,15 +49,38 @@ impl Format {
         1 << self.fraction
     }
 
-    /// The bits of infinity: the magnitudes of finite numbers are less, those of NaNs greater.
-    pub(super) fn infinity(self) -> u64 {
-        ((1 << self.exponent) - 1) << self.fraction
+    /// The first bits that are no finite number's: the magnitudes of all of these are less. They are infinity, if there
+    /// is one.
+    pub(super) fn limit(self) -> u64 {
+        if self.has_infinity {
+            ((1 << self.exponent) - 1) << self.fraction
+        } else {
+            self.sign() - 1
+        }
+    }
+
+    /// Returns true if these bits are infinity.
+    pub(super) fn is_infinite(self, bits: u64) -> bool {
+        self.has_infinity && self.magnitude(bits) == self.limit()
     }
 
     /// The bits of every NaN that is computed: quiet, positive, without a payload. Hardware and LLVM are free in what
     /// they choose; one choice keeps runs comparable.
     fn nan(self) -> u64 {
-        self.infinity() | 1 << (self.fraction - 1)
+        if self.has_infinity {
+            self.limit() | 1 << (self.fraction - 1)
+        } else {
+            self.limit()
+        }
+    }
+
+    /// The bits of what is too large to be finite.
+    fn overflow(self, sign: u64) -> u64 {
+        if self.has_infinity {
+            sign | self.limit()
+        } else {
+            self.nan()
+        }
     }
 
     /// The exponent of the smallest normal number.
@@ -79,8 +110,12 @@ impl Format {
             Rounding::Upward => !negative,
             Rounding::TowardZero => false,
         };
-        if below >= self.infinity() {
-            return sign | (self.infinity() - u64::from(!outward));
+        if below >= self.limit() {
+            return if outward {
+                self.overflow(sign)
+            } else {
+                sign | (self.limit() - 1)
+            };
         }
         let up = match rest {
             Rest::Nothing => false,
@@ -90,7 +125,12 @@ impl Format {
                 _ => outward,
             },
         };
-        sign | (below + u64::from(up))
+        let magnitude = below + u64::from(up);
+        if magnitude == self.limit() {
+            self.overflow(sign)
+        } else {
+            sign | magnitude
+        }
     }
 }
 
@@ -130,7 +170,20 @@ pub fn to_f64(elem: Elem, bits: u64) -> f64 {
         Elem::BF16 => f64::from(f32::from_bits((bits as u32) << 16)),
         Elem::F32 => f64::from(f32::from_bits(bits as u32)),
         Elem::F64 | Elem::Int(_) => f64::from_bits(bits),
+        Elem::F8E5M2 => f16::from_bits((bits as u16) << 8).to_f64(),
+        Elem::F8E4M3FN => e4m3_to_f64(bits as u8),
     }
+}
+
+/// The value of an `F8E4M3FN`.
+fn e4m3_to_f64(bits: u8) -> f64 {
+    let (biased, fraction) = (bits >> 3 & 0xF, bits & 7);
+    let magnitude = match (biased, fraction) {
+        (0xF, 7) => f64::NAN,
+        (0, _) => f64::from(fraction) * f64::from(-9).exp2(),
+        _ => f64::from(8 | fraction) * (f64::from(biased) - 10.0).exp2(),
+    };
+    if bits >> 7 == 1 { -magnitude } else { magnitude }
 }
 
 /// The bits of a floating-point number, rounded to `elem`, to nearest even.
@@ -148,7 +201,7 @@ pub fn round(elem: Elem, value: f64, rounding: Rounding) -> u64 {
     }
     let negative = value.is_sign_negative();
     if value.is_infinite() {
-        return format.infinity() | if negative { format.sign() } else { 0 };
+        return format.overflow(if negative { format.sign() } else { 0 });
     }
     let magnitude = value.abs().to_bits();
     let (biased, fraction) = (magnitude >> 52, magnitude & ((1 << 52) - 1));

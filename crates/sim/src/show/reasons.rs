@@ -44,6 +44,11 @@ impl Names<'_> {
                 let message = "threads of the warp wait for each other here with different masks";
                 ("divergent-warp", message.into())
             }
+            Reason::OtherPlace => {
+                let message =
+                    "threads of the warp access one matrix together here, and name different places";
+                ("divergent-warp", message.into())
+            }
             Reason::PartialWarp => {
                 let message = "the warp is not complete, and all of its 32 threads have to take part";
                 ("divergent-warp", message.into())

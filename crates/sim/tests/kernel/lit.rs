@@ -43,22 +43,31 @@ pub fn kernels<'c>(module: Op<'c>, asynchronous: bool) -> Kernels {
         if !has_body || op.is("async.func") {
             return Walk::Advance;
         }
-        let mut is_asynchronous = !asynchronous;
-        op.walk(|inner| {
-            let prefixes = ["gpux.", "nvgpu.device_async", "nvvm.cp.async"];
-            is_asynchronous |= prefixes.iter().any(|prefix| inner.name().starts_with(prefix));
-            Walk::Advance
-        });
-        if is_asynchronous {
-            let name = op.str_attr("sym_name").unwrap_or_default().to_owned();
-            all.insert(
-                name,
-                read::read(op, UncountedWaits::All).map_err(|unknown| unknown.message),
-            );
+        let launches = read::launches(op);
+        let name = op.str_attr("sym_name").unwrap_or_default().to_owned();
+        let mut found = vec![(name, op)];
+        if !launches.is_empty() {
+            let named = launches
+                .into_iter()
+                .map(|launch| (read::launch_name(launch), launch));
+            found = named.collect();
+        }
+        for (name, kernel) in found {
+            if !asynchronous || is_asynchronous(kernel) {
+                let code = read::read(kernel, UncountedWaits::All).map_err(|unknown| unknown.message);
+                all.insert(name, code);
+            }
         }
         Walk::Skip
     });
     all
+}
+
+/// Returns true if an operation of `kernel` is asynchronous on a device.
+fn is_asynchronous(kernel: Op<'_>) -> bool {
+    let prefixes = ["gpux.", "nvgpu.device_async", "nvvm.cp.async"];
+    let is_one = |op: Op| prefixes.iter().any(|prefix| op.name().starts_with(prefix));
+    kernel.self_and_nested().into_iter().any(is_one)
 }
 
 pub type Kernels = BTreeMap<String, Result<Code, String>>;

@@ -26,6 +26,16 @@ asyncOptEnumGetKeyword(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED bool asyncOptLLVMArrayGetNumElements(MlirType type,
                                                         uint64_t *number);
 
+/// Returns true if `attribute` is a `#nvvm.shape`, and tells its M, N and K.
+MLIR_CAPI_EXPORTED bool asyncOptMMAShapeGetSizes(MlirAttribute attribute,
+                                                 int64_t sizes[3]);
+
+/// Returns true if `type` is a `!gpu.mma_matrix`, and tells its sizes and the
+/// type of its elements.
+MLIR_CAPI_EXPORTED bool asyncOptMMAMatrixGetShape(MlirType type, int64_t *rows,
+                                                  int64_t *columns,
+                                                  MlirType *element);
+
 /// Returns true if operations of the name `op`, which must be registered, have
 /// an inherent attribute `attribute`.
 MLIR_CAPI_EXPORTED bool asyncOptHasInherentAttribute(MlirContext context,

@@ -1,0 +1,232 @@
+//! Matrices that the threads of a warp have parts of: `ldmatrix` and `mma.sync`, of `nvgpu` and of `nvvm`.
+//!
+//! **Refusals.** Numbers of less than 8 bits, `ldmatrix` of other shapes than 8×8, and layouts other than row by column.
+
+use super::{Done, Reader, Unknown, ints};
+use crate::code::{LdMatrix, Mma, Op as Instruction, Reg, Target, VectorOp};
+use crate::value::Elem;
+use async_mlir::ir::Op;
+use async_mlir::names::{attr, nvgpu, nvvm};
+use async_mlir::nvvm::mma_shape;
+use async_mlir::types;
+use std::ops::Range;
+
+/// The type of a matrix's numbers, as instructions have it.
+#[derive(Clone, Copy)]
+struct Multiplicand {
+    elem: Elem,
+    unsigned: bool,
+}
+
+impl<'c> Reader<'c> {
+    /// Reads `op` if it is about such a matrix; returns false if not.
+    pub(super) fn matrices(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        match op.name() {
+            nvgpu::LDMATRIX => self.ldmatrix(op)?,
+            nvgpu::MMA_SYNC => self.mma(op)?,
+            nvvm::LDMATRIX => self.pointer_ldmatrix(op)?,
+            nvvm::MMA_SYNC => self.register_mma(op)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let tiles = Self::tiles(op, attr::NUM_TILES)?;
+        let transpose = op.bool_attr(attr::TRANSPOSE).unwrap_or(false);
+        if elem.bytes() > 4 || (transpose && elem.bytes() != 2) {
+            return Err(Unknown::new(op, "no ldmatrix has numbers of this size"));
+        }
+        let load = LdMatrix {
+            from: Target::Element(self.access(op, 0, 1)),
+            to: self.reg(op.result(0)),
+            tiles,
+            transpose,
+            elem,
+        };
+        self.emit(op, Instruction::LdMatrix(load));
+        Ok(())
+    }
+
+    /// How many matrices are loaded at once.
+    fn tiles(op: Op<'c>, name: &str) -> Result<usize, Unknown<'c>> {
+        match op.int_attr(name) {
+            Some(1) => Ok(1),
+            Some(2) => Ok(2),
+            Some(4) => Ok(4),
+            _ => Err(Unknown::operation(op)),
+        }
+    }
+
+    /// Each matrix is a register of 32 bits.
+    fn pointer_ldmatrix(&mut self, op: Op<'c>) -> Done<'c> {
+        let keyword = |name| op.attr(name).and_then(types::keyword);
+        if keyword(attr::ELT_TYPE) != Some("b16") {
+            return Err(Unknown::new(
+                op,
+                "the interpreter knows an ldmatrix of 8×8 numbers of 16 bits only",
+            ));
+        }
+        let load = LdMatrix {
+            from: Target::Pointer(self.operand(op, 0)),
+            to: self.reg(op.result(0)),
+            tiles: Self::tiles(op, attr::NUM)?,
+            transpose: keyword(attr::LAYOUT) == Some("col"),
+            elem: Elem::Int(32),
+        };
+        self.emit(op, Instruction::LdMatrix(load));
+        Ok(())
+    }
+
+    fn mma(&mut self, op: Op<'c>) -> Done<'c> {
+        let input = Multiplicand {
+            elem: Self::elem(op, op.operand(0).ty())?,
+            unsigned: false,
+        };
+        let output = Self::elem(op, op.result(0).ty())?;
+        let shape = shape_of(&ints(op, attr::MMA_SHAPE).unwrap_or_default());
+        let operands = [0, 1, 2].map(|i| self.operand(op, i));
+        // nvgpu has no other overflow of integers.
+        self.multiply(op, operands, shape, ([input; 2], output), false)
+    }
+
+    /// Every operand is a register of 32 bits, or an f64: of A, of B and of C.
+    fn register_mma(&mut self, op: Op<'c>) -> Done<'c> {
+        let keyword = |name| op.attr(name).and_then(types::keyword);
+        let layouts = [attr::LAYOUT_A, attr::LAYOUT_B].map(keyword);
+        if layouts != [Some("row"), Some("col")] {
+            return Err(Unknown::new(
+                op,
+                "the interpreter knows an mma.sync of row by column only",
+            ));
+        }
+        let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
+        let sizes: Vec<usize> = sizes.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
+        let [a, b, c] = sizes[..] else {
+            return Err(Unknown::operation(op));
+        };
+        if a == 0 || b == 0 || c == 0 || a + b + c != op.num_operands() {
+            return Err(Unknown::operation(op));
+        }
+        let shape = op.attr(attr::SHAPE).and_then(mma_shape).unwrap_or_default();
+        let left = Self::multiplicand(op, attr::MULTIPLICAND_A, 0)?;
+        let right = Self::multiplicand(op, attr::MULTIPLICAND_B, a)?;
+        let output = Self::elem(op, op.operand(a + b).ty())?;
+        let operands = [
+            self.registers(op, 0..a, left.elem)?,
+            self.registers(op, a..a + b, right.elem)?,
+            self.registers(op, a + b..a + b + c, output)?,
+        ];
+        // What comes out has to be of the type of what it is added to.
+        let parts = super::aggregates::numbers_in(op.result(0).ty());
+        let wraps = keyword(attr::INT_OVERFLOW_BEHAVIOR) == Some("wrapped");
+        let members = async_mlir::llvm::aggregate(op.result(0).ty());
+        let Some(async_mlir::llvm::Aggregate::Struct(members)) = members.filter(|_| parts.is_some()) else {
+            return Err(Unknown::operation(op));
+        };
+        for member in members {
+            if Self::elem(op, member)? != output {
+                return Err(Unknown::new(
+                    op,
+                    "the interpreter knows an mma.sync with C and D of one type only",
+                ));
+            }
+        }
+        self.multiply(op, operands, shape_of(&shape), ([left, right], output), wraps)
+    }
+
+    /// The numbers of A or B: what the attribute says, or what its registers, from operand `first` on, are made of.
+    fn multiplicand(op: Op<'c>, name: &str, first: usize) -> Result<Multiplicand, Unknown<'c>> {
+        let signed = |elem| Multiplicand {
+            elem,
+            unsigned: false,
+        };
+        Ok(match op.attr(name).and_then(types::keyword) {
+            None => signed(Self::elem(op, op.operand(first).ty())?),
+            Some("f16") => signed(Elem::F16),
+            Some("bf16") => signed(Elem::BF16),
+            Some("tf32") => signed(Elem::F32),
+            Some("f64") => signed(Elem::F64),
+            Some("s8") => signed(Elem::Int(8)),
+            Some("u8") => Multiplicand {
+                elem: Elem::Int(8),
+                unsigned: true,
+            },
+            Some(other) => {
+                return Err(Unknown::new(
+                    op,
+                    format!("the interpreter has no matrices of {other}"),
+                ));
+            }
+        })
+    }
+
+    /// The numbers that operands of `op` hold, as a vector.
+    fn registers(&mut self, op: Op<'c>, operands: Range<usize>, elem: Elem) -> Result<Reg, Unknown<'c>> {
+        let ty = op.operand(operands.start).ty();
+        let held = Self::elem(op, ty)?;
+        let each = super::aggregates::numbers_in(ty).unwrap_or(0);
+        let from: Box<[Reg]> = operands.map(|i| self.operand(op, i)).collect();
+        let count = u32::try_from(from.len()).unwrap_or(0);
+        let picks = (0..count).flat_map(|operand| (0..each).map(move |i| (operand, i)));
+        let (packed, unpacked) = (self.fresh(), self.fresh());
+        let pick = VectorOp::Pick {
+            to: packed,
+            from,
+            picks: picks.collect(),
+            number: false,
+        };
+        self.emit(op, Instruction::Vector(pick));
+        let cast = VectorOp::Bitcast {
+            to: unpacked,
+            vector: packed,
+            from: held,
+            into: elem,
+            number: false,
+        };
+        self.emit(op, Instruction::Vector(cast));
+        Ok(unpacked)
+    }
+
+    fn multiply(
+        &mut self,
+        op: Op<'c>,
+        [a, b, c]: [Reg; 3],
+        shape: Option<[usize; 3]>,
+        (inputs, output): ([Multiplicand; 2], Elem),
+        wraps: bool,
+    ) -> Done<'c> {
+        let [input, other] = inputs.map(|input| input.elem);
+        let known = matches!(
+            (input, shape),
+            (Elem::F16 | Elem::BF16, Some([16, 8, 8 | 16]))
+                | (Elem::F32, Some([16, 8, 4 | 8]))
+                | (Elem::F64, Some([8, 8, 4]))
+                | (Elem::Int(8), Some([16, 8, 16 | 32] | [8, 8, 16]))
+        );
+        let fits = output.is_float() == input.is_float() && input == other;
+        let Some(shape) = shape.filter(|_| known && fits) else {
+            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
+        };
+        let mma = Mma {
+            to: self.reg(op.result(0)),
+            a,
+            b,
+            c,
+            shape,
+            input,
+            output,
+            unsigned: inputs.map(|input| input.unsigned),
+            wraps,
+        };
+        self.emit(op, Instruction::Mma(mma));
+        Ok(())
+    }
+}
+
+/// M, N and K.
+fn shape_of(sizes: &[i64]) -> Option<[usize; 3]> {
+    let sizes: Result<Vec<usize>, _> = sizes.iter().map(|&size| usize::try_from(size)).collect();
+    sizes.ok()?.try_into().ok()
+}
