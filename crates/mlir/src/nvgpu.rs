@@ -54,27 +54,6 @@ pub fn mbarriers(ty: Type<'_>) -> Option<u32> {
     unsafe { ffi::asyncOptMBarrierGroupGetNumber(ty.to_raw(), &raw mut number) }.then_some(number)
 }
 
-/// The memref type of the matrix that a `!nvgpu.warpgroup.descriptor` describes; `None` if `ty` is none.
-#[must_use]
-pub fn warpgroup_matrix(ty: Type<'_>) -> Option<Type<'_>> {
-    type_of(ty, ffi::asyncOptWarpgroupDescriptorGetTensor)
-}
-
-/// The vector type of the matrix of a `!nvgpu.warpgroup.accumulator`; `None` if `ty` is none.
-#[must_use]
-pub fn warpgroup_accumulator(ty: Type<'_>) -> Option<Type<'_>> {
-    type_of(ty, ffi::asyncOptWarpgroupAccumulatorGetFragmented)
-}
-
-/// The type that `get` finds in `ty`, if it is of the right kind.
-fn type_of<'c>(ty: Type<'c>, get: unsafe extern "C" fn(MlirType, *mut MlirType) -> bool) -> Option<Type<'c>> {
-    let mut found = MlirType {
-        ptr: std::ptr::null(),
-    };
-    // SAFETY: a live type, and a place to write to; what is found lives as long as its context.
-    unsafe { get(ty.to_raw(), &raw mut found).then(|| Type::from_raw(found)) }
-}
-
 /// The type of a ring of `number` mbarriers in memory of the workgroup, in a context that has `nvgpu` and `gpu` loaded.
 #[must_use]
 pub fn mbarrier_group(context: &Context, number: u64) -> Type<'_> {

@@ -22,17 +22,15 @@ using namespace mlir;
 
 MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
   auto keyword = [](auto attr) { return stringifyEnum(attr.getValue()); };
-  return wrap(llvm::TypeSwitch<Attribute, StringRef>(unwrap(attribute))
-                  .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
-                        gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
-                        gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
-                        NVVM::LdStMatrixEltTypeAttr, NVVM::MMAIntOverflowAttr,
-                        NVVM::MMALayoutAttr, NVVM::MMATypesAttr,
-                        NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
-                        NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
-                        NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(
-                      keyword)
-                  .Default(StringRef()));
+  return wrap(
+      llvm::TypeSwitch<Attribute, StringRef>(unwrap(attribute))
+          .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
+                gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
+                gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
+                NVVM::LdStMatrixEltTypeAttr, NVVM::MMAIntOverflowAttr,
+                NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
+                NVVM::ShflKindAttr, vector::CombiningKindAttr>(keyword)
+          .Default(StringRef()));
 }
 
 bool asyncOptLLVMArrayGetNumElements(MlirType type, uint64_t *number) {

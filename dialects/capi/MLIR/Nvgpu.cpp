@@ -72,21 +72,3 @@ bool asyncOptMBarrierGroupGetNumber(MlirType type, uint32_t *number) {
   *number = group.getNumBarriers();
   return true;
 }
-
-bool asyncOptWarpgroupDescriptorGetTensor(MlirType type, MlirType *tensor) {
-  auto descriptor =
-      dyn_cast<nvgpu::WarpgroupMatrixDescriptorType>(unwrap(type));
-  if (!descriptor)
-    return false;
-  *tensor = wrap(cast<Type>(descriptor.getTensor()));
-  return true;
-}
-
-bool asyncOptWarpgroupAccumulatorGetFragmented(MlirType type,
-                                               MlirType *vector) {
-  auto accumulator = dyn_cast<nvgpu::WarpgroupAccumulatorType>(unwrap(type));
-  if (!accumulator)
-    return false;
-  *vector = wrap(cast<Type>(accumulator.getFragmented()));
-  return true;
-}

@@ -32,16 +32,6 @@ MLIR_CAPI_EXPORTED bool asyncOptTensorMapGetBox(MlirType type, MlirType *box,
 MLIR_CAPI_EXPORTED bool asyncOptMBarrierGroupGetNumber(MlirType type,
                                                        uint32_t *number);
 
-/// Returns true if `type` is a `!nvgpu.warpgroup.descriptor`, and tells the
-/// memref type of its matrix.
-MLIR_CAPI_EXPORTED bool asyncOptWarpgroupDescriptorGetTensor(MlirType type,
-                                                             MlirType *tensor);
-
-/// Returns true if `type` is a `!nvgpu.warpgroup.accumulator`, and tells the
-/// vector type of its matrix.
-MLIR_CAPI_EXPORTED bool
-asyncOptWarpgroupAccumulatorGetFragmented(MlirType type, MlirType *vector);
-
 #ifdef __cplusplus
 }
 #endif
