@@ -45,6 +45,9 @@ pub struct Options {
     /// The most instructions that one thread runs.
     #[arg(long, default_value_t = 1 << 24)]
     pub budget: u64,
+    /// How many blocks run at a time; else as many as there are cores. The result is the same
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     /// Asks for a proxy fence between a read and a bulk copy to the same workgroup memory, too.
     #[arg(long)]
     pub strict_proxies: bool,
@@ -166,6 +169,12 @@ fn cost(text: &str) -> Result<(String, u64)> {
 }
 
 impl Options {
+    /// How many blocks run at a time.
+    pub fn jobs(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(cores, usize::from)
+    }
+
     /// Returns true if a timeline is asked for.
     pub fn wants_timeline(&self) -> bool {
         self.timeline.is_some() || self.trace.is_some() || self.compare.is_some()

@@ -238,7 +238,7 @@ impl<'a> Runs<'a> {
         let progress = ProgressBar::new(blocks).with_style(style);
         let mut said = 0;
         let stop = machine
-            .run(&arguments, &mut |done, steps| {
+            .run(&arguments, self.options.jobs(), &mut |done, steps| {
                 progress.set_position(done.into());
                 if steps >= said {
                     said = steps + SAY_EVERY;

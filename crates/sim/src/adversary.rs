@@ -39,6 +39,17 @@ impl Adversary {
         }
     }
 
+    /// The coin of a block, where that of the first one has this seed.
+    #[must_use]
+    pub fn random_for(seed: u64, block: u32) -> Self {
+        let mut state = seed;
+        if block > 0 {
+            state ^= u64::from(block).rotate_left(32);
+            state = next_random(&mut state);
+        }
+        Self::Random(state)
+    }
+
     /// The next run of an exhaustive search, or `None` if all answers were tried.
     #[must_use]
     pub fn next(self) -> Option<Self> {

@@ -17,7 +17,7 @@ pub use self::print::{Piece, Spec};
 pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
 pub use self::vector::VectorOp;
 use crate::value::{Elem, Value};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A register of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -90,9 +90,9 @@ impl Code {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpLocation {
     /// The operation's name.
-    pub op: Rc<str>,
+    pub op: Arc<str>,
     /// Its location: file, line and column where they are known.
-    pub location: Rc<str>,
+    pub location: Arc<str>,
 }
 
 /// One instruction.
@@ -103,7 +103,7 @@ pub struct Instr {
     /// The operation that it was made from.
     pub place: OpLocation,
     /// The loops around it, outermost first, as places in [`Code::loops`].
-    pub loops: Rc<[u32]>,
+    pub loops: Arc<[u32]>,
 }
 
 /// A parameter of the kernel.
@@ -138,7 +138,7 @@ pub enum ParamKind {
         workgroup: bool,
     },
     /// A descriptor of a tensor; its sizes are up to the launch.
-    Tensor(Rc<crate::value::Tile>),
+    Tensor(Arc<crate::value::Tile>),
 }
 
 impl ParamKind {

@@ -4,7 +4,7 @@ use crate::code::{Param, ParamKind};
 use crate::memory::{Contents, Memory, Space};
 use crate::scalar::{from_f64, to_f64};
 use crate::value::{BufferId, Elem, Tensor, Value, View, row_by_row};
-use std::rc::Rc;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How a buffer is filled.
@@ -127,11 +127,11 @@ fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Res
 
 fn value_of(kind: &ParamKind, view: View) -> Value {
     match kind {
-        ParamKind::Tensor(shape) => Value::Tensor(Rc::new(Tensor {
+        ParamKind::Tensor(shape) => Value::Tensor(Arc::new(Tensor {
             view,
-            shape: Rc::clone(shape),
+            shape: Arc::clone(shape),
         })),
-        _ => Value::View(Rc::new(view)),
+        _ => Value::View(Arc::new(view)),
     }
 }
 

@@ -9,6 +9,7 @@ mod access;
 mod bulk;
 mod compute;
 mod fragments;
+mod grid;
 mod instr;
 mod matrices;
 mod mbarriers;
@@ -26,16 +27,16 @@ use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::adversary::next_random;
-use crate::code::{Code, Init, OpLocation, ParamKind, Reg};
+use crate::code::{Code, Init, OpLocation};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Value, View};
+use crate::value::{BufferId, CopyId, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
@@ -171,75 +172,6 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Runs all blocks; `args` are the values of the parameters. Calls `each` now and then, with the numbers of
-    /// blocks done and of instructions run.
-    ///
-    /// # Errors
-    ///
-    /// Where an instruction can't be run.
-    pub fn run(&mut self, args: &[Value], each: &mut dyn FnMut(u32, u64)) -> Result<(), Stop> {
-        let [x, y, z] = self.launch.grid;
-        let mut regs = vec![Value::Poison; self.code.regs as usize];
-        let mut own = Vec::new();
-        for (param, arg) in self.code.params.iter().zip(args) {
-            regs[param.to.0 as usize] = arg.clone();
-            if let (ParamKind::MemRef { workgroup: true, .. }, Value::View(view)) = (&param.kind, arg) {
-                let contents = self.memory.buffer(view.buffer).contents();
-                own.push((param.to, Rc::clone(view), contents));
-            }
-        }
-        for decl in &self.code.global {
-            let id = self.declare(decl, Space::Global);
-            regs[decl.to.0 as usize] = id;
-        }
-        self.memory.watch(self.timeline.is_some());
-        if self.code.has_arrivals() {
-            self.memory.use_clocks();
-        }
-        if self.code.has_partial_barriers() {
-            self.memory.use_partial_barriers();
-        }
-        let mut done = 0;
-        for bz in 0..z {
-            for by in 0..y {
-                for bx in 0..x {
-                    self.block = [bx, by, bz];
-                    if done > 0 {
-                        self.renew(&mut regs, &own);
-                    }
-                    let ran = self.run_block(regs.clone(), &mut |steps| each(done, steps));
-                    self.collect_prints();
-                    ran?;
-                    done += 1;
-                    each(done, self.steps);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Workgroup memory that is a parameter is another one in each block, filled the same way.
-    fn renew(&mut self, regs: &mut [Value], own: &[(Reg, Rc<View>, Contents)]) {
-        for (to, view, contents) in own {
-            // The first block's stays, to be looked at.
-            if let Value::View(last) = &regs[to.0 as usize]
-                && last.buffer != view.buffer
-            {
-                self.memory.free(last.buffer);
-            }
-            let old = self.memory.buffer(view.buffer);
-            let (name, align, array) = (old.name.clone(), old.align, old.array.clone());
-            let buffer = self
-                .memory
-                .add(name, Space::Workgroup, align, contents.clone(), array);
-            let view = View {
-                buffer,
-                ..View::clone(view)
-            };
-            regs[to.0 as usize] = Value::View(Rc::new(view));
-        }
-    }
-
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {
         let contents = match &decl.init {
             Init::Unwritten(bytes) => Contents::Unwritten(*bytes),
@@ -254,7 +186,7 @@ impl<'c> Machine<'c> {
         view.buffer = self
             .memory
             .add(decl.name.clone(), space, decl.align, contents, array);
-        Value::View(Rc::new(view))
+        Value::View(Arc::new(view))
     }
 
     fn run_block(&mut self, mut regs: Vec<Value>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
@@ -305,7 +237,6 @@ impl<'c> Machine<'c> {
         for id in own {
             self.memory.free(id);
         }
-        self.first_thread += threads;
         Ok(())
     }
 

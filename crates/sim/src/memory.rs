@@ -11,6 +11,7 @@
 mod accesses;
 mod cells;
 mod copies;
+mod fork;
 mod order;
 mod races;
 mod shadow;
@@ -27,7 +28,7 @@ use crate::value::{BufferId, CopyId, Pointer};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 use std::num::NonZeroU32;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
 const MAX_BYTES: usize = 1 << 30;
@@ -81,12 +82,14 @@ pub struct Memory {
     /// The number of the first of them.
     first_copy: u32,
     /// What copies of earlier blocks wrote, where that may be asked for.
-    done_copies: Vec<(Spot, Rc<[Piece]>)>,
+    done_copies: Vec<(Spot, Arc<[Piece]>)>,
     /// How many bytes the buffers have.
     bytes: usize,
     /// The number of the access that is being made.
     access: u64,
     adversary: Adversary,
+    /// The adversary before it was asked anything.
+    first_adversary: Adversary,
     /// True if the adversary had a say: other schedules may go another way.
     pub asked: bool,
     order: Order,
@@ -112,6 +115,7 @@ impl Memory {
             done_copies: Vec::new(),
             bytes: 0,
             access: 0,
+            first_adversary: adversary.clone(),
             adversary,
             asked: false,
             order: Order::new(threads_per_block),

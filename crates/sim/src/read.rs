@@ -36,7 +36,7 @@ use async_mlir::melior::ir::{Location, Type, TypeLike};
 use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// What can't be read, and where it stands.
@@ -114,7 +114,7 @@ struct Reader<'c> {
     call_sites: Vec<String>,
     /// The queues by their numbers.
     queues: Vec<GroupQueue>,
-    names: HashMap<&'c str, Rc<str>>,
+    names: HashMap<&'c str, Arc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
     dynamic: Option<Reg>,
@@ -164,7 +164,7 @@ impl<'c> Reader<'c> {
             return Ok(ParamKind::Number(elem));
         }
         if let Some(tile) = bulk::tensor_tile(ty) {
-            return Ok(ParamKind::Tensor(Rc::new(tile)));
+            return Ok(ParamKind::Tensor(Arc::new(tile)));
         }
         let Some(shape) = types::memref_shape(ty) else {
             let message = format!("a parameter of type {ty} can't be made up");
@@ -233,7 +233,7 @@ impl<'c> Reader<'c> {
             location += site;
         }
         OpLocation {
-            op: Rc::clone(op_name),
+            op: Arc::clone(op_name),
             location: location.into(),
         }
     }

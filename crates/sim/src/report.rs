@@ -1,5 +1,6 @@
 //! What was found.
 
+mod adopt;
 mod bulk;
 pub use bulk::MAX_TX;
 
@@ -16,6 +17,16 @@ pub struct Spot {
     pub thread: u32,
     /// Which iterations of the loops around it: an entry of the machine's table.
     pub iterations: u32,
+}
+
+impl Spot {
+    /// The same where entry `i` of the table of iterations is `entries[i]`.
+    pub(crate) fn in_iterations(self, entries: &[u32]) -> Self {
+        Self {
+            iterations: entries[self.iterations as usize],
+            ..self
+        }
+    }
 }
 
 /// What is wrong between two operations.

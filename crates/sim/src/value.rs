@@ -3,7 +3,7 @@
 use crate::code::OpLocation;
 use crate::memory::Array;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The type of a number. Numbers are kept as bits, in the low end of a `u64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -120,7 +120,7 @@ pub struct Tensor {
     /// All of it.
     pub view: View,
     /// What is copied at once.
-    pub shape: Rc<Tile>,
+    pub shape: Arc<Tile>,
 }
 
 /// What the type of a descriptor says: the elements that are copied at once, and how they lie in workgroup memory.
@@ -133,7 +133,7 @@ pub struct Tile {
     /// After how many bytes the swizzle repeats: 32, 64 or 128; 0 if there is none.
     pub swizzle: i64,
     /// The bytes of an element that is out of bounds.
-    pub fill: Rc<[u8]>,
+    pub fill: Arc<[u8]>,
 }
 
 /// A memref: a strided window of a buffer. Offset and strides are in elements.
@@ -255,19 +255,19 @@ pub enum Value {
     /// A number.
     Bits(u64),
     /// The numbers of a vector, row by row.
-    Vector(Rc<[u64]>),
+    Vector(Arc<[u64]>),
     /// The same, of which some are poison.
-    Partial(Rc<[Option<u64>]>),
+    Partial(Arc<[Option<u64>]>),
     /// A memref.
-    View(Rc<View>),
+    View(Arc<View>),
     /// A pointer of the LLVM dialect.
     Pointer(Pointer),
     /// A tensor map descriptor.
-    Tensor(Rc<Tensor>),
+    Tensor(Arc<Tensor>),
     /// What is done when the token is complete.
-    Token(Rc<[Pending]>),
+    Token(Arc<[Pending]>),
     /// A value of an `async.region`, which may be handed on but not used before a token is complete.
-    Guarded(Rc<Guarded>),
+    Guarded(Arc<Guarded>),
 }
 
 /// A value is no number or vector, or has fewer numbers.
@@ -292,7 +292,7 @@ impl Value {
         if parts.iter().all(Option::is_none) {
             return Self::Poison;
         }
-        let all: Option<Rc<[u64]>> = parts.iter().copied().collect();
+        let all: Option<Arc<[u64]>> = parts.iter().copied().collect();
         all.map_or_else(|| Self::Partial(parts.into()), Self::Vector)
     }
 

@@ -76,7 +76,7 @@ fn run(code: &Code, call: &Call, (adversary, order): Schedule) -> (BTreeSet<&'st
     let mut machine = Machine::new(code, launch, memory);
     machine.thread_order = order;
     machine.memory.read_hashes = Some(Vec::new());
-    let ended = machine.run(&arguments, &mut |_, _| {}).is_ok() && !machine.stuck;
+    let ended = machine.run(&arguments, 1, &mut |_, _| {}).is_ok() && !machine.stuck;
     let loaded = machine.memory.read_hashes.take().unwrap_or_default();
     let (buffers, _, reports) = machine.memory.into_parts();
     let contents = arguments.iter().filter_map(|argument| match argument {

@@ -48,7 +48,7 @@ fn run(code: &Code) -> (Trace, usize) {
     };
     let mut machine = Machine::new(code, launch, Memory::new(Adversary::Late, 1));
     machine.trace = Some(Trace::of(code));
-    machine.run(&[], &mut |_, _| {}).expect("it runs to its end");
+    machine.run(&[], 1, &mut |_, _| {}).expect("it runs to its end");
     let trace = machine.trace.take().expect("the trace that was asked for");
     let (_, _, reports) = machine.memory.into_parts();
     (trace, reports.problems().count())

@@ -117,7 +117,7 @@ fn run_once(
         budget: call.budget,
     };
     let mut machine = Machine::new(code, launch, memory);
-    let stop = machine.run(&arguments, &mut |_, _| {}).err();
+    let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let iterations = std::mem::take(&mut machine.iterations);
     let asked = machine.memory.asked;
     let (buffers, _, reports) = machine.memory.into_parts();

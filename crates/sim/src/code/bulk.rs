@@ -2,7 +2,7 @@
 
 use super::{Copy, Issued, Op, Queue, Reg};
 use crate::value::Tile;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A bulk copy between global and workgroup memory.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ pub struct Describe {
     /// The sizes of the box.
     pub sizes: Box<[Reg]>,
     /// What the type says of it.
-    pub shape: Rc<Tile>,
+    pub shape: Arc<Tile>,
 }
 
 impl Op {

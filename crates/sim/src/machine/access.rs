@@ -7,7 +7,7 @@ use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Machine<'_> {
     pub(super) fn access(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
@@ -75,7 +75,7 @@ impl Machine<'_> {
         if numbers == 1 && !vector {
             return Ok(Value::Bits(view.elem.from_bytes(bytes)));
         }
-        let numbers: Rc<[u64]> = bytes
+        let numbers: Arc<[u64]> = bytes
             .chunks_exact(size)
             .map(|number| view.elem.from_bytes(number))
             .collect();
@@ -129,7 +129,7 @@ impl Machine<'_> {
             .memory
             .add(name, Space::Private, 16, Contents::Unwritten(bytes), array);
         self.private.push(view.buffer);
-        Ok(Value::View(Rc::new(view)))
+        Ok(Value::View(Arc::new(view)))
     }
 
     /// Checks what is said of a memref.
@@ -178,7 +178,7 @@ impl Machine<'_> {
         t: usize,
         access: &Access,
         tile: &Tile,
-    ) -> Result<(Rc<View>, Vec<Option<Pointer>>), Reason> {
+    ) -> Result<(Arc<View>, Vec<Option<Pointer>>), Reason> {
         let view = self.view(t, access.view)?;
         let first: Vec<i64> = access
             .indices

@@ -9,7 +9,7 @@ use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
 use crate::timeline::BULK;
 use crate::value::{CopyId, Elem, Pending, Pointer, Tensor, Tile, Value, View};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the address of a tile in workgroup memory is a multiple of, and that of bytes in a row (PTX ISA,
 /// `cp.async.bulk.tensor` and `cp.async.bulk`).
@@ -21,20 +21,20 @@ const CHUNK: i64 = 16;
 /// What the operands of a bulk copy stand for.
 #[derive(PartialEq)]
 struct Ends {
-    local: Rc<View>,
+    local: Arc<View>,
     global: Global,
 }
 
 #[derive(PartialEq)]
 enum Global {
-    Tile(Rc<Tensor>, Vec<i64>),
-    Line(Rc<View>),
+    Tile(Arc<Tensor>, Vec<i64>),
+    Line(Arc<View>),
 }
 
 /// A bulk copy that can be issued.
 struct Issue {
     pieces: Vec<Piece>,
-    fill: Rc<[u8]>,
+    fill: Arc<[u8]>,
     /// What lies in workgroup memory, box by box.
     boxes: Vec<(Pointer, usize)>,
     bytes: usize,
@@ -117,7 +117,7 @@ impl Machine<'_> {
             .start(0, actor, issue, true)
             .map_err(|reason| self.stop(0, reason))?;
         self.bulk.push((id, true));
-        let token = |source| Value::Token(Rc::new([Pending { copy: id, source }]));
+        let token = |source| Value::Token(Arc::new([Pending { copy: id, source }]));
         for t in 0..self.threads.len() {
             match bulk.completion {
                 Completion::Token(to) => self.set(t, to, token(false)),
@@ -172,7 +172,7 @@ impl Machine<'_> {
         }
     }
 
-    fn ends(&self, t: usize, bulk: &Bulk) -> Result<Rc<Ends>, Reason> {
+    fn ends(&self, t: usize, bulk: &Bulk) -> Result<Arc<Ends>, Reason> {
         let global = match &bulk.global {
             GlobalSide::Line(line) => Global::Line(self.line(t, *line, bulk.bytes)?),
             GlobalSide::Tile { tensor, indices } => {
@@ -180,20 +180,20 @@ impl Machine<'_> {
                     return Err(Reason::Operand("a tensor map descriptor"));
                 };
                 let indices: Result<_, _> = indices.iter().map(|index| self.int(t, *index)).collect();
-                Global::Tile(Rc::clone(tensor), indices?)
+                Global::Tile(Arc::clone(tensor), indices?)
             }
         };
         let local = self.line(t, bulk.local, bulk.bytes)?;
-        Ok(Rc::new(Ends { local, global }))
+        Ok(Arc::new(Ends { local, global }))
     }
 
     /// A memref, or so many bytes from a pointer on.
-    fn line(&self, t: usize, reg: Reg, bytes: Option<Reg>) -> Result<Rc<View>, Reason> {
+    fn line(&self, t: usize, reg: Reg, bytes: Option<Reg>) -> Result<Arc<View>, Reason> {
         let Some(bytes) = bytes else {
             return self.view(t, reg);
         };
         let pointer = self.pointer(t, reg)?;
-        Ok(Rc::new(View {
+        Ok(Arc::new(View {
             buffer: pointer.buffer,
             base: pointer.offset,
             offset: 0,
@@ -234,7 +234,7 @@ impl Machine<'_> {
                         destination: Some(destination),
                         bytes,
                     }],
-                    fill: Rc::new([0]),
+                    fill: Arc::new([0]),
                     boxes: vec![(local, bytes)],
                     bytes,
                 }
@@ -259,12 +259,12 @@ impl Machine<'_> {
         }
         let tensor = Tensor {
             view: View::clone(&view),
-            shape: Rc::clone(&describe.shape),
+            shape: Arc::clone(&describe.shape),
         };
         if view.sizes.len() != describe.shape.sizes.len() {
             return Err(Reason::Operand("a tensor of the box's rank"));
         }
-        self.set(t, describe.to, Value::Tensor(Rc::new(tensor)));
+        self.set(t, describe.to, Value::Tensor(Arc::new(tensor)));
         Ok(())
     }
 }
@@ -283,7 +283,7 @@ fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Pointer), load: 
         .position(|(all, one)| all != one);
     let mut issue = Issue {
         pieces: Vec::new(),
-        fill: Rc::clone(&shape.fill),
+        fill: Arc::clone(&shape.fill),
         boxes: Vec::new(),
         bytes: usize::try_from(all).unwrap_or(0),
     };

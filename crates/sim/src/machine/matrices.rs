@@ -7,7 +7,7 @@ use crate::code::{LdMatrix, Mma, Reg, Target};
 use crate::refine::Kind;
 use crate::scalar::{from_f64, signed, to_f64};
 use crate::value::{Elem, Pointer, Value};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Machine<'_> {
     /// Lane 8m + r addresses row r of matrix m, of 16 bytes. Of each matrix, lane l gets four bytes of row l/4, or two
@@ -39,7 +39,7 @@ impl Machine<'_> {
                 }
             }
             let numbers = bytes.chunks_exact(load.elem.bytes());
-            let numbers: Rc<[u64]> = numbers.map(|number| load.elem.from_bytes(number)).collect();
+            let numbers: Arc<[u64]> = numbers.map(|number| load.elem.from_bytes(number)).collect();
             self.set(t, load.to, Value::Vector(numbers));
         }
         Ok(())

@@ -65,13 +65,21 @@ impl Machine<'_> {
         if !std::mem::replace(&mut thread.moved, false) {
             return;
         }
-        let known = self.entries.get(thread.counters.as_slice());
-        thread.iterations = known.copied().unwrap_or_else(|| {
-            let entry = u32::try_from(self.iterations.len()).unwrap_or(u32::MAX);
-            self.iterations.push(thread.counters.as_slice().into());
-            self.entries.insert(thread.counters.as_slice().into(), entry);
-            entry
-        });
+        let counters = std::mem::take(&mut thread.counters);
+        let entry = self.entry(&counters);
+        let thread = &mut self.threads[t];
+        (thread.counters, thread.iterations) = (counters, entry);
+    }
+
+    /// The number of iterations in the table of them.
+    pub(super) fn entry(&mut self, counters: &[u32]) -> u32 {
+        if let Some(known) = self.entries.get(counters) {
+            return *known;
+        }
+        let entry = u32::try_from(self.iterations.len()).unwrap_or(u32::MAX);
+        self.iterations.push(counters.into());
+        self.entries.insert(counters.into(), entry);
+        entry
     }
 
     pub(super) fn stop(&mut self, t: usize, reason: Reason) -> Stop {

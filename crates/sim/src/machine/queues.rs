@@ -7,7 +7,7 @@ use crate::report::Problem;
 use crate::value::{CopyId, Guarded, Pending, Value};
 use std::collections::HashSet;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The queues of a thread. Each is a FIFO of groups; the last one is still open.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Queues {
 #[derive(Default)]
 struct Fifo {
     open: Vec<CopyId>,
-    groups: VecDeque<Rc<[CopyId]>>,
+    groups: VecDeque<Arc<[CopyId]>>,
     /// How many of the oldest groups are known to have read their sources.
     sources_free: usize,
 }
@@ -78,8 +78,8 @@ impl Machine<'_> {
             Op::Issue(issued) => self.issue_alone(t, *issued)?,
             Op::Commit { queue, token } => {
                 let fifo = self.threads[t].queues.fifo(*queue);
-                let group: Rc<[CopyId]> = std::mem::take(&mut fifo.open).into();
-                fifo.groups.push_back(Rc::clone(&group));
+                let group: Arc<[CopyId]> = std::mem::take(&mut fifo.open).into();
+                fifo.groups.push_back(Arc::clone(&group));
                 if let Some(token) = token {
                     let group = group.iter().map(|&id| id.into()).collect();
                     self.set(t, *token, Value::Token(group));
@@ -129,7 +129,7 @@ impl Machine<'_> {
                     copies,
                     region,
                 };
-                self.set(t, *value, Value::Guarded(Rc::new(guarded)));
+                self.set(t, *value, Value::Guarded(Arc::new(guarded)));
             }
             _ => return Err(Reason::Operand("an asynchronous instruction")),
         }
@@ -176,8 +176,8 @@ impl Machine<'_> {
     /// Thread `t` issues an operation that accesses no memory.
     fn issue_alone(&mut self, t: usize, issued: Issued) -> Result<(), Reason> {
         let nothing = Transfer {
-            pieces: Rc::new([]),
-            fill: Rc::new([0]),
+            pieces: Arc::new([]),
+            fill: Arc::new([0]),
             shared: false,
         };
         let (actor, spot) = (self.actor(t), self.spot(t));
@@ -197,7 +197,7 @@ impl Machine<'_> {
         }
         self.threads[t].queues.push(issued.queue, id);
         if let Some(token) = issued.token {
-            self.set(t, token, Value::Token(Rc::new([id.into()])));
+            self.set(t, token, Value::Token(Arc::new([id.into()])));
         }
     }
 

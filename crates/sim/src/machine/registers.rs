@@ -4,7 +4,7 @@ use super::{Machine, Reason};
 use crate::code::{Access, Index, Member, Reg, Target};
 use crate::memory::Fault;
 use crate::value::{Pending, Pointer, Value, View};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Machine<'_> {
     pub(super) fn set(&mut self, t: usize, to: Reg, value: Value) {
@@ -62,9 +62,9 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn view(&self, t: usize, reg: Reg) -> Result<Rc<View>, Reason> {
+    pub(super) fn view(&self, t: usize, reg: Reg) -> Result<Arc<View>, Reason> {
         match self.value(t, reg)? {
-            Value::View(view) => Ok(Rc::clone(view)),
+            Value::View(view) => Ok(Arc::clone(view)),
             _ => Err(Reason::Operand("a memref")),
         }
     }
@@ -99,7 +99,7 @@ impl Machine<'_> {
     }
 
     /// The address of an element.
-    pub(super) fn address(&self, t: usize, access: &Access) -> Result<(Pointer, Rc<View>), Reason> {
+    pub(super) fn address(&self, t: usize, access: &Access) -> Result<(Pointer, Arc<View>), Reason> {
         let view = self.view(t, access.view)?;
         let mut at = view.offset;
         for (dim, index) in access.indices.iter().enumerate() {

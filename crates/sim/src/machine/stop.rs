@@ -14,6 +14,14 @@ pub struct Stop {
     pub reason: Reason,
 }
 
+impl Stop {
+    /// The same where entry `i` of the table of iterations is `entries[i]`.
+    pub(super) fn in_iterations(mut self, entries: &[u32]) -> Self {
+        self.spot = self.spot.in_iterations(entries);
+        self
+    }
+}
+
 /// Why a run ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {

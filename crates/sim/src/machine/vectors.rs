@@ -4,7 +4,7 @@ use super::{Machine, Reason};
 use crate::code::{Index, Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Machine<'_> {
     pub(super) fn vector(&mut self, t: usize, op: &VectorOp) -> Result<(), Reason> {
@@ -45,7 +45,7 @@ impl Machine<'_> {
                     .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
                     .collect();
                 let numbers = bytes.chunks_exact(into.bytes());
-                let numbers: Rc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
+                let numbers: Arc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
                 let value = match (&*numbers, number) {
                     ([bits], true) => Value::Bits(*bits),
                     _ => Value::Vector(numbers),

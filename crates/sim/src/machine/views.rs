@@ -4,7 +4,7 @@ use super::{Machine, Reason};
 use crate::code::{Index, Op};
 use crate::memory::Fault;
 use crate::value::{Value, View, row_by_row};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Machine<'_> {
     fn indices(&self, t: usize, indices: &[Index]) -> Result<Vec<i64>, Reason> {
@@ -81,7 +81,7 @@ impl Machine<'_> {
             }
             _ => return Err(Reason::Operand("a view")),
         };
-        Ok(Value::View(Rc::new(view)))
+        Ok(Value::View(Arc::new(view)))
     }
 }
 

@@ -92,7 +92,40 @@ impl Shadow {
     }
 }
 
+/// What was done to bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Touch {
+    /// They were read.
+    Read,
+    /// They were written, or accessed atomically.
+    Write,
+}
+
+impl Shadow {
+    /// All bytes that somebody has touched, granule by granule.
+    pub fn touched(&self) -> impl Iterator<Item = (Range<usize>, Touch)> {
+        let pages = self.pages.iter().enumerate();
+        let pages = pages.filter_map(|(number, page)| Some((number * PAGE, page.as_deref()?)));
+        pages.flat_map(|(first, page)| {
+            (0..page.cells.len()).filter_map(move |i| {
+                let start = first + (i << page.shift);
+                Some((start..start + (1 << page.shift), page.touch(i)?))
+            })
+        })
+    }
+}
+
 impl Page {
+    fn touch(&self, i: usize) -> Option<Touch> {
+        let compact = self.cells[i];
+        if let Some(place) = compact.place() {
+            return self.full[place].touch();
+        }
+        let read = compact.last.or(compact.other).or(compact.earlier);
+        let read = read.map(|_| Touch::Read);
+        compact.write.map(|_| Touch::Write).or(read)
+    }
+
     fn new(shift: u32) -> Self {
         Self {
             shift,
@@ -227,6 +260,14 @@ impl Cell {
             other: own.or(*warp),
             earlier: *earlier,
         })
+    }
+
+    fn touch(&self) -> Option<Touch> {
+        if self.write.is_some() || self.atomics.is_some() || self.landing.is_some() {
+            return Some(Touch::Write);
+        }
+        let read = self.reads.all().next().is_some() || self.reading.is_some() || !self.drained.is_empty();
+        read.then_some(Touch::Read)
     }
 
     /// The accesses that a write may race with; an atomic one does not with those that are.

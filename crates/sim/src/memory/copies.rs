@@ -6,7 +6,7 @@ use super::order::{Order, Shared};
 use super::{Actor, Fault, Kind, Memory, Moment, Space};
 use crate::report::{Hazard, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes that a copy moves, which lie in a row on both sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,9 +23,9 @@ pub struct Piece {
 #[derive(Clone, Debug)]
 pub struct Transfer {
     /// All its bytes.
-    pub pieces: Rc<[Piece]>,
+    pub pieces: Arc<[Piece]>,
     /// What stands for bytes that have no source, over and over.
-    pub fill: Rc<[u8]>,
+    pub fill: Arc<[u8]>,
     /// True if other threads than the one that issues it wait for it, too.
     pub shared: bool,
 }
@@ -90,7 +90,7 @@ impl Memory {
         let pieces = pieces.into_iter().filter(|piece| piece.bytes > 0).collect();
         let what = Transfer {
             pieces,
-            fill: Rc::new([0]),
+            fill: Arc::new([0]),
             shared: false,
         };
         for end in [source, destination] {
@@ -108,7 +108,7 @@ impl Memory {
         self.access += 1;
         let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
         let id = CopyId(self.first_copy.saturating_add(count));
-        let pieces = Rc::clone(&what.pieces);
+        let pieces = Arc::clone(&what.pieces);
         for piece in &*pieces {
             for end in [piece.source, piece.destination].into_iter().flatten() {
                 self.check(end, piece.bytes, 1)?;
@@ -234,7 +234,7 @@ impl Memory {
         let copy = self.copy_mut(id);
         copy.complete = true;
         copy.taken = None;
-        let pieces = Rc::clone(&copy.what.pieces);
+        let pieces = Arc::clone(&copy.what.pieces);
         let Ok(access) = self.number(self.done(id, false, moment)) else {
             return;
         };
@@ -255,7 +255,7 @@ impl Memory {
             return;
         }
         let copy = self.copy(id);
-        let pieces = Rc::clone(&copy.what.pieces);
+        let pieces = Arc::clone(&copy.what.pieces);
         if !copy.landed && copy.taken.is_none() {
             let bytes = self.source_bytes(id);
             self.copy_mut(id).taken = Some(bytes);
@@ -430,7 +430,7 @@ impl Memory {
             Some(taken) => taken,
             None => self.source_bytes(id),
         };
-        let pieces = Rc::clone(&self.copy(id).what.pieces);
+        let pieces = Arc::clone(&self.copy(id).what.pieces);
         let mut rest = bytes.as_slice();
         for piece in &*pieces {
             let (bytes, after) = rest.split_at(piece.bytes);

@@ -138,6 +138,21 @@ impl Buffer {
         }
     }
 
+    /// The same buffer with nothing known of it, as it is before anybody accesses it.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            space: self.space,
+            align: self.align,
+            data: self.data.clone(),
+            array: self.array.clone(),
+            copied: self.copied,
+            freed: self.freed,
+            unwritten: self.unwritten.clone(),
+            shadow: Shadow::new(self.data.len()),
+        }
+    }
+
     /// What is in a buffer that nobody has accessed yet.
     pub(crate) fn contents(&self) -> Contents {
         if self.unwritten.is_empty() {

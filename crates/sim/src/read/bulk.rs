@@ -13,7 +13,7 @@ use async_mlir::names::{nvgpu, nvvm};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::types;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it is a bulk copy that is known; returns false if not.
@@ -187,7 +187,7 @@ impl<'c> Reader<'c> {
             to: self.reg(op.result(0)),
             view: self.operand(op, 0),
             sizes: (1..op.num_operands()).map(|i| self.operand(op, i)).collect(),
-            shape: Rc::new(shape),
+            shape: Arc::new(shape),
         };
         self.emit(op, Instruction::Describe(Box::new(describe)));
         Ok(())

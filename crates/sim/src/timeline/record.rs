@@ -5,7 +5,7 @@ use crate::code::{Code, Instr};
 use crate::machine::WARP;
 use crate::value::{BufferId, CopyId};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the first thread of a warp does. Copies and phases are named by their numbers.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Event {
 pub struct Recorder {
     pub(super) costs: Costs,
     /// The loops around each instruction, outermost first; nothing for what a loop itself does to count its iterations.
-    pub(super) loops: Vec<Option<Rc<[u32]>>>,
+    pub(super) loops: Vec<Option<Arc<[u32]>>>,
     pub(super) warps: Vec<Vec<Event>>,
     /// The number of each copy.
     pub(super) numbers: HashMap<CopyId, usize>,
@@ -67,7 +67,7 @@ impl Recorder {
         Self {
             costs,
             loops: loops
-                .map(|instr| (!counts(instr)).then(|| Rc::clone(&instr.loops)))
+                .map(|instr| (!counts(instr)).then(|| Arc::clone(&instr.loops)))
                 .collect(),
             warps: vec![Vec::new(); threads.div_ceil(WARP)],
             numbers: HashMap::new(),

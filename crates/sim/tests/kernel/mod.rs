@@ -138,7 +138,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     };
     let mut machine = Machine::new(code, launch, memory);
     machine.trace = Some(Trace::of(code));
-    let stop = machine.run(&arguments, &mut |_, _| {}).err();
+    let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let trace = machine.trace.take().unwrap_or_default();
     let iterations = std::mem::take(&mut machine.iterations);
     let (buffers, _, reports) = machine.memory.into_parts();

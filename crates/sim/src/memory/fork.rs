@@ -1,0 +1,118 @@
+//! Memories of workers that run some blocks each, and what they have done put together.
+
+use super::cells::Touch;
+use super::{Accesses, Memory, Reports};
+use crate::adversary::Adversary;
+use crate::value::BufferId;
+
+impl Memory {
+    /// Who decides when asynchronous work happens.
+    #[must_use]
+    pub fn adversary(&self) -> &Adversary {
+        &self.adversary
+    }
+
+    /// How many bytes the buffers have.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many buffers there are.
+    #[must_use]
+    pub fn buffer_count(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// A block begins: what the adversary decides in it does not depend on other blocks.
+    pub fn start_block(&mut self, block: u32) {
+        if let Adversary::Random(seed) = self.first_adversary {
+            self.adversary = Adversary::random_for(seed, block);
+        }
+    }
+
+    /// The same memory for others that run some of the blocks; nobody has accessed it yet.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let threads_per_block = self.order.threads_per_block;
+        Self {
+            buffers: self.buffers.iter().map(super::Buffer::fork).collect(),
+            copies: Vec::new(),
+            first_copy: 0,
+            done_copies: Vec::new(),
+            bytes: self.bytes,
+            access: 0,
+            adversary: self.adversary.clone(),
+            first_adversary: self.first_adversary.clone(),
+            asked: false,
+            order: self.order.clone(),
+            accesses: Accesses::new(threads_per_block),
+            reports: Reports::default(),
+            seen: Vec::new(),
+            watched: self.watched,
+            read_hashes: None,
+            strict_proxies: self.strict_proxies,
+        }
+    }
+
+    /// Returns true if one of these forks has written what another one has touched.
+    #[must_use]
+    pub fn meet(&self, forks: &[&Self]) -> bool {
+        (0..self.buffers.len()).any(|id| {
+            let bytes = self.buffers[id].data.len();
+            // For each byte, one more than who has written it, and who has read it; u16::MAX for several.
+            let (mut writer, mut reader) = (vec![0_u16; bytes], vec![0_u16; bytes]);
+            forks.iter().zip(1..).any(|(fork, number)| {
+                let mut touched = fork.buffers[id].shadow.touched();
+                touched.any(|(granule, touch)| {
+                    let granule = granule.start..granule.end.min(bytes);
+                    granule.into_iter().any(|byte| {
+                        let others = |who: u16| who != 0 && who != number;
+                        if others(writer[byte]) || (touch == Touch::Write && others(reader[byte])) {
+                            return true;
+                        }
+                        let place = if touch == Touch::Write {
+                            &mut writer
+                        } else {
+                            &mut reader
+                        };
+                        place[byte] = if others(place[byte]) { u16::MAX } else { number };
+                        false
+                    })
+                })
+            })
+        })
+    }
+
+    /// Adds what a fork has done that does not meet the others, with later blocks than those so far. It began with `common`
+    /// buffers, and entry `i` of its table of iterations is `entries[i]`.
+    pub fn adopt(&mut self, fork: Self, common: usize, entries: &[u32]) {
+        let so_far = self.buffers.len();
+        let place = |id: BufferId| {
+            let own = (id.0 as usize).checked_sub(common);
+            own.map_or(id, |own| {
+                BufferId(u32::try_from(so_far + own).unwrap_or(u32::MAX))
+            })
+        };
+        self.reports.adopt(fork.reports, entries, &place);
+        self.asked |= fork.asked;
+        for (id, mut theirs) in fork.buffers.into_iter().enumerate() {
+            if id >= common {
+                self.bytes += theirs.data.len();
+                self.buffers.push(theirs);
+                continue;
+            }
+            let ours = &mut self.buffers[id];
+            ours.copied |= theirs.copied;
+            for (granule, touch) in std::mem::take(&mut theirs.shadow).touched() {
+                if touch == Touch::Write {
+                    let granule = granule.start..granule.end.min(ours.data.len());
+                    ours.data[granule.clone()].copy_from_slice(&theirs.data[granule]);
+                }
+            }
+            for (ours, theirs) in ours.unwritten.iter_mut().zip(&theirs.unwritten) {
+                *ours &= theirs;
+            }
+        }
+    }
+}
