@@ -150,6 +150,12 @@ impl<'a> Runs<'a> {
                 );
             }
         }
+        self.say_arguments();
+    }
+
+    /// Says what arguments are taken to be that are not given.
+    fn say_arguments(&self) {
+        let name = &self.code.name;
         for (i, param) in self.code.params.iter().enumerate() {
             let given = self.arguments.get(i).is_some_and(Option::is_some);
             if let Some(place) = param.made_by.as_ref().filter(|_| !given) {
@@ -253,10 +259,7 @@ impl<'a> Runs<'a> {
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let settled = !machine.memory.asked;
-        let mut stdout = std::mem::take(&mut machine.printed);
-        if !stdout.is_empty() && !stdout.ends_with('\n') {
-            stdout.push('\n');
-        }
+        let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
         let names = Names {
             code: self.code,
@@ -357,6 +360,14 @@ impl<'a> Runs<'a> {
         }
         Ok(())
     }
+}
+
+/// Ends the last line of what was printed, so that what comes next starts a new one.
+fn whole_lines(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
 }
 
 impl Outcome {

@@ -38,20 +38,7 @@ impl Machine<'_> {
                 from,
                 into,
                 number,
-            } => {
-                let numbers = self.numbers(t, *vector)?;
-                let bytes: Vec<u8> = numbers
-                    .iter()
-                    .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
-                    .collect();
-                let numbers = bytes.chunks_exact(into.bytes());
-                let numbers: Arc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
-                let value = match (&*numbers, number) {
-                    ([bits], true) => Value::Bits(*bits),
-                    _ => Value::Vector(numbers),
-                };
-                (*to, value)
-            }
+            } => (*to, self.bitcast(t, *vector, (*from, *into), *number)?),
             VectorOp::Reduce {
                 to,
                 vector,
@@ -70,6 +57,26 @@ impl Machine<'_> {
         };
         self.set(t, to, value);
         Ok(())
+    }
+
+    fn bitcast(
+        &self,
+        t: usize,
+        vector: Reg,
+        (from, into): (Elem, Elem),
+        number: bool,
+    ) -> Result<Value, Reason> {
+        let numbers = self.numbers(t, vector)?;
+        let bytes: Vec<u8> = numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
+            .collect();
+        let numbers = bytes.chunks_exact(into.bytes());
+        let numbers: Arc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
+        Ok(match (&*numbers, number) {
+            ([bits], true) => Value::Bits(*bits),
+            _ => Value::Vector(numbers),
+        })
     }
 
     fn pick(&self, t: usize, from: &[Reg], picks: &[(u32, u32)], number: bool) -> Result<Value, Reason> {
