@@ -102,6 +102,12 @@ pub(super) enum Touch {
 }
 
 impl Shadow {
+    /// The bytes of the smallest granule.
+    pub fn finest(&self) -> usize {
+        let shifts = self.pages.iter().flatten().map(|page| page.shift);
+        1 << shifts.min().unwrap_or(SHIFT)
+    }
+
     /// All bytes that somebody has touched, granule by granule.
     pub fn touched(&self) -> impl Iterator<Item = (Range<usize>, Touch)> {
         let pages = self.pages.iter().enumerate();

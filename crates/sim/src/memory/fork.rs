@@ -1,9 +1,37 @@
 //! Memories of workers that run some blocks each, and what they have done put together.
 
-use super::cells::Touch;
+use super::cells::{Shadow, Touch};
 use super::{Accesses, Memory, Reports};
 use crate::adversary::Adversary;
 use crate::value::BufferId;
+
+/// Which forks have touched some bytes, by numbers from 1 on.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    writer: u16,
+    /// The last one that has read them.
+    reader: u16,
+    /// True if others have read them, too.
+    shared: bool,
+}
+
+impl Users {
+    /// Adds one. Returns true if it has written what another one has touched, or touched what another one has written.
+    fn meets(&mut self, fork: u16, touch: Touch) -> bool {
+        let other = |user: u16| user != 0 && user != fork;
+        if other(self.writer) || (touch == Touch::Write && (other(self.reader) || self.shared)) {
+            return true;
+        }
+        match touch {
+            Touch::Write => self.writer = fork,
+            Touch::Read => {
+                self.shared |= other(self.reader);
+                self.reader = fork;
+            }
+        }
+        false
+    }
+}
 
 impl Memory {
     /// Who decides when asynchronous work happens.
@@ -59,26 +87,14 @@ impl Memory {
     #[must_use]
     pub fn meet(&self, forks: &[&Self]) -> bool {
         (0..self.buffers.len()).any(|id| {
-            let bytes = self.buffers[id].data.len();
-            // For each byte, one more than who has written it, and who has read it; u16::MAX for several.
-            let (mut writer, mut reader) = (vec![0_u16; bytes], vec![0_u16; bytes]);
-            forks.iter().zip(1..).any(|(fork, number)| {
-                let mut touched = fork.buffers[id].shadow.touched();
+            let shadows = forks.iter().map(|fork| &fork.buffers[id].shadow);
+            let unit = shadows.clone().map(Shadow::finest).min().unwrap_or(1);
+            let mut users = vec![Users::default(); self.buffers[id].data.len().div_ceil(unit)];
+            shadows.zip(1..).any(|(shadow, fork)| {
+                let mut touched = shadow.touched();
                 touched.any(|(granule, touch)| {
-                    let granule = granule.start..granule.end.min(bytes);
-                    granule.into_iter().any(|byte| {
-                        let others = |who: u16| who != 0 && who != number;
-                        if others(writer[byte]) || (touch == Touch::Write && others(reader[byte])) {
-                            return true;
-                        }
-                        let place = if touch == Touch::Write {
-                            &mut writer
-                        } else {
-                            &mut reader
-                        };
-                        place[byte] = if others(place[byte]) { u16::MAX } else { number };
-                        false
-                    })
+                    let units = granule.start / unit..(granule.end / unit).min(users.len());
+                    users[units].iter_mut().any(|users| users.meets(fork, touch))
                 })
             })
         })
