@@ -42,6 +42,8 @@ pub enum Hazard {
     CopyOverCopy,
     /// A write to what a copy in flight reads (WAR).
     SourceInFlight,
+    /// The same where the copy is another thread's, and no block barrier orders the two: it may be meant for this.
+    SourceBesideCopy,
     /// A read of what another thread has written, with no block barrier between (RAW).
     ReadAfterWrite,
     /// A write to what another thread has read, with no block barrier between (WAR).
@@ -63,7 +65,7 @@ impl Hazard {
         match self {
             Self::ReadInFlight | Self::ReadBesideCopy | Self::ReadAfterWrite => "RAW",
             Self::WriteInFlight | Self::CopyOverCopy | Self::WriteAfterWrite => "WAW",
-            Self::SourceInFlight | Self::WriteAfterRead => "WAR",
+            Self::SourceInFlight | Self::SourceBesideCopy | Self::WriteAfterRead => "WAR",
             Self::Unwritten => "uninitialized-read",
             Self::UnfencedWrite | Self::UnfencedRead => "missing-fence",
         }
@@ -138,6 +140,20 @@ impl Problem {
             other: Some(other),
             message: message.into(),
             advice: "let all threads of the block reach the same barriers: take it out of the condition",
+        }
+    }
+
+    /// Threads of a block stand at a barrier, and others wait for an mbarrier forever.
+    #[must_use]
+    pub fn barrier_beside_mbarrier(at: Spot, other: Spot) -> Self {
+        Self {
+            kind: "divergent-barrier",
+            note: false,
+            at,
+            other: Some(other),
+            message: "some threads of the block wait at this barrier, and others for an mbarrier".into(),
+            advice: "if only some threads come to the barrier, as in a role, take it out; else complete the phase that the \
+                     others wait for",
         }
     }
 

@@ -6,7 +6,7 @@ mod reasons;
 
 pub use self::causes::{Cause, Group, groups};
 
-use self::hazards::{Copied, Sides};
+use self::hazards::{Copied, Sides, Waits};
 use crate::code::{Code, Completion, Op};
 use crate::machine::Stop;
 use crate::memory::Buffer;
@@ -220,6 +220,11 @@ impl Names<'_> {
             blocks: against.as_ref().is_some_and(|against| against.block != at.block),
             waited: race.waited,
             stale: race.stale_wait.is_some(),
+            wait: match race.last_wait.map(op) {
+                Some(Op::Wait { read: true, .. }) => Waits::Reads,
+                Some(Op::Await(_)) => Waits::Tokens,
+                _ => Waits::Groups,
+            },
         };
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);

@@ -308,10 +308,10 @@ impl Memory {
     }
 
     /// Who issued a copy in flight that reads a byte: `last`, or an earlier one where that is done.
-    pub(super) fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Spot {
+    pub(super) fn reader(&self, last: CopyId, buffer: BufferId, byte: usize) -> Actor {
         let before = &self.copies[..=self.place(last)];
         let reader = before.iter().rev().find(|copy| copy.reads(buffer, byte));
-        reader.unwrap_or(self.copy(last)).actor.spot
+        reader.unwrap_or(self.copy(last)).actor
     }
 
     /// Returns whether `thread` has observed that its own instance of the copy `like` is complete; `None` if it has issued none.

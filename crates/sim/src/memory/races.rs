@@ -105,7 +105,12 @@ impl Memory {
         }
         if let Some((id, _)) = cell.reading {
             let reader = self.reader(id, buffer, granule.start);
-            self.race(Hazard::SourceInFlight, actor.spot, reader, buffer, granule);
+            let hazard = if self.order.unordered(reader, actor) {
+                Hazard::SourceBesideCopy
+            } else {
+                Hazard::SourceInFlight
+            };
+            self.race(hazard, actor.spot, reader.spot, buffer, granule);
             self.may_have_read(id);
         }
     }

@@ -19,6 +19,10 @@ impl<'c> Reader<'c> {
         match op.name() {
             gpu::BARRIER | nvvm::BARRIER0 => self.emit(op, Instruction::Barrier),
             nvvm::BARRIER if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
+            nvvm::BARRIER => {
+                let message = "the interpreter knows barriers of the whole block only, without an id or a number of threads";
+                return Err(Unknown::new(op, message));
+            }
             nvvm::BAR_WARP_SYNC => {
                 let mask = self.operand(op, 0);
                 self.emit(op, Instruction::WarpBarrier { mask });

@@ -16,6 +16,19 @@ pub(super) struct Sides {
     pub waited: Option<bool>,
     /// True if the later thread's wait for the earlier copy passed on a phase before that copy's.
     pub stale: bool,
+    /// What the last wait of the later thread waits for.
+    pub wait: Waits,
+}
+
+/// What a wait waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waits {
+    /// Groups, or nothing is known of it.
+    Groups,
+    /// That groups have read their sources.
+    Reads,
+    /// Tokens.
+    Tokens,
 }
 
 /// Whether an access is a copy's.
@@ -37,6 +50,8 @@ const ORDER_BLOCKS: &str =
     "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
 const WAIT_EARLIER: &str =
     "wait for the copy before this, or let the wait there leave fewer groups in flight";
+const WAIT_FOR_WRITES: &str = "wait for the copy before this: the wait there waits until sources are read (`read`), and not for what is written";
+const AWAIT_TOKEN: &str = "await the token of that copy before this: the await there is of other tokens";
 const BARRIER_AFTER_WAIT: &str = "put a gpu.barrier after the wait for the copy, before this";
 const BARRIER_OR_SLOT: &str = "put a gpu.barrier between the two, or give the buffer another slot";
 
@@ -56,6 +71,7 @@ impl Sides {
                 Some(true) => Cause::Barrier,
                 _ => Cause::Wait,
             },
+            Hazard::SourceBesideCopy => Cause::Barrier,
             Hazard::CopyOverCopy => Cause::Slot,
             Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
             Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite => {
@@ -96,7 +112,12 @@ impl Sides {
             Copied::Alone => self.after_copy(hazard),
             Copied::No => None,
         };
-        special.unwrap_or_else(|| plain(hazard))
+        let (message, advice) = special.unwrap_or_else(|| plain(hazard));
+        match self.wait {
+            Waits::Reads if advice == WAIT_EARLIER => (message, WAIT_FOR_WRITES),
+            Waits::Tokens if advice == WAIT_EARLIER => (message, AWAIT_TOKEN),
+            _ => (message, advice),
+        }
     }
 
     /// What is said of those who come after a copy that each thread waits for itself.
@@ -163,7 +184,7 @@ fn between_blocks(hazard: Hazard) -> Text {
     let message = match hazard {
         Hazard::ReadInFlight | Hazard::ReadBesideCopy => "reads what a copy of another block writes",
         Hazard::WriteInFlight | Hazard::CopyOverCopy => "writes where a copy of another block writes",
-        Hazard::SourceInFlight => "writes what a copy of another block reads",
+        Hazard::SourceInFlight | Hazard::SourceBesideCopy => "writes what a copy of another block reads",
         Hazard::ReadAfterWrite | Hazard::Unwritten => "reads what another block writes",
         Hazard::WriteAfterRead | Hazard::UnfencedRead => "writes what another block reads",
         Hazard::WriteAfterWrite | Hazard::UnfencedWrite => "writes what another block writes",
@@ -190,6 +211,11 @@ fn plain(hazard: Hazard) -> Text {
         Hazard::SourceInFlight => (
             "writes what an asynchronous copy may still read",
             "wait for the copy before its source changes, or give the buffer another slot",
+        ),
+        Hazard::SourceBesideCopy => (
+            "writes what a copy of another thread reads, and no block barrier lies between",
+            "put a gpu.barrier between this and the copy, if the copy is to read what is written here; else wait for the \
+             copy and put a gpu.barrier after that wait, or give the buffer another slot",
         ),
         Hazard::ReadAfterWrite => (
             "reads what another thread wrote, and no block barrier lies between",

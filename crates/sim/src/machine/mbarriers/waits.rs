@@ -2,6 +2,7 @@
 
 use super::{Key, Machine, Reason, State, Stop};
 use crate::code::{MBarrierOp, Op};
+use crate::machine::Thread;
 use crate::report::{Problem, Spot};
 use crate::value::{CopyId, Pending, Value};
 
@@ -139,6 +140,12 @@ impl Machine<'_> {
                 let missing = (live.pending, live.expected, live.tx - live.flying());
                 Problem::deadlock(spot, live.armed, live.phase, missing, &name)
             };
+            self.memory.reports.problem(problem);
+        }
+        let at_barrier = |thread: &Thread| matches!(thread.state, State::Barrier | State::Block);
+        if let (Some(&(t, ..)), Some(other)) = (waiting.first(), self.threads.iter().position(at_barrier)) {
+            self.settle(other);
+            let problem = Problem::barrier_beside_mbarrier(self.spot(other), self.spot(t));
             self.memory.reports.problem(problem);
         }
         !waiting.is_empty()
