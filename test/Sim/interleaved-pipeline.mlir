@@ -13,7 +13,7 @@
 
 // WAIT5: interleaved-pipeline.mlir:{{[0-9]+}}:{{[0-9]+}}: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
 // WAIT5-NEXT: this: thread 0 of block 0, iteration 0 of the scf.for
-// WAIT5-NEXT: seen in iterations 0 to 1{{$}}
+// WAIT5-NEXT: seen in iterations 0 to 1 of the scf.for at
 // WAIT5-NEXT: against: gpux.copy
 // WAIT5: waited: last by gpux.wait_group at
 // WAIT5: also: RAW of memref.load at {{.*}} and gpux.copy at

@@ -46,7 +46,7 @@ gpu.module @pipelines {
       %slot = arith.remui %i, %versions : index
       // TWO: error: WAR race: gpux.copy writes what an asynchronous copy may still read
       // TWO-NEXT: this: thread 0 of block 0, iteration 1 of
-      // TWO-NEXT: seen in iterations 1 to 8, and more
+      // TWO-NEXT: seen in iterations 1 to 8, and more of the scf.for at
       // TWO-NEXT: against: nvvm.cp.async.bulk.global.shared.cta at {{.*}}, thread 0 of block 0, iteration 0 of
       // TWO-NEXT: on: bytes 0 to 15
       // TWO-NEXT: waited: last by nvvm.cp.async.bulk.wait_group

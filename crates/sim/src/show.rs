@@ -7,7 +7,7 @@ mod reasons;
 pub use self::causes::{Cause, Group, groups};
 
 use self::hazards::{Copied, Sides, Waits};
-use crate::code::{Code, Completion, Op};
+use crate::code::{Code, Completion, Op, OpLocation};
 use crate::machine::Stop;
 use crate::memory::Buffer;
 use crate::report::{Hazard, Problem, Race, Reports, Spot};
@@ -60,8 +60,8 @@ pub struct Bytes {
     pub element: String,
     /// How many bytes collided, in all.
     pub count: u64,
-    /// The iterations of the innermost loop in which they did, the first few.
-    pub iterations: Vec<u32>,
+    /// The loops around, innermost first, and the iterations of each in which they did, the first few.
+    pub iterations: Vec<(String, Vec<u32>)>,
     /// True if there were more.
     pub more: bool,
 }
@@ -189,19 +189,20 @@ impl Names<'_> {
             .collect()
     }
 
-    /// The iterations of the innermost loop in which a race was seen, if it was in several.
-    fn innermost(&self, race: &Race) -> Vec<u32> {
-        let depth = self.code.instrs[race.now.instr as usize].loops.len();
-        let entries = race.iterations.iter();
-        let mut seen: Vec<u32> = entries
-            .filter_map(|&entry| {
-                let counters = &self.iterations[entry as usize];
-                counters.get(depth.checked_sub(1)?).copied()
-            })
-            .collect();
-        seen.sort_unstable();
-        seen.dedup();
-        seen
+    /// The iterations of each loop around in which a race was seen, innermost first.
+    fn iterations_seen(&self, race: &Race) -> Vec<(String, Vec<u32>)> {
+        let loops = self.code.instrs[race.now.instr as usize].loops.iter().enumerate();
+        let seen = loops.rev().map(|(depth, &number)| {
+            let OpLocation { op, location } = &self.code.loops[number as usize];
+            let entries = race.iterations.iter();
+            let mut seen: Vec<u32> = entries
+                .filter_map(|&entry| self.iterations[entry as usize].get(depth).copied())
+                .collect();
+            seen.sort_unstable();
+            seen.dedup();
+            (format!("the {op} at {location}"), seen)
+        });
+        seen.collect()
     }
 
     fn race(&self, race: &Race) -> Finding {
@@ -247,7 +248,7 @@ impl Names<'_> {
                 range: race.bytes,
                 element: element(buffer, race.bytes.0),
                 count: race.count,
-                iterations: self.innermost(race),
+                iterations: self.iterations_seen(race),
                 more: race.more,
             }),
         }
@@ -400,7 +401,11 @@ impl Finding {
             object["bytes"] = json!([on.range.0, on.range.1]);
             object["element"] = on.element.as_str().into();
             object["count"] = on.count.into();
-            object["iterations"] = json!(on.iterations);
+            let innermost = on
+                .iterations
+                .first()
+                .map_or(&[][..], |(_, iterations)| iterations);
+            object["iterations"] = json!(innermost);
             object["more_iterations"] = on.more.into();
         }
         object
@@ -409,18 +414,20 @@ impl Finding {
 
 impl Bytes {
     fn seen(&self, text: &mut String) {
-        let [first, .., last] = self.iterations.as_slice() else {
-            return;
-        };
-        let whole = self.iterations.len() == (last - first + 1) as usize;
-        let numbers: Vec<String> = self.iterations.iter().map(ToString::to_string).collect();
-        let numbers = if whole {
-            format!("{first} to {last}")
-        } else {
-            numbers.join(", ")
-        };
         let more = if self.more { ", and more" } else { "" };
-        let _ = writeln!(text, "           seen in iterations {numbers}{more}");
+        for (around, iterations) in &self.iterations {
+            let [first, .., last] = iterations.as_slice() else {
+                continue;
+            };
+            let whole = iterations.len() == (last - first + 1) as usize;
+            let numbers: Vec<String> = iterations.iter().map(ToString::to_string).collect();
+            let numbers = if whole {
+                format!("{first} to {last}")
+            } else {
+                numbers.join(", ")
+            };
+            let _ = writeln!(text, "           seen in iterations {numbers}{more} of {around}");
+        }
     }
 
     fn place(&self, text: &mut String) {
@@ -428,7 +435,7 @@ impl Bytes {
         let more = self.count - u64::try_from(last - first + 1).unwrap_or(0);
         let more = match more {
             0 => String::new(),
-            more => format!(" the first time; {more} more bytes later"),
+            more => format!(" the first time; {more} bytes in later accesses"),
         };
         let element = match self.element.as_str() {
             "" => String::new(),
