@@ -152,3 +152,49 @@ impl Accesses {
         self.last.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(thread: u32, iterations: u32) -> Actor {
+        Actor::plain(
+            Spot {
+                instr: 3,
+                thread,
+                iterations,
+            },
+            Moment::of(NonZeroU32::MIN, 0),
+        )
+    }
+
+    #[test]
+    fn a_number_stands_for_its_access() {
+        let mut accesses = Accesses::new(33);
+        let all: Vec<Actor> = (0..2)
+            .flat_map(|i| [0, 1, 32, 33, 70].map(|t| access(t, i)))
+            .collect();
+        let ids: Vec<AccessId> = all.iter().map(|a| accesses.number(*a).expect("a few")).collect();
+        for (actor, id) in all.iter().zip(&ids) {
+            assert_eq!(accesses.actor(*id).spot, actor.spot);
+            assert_eq!(accesses.number(*actor), Some(*id), "the same number again");
+        }
+        // Three blocks, two iterations each.
+        assert_eq!(accesses.events.len(), 6);
+        assert!(accesses.same_warp(ids[0], ids[1]) && !accesses.same_warp(ids[1], ids[2]));
+    }
+
+    #[test]
+    fn there_are_none_left_from_then_on() {
+        // 20 bits for the thread leave 12 for the event.
+        let mut accesses = Accesses::new(1 << 20);
+        let left = (0..u32::MAX)
+            .take_while(|i| accesses.number(access(0, *i)).is_some())
+            .count();
+        assert_eq!(left, (1 << 12) - 2, "neither 0 nor what is reserved");
+        assert!(
+            accesses.number(access(0, 0)).is_none(),
+            "also for one that is known"
+        );
+    }
+}

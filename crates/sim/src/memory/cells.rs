@@ -377,3 +377,61 @@ impl Recent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::order::Moment;
+    use crate::report::Spot;
+    use std::num::NonZeroU32;
+
+    fn granules(shadow: &mut Shadow, range: Range<usize>) -> Vec<Range<usize>> {
+        shadow.fit(&range);
+        let mut rest = range;
+        std::iter::from_fn(|| shadow.next(&mut rest)).collect()
+    }
+
+    #[test]
+    fn granules_are_no_smaller_than_they_have_to_be() {
+        let mut shadow = Shadow::new(2 * PAGE);
+        assert_eq!(granules(&mut shadow, 4..12), [4..8, 8..12]);
+        assert_eq!(granules(&mut shadow, 6..8), vec![Range { start: 6, end: 8 }]);
+        // The page is finer now, and the next one is not.
+        assert_eq!(
+            granules(&mut shadow, PAGE - 4..PAGE + 4),
+            [PAGE - 4..PAGE - 2, PAGE - 2..PAGE, PAGE..PAGE + 4]
+        );
+        assert_eq!(granules(&mut shadow, 3..3), []);
+        assert_eq!(shadow.finest(), 2);
+    }
+
+    #[test]
+    fn parts_of_a_granule_know_what_it_knew() {
+        let mut accesses = Accesses::new(32);
+        let actor = Actor::plain(
+            Spot {
+                instr: 0,
+                thread: 5,
+                iterations: 0,
+            },
+            Moment::of(NonZeroU32::MIN, 0),
+        );
+        let id = accesses.number(actor);
+        let mut shadow = Shadow::new(PAGE);
+        for landing in [None, Some(CopyId(7))] {
+            shadow.fit(&(0..4));
+            let cell = Cell {
+                write: id,
+                landing,
+                ..Cell::default()
+            };
+            shadow.put(&(0..4), cell);
+            shadow.fit(&(1..2));
+            let all: Vec<Cell> = (0..4)
+                .map(|byte| shadow.take(&(byte..byte + 1), &accesses))
+                .collect();
+            assert!(all.iter().all(|cell| cell.write == id && cell.landing == landing));
+            shadow = Shadow::new(PAGE);
+        }
+    }
+}
