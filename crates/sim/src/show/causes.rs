@@ -20,8 +20,12 @@ pub enum Cause {
     Bytes,
     /// A wait for the other parity.
     Parity,
-    /// Phases that are armed too often, too seldom, or too early.
+    /// Phases that are armed too often or too early.
     Phase,
+    /// A phase that nothing completes.
+    Deadlock,
+    /// A copy that is in no group.
+    Commit,
     /// A wait that is missing, or leaves too many groups in flight.
     Wait,
     /// A proxy fence that is missing.
@@ -47,6 +51,8 @@ impl Cause {
             Self::Bytes => "bytes",
             Self::Parity => "parity",
             Self::Phase => "phase",
+            Self::Deadlock => "deadlock",
+            Self::Commit => "commit",
             Self::Wait => "wait",
             Self::Fence => "fence",
             Self::Barrier => "barrier",
@@ -63,9 +69,11 @@ impl Cause {
             "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" => Self::Initialization,
             "wrong-bytes" => Self::Bytes,
             "wrong-parity" => Self::Parity,
-            "deadlock" | "phase-overrun" => Self::Phase,
+            "phase-overrun" => Self::Phase,
+            "deadlock" => Self::Deadlock,
+            "never-committed" => Self::Commit,
             "early-use" => Self::Wait,
-            "undrained" | "never-committed" => Self::Drain,
+            "undrained" => Self::Drain,
             _ => Self::Stop,
         }
     }
@@ -123,8 +131,11 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
         of_b.sort_unstable();
         of_a == of_b
     };
-    let follows = pair.contains(&Cause::Wait) && pair.contains(&Cause::Slot)
-        || pair.contains(&Cause::Parity) && pair.contains(&Cause::Wait);
+    let are = |one: Cause, other: Cause| pair.contains(&one) && pair.contains(&other);
+    let follows = are(Cause::Wait, Cause::Slot)
+        || are(Cause::Parity, Cause::Wait)
+        || are(Cause::Commit, Cause::Wait)
+        || are(Cause::Commit, Cause::Slot);
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
     let wait = |finding: &Finding| finding.last_wait.as_ref().map(|wait| wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);

@@ -108,6 +108,9 @@ impl Sides {
                 None
             }
             _ if self.stale => Some(PARITY),
+            Copied::No if self.now == Copied::Together && hazard == Hazard::WriteAfterRead => {
+                Some(FILLED_EARLY)
+            }
             Copied::Together => after_shared(hazard),
             Copied::Alone => self.after_copy(hazard),
             Copied::No => None,
@@ -153,6 +156,13 @@ const PARITY: Text = (
     "accesses what a bulk copy writes, and the wait for it passed on a phase that was complete before: it waits for the \
      parity of the last phase",
     "wait for the other parity: 0 for the first phase of an mbarrier, and the other one each time it is used again",
+);
+
+/// What is said of a bulk copy to a slot that is still read.
+const FILLED_EARLY: Text = (
+    "writes what another thread reads, and nothing orders the two",
+    "let whoever issues it know that this was read: by a gpu.barrier, or an mbarrier on which readers arrive after they \
+     have read; or give the buffer another slot",
 );
 
 /// What is said of those who come after a copy that several threads may wait for.
