@@ -140,7 +140,8 @@ impl Sides {
             ),
             (Hazard::WriteAfterRead, _) => (
                 "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
-                "put a gpu.barrier after the wait for the copy, before the write, or give the buffer another slot",
+                "put a gpu.barrier after the wait for the copy, before the write (or before the copy, if it is to read what \
+                 is written here), or give the buffer another slot",
             ),
             (Hazard::WriteAfterWrite, _) => (
                 "writes where another thread copied, and no block barrier lies between that copy's wait and this",

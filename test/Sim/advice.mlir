@@ -1,0 +1,94 @@
+// What to do depends on what is there: a wait for reads alone, a token, a commit that is missing, threads that wait elsewhere.
+//
+// RUN: not async-sim %s --kernel=waits_for_reads | FileCheck %s --check-prefix=READS
+// RUN: not async-sim %s --kernel=other_token --arg 0=8:ramp | FileCheck %s --check-prefix=TOKEN
+// RUN: not async-sim %s --kernel=not_committed | FileCheck %s --check-prefix=COMMIT
+// RUN: not async-sim %s --kernel=stored_beside | FileCheck %s --check-prefix=BESIDE
+// RUN: not async-sim %s --kernel=barrier_in_a_role | FileCheck %s --check-prefix=ROLE
+
+!line = memref<8xf32, #gpu.address_space<workgroup>>
+!one = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+#one_thread = array<i32: 1, 1, 1>
+
+gpu.module @advice {
+  // READS: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
+  // READS: help: wait for the copy before this: the wait there waits until sources are read (`read`), and not for what is written
+  gpu.func @waits_for_reads(%y: memref<8xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = #one_thread} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : vector<8xf32>
+    vector.store %zero, %buf[%c0] : !line, vector<8xf32>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    gpux.bulk_store %buf, %y : !line to memref<8xf32>
+    gpux.commit_group <bulk>
+    gpux.wait_group <bulk>, 0 read
+    %x = memref.load %y[%c0] : memref<8xf32>
+    gpu.return
+  }
+
+  // TOKEN: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
+  // TOKEN: help: await the token of that copy before this: the await there is of other tokens
+  gpu.func @other_token(%x: memref<?xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = #one_thread} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %first = gpux.copy async %x[%c0], %buf[%c0], 4 : memref<?xf32> to !line
+    %second = gpux.copy async %x[%c4], %buf[%c4], 4 : memref<?xf32> to !line
+    async.await %second
+    %value = memref.load %buf[%c0] : !line
+    async.await %first
+    gpu.return
+  }
+
+  // The write is too early since the wait waits for groups, and the store is in none.
+  // COMMIT: error: gpux.bulk_store: no group is committed after this, so that no wait waits for it
+  // COMMIT: also: WAR of vector.store
+  // COMMIT-NOT: error:
+  gpu.func @not_committed(%y: memref<8xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = #one_thread} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : vector<8xf32>
+    vector.store %zero, %buf[%c0] : !line, vector<8xf32>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    gpux.bulk_store %buf, %y : !line to memref<8xf32>
+    gpux.wait_group <bulk>, 0
+    vector.store %zero, %buf[%c0] : !line, vector<8xf32>
+    gpu.return
+  }
+
+  // BESIDE: error: WAR race: memref.store writes what a copy of another thread reads, and no block barrier lies between
+  // BESIDE: help: put a gpu.barrier between this and the copy, if the copy is to read what is written here;
+  gpu.func @stored_beside(%y: memref<8xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %leader = gpux.elect
+    memref.store %zero, %buf[%t] : !line
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    scf.if %leader {
+      gpux.bulk_store %buf, %y : !line to memref<8xf32>
+    }
+    gpu.barrier
+    gpux.commit_group <bulk>
+    gpux.wait_group <bulk>, 0 read
+    gpu.return
+  }
+
+  // ROLE: error: gpu.barrier: some threads of the block wait at this barrier, and others for an mbarrier
+  // ROLE-NEXT: this: thread 1 of block 0
+  // ROLE-NEXT: against: nvgpu.mbarrier.try_wait.parity at {{.*}}, thread 0 of block 0
+  gpu.func @barrier_in_a_role() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ticks = arith.constant 1000 : index
+    %false = arith.constant false
+    %leader = gpux.elect
+    %done = nvgpu.mbarrier.create -> !one
+    nvgpu.mbarrier.init %done[%c0], %c1, predicate = %leader : !one
+    nvvm.fence.mbarrier.init
+    gpu.barrier
+    scf.if %leader {
+      nvgpu.mbarrier.try_wait.parity %done[%c0], %false, %ticks : !one
+    } else {
+      gpu.barrier
+      %token = nvgpu.mbarrier.arrive %done[%c0] : !one -> !nvgpu.mbarrier.token
+    }
+    gpu.return
+  }
+}
