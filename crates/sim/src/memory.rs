@@ -104,6 +104,21 @@ pub struct Memory {
     strict_proxies: bool,
 }
 
+impl Fault {
+    /// The same where each buffer is another one.
+    #[must_use]
+    pub(crate) fn in_buffers(mut self, of: impl Fn(BufferId) -> BufferId) -> Self {
+        match &mut self {
+            Self::Index { buffer, .. }
+            | Self::Freed { buffer }
+            | Self::OutOfBounds { buffer, .. }
+            | Self::Misaligned { buffer, .. } => *buffer = of(*buffer),
+            Self::Accesses => {}
+        }
+        self
+    }
+}
+
 impl Memory {
     /// Makes an empty memory.
     #[must_use]
@@ -213,8 +228,10 @@ impl Memory {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
         self.note_unwritten(actor, at.buffer, start..start + bytes);
-        let id = self.number(actor)?;
-        self.note_read((actor, id), at.buffer, start, bytes, false);
+        if !self.is_private(at.buffer) {
+            let id = self.number(actor)?;
+            self.note_read((actor, id), at.buffer, start, bytes, false);
+        }
         let data = &self.buffers[at.buffer.0 as usize].data[start..start + bytes];
         if let Some(hashes) = &mut self.read_hashes
             && !actor.is_atomic()
@@ -252,6 +269,15 @@ impl Memory {
     /// The number of an access.
     fn number(&mut self, actor: Actor) -> Result<AccessId, Fault> {
         self.accesses.number(actor).ok_or(Fault::Accesses)
+    }
+
+    /// Gives the numbers of accesses that no byte remembers to later ones.
+    fn forget_accesses(&mut self) {
+        let mut renumbering = self.accesses.renumber();
+        for buffer in &mut self.buffers {
+            buffer.shadow.each_access(&mut |id| renumbering.keep(id));
+        }
+        self.accesses = renumbering.finish();
     }
 
     /// From now on, arrivals on mbarriers order threads, too.
@@ -309,7 +335,9 @@ impl Memory {
     /// A block has ended: nobody asks any more what its threads have passed and waited for.
     pub fn forget_barriers(&mut self) {
         self.order.forget();
-        self.accesses.end_of_block();
+        if self.accesses.end_of_block() {
+            self.forget_accesses();
+        }
         self.forget_copies();
         self.reports.forget_waits();
     }

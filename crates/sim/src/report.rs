@@ -317,6 +317,13 @@ impl Reports {
         races.filter(move |race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
     }
 
+    /// Returns true if something in `buffer` was read that nobody had written.
+    #[must_use]
+    pub fn reads_unwritten(&self, buffer: BufferId) -> bool {
+        let mut races = self.races.values();
+        races.any(|race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
+    }
+
     /// Adds a problem, unless it is known of the same operations.
     pub fn problem(&mut self, problem: Problem) {
         let other = problem.other.map_or(u32::MAX, |other| other.instr);

@@ -9,7 +9,7 @@ use super::{Machine, Stop, ThreadOrder};
 use crate::adversary::Adversary;
 use crate::code::{Code, Op, ParamKind, Reg};
 use crate::memory::{Contents, Space};
-use crate::value::{Value, View};
+use crate::value::{BufferId, Value, View};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -198,8 +198,8 @@ impl Machine<'_> {
         }
         let buffers = self.memory.buffer_count();
         Some(done.into_iter().try_for_each(|(machine, ran)| {
-            let iterations = self.adopt(machine, buffers);
-            ran.map_err(|stop| stop.in_iterations(&iterations))
+            let (iterations, buffer) = self.adopt(machine, buffers);
+            ran.map_err(|stop| stop.adopted(&iterations, buffer))
         }))
     }
 
@@ -220,17 +220,17 @@ impl Machine<'_> {
     }
 
     /// Adds what a worker has done with later blocks than all that were run so far; it began with so many buffers. Returns
-    /// what each of its entries in the table of iterations is here.
-    fn adopt(&mut self, worker: Self, buffers: usize) -> Vec<u32> {
+    /// what each of its entries in the table of iterations is here, and each of its buffers.
+    fn adopt(&mut self, worker: Self, buffers: usize) -> (Vec<u32>, impl Fn(BufferId) -> BufferId + use<>) {
         let iterations: Vec<u32> = worker
             .iterations
             .iter()
             .map(|counters| self.entry(counters))
             .collect();
-        self.memory.adopt(worker.memory, buffers, &iterations);
+        let buffer = self.memory.adopt(worker.memory, buffers, &iterations);
         self.steps += worker.steps;
         self.stuck |= worker.stuck;
         self.printed.push_str(&worker.printed);
-        iterations
+        (iterations, buffer)
     }
 }

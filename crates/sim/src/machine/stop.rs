@@ -3,7 +3,7 @@
 use crate::memory::Fault;
 use crate::report::Spot;
 use crate::scalar::ScalarError;
-use crate::value::NoSuchNumber;
+use crate::value::{BufferId, NoSuchNumber};
 
 /// What ends a run.
 #[derive(Clone, Debug)]
@@ -15,10 +15,16 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The same where entry `i` of the table of iterations is `entries[i]`.
-    pub(super) fn in_iterations(mut self, entries: &[u32]) -> Self {
-        self.spot = self.spot.in_iterations(entries);
-        self
+    /// The same where entry `i` of the table of iterations is `entries[i]`, and each buffer another one.
+    pub(super) fn adopted(self, entries: &[u32], buffer: impl Fn(BufferId) -> BufferId) -> Self {
+        let reason = match self.reason {
+            Reason::Fault(fault) => Reason::Fault(fault.in_buffers(buffer)),
+            reason => reason,
+        };
+        Self {
+            spot: self.spot.in_iterations(entries),
+            reason,
+        }
     }
 }
 

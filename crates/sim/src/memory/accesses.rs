@@ -54,17 +54,26 @@ pub(super) struct Accesses {
     thread_bits: u32,
     /// True if there were more events than have numbers.
     exhausted: bool,
+    /// With so many events, those that no byte remembers are looked for when a block ends.
+    renumber_at: usize,
 }
 
 impl Accesses {
     pub fn new(threads_per_block: u32) -> Self {
+        let thread_bits = u32::BITS - threads_per_block.saturating_sub(1).leading_zeros();
         Self {
             events: Vec::new(),
             numbers: FxHashMap::default(),
             last: Vec::new(),
             threads_per_block,
-            thread_bits: u32::BITS - threads_per_block.saturating_sub(1).leading_zeros(),
+            thread_bits,
             exhausted: false,
+            // Tests have few, and are to see it done.
+            renumber_at: if cfg!(debug_assertions) {
+                1
+            } else {
+                Self::end(thread_bits) as usize / 4
+            },
         }
     }
 
@@ -146,10 +155,61 @@ impl Accesses {
         self.inside(a) / WARP == self.inside(b) / WARP
     }
 
-    /// A block has ended: its events do not come again.
-    pub fn end_of_block(&mut self) {
+    /// How many events are remembered, and how many can be.
+    pub fn room(&self) -> (usize, usize) {
+        (self.events.len(), Self::end(self.thread_bits) as usize)
+    }
+
+    /// A block has ended: its events do not come again. Returns true if it is time to look for those that no byte remembers.
+    pub fn end_of_block(&mut self) -> bool {
         self.numbers.clear();
         self.last.clear();
+        self.events.len() >= self.renumber_at
+    }
+
+    /// Gives new numbers to the accesses that are kept; between blocks.
+    pub fn renumber(&mut self) -> Renumbering {
+        Renumbering {
+            events: std::mem::take(&mut self.events),
+            numbers: FxHashMap::default(),
+            new: Self {
+                exhausted: self.exhausted,
+                ..Self::new(self.threads_per_block)
+            },
+        }
+    }
+}
+
+/// New numbers for accesses.
+pub(super) struct Renumbering {
+    /// All events so far.
+    events: Vec<Event>,
+    /// Of those that are kept, the old and the new numbers.
+    numbers: FxHashMap<u32, u32>,
+    new: Accesses,
+}
+
+impl Renumbering {
+    /// Keeps an access, and changes its number.
+    pub fn keep(&mut self, id: &mut AccessId) {
+        let bits = self.new.thread_bits;
+        let old = id.0.get() >> bits;
+        let events = &mut self.new.events;
+        let new = *self.numbers.entry(old).or_insert_with(|| {
+            events.push(self.events[old as usize - 1]);
+            u32::try_from(events.len()).unwrap_or(u32::MAX)
+        });
+        if let Some(number) = NonZeroU32::new(new << bits | self.new.inside(*id)) {
+            *id = AccessId(number);
+        }
+    }
+
+    /// The accesses that were kept.
+    pub fn finish(self) -> Accesses {
+        let mut new = self.new;
+        // Where most are kept, looking for others more often does not help.
+        new.renumber_at = new.renumber_at.max(2 * new.events.len());
+        new
     }
 }
 

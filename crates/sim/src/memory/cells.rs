@@ -102,6 +102,28 @@ pub(super) enum Touch {
 }
 
 impl Shadow {
+    /// Calls `f` with all accesses that are remembered.
+    pub fn each_access(&mut self, f: &mut dyn FnMut(&mut AccessId)) {
+        for page in self.pages.iter_mut().flatten() {
+            for compact in &mut page.cells {
+                let place = compact.place();
+                let Compact {
+                    write,
+                    last,
+                    other,
+                    earlier,
+                } = compact;
+                match place {
+                    Some(place) => page.full[place].each_access(f),
+                    None => [write, last, other, earlier]
+                        .into_iter()
+                        .flatten()
+                        .for_each(&mut *f),
+                }
+            }
+        }
+    }
+
     /// The bytes of the smallest granule.
     pub fn finest(&self) -> usize {
         let shifts = self.pages.iter().flatten().map(|page| page.shift);
@@ -268,6 +290,15 @@ impl Cell {
         })
     }
 
+    fn each_access(&mut self, f: &mut dyn FnMut(&mut AccessId)) {
+        self.write.iter_mut().for_each(&mut *f);
+        self.reads.each_access(f);
+        if let Some(atomics) = &mut self.atomics {
+            atomics.each_access(f);
+        }
+        self.drained.iter_mut().for_each(f);
+    }
+
     fn touch(&self) -> Option<Touch> {
         if self.write.is_some() || self.atomics.is_some() || self.landing.is_some() {
             return Some(Touch::Write);
@@ -328,6 +359,11 @@ impl Recent {
         let ([a, b], [c, d]) = (self.own, self.others);
         let each = self.each.iter().copied();
         [a, b, c, d].into_iter().flatten().chain(each)
+    }
+
+    fn each_access(&mut self, f: &mut dyn FnMut(&mut AccessId)) {
+        let few = self.own.iter_mut().chain(&mut self.others).flatten();
+        few.chain(&mut self.each).for_each(f);
     }
 
     /// Keeps an access in the place of the last one of its thread.

@@ -83,9 +83,28 @@ impl Memory {
         }
     }
 
-    /// Returns true if one of these forks has written what another one has touched.
+    /// Returns true if what these forks have done is not what they would have done one after the other: one has written what
+    /// another one has touched, would have named a copy of an earlier one, or would have had no numbers left for accesses.
     #[must_use]
     pub fn meet(&self, forks: &[&Self]) -> bool {
+        let events: usize = forks.iter().map(|fork| fork.accesses.room().0).sum();
+        events >= self.accesses.room().1 || self.name_copies(forks) || self.share_bytes(forks)
+    }
+
+    /// Returns true if one reads what nobody has written, and the copy that comes nearest may be that of an earlier one.
+    fn name_copies(&self, forks: &[&Self]) -> bool {
+        let mut copied = false;
+        forks.iter().any(|fork| {
+            let reads = |id: u32| fork.reports.reads_unwritten(BufferId(id));
+            let count = u32::try_from(self.buffers.len()).unwrap_or(u32::MAX);
+            let names = copied && (0..count).any(reads);
+            copied |= !fork.done_copies.is_empty();
+            names
+        })
+    }
+
+    /// Returns true if one has written what another one has touched.
+    fn share_bytes(&self, forks: &[&Self]) -> bool {
         (0..self.buffers.len()).any(|id| {
             let shadows = forks.iter().map(|fork| &fork.buffers[id].shadow);
             let unit = shadows.clone().map(Shadow::finest).min().unwrap_or(1);
@@ -101,10 +120,15 @@ impl Memory {
     }
 
     /// Adds what a fork has done that does not meet the others, with later blocks than those so far. It began with `common`
-    /// buffers, and entry `i` of its table of iterations is `entries[i]`.
-    pub fn adopt(&mut self, fork: Self, common: usize, entries: &[u32]) {
+    /// buffers, and entry `i` of its table of iterations is `entries[i]`. Returns what each of its buffers is here.
+    pub fn adopt(
+        &mut self,
+        fork: Self,
+        common: usize,
+        entries: &[u32],
+    ) -> impl Fn(BufferId) -> BufferId + use<> {
         let so_far = self.buffers.len();
-        let place = |id: BufferId| {
+        let place = move |id: BufferId| {
             let own = (id.0 as usize).checked_sub(common);
             own.map_or(id, |own| {
                 BufferId(u32::try_from(so_far + own).unwrap_or(u32::MAX))
@@ -130,5 +154,6 @@ impl Memory {
                 *ours &= theirs;
             }
         }
+        place
     }
 }
