@@ -20,7 +20,7 @@ impl AccessId {
     /// A number that no access has, and that stands for something else.
     pub(super) const RESERVED: Self = Self(NonZeroU32::MAX);
 
-    /// A number for other purposes.
+    /// The place of a cell, where a granule has one.
     pub(super) fn from_index(index: u32) -> Self {
         Self(NonZeroU32::MIN.saturating_add(index))
     }

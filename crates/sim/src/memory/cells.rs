@@ -41,7 +41,7 @@ struct Compact {
     write: Option<AccessId>,
     /// The last read.
     last: Option<AccessId>,
-    /// A read by another thread of its warp, or by another warp.
+    /// A read by another thread of its warp, or by another warp: the threads tell. With both there is a cell.
     other: Option<AccessId>,
     /// A read by a block that has ended.
     earlier: Option<AccessId>,
@@ -68,7 +68,7 @@ impl Shadow {
         }
     }
 
-    /// Takes the first granule off `rest`, the end of bytes that [`Shadow::fit`] was called for.
+    /// Takes the first granule off `rest`, which is the end of a range that [`Shadow::fit`] was called for.
     pub fn next(&self, rest: &mut Range<usize>) -> Option<Range<usize>> {
         let start = rest.start;
         if start >= rest.end {
@@ -97,7 +97,7 @@ impl Shadow {
 pub(super) enum Touch {
     /// They were read.
     Read,
-    /// They were written, or accessed atomically.
+    /// They were written, accessed atomically, or a copy in flight may still write them.
     Write,
 }
 
