@@ -58,13 +58,16 @@ impl Code {
     /// Returns true if threads arrive on mbarriers.
     #[must_use]
     pub fn has_arrivals(&self) -> bool {
-        let mut ops = self.instrs.iter().map(|instr| &instr.op);
-        ops.any(|op| {
-            let Op::MBarrier { does, .. } = op else {
-                return false;
-            };
-            matches!(does, MBarrierOp::Arrive { .. })
-        })
+        let arrives = |op: &Op| {
+            matches!(
+                op,
+                Op::MBarrier {
+                    does: MBarrierOp::Arrive { .. },
+                    ..
+                }
+            )
+        };
+        self.instrs.iter().any(|instr| arrives(&instr.op))
     }
 
     /// Returns true if some barrier of a warp may be of some of its threads.

@@ -105,6 +105,20 @@ pub struct Race {
 /// So many iterations are kept of a race.
 const ITERATIONS: usize = 8;
 
+impl Race {
+    /// Notes iterations in which the later access collided.
+    fn seen_in(&mut self, iterations: u32) {
+        if self.iterations.contains(&iterations) {
+            return;
+        }
+        if self.iterations.len() < ITERATIONS {
+            self.iterations.push(iterations);
+        } else {
+            self.more = true;
+        }
+    }
+}
+
 /// Something else that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
@@ -267,13 +281,7 @@ impl Reports {
                 }
             });
         race.count += bytes.len() as u64;
-        if !race.iterations.contains(&now.iterations) {
-            if race.iterations.len() < ITERATIONS {
-                race.iterations.push(now.iterations);
-            } else {
-                race.more = true;
-            }
-        }
+        race.seen_in(now.iterations);
         if race.now == now && race.before == before && bytes.start == race.bytes.1 + 1 {
             race.bytes.1 = bytes.end - 1;
         }
@@ -315,13 +323,6 @@ impl Reports {
     pub fn unwritten_in(&mut self, buffer: BufferId) -> impl Iterator<Item = &mut Race> {
         let races = self.races.values_mut();
         races.filter(move |race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
-    }
-
-    /// Returns true if something in `buffer` was read that nobody had written.
-    #[must_use]
-    pub fn reads_unwritten(&self, buffer: BufferId) -> bool {
-        let mut races = self.races.values();
-        races.any(|race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
     }
 
     /// Adds a problem, unless it is known of the same operations.

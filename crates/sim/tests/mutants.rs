@@ -15,12 +15,12 @@ mod mutants {
 
 use async_sim::adversary::Adversary;
 use async_sim::code::{Code, Instr, Op, ParamKind};
-use async_sim::inputs::{self, Argument, Fill};
-use async_sim::machine::{Launch, Machine, ThreadOrder};
-use async_sim::memory::{Memory, Space};
+use async_sim::inputs::{Argument, Fill};
+use async_sim::machine::ThreadOrder;
+use async_sim::memory::Space;
 use async_sim::value::Value;
 use kernel::lit::{self, call, lowered};
-use kernel::{Call, context};
+use kernel::{Call, context, launch};
 use mutants::faults::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,17 +63,7 @@ fn schedules() -> Vec<Schedule> {
 
 /// Runs a kernel; returns the kinds of what was found, notes aside, and what it left.
 fn run(code: &Code, call: &Call, (adversary, order): Schedule) -> (BTreeSet<&'static str>, Left) {
-    let block = code.block.unwrap_or(call.block);
-    let mut memory = Memory::new(adversary, block.iter().product());
-    let arguments =
-        inputs::arguments(&mut memory, &code.params, &call.arguments, call.seed).expect("arguments that fit");
-    let launch = Launch {
-        grid: call.grid,
-        block,
-        dynamic_workgroup: call.dynamic_workgroup,
-        budget: call.budget,
-    };
-    let mut machine = Machine::new(code, launch, memory);
+    let (mut machine, arguments) = launch(code, call, adversary);
     machine.thread_order = order;
     machine.memory.read_hashes = Some(Vec::new());
     let ended = machine.run(&arguments, 1, &mut |_, _| {}).is_ok() && !machine.stuck;

@@ -13,7 +13,7 @@ use crate::value::{BufferId, Value, View};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// What all blocks start with.
@@ -158,40 +158,11 @@ impl Machine<'_> {
             u32::try_from(end).unwrap_or(blocks)
         };
         let forks = (0..count).map(|worker| (self.fork(), share(worker)..share(worker + 1)));
-        let forks: Vec<(Self, Range<u32>)> = forks.collect();
-        let progress = Progress::default();
-        let done: Vec<(Self, Result<(), Stop>)> = std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            let handles: Vec<_> = forks
-                .into_iter()
-                .map(|(mut machine, range)| {
-                    let (progress, sender) = (&progress, sender.clone());
-                    scope.spawn(move || {
-                        let ran = machine.run_share(start.clone(), range, progress);
-                        // Nobody minds if it is not heard.
-                        let _ = sender.send(());
-                        (machine, ran)
-                    })
-                })
-                .collect();
-            let mut left = workers;
-            while left > 0 {
-                left -= usize::from(receiver.recv_timeout(TELL_EVERY).is_ok());
-                let (blocks, instructions) = (&progress.blocks, &progress.instructions);
-                each(
-                    blocks.load(Ordering::Relaxed),
-                    instructions.load(Ordering::Relaxed),
-                );
-            }
-            let results = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
-            results
-                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
+        let mut done = run_shares(forks.collect(), start, each);
         // What stops the run in one block keeps later ones from running.
-        let ran = done.iter().position(|(_, ran)| ran.is_err());
-        let count = ran.map_or(done.len(), |stopped| stopped + 1);
-        let done: Vec<(Self, Result<(), Stop>)> = done.into_iter().take(count).collect();
+        if let Some(stopped) = done.iter().position(|(_, ran)| ran.is_err()) {
+            done.truncate(stopped + 1);
+        }
         let memories: Vec<_> = done.iter().map(|(machine, _)| &machine.memory).collect();
         if self.memory.meet(&memories) {
             return None;
@@ -233,4 +204,38 @@ impl Machine<'_> {
         self.printed.push_str(&worker.printed);
         (iterations, buffer)
     }
+}
+
+/// Runs the blocks of each machine, all at once; returns the machines in the same order, and how they ended.
+fn run_shares<'c>(
+    forks: Vec<(Machine<'c>, Range<u32>)>,
+    start: &Start,
+    each: &mut dyn FnMut(u32, u64),
+) -> Vec<(Machine<'c>, Result<(), Stop>)> {
+    let progress = Progress::default();
+    std::thread::scope(|scope| {
+        // Nothing is sent: it is closed when the last of them has ended, also by a panic.
+        let (running, ended) = mpsc::channel::<()>();
+        let spawn = |(mut machine, range): (Machine<'c>, Range<u32>)| {
+            let (progress, running) = (&progress, running.clone());
+            scope.spawn(move || {
+                let ran = machine.run_share(start.clone(), range, progress);
+                drop(running);
+                (machine, ran)
+            })
+        };
+        let handles: Vec<_> = forks.into_iter().map(spawn).collect();
+        drop(running);
+        while ended.recv_timeout(TELL_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let (blocks, instructions) = (&progress.blocks, &progress.instructions);
+            each(
+                blocks.load(Ordering::Relaxed),
+                instructions.load(Ordering::Relaxed),
+            );
+        }
+        let results = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
+        results
+            .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
 }

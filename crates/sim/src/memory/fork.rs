@@ -3,6 +3,7 @@
 use super::cells::{Shadow, Touch};
 use super::{Accesses, Memory, Reports};
 use crate::adversary::Adversary;
+use crate::report::Hazard;
 use crate::value::BufferId;
 
 /// Which forks have touched some bytes, by numbers from 1 on.
@@ -95,11 +96,12 @@ impl Memory {
     fn name_copies(&self, forks: &[&Self]) -> bool {
         let mut copied = false;
         forks.iter().any(|fork| {
-            let reads = |id: u32| fork.reports.reads_unwritten(BufferId(id));
-            let count = u32::try_from(self.buffers.len()).unwrap_or(u32::MAX);
-            let names = copied && (0..count).any(reads);
+            let is_common = |id: BufferId| (id.0 as usize) < self.buffers.len();
+            let mut races = fork.reports.races();
+            let names = races.any(|race| race.hazard == Hazard::Unwritten && is_common(race.buffer));
+            let named = copied && names;
             copied |= !fork.done_copies.is_empty();
-            names
+            named
         })
     }
 

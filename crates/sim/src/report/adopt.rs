@@ -1,6 +1,6 @@
 //! Puts together what was found in earlier and in later blocks.
 
-use super::{Hazard, ITERATIONS, Problem, Race, Reports};
+use super::{Hazard, Problem, Race, Reports};
 use crate::value::BufferId;
 
 impl Reports {
@@ -47,14 +47,7 @@ impl Reports {
         known.count += race.count;
         known.more |= race.more;
         for entry in race.iterations {
-            if known.iterations.contains(&entry) {
-                continue;
-            }
-            if known.iterations.len() < ITERATIONS {
-                known.iterations.push(entry);
-            } else {
-                known.more = true;
-            }
+            known.seen_in(entry);
         }
     }
 }

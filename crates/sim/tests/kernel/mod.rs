@@ -123,11 +123,10 @@ pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -
     execute(&parse(context, source), call, adversary)
 }
 
-/// Runs a kernel.
-pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
+/// A machine that is to run a kernel, and its arguments.
+pub fn launch<'c>(code: &'c Code, call: &Call, adversary: Adversary) -> (Machine<'c>, Vec<Value>) {
     let block = code.block.unwrap_or(call.block);
-    let threads_per_block = block.iter().product();
-    let mut memory = Memory::new(adversary, threads_per_block);
+    let mut memory = Memory::new(adversary, block.iter().product());
     let arguments =
         inputs::arguments(&mut memory, &code.params, &call.arguments, call.seed).expect("arguments that fit");
     let launch = Launch {
@@ -136,7 +135,12 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         dynamic_workgroup: call.dynamic_workgroup,
         budget: call.budget,
     };
-    let mut machine = Machine::new(code, launch, memory);
+    (Machine::new(code, launch, memory), arguments)
+}
+
+/// Runs a kernel.
+pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
+    let (mut machine, arguments) = launch(code, call, adversary);
     machine.trace = Some(Trace::of(code));
     let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let trace = machine.trace.take().unwrap_or_default();
@@ -146,7 +150,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         code,
         buffers: &buffers,
         iterations: &iterations,
-        block,
+        block: code.block.unwrap_or(call.block),
         grid: call.grid,
     };
     let findings = names.findings(&reports, stop.as_ref());
