@@ -136,6 +136,7 @@ impl Lowering<'_> {
                     access,
                     tokens: vec![Token(*token)],
                     queue: None,
+                    block_wide: false,
                 };
                 self.step(Action::Issue(vec![issue]))
             }
