@@ -6,7 +6,7 @@
 
 mod buffers;
 
-use self::buffers::Buffers;
+use self::buffers::{Buffers, Elsewhere, anything};
 use super::cfg::{Edge as IrEdge, RegionFlow, Target};
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
@@ -276,10 +276,11 @@ impl<'c> Reader<'c> {
             Effects::Known(effects) => effects,
             Effects::Unknown => {
                 let buffers = self.buffers.reachable(op);
-                let accesses = buffers
-                    .into_iter()
-                    .map(|buffer| self.buffers.anything(buffer))
-                    .collect();
+                let accesses = buffers.into_iter().map(|buffer| Access {
+                    footprint: anything(buffer),
+                    kind: AccessKind::Write,
+                });
+                let accesses = accesses.collect();
                 self.now(op, accesses);
                 let step = self.step(Action::None, op);
                 let anything = GlobalAccess {
@@ -310,11 +311,14 @@ impl<'c> Reader<'c> {
                     .into_iter()
                     .map(|footprint| Access { footprint, kind }),
             );
-            if let Some(buffer) = touched.global {
-                let step = self.step(Action::None, op);
-                let written = kind != AccessKind::Read;
-                self.out.global.push((step, GlobalAccess { buffer, written }));
-            }
+            let buffer = match touched.global {
+                Elsewhere::Nothing => continue,
+                Elsewhere::Buffer(buffer) => Some(buffer),
+                Elsewhere::Anything => None,
+            };
+            let step = self.step(Action::None, op);
+            let written = kind != AccessKind::Read;
+            self.out.global.push((step, GlobalAccess { buffer, written }));
         }
         self.now(op, now);
         self.later(op, completion, later);

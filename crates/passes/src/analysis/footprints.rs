@@ -6,7 +6,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::{is_workgroup, mma_matrix};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, builtin, gpu, memref, nvgpu, vector};
+use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{
     DYNAMIC, MapResult, bit_width, dense_numbers, map_results, memref_layout, memref_shape, vector_shape,
 };
@@ -187,7 +187,7 @@ impl<'c> Footprints<'c> {
         let first = op.operands().position(|operand| operand == memory)? + 1;
         let strides = memref_layout(memory.ty())?.strides;
         let element = element_bytes(memory)?;
-        let mut sum = self.zero()?;
+        let mut sum = ThreadValue::constant(0);
         for (i, stride) in strides.into_iter().take(indices).enumerate() {
             let index = self.values.of(op.operand(first + i))?;
             let bytes = match index.as_constant() {
@@ -229,16 +229,9 @@ impl<'c> Footprints<'c> {
         Some(comes)
     }
 
-    fn zero(&self) -> Option<ThreadValue> {
-        Some(ThreadValue {
-            threads: None,
-            offset: Offset::default(),
-        })
-    }
-
     /// How many bytes the first element of `memory` is from the start of its buffer.
     fn view_offset(&mut self, memory: Value<'c>) -> Option<ThreadValue> {
-        let mut sum = self.zero()?;
+        let mut sum = ThreadValue::constant(0);
         let mut view = memory;
         while let Some(op) = view
             .defining_op()
@@ -251,10 +244,9 @@ impl<'c> Footprints<'c> {
                 | memref::ASSUME_ALIGNMENT
                 | memref::EXPAND_SHAPE
                 | memref::COLLAPSE_SHAPE
-                | memref::TRANSPOSE => self.zero()?,
+                | memref::TRANSPOSE => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
                 memref::SUBVIEW => self.subview_offset(op, source)?,
-                builtin::UNREALIZED_CONVERSION_CAST => return None,
                 _ => return None,
             };
             sum = self.values.plus(&sum, &own)?;
@@ -268,14 +260,14 @@ impl<'c> Footprints<'c> {
         let offsets = op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers)?;
         let strides = memref_layout(source.ty())?.strides;
         let element = element_bytes(source)?;
-        let mut sum = self.zero()?;
+        let mut sum = ThreadValue::constant(0);
         let mut operand = 1;
         for (offset, stride) in offsets.into_iter().zip(strides) {
             let own = if offset == DYNAMIC {
                 operand += 1;
                 self.values.of(op.operand(operand - 1))?
             } else {
-                let mut own = self.zero()?;
+                let mut own = ThreadValue::constant(0);
                 own.offset.constant = offset;
                 own
             };
