@@ -160,11 +160,11 @@ impl Memory {
         granule: &Range<usize>,
         writes: bool,
     ) {
-        if actor.kind != Kind::Bulk || self.buffer(buffer).space != Space::Workgroup {
+        if !actor.needs_fence() || self.buffer(buffer).space != Space::Workgroup {
             return;
         }
         let missing =
-            |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
+            |access: &Actor| self.order.unfenced(*access, actor) && !self.order.unordered(*access, actor);
         let atomics = cell.atomics.iter().flat_map(|atomics| atomics.all());
         let writes_before = cell.write.into_iter().chain(atomics);
         let write = writes_before.map(|id| self.accesses.actor(id)).find(missing);
@@ -185,10 +185,26 @@ impl Memory {
         buffer: BufferId,
         granule: &Range<usize>,
     ) {
+        let unordered = self.is_unordered(before, actor);
         let before = self.accesses.actor(before);
-        if self.order.unordered(before, actor) {
+        if unordered {
             self.race(hazard, actor.spot, before.spot, buffer, granule);
         }
+    }
+
+    /// The same as [`Order::unordered`](super::Order::unordered), which asks every thread of a warpgroup: once for all bytes that
+    /// have one access before them.
+    fn is_unordered(&mut self, before: AccessId, actor: Actor) -> bool {
+        let current = self.access;
+        match self.verdict {
+            Some((access, id, verdict)) if access == current && id == before => return verdict,
+            _ => {}
+        }
+        let verdict = self.order.unordered(self.accesses.actor(before), actor);
+        if actor.kind == Kind::Warpgroup {
+            self.verdict = Some((current, before, verdict));
+        }
+        verdict
     }
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {
