@@ -105,8 +105,9 @@ pub struct Memory {
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
     window: Window,
-    /// Whether an access is ordered before what a warpgroup does in the access of this number: many bytes have the same one.
-    verdict: Option<(u64, AccessId, bool)>,
+    /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes have the
+    /// same one.
+    verdict: Option<(u64, AccessId, Option<u32>)>,
 }
 
 impl Fault {

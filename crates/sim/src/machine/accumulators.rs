@@ -165,6 +165,8 @@ impl Machine<'_> {
         if missing {
             let problem = Problem::unfenced_accumulator(self.spot(t), thread.fenced.is_none());
             self.memory.reports.problem(problem);
+            // One fence here would do for what comes after.
+            self.threads[t].fenced = Some(self.threads[t].steps);
         }
     }
 }

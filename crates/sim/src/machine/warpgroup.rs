@@ -12,7 +12,7 @@ use crate::memory::{Actor, Fault, Kind, Piece, Transfer};
 use crate::refine;
 use crate::report::Problem;
 use crate::value::{CopyId, Elem, Pending, Pointer, Value};
-use crate::wgmma::{Descriptor, ROWS, Swizzle, THREADS, place_d};
+use crate::wgmma::{Descriptor, Major, ROWS, Swizzle, THREADS, place_d};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ impl Machine<'_> {
 
     fn described(&self, matrix: Descriptor, factor: &Factor, mn: usize) -> Result<Chunks, Reason> {
         if matrix.swizzle != Swizzle::None && matrix.base_offset != 0 {
-            let message = "the interpreter knows matrices without a base offset only";
+            let message = "the interpreter knows swizzled matrices with a base offset of 0 only";
             return Err(Reason::Descriptor(message));
         }
         if self.memory.window_bytes() > REACH {
@@ -214,8 +214,8 @@ impl Machine<'_> {
             for (i, bytes) in bytes.chunks_exact(size).enumerate() {
                 let number = factor(of.elem, of.unsigned, of.elem.from_bytes(bytes));
                 let (line, column) = match of.major {
-                    crate::wgmma::Major::K => (*line, column + i as u64),
-                    crate::wgmma::Major::MN => (line + i as u64, *column),
+                    Major::K => (*line, column + i as u64),
+                    Major::MN => (line + i as u64, *column),
                 };
                 let place = usize::try_from(line).unwrap_or(0) * k + usize::try_from(column).unwrap_or(0);
                 matrix[place] = if of.negative { -number } else { number };

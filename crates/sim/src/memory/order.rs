@@ -226,7 +226,7 @@ impl Order {
             return false;
         }
         if actor.kind == Kind::Warpgroup {
-            return self.unordered_with_any(access, actor);
+            return self.unordered_with(access, actor).is_some();
         }
         if let Some(done) = access.shared {
             return !self.knows(done, access, actor);
@@ -240,11 +240,11 @@ impl Order {
             && !self.in_clock(access, actor)
     }
 
-    /// Returns true if some thread of a warpgroup may run before an access: any of them may be the one that reads.
-    fn unordered_with_any(&self, access: Actor, actor: Actor) -> bool {
+    /// A thread of a warpgroup that nothing orders after an access: any of them may be the one that reads.
+    pub(super) fn unordered_with(&self, access: Actor, actor: Actor) -> Option<u32> {
         let count = u32::try_from(THREADS).unwrap_or(0);
-        let threads = actor.spot.thread..actor.spot.thread + count;
-        threads.into_iter().any(|thread| {
+        let mut threads = actor.spot.thread..actor.spot.thread + count;
+        threads.find(|&thread| {
             let mut one = Actor {
                 moment: self.moment(thread, actor.moment.era),
                 kind: Kind::Bulk,

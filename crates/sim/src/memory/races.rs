@@ -185,26 +185,27 @@ impl Memory {
         buffer: BufferId,
         granule: &Range<usize>,
     ) {
-        let unordered = self.is_unordered(before, actor);
+        let now = self.unordered_spot(before, actor);
         let before = self.accesses.actor(before);
-        if unordered {
-            self.race(hazard, actor.spot, before.spot, buffer, granule);
+        if let Some(now) = now {
+            self.race(hazard, now, before.spot, buffer, granule);
         }
     }
 
-    /// The same as [`Order::unordered`](super::Order::unordered), which asks every thread of a warpgroup: once for all bytes that
+    /// Who `actor` is if nothing orders an access before what it does. Of a warpgroup, every thread is asked: once for all bytes that
     /// have one access before them.
-    fn is_unordered(&mut self, before: AccessId, actor: Actor) -> bool {
+    fn unordered_spot(&mut self, before: AccessId, actor: Actor) -> Option<Spot> {
+        let access = self.accesses.actor(before);
+        if actor.kind != Kind::Warpgroup {
+            return self.order.unordered(access, actor).then_some(actor.spot);
+        }
         let current = self.access;
-        match self.verdict {
-            Some((access, id, verdict)) if access == current && id == before => return verdict,
-            _ => {}
-        }
-        let verdict = self.order.unordered(self.accesses.actor(before), actor);
-        if actor.kind == Kind::Warpgroup {
-            self.verdict = Some((current, before, verdict));
-        }
-        verdict
+        let thread = match self.verdict {
+            Some((number, id, thread)) if (number, id) == (current, before) => thread,
+            _ => self.order.unordered_with(access, actor),
+        };
+        self.verdict = Some((current, before, thread));
+        thread.map(|thread| Spot { thread, ..actor.spot })
     }
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {

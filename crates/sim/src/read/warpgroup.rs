@@ -121,10 +121,6 @@ impl<'c> Reader<'c> {
         let ptx = keyword(ty);
         let unknown = || Unknown::new(op, format!("the interpreter has no matrices of {ptx}"));
         let Multiplicand { elem, unsigned } = Multiplicand::named(ptx).ok_or_else(unknown)?;
-        let negative = keyword(scale) == "neg";
-        if negative && !elem.is_float() {
-            return Err(Unknown::new(op, "only matrices of floats can be negated"));
-        }
         let major = if keyword(layout) == k_major {
             Major::K
         } else {
@@ -135,7 +131,7 @@ impl<'c> Reader<'c> {
             major,
             elem,
             unsigned,
-            negative,
+            negative: keyword(scale) == "neg",
         })
     }
 }
