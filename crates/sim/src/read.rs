@@ -282,8 +282,7 @@ impl<'c> Reader<'c> {
             || self.asynchronous(op)?
             || self.together(op)?
             || self.mbarriers(op)?
-            || self.wgmma(op)?
-            || self.warpgroup_tiles(op)?
+            || self.warpgroups(op)?
         {
             return Ok(());
         }

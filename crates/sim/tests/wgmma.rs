@@ -43,8 +43,8 @@ impl Case {
             for chunk in 0..chunks {
                 let shuffled = match chunks {
                     1 => chunk,
-                    2 => chunk ^ line / 4,
-                    4 => chunk ^ line / 2,
+                    2 => chunk ^ (line / 4),
+                    4 => chunk ^ (line / 2),
                     _ => chunk ^ line,
                 };
                 for within in 0..16 / self.size {

@@ -45,7 +45,7 @@ impl Machine<'_> {
                 self.set(t, *to, Value::Bits(start.encode()));
             }
             Warpgroup::Store { value, view, columns } => {
-                self.store_accumulator(t, *value, *view, *columns)?
+                self.store_accumulator(t, *value, *view, *columns)?;
             }
         }
         Ok(Next::Goes)

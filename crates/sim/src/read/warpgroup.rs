@@ -20,11 +20,11 @@ pub(super) const QUEUE: &str = "wgmma";
 impl<'c> Reader<'c> {
     /// Reads `op` if it belongs to these multiplications; returns false if not. Commits and waits are read by what they do to their
     /// queue.
-    pub(super) fn wgmma(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+    pub(super) fn warpgroups(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvvm::WGMMA_FENCE_ALIGNED => self.fence_accumulators(op),
             nvvm::WGMMA_MMA_ASYNC => self.mma_async(op)?,
-            _ => return Ok(false),
+            _ => return self.warpgroup_tiles(op),
         }
         Ok(true)
     }

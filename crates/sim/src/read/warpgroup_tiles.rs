@@ -26,7 +26,7 @@ const UNIT: u64 = 16;
 type Matrix = ([usize; 2], Elem);
 
 impl<'c> Reader<'c> {
-    /// Reads `op` if it belongs to such a multiplication; returns false if not.
+    /// Reads `op` if it belongs to such a multiplication of `nvgpu`; returns false if not.
     pub(super) fn warpgroup_tiles(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,

@@ -103,7 +103,7 @@ impl Descriptor {
     /// The 64 bits.
     #[must_use]
     pub fn encode(self) -> u64 {
-        let field = |bytes: u64, low: u32| (bytes / CHUNK & FIELD) << low;
+        let field = |bytes: u64, low: u32| ((bytes / CHUNK) & FIELD) << low;
         let mode = match self.swizzle {
             Swizzle::None => 0,
             Swizzle::B128 => 1,
