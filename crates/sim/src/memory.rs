@@ -105,8 +105,8 @@ pub struct Memory {
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
     window: Window,
-    /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes have the
-    /// same one.
+    /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes
+    /// have the same one.
     verdict: Option<(u64, AccessId, Option<u32>)>,
 }
 

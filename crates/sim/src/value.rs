@@ -291,8 +291,8 @@ pub struct Guard {
     pub copies: Arc<[Pending]>,
     /// What makes the value.
     pub by: OpLocation,
-    /// The numbers of the value that it is about, if that is an accumulator of a warpgroup; nothing if the value is what a region
-    /// yields.
+    /// The numbers of the value that it is about, if that is an accumulator of a warpgroup; nothing if the value is what a
+    /// region yields.
     pub accumulator: Option<Range<usize>>,
 }
 

@@ -1,8 +1,8 @@
 //! The registers of accumulators: when they may be used, and when a fence has to come before a multiplication (PTX ISA,
 //! `wgmma.fence` and `wgmma.wait_group`).
 //!
-//! SSA values stand for registers. A value that an operation computes is written there; one that is only handed on, or put into
-//! a struct or taken out of it, stays in its registers.
+//! SSA values stand for registers. A value that an operation computes is written there; one that is only handed on, or put
+//! into a struct or taken out of it, stays in its registers.
 
 use super::{Machine, Reason};
 use crate::code::{Code, Op, Reg, VectorOp, Warpgroup};
@@ -73,8 +73,8 @@ impl Machine<'_> {
         };
     }
 
-    /// What [`Machine::pick`] makes if some of the numbers are an accumulator's that is not complete: the same of the result.
-    /// `None` if none are.
+    /// What [`Machine::pick`] makes if some of the numbers are an accumulator's that is not complete: the same of the
+    /// result. `None` if none are.
     pub(super) fn pick_of_accumulators(
         &self,
         t: usize,

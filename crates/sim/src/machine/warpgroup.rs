@@ -1,8 +1,8 @@
 //! What the threads of a warpgroup do together, by the PTX ISA, "Asynchronous warpgroup level matrix instructions".
 //!
-//! A multiplication reads its operands through the asynchronous proxy, from its issue until a thread has waited for its group.
-//! All 128 threads come to it, and any of them may be the one that reads: so what is written there has to be known to all. Once
-//! one of them has waited, it is done for the whole warpgroup.
+//! A multiplication reads its operands through the asynchronous proxy, from its issue until a thread has waited for its
+//! group. All 128 threads come to it, and any of them may be the one that reads: so what is written there has to be known to
+//! all. Once one of them has waited, it is done for the whole warpgroup.
 
 use super::matrices::{factor, multiply, rounded, summand};
 use super::warp::Together;
@@ -67,6 +67,7 @@ impl Machine<'_> {
                 let done = self.multiply_together(&all, wgmma);
                 done.map_err(|(t, reason)| self.stop(t, reason))?;
             }
+            self.waits_meet(&all);
             for thread in &mut self.threads[all] {
                 thread.state = State::Running;
                 thread.pc += 1;
@@ -243,7 +244,8 @@ impl Machine<'_> {
         Ok(sum)
     }
 
-    /// Stores a thread's part of accumulators of 64 rows each, one below the other. Where the thread is, its number in x says.
+    /// Stores a thread's part of accumulators of 64 rows each, one below the other. Where the thread is, its number in x
+    /// says.
     fn store_accumulator(&mut self, t: usize, value: Reg, view: Reg, columns: usize) -> Result<(), Reason> {
         let (numbers, view) = (self.numbers(t, value)?, self.view(t, view)?);
         let thread = usize::try_from(self.id(t, Id::Thread, 0)).unwrap_or(0);

@@ -192,8 +192,8 @@ impl Memory {
         }
     }
 
-    /// Who `actor` is if nothing orders an access before what it does. Of a warpgroup, every thread is asked: once for all bytes that
-    /// have one access before them.
+    /// Who `actor` is if nothing orders an access before what it does. Of a warpgroup, every thread is asked: once for all
+    /// bytes that have one access before them.
     fn unordered_spot(&mut self, before: AccessId, actor: Actor) -> Option<Spot> {
         let access = self.accesses.actor(before);
         if actor.kind != Kind::Warpgroup {

@@ -33,7 +33,8 @@ impl Memory {
         start.checked_add_signed(at.offset)
     }
 
-    /// The buffer of workgroup memory that a number is an address in, or behind it what no buffer has; `None` before the first.
+    /// The buffer of workgroup memory that a number is an address in, or behind it what no buffer has; `None` before the
+    /// first.
     #[must_use]
     pub fn at_address(&self, address: u64) -> Option<Pointer> {
         let mut buffers = self.window.buffers.iter().rev();

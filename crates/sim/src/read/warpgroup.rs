@@ -18,8 +18,8 @@ use async_mlir::types;
 pub(super) const QUEUE: &str = "wgmma";
 
 impl<'c> Reader<'c> {
-    /// Reads `op` if it belongs to these multiplications; returns false if not. Commits and waits are read by what they do to their
-    /// queue.
+    /// Reads `op` if it belongs to these multiplications; returns false if not. Commits and waits are read by what they do
+    /// to their queue.
     pub(super) fn warpgroups(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvvm::WGMMA_FENCE_ALIGNED => self.fence_accumulators(op),

@@ -114,8 +114,8 @@ impl Descriptor {
         field(self.start, 0) | strides | u64::from(self.base_offset) << 49 | mode << 62
     }
 
-    /// Where the chunk at line `line` of the contiguous dimension, and at chunk `chunk` along it, would lie without a swizzle.
-    /// Lines are indices of MN if K is contiguous, and else of K.
+    /// Where the chunk at line `line` of the contiguous dimension, and at chunk `chunk` along it, would lie without a
+    /// swizzle. Lines are indices of MN if K is contiguous, and else of K.
     fn linear(self, major: Major, line: u64, chunk: u64) -> u64 {
         let (atom, inside) = (line / LINES, line % LINES);
         let per_line = self.swizzle.line() / CHUNK;
@@ -131,8 +131,8 @@ impl Descriptor {
         self.start + offset + inside * self.swizzle.line()
     }
 
-    /// The address of every chunk of a matrix with so many elements of `size` bytes along MN, and of which elements it is: the
-    /// indices in MN and K of the first of them. The others follow along the contiguous dimension.
+    /// The address of every chunk of a matrix with so many elements of `size` bytes along MN, and of which elements it is:
+    /// the indices in MN and K of the first of them. The others follow along the contiguous dimension.
     pub fn chunks(self, major: Major, mn: u64, size: u64) -> impl Iterator<Item = (u64, [u64; 2])> {
         let (per_chunk, k) = (CHUNK / size, K_BYTES / size);
         let (lines, along) = match major {
