@@ -47,7 +47,7 @@ fn bytes_of_sum(ptx: &str, sum: i32) -> Vec<u8> {
     match ptx {
         "f16" => half::f16::from_f64(sum.into()).to_le_bytes().to_vec(),
         "s32" => sum.to_le_bytes().to_vec(),
-        _ => (f64::from(sum) as f32).to_le_bytes().to_vec(),
+        _ => f32::from(i16::try_from(sum).unwrap_or(0)).to_le_bytes().to_vec(),
     }
 }
 
