@@ -10,7 +10,7 @@
 // RUN: sed '/PROXY/d' %s | not async-sim - --kernel=exact | FileCheck %s --check-prefix=NO-PROXY
 // RUN: sed '/READY/d' %s | not async-sim - --kernel=exact | FileCheck %s --check-prefix=NO-BARRIER
 // RUN: sed '/ORDER/d' %s | not async-sim - --kernel=exact | FileCheck %s --check-prefix=NO-FENCE
-// RUN: not async-sim %s --kernel=overwritten | FileCheck %s --check-prefix=OVERWRITTEN
+// RUN: not async-sim %s --kernel=overwritten --schedule=exhaustive | FileCheck %s --check-prefix=OVERWRITTEN
 // RUN: async-sim %s --kernel=other_group | FileCheck %s --check-prefix=OTHER
 // RUN: sed '/KNOWN/d' %s | not async-sim - --kernel=other_group | FileCheck %s --check-prefix=NO-KNOWN
 // RUN: sed '/DONE/d' %s | not async-sim - --kernel=other_group | FileCheck %s --check-prefix=NO-DONE
@@ -139,6 +139,7 @@ gpu.module @wgmma {
   // OVERWRITTEN: error: WAR race: memref.store writes what a matrix multiplication may still read
   // OVERWRITTEN-NEXT: this: thread 0 of block 0
   // OVERWRITTEN-NEXT: against: nvvm.wgmma.mma_async
+  // OVERWRITTEN: overwritten: not clean (1 run
   gpu.func @overwritten(%out: memref<128xf32>) workgroup(%a: !a {llvm.align = 16 : i64}, %b: !m {llvm.align = 16 : i64}) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %one = arith.constant 1.0 : f16
