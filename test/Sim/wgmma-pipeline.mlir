@@ -2,7 +2,7 @@
 // tile is awaited. A slot is handed back by one thread, once the wait of the next multiplication has completed this one.
 //
 // RUN: async-sim %s --dynamic-workgroup=32768 --arg 0=random --arg 1=random | FileCheck %s
-// RUN: sed '/SLOT/s/before/slot/; s/ugt, %%i/uge, %%i/' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=EARLY
+// RUN: sed '/SLOT/s/before/slot/; /not_first =/s/ugt/uge/' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=EARLY
 // RUN: sed '/EMPTY/d' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=NO-EMPTY
 // RUN: sed 's/waitGroup = 1/waitGroup = 2/' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=TOO-LARGE
 
