@@ -249,7 +249,7 @@ gpu.module @wgmma {
     gpu.return
   }
 
-  // Accumulators that are put into structs and carried around a loop stay in their registers, also in flight; each has a group of
+  // Accumulators that are cast, put into structs and carried around a loop stay in their registers, also in flight; each has a group of
   // its own.
   // HANDED: handed_on: clean
   gpu.func @handed_on(%out: memref<128x2xf32>) workgroup(%a: !a {llvm.align = 16 : i64}, %b: !m {llvm.align = 16 : i64}) kernel
@@ -265,9 +265,10 @@ gpu.module @wgmma {
     gpu.barrier
     %da = func.call @a(%a) : (!a) -> i64
     %db = func.call @b(%b) : (!m) -> i64
-    %zero = llvm.mlir.zero : !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)>
+    %zero = arith.constant dense<0.0> : vector<8xf32>
     nvvm.wgmma.fence.aligned
-    %all = scf.for %i = %c0 to %c4 step %c1 iter_args(%both = %zero) -> !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)> {
+    %start = builtin.unrealized_conversion_cast %zero : vector<8xf32> to !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)>
+    %all = scf.for %i = %c0 to %c4 step %c1 iter_args(%both = %start) -> !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)> {
       %0 = llvm.extractvalue %both[0] : !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)>
       %1 = llvm.extractvalue %both[1] : !llvm.struct<(struct<(f32, f32, f32, f32)>, struct<(f32, f32, f32, f32)>)>
       %2 = nvvm.wgmma.mma_async %da, %db, %0, <m = 64, n = 8, k = 16>, D [<f32>, <one>], A [<f16>, <one>, <row>], B [<f16>, <one>, <col>] : !d -> !d

@@ -15,7 +15,8 @@
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>>
 
 gpu.module @nvgpu {
-  // Two blocks of rows and two boxes of B, one multiplication in flight while the next one is issued.
+  // Two blocks of rows and two boxes of B, one multiplication in flight while the next one is issued. The loop is not lowered, and
+  // has casts around it.
   // CHECK: two_blocks: clean
   // LESS: error: memref.store at {{.*}} is reached while a copy may be in flight
   gpu.func @two_blocks(%a: !a, %b: !b, %map: !map, %out: memref<128x128xf32>) kernel
@@ -23,8 +24,13 @@ gpu.module @nvgpu {
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !a, !map -> !matrix_a
     %db = nvgpu.warpgroup.generate.descriptor %b, %map : !b, !map -> !matrix_b
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
-    %d = nvgpu.warpgroup.mma %da, %db, %c {transposeB} : !matrix_a, !matrix_b, !acc -> !acc
-    %e = nvgpu.warpgroup.mma %da, %db, %d {transposeB} : !matrix_a, !matrix_b, !acc -> !acc
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %e = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %c) -> !acc {
+      %d = nvgpu.warpgroup.mma %da, %db, %sum {transposeB} : !matrix_a, !matrix_b, !acc -> !acc
+      scf.yield %d : !acc
+    }
     nvvm.wgmma.wait.group.sync.aligned 0
     nvgpu.warpgroup.mma.store %e, %out : !acc to memref<128x128xf32>
     gpu.return
