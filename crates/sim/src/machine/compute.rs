@@ -43,7 +43,9 @@ impl Machine<'_> {
         };
         self.set(t, to, value);
         if let Op::Scalar {
-            f: Scalar::Same, args, ..
+            f: Scalar::Same,
+            args,
+            ..
         } = op
         {
             self.accumulator_made(t, to, args);
