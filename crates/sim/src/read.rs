@@ -17,6 +17,7 @@ mod masked;
 mod matrices;
 mod mbarriers;
 mod memory;
+mod names;
 mod print;
 mod tiles;
 mod together;
@@ -89,6 +90,7 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
         call_sites: Vec::new(),
         queues: Vec::new(),
         names: HashMap::new(),
+        value_names: names::Names::default(),
         globals: HashMap::new(),
         dynamic: None,
     };
@@ -115,6 +117,8 @@ struct Reader<'c> {
     /// The queues by their numbers.
     queues: Vec<GroupQueue>,
     names: HashMap<&'c str, Arc<str>>,
+    /// What values are called in the text.
+    value_names: names::Names,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
     dynamic: Option<Reg>,

@@ -34,6 +34,9 @@ struct Progress {
 /// All workers' memory together has at most so many bytes.
 const MAX_BYTES: usize = 1 << 30;
 
+/// More cores than machines have; each worker is a thread.
+const MAX_WORKERS: usize = 256;
+
 /// How often somebody is told how far the workers are.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
@@ -94,7 +97,7 @@ impl Machine<'_> {
             return 1;
         }
         let room = MAX_BYTES / self.memory.bytes().max(1);
-        jobs.min(blocks as usize).min(room).max(1)
+        jobs.min(blocks as usize).min(MAX_WORKERS).min(room).max(1)
     }
 
     /// Runs blocks in the order of their numbers.

@@ -7,8 +7,8 @@ mod waits;
 
 use super::{Machine, Next, Reason, State, Stop};
 use crate::code::{MBarrierOp, Slot};
-use crate::memory::{Actor, Clock, Fault};
-use crate::report::{MAX_TX, Problem, Spot};
+use crate::memory::{Actor, Clock, Fault, Moment};
+use crate::report::{MAX_TX, Problem, Spot, StaleWait};
 use crate::value::{BufferId, CopyId, Pointer, Value};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,24 @@ pub(super) enum MBarrier {
     Live(Box<Live>),
     /// It was invalidated there.
     Dead(Spot),
+}
+
+/// That a thread has gone on after a phase.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Which one; the one before the first is none.
+    phase: Option<u64>,
+    /// The wait.
+    at: Spot,
+    /// How far the thread was.
+    seen: Progress,
+}
+
+/// How far a thread is, as far as others may know: what it has passed, arrived on, and issued.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Progress {
+    moment: Moment,
+    issued: u32,
 }
 
 /// An mbarrier.
@@ -51,7 +69,9 @@ pub(super) struct Live {
     /// Those of them who are not known to have done so to those who make this one complete.
     waits: Vec<Actor>,
     /// The last phase that each thread has seen complete.
-    seen: BTreeMap<u32, u64>,
+    seen: BTreeMap<u32, Seen>,
+    /// Each thread's last wait, if it waited for nothing.
+    stale: BTreeMap<u32, StaleWait>,
     /// The last use by each thread.
     uses: BTreeMap<u32, Actor>,
     /// What was done last for its phase, but for the loads.
@@ -77,6 +97,7 @@ impl Live {
             waiters: Vec::new(),
             waits: Vec::new(),
             seen: BTreeMap::new(),
+            stale: BTreeMap::new(),
             uses: BTreeMap::new(),
             armed: init.spot,
             broken: false,
@@ -133,8 +154,12 @@ impl Machine<'_> {
 
     /// What to call an mbarrier.
     fn called(&self, (buffer, offset): Key) -> String {
-        let name = &self.memory.buffer(buffer).name;
-        format!("number {} of {name}", offset / BYTES)
+        let (name, number) = (&self.memory.buffer(buffer).name, offset / BYTES);
+        if name.starts_with('%') {
+            format!("{name}[{number}]")
+        } else {
+            format!("number {number} of {name}")
+        }
     }
 
     /// Does something with an mbarrier.
@@ -265,7 +290,7 @@ impl Machine<'_> {
         };
         let problem = Problem::overrun(spot, live.armed, live.phase, arrives, &name);
         live.broken = true;
-        self.memory.reports.problem(problem);
+        self.memory.reports.problem_after_waits(problem);
         self.complete_phase(key);
     }
 
@@ -286,7 +311,7 @@ impl Machine<'_> {
         };
         let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
         if let Some(problem) = problem {
-            self.memory.reports.problem(problem);
+            self.memory.reports.problem_after_waits(problem);
         }
         if let Some(live) = self.get(key) {
             live.arrivals[0].push(actor);
@@ -356,8 +381,19 @@ impl Machine<'_> {
         self.live(t, key);
         self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.threads[t].issued += 1;
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));
+        }
+    }
+
+    /// Thread `t` is about to issue a load that completes on an mbarrier: whoever has passed that already does not wait for it.
+    pub(super) fn will_fly(&mut self, t: usize, key: Key) {
+        let spot = self.spot(t);
+        let Some(live) = self.get(key) else { return };
+        let stale: Vec<StaleWait> = live.stale.values().cloned().collect();
+        for wait in stale {
+            self.memory.reports.stale_wait(&wait, spot);
         }
     }
 

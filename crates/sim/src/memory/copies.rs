@@ -4,7 +4,7 @@ use super::accesses::Accesses;
 use super::cells::Cell;
 use super::order::{Order, Shared};
 use super::{Actor, Fault, Kind, Memory, Moment, Space};
-use crate::report::{Hazard, Spot};
+use crate::report::{Hazard, Missed, Spot, Waited};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::sync::Arc;
 
@@ -40,8 +40,10 @@ pub(super) struct Copy {
     /// It is known that the source was read.
     source_free: bool,
     complete: bool,
+    /// The number of its group among those of its queue and thread, once it is committed.
+    group: Option<u32>,
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
-    asked: [u64; 2],
+    decided: [u64; 2],
 }
 
 impl Copy {
@@ -106,6 +108,7 @@ impl Memory {
     /// If bytes are not there.
     pub fn transfer(&mut self, actor: Actor, what: Transfer) -> Result<CopyId, Fault> {
         self.access += 1;
+        self.reports.rely(actor.spot);
         let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
         let id = CopyId(self.first_copy.saturating_add(count));
         let pieces = Arc::clone(&what.pieces);
@@ -149,7 +152,8 @@ impl Memory {
             landed: false,
             source_free: false,
             complete: false,
-            asked: [0; 2],
+            group: None,
+            decided: [0; 2],
         });
         Ok(id)
     }
@@ -294,7 +298,7 @@ impl Memory {
 
     fn ask(&mut self, id: CopyId, question: usize) -> bool {
         let access = self.access;
-        let last = &mut self.copy_mut(id).asked[question];
+        let last = &mut self.copy_mut(id).decided[question];
         if std::mem::replace(last, access) == access {
             return false;
         }
@@ -314,12 +318,33 @@ impl Memory {
         reader.unwrap_or(self.copy(last)).actor
     }
 
-    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete; `None` if it has issued none.
-    pub(super) fn has_waited(&self, thread: u32, like: Spot) -> Option<bool> {
+    /// Notes that copies are committed, as the group of this number of their queue and thread.
+    pub fn commit(&mut self, copies: &[CopyId], group: u32) {
+        for &id in copies {
+            self.copy_mut(id).group = Some(group);
+        }
+    }
+
+    /// Returns true if a copy is in a group.
+    #[must_use]
+    pub fn is_committed(&self, id: CopyId) -> bool {
+        self.copy(id).group.is_some()
+    }
+
+    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete, `None` if it has issued none;
+    /// and what it last waited for.
+    pub(super) fn waits(&self, thread: u32, like: Spot) -> (Option<bool>, Option<Waited>) {
         let own = Spot { thread, ..like };
         let mut copies = self.copies.iter().rev();
-        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared)?;
-        Some(copy.complete)
+        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared);
+        let missed = copy.map(|copy| copy.group.map_or(Missed::Uncommitted, Missed::Group));
+        let waited = self.reports.last_wait(thread).map(|wait| Waited {
+            at: wait.at,
+            groups: wait.groups,
+            copies: wait.copies.iter().map(|id| self.issuer(*id)).collect(),
+            missed,
+        });
+        (copy.map(|copy| copy.complete), waited)
     }
 
     /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
