@@ -90,7 +90,9 @@ impl Flows {
             }
             Item::Join { token, of } => {
                 let ready = of.iter().all(|from| self.any.ready[from.0 as usize]);
-                self.any.ready[token.0 as usize] = ready;
+                for classes in [&mut self.any, &mut self.joined] {
+                    classes.ready[token.0 as usize] = ready;
+                }
                 for &from in of {
                     self.any.join(from, *token);
                     self.joined.join(from, *token);
