@@ -169,17 +169,12 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
                     let help = "await it in the caller, or run --gpux-inline-calls first";
                     return Err(PassError::new(token.location(), message).note(token.location(), help));
                 }
-                continue;
             }
             _ if op.dialect() == gpux::NAMESPACE => {
                 return Err(PassError::new(op, "has no lowering to NVVM"));
             }
-            _ => {
-                if op.dialect() == async_::NAMESPACE {
-                    in_async.push(op);
-                }
-                continue;
-            }
+            _ if op.dialect() == async_::NAMESPACE => in_async.push(op),
+            _ => {}
         }
     }
     if in_async.is_empty() {

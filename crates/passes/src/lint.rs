@@ -75,7 +75,11 @@ impl Pass for Lint {
                 .into_iter()
                 .filter_map(|site| uncommitted(&skeleton, site));
             warnings.extend(uncommitted);
-            warnings.extend(unwaited_sites.into_iter().filter_map(|site| unwaited(&skeleton, site)));
+            warnings.extend(
+                unwaited_sites
+                    .into_iter()
+                    .filter_map(|site| unwaited(&skeleton, site)),
+            );
         }
         warnings.extend(alignment::check(function, &issues));
         cx.count("warnings", warnings.len() as u64);

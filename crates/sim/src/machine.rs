@@ -250,7 +250,9 @@ impl<'c> Machine<'c> {
         let mut warps: Vec<Vec<usize>> = threads.chunks(WARP).map(<[usize]>::to_vec).collect();
         if self.thread_order == ThreadOrder::Descending {
             warps.reverse();
-            warps.iter_mut().for_each(|warp| warp.reverse());
+            for warp in &mut warps {
+                warp.reverse();
+            }
         }
         warps
     }

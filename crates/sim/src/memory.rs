@@ -12,6 +12,7 @@ mod accesses;
 mod cells;
 mod copies;
 mod fork;
+mod history;
 mod order;
 mod races;
 mod shadow;

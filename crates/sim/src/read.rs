@@ -21,10 +21,12 @@ mod names;
 mod print;
 mod tiles;
 mod together;
+mod unknown;
 mod vectors;
 mod views;
 
 pub use self::launch::{launch_name, launches};
+pub use self::unknown::Unknown;
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
@@ -38,30 +40,6 @@ use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// What can't be read, and where it stands.
-#[derive(Debug, Error)]
-#[error("{message}")]
-pub struct Unknown<'c> {
-    /// The operation.
-    pub op: Op<'c>,
-    /// What is not known about it.
-    pub message: String,
-}
-
-impl<'c> Unknown<'c> {
-    fn new(op: Op<'c>, message: impl Into<String>) -> Self {
-        Self {
-            op,
-            message: message.into(),
-        }
-    }
-
-    fn operation(op: Op<'c>) -> Self {
-        Self::new(op, format!("the interpreter does not know '{}'", op.name()))
-    }
-}
 
 type Done<'c> = Result<(), Unknown<'c>>;
 
@@ -80,6 +58,15 @@ pub enum UncountedWaits {
 ///
 /// At the first operation that is not known.
 pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown<'_>> {
+    read_from(function, uncounted, "")
+}
+
+/// The same for a function that was parsed from `file`, which says what buffers are called.
+///
+/// # Errors
+///
+/// At the first operation that is not known.
+pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) -> Result<Code, Unknown<'c>> {
     let mut reader = Reader {
         uncounted,
         code: Code::default(),
@@ -90,7 +77,7 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
         call_sites: Vec::new(),
         queues: Vec::new(),
         names: HashMap::new(),
-        value_names: names::Names::default(),
+        value_names: names::Names::of(file),
         globals: HashMap::new(),
         dynamic: None,
     };

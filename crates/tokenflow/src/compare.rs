@@ -84,7 +84,11 @@ pub(crate) fn compare(
     (a, b): (Translation, Translation),
     early_exit: EarlyExit,
 ) -> Comparison {
-    let mut comparison = compare_one(program, Lockstep::new(program_info, queue, false, a, b), early_exit);
+    let mut comparison = compare_one(
+        program,
+        Lockstep::new(program_info, queue, false, a, b),
+        early_exit,
+    );
     if early_exit == EarlyExit::OnMore && !comparison.forces_no_more() {
         return comparison;
     }

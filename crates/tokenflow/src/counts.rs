@@ -214,7 +214,9 @@ impl<'p> Evaluator<'p> {
         let (program, program_info) = (self.program, self.program_info);
         self.mode = Mode::Assign;
         if program_info.root.cyclic {
-            self.solve_loop(&program_info.root, |this| this.graph(&program.body, &program_info.root, &[]));
+            self.solve_loop(&program_info.root, |this| {
+                this.graph(&program.body, &program_info.root, &[])
+            });
         } else {
             self.graph(&program.body, &program_info.root, &[]);
         }

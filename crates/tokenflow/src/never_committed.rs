@@ -10,7 +10,10 @@ use crate::program::{Item, Program, Queue, Site};
 /// of the program itself.
 #[must_use]
 pub fn never_committed(program: &Program) -> Vec<Site> {
-    never_followed(program, &|item, queue| matches!(item, Item::Commit { queue: of, .. } if *of == queue))
+    never_followed(
+        program,
+        &|item, queue| matches!(item, Item::Commit { queue: of, .. } if *of == queue),
+    )
 }
 
 /// Returns the operations of `program`, in program order, after which no path has a wait for groups of their queue, or an await

@@ -82,7 +82,10 @@ impl StraightLine {
         }
         line.offsets.push(at);
         debug_assert_eq!(at.slots, program.slots as usize, "in program order");
-        debug_assert_eq!((at.awaits, at.graphs), (program.awaits as usize, program_info.graphs));
+        debug_assert_eq!(
+            (at.awaits, at.graphs),
+            (program.awaits as usize, program_info.graphs)
+        );
         Some(line)
     }
 

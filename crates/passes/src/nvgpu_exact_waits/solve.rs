@@ -149,7 +149,9 @@ impl<'a, 'c> Solver<'a, 'c> {
             None
         });
         let foreign = waits.iter().filter(|(_, wait)| wait.foreign);
-        let held = foreign.map(|(&w, wait)| (w, wait.explicit.unwrap_or(0))).collect();
+        let held = foreign
+            .map(|(&w, wait)| (w, wait.explicit.unwrap_or(0)))
+            .collect();
         Self {
             skeleton,
             queue,

@@ -296,7 +296,9 @@ fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Pointer), load: 
         };
         rows(tensor, &first, start, load, &mut issue.pieces);
         let bytes = usize::try_from(box_bytes).unwrap_or(0);
-        issue.boxes.push([(start, bytes), (origin(tensor, &first), bytes)]);
+        issue
+            .boxes
+            .push([(start, bytes), (origin(tensor, &first), bytes)]);
         if let Some(along) = along {
             first[along] = first[along].saturating_add(shape.sizes[along]);
         }

@@ -4,7 +4,7 @@ use super::accesses::Accesses;
 use super::cells::Cell;
 use super::order::{Order, Shared};
 use super::{Actor, Fault, Kind, Memory, Moment, Space};
-use crate::report::{Hazard, Missed, Spot, Waited};
+use crate::report::{Hazard, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ pub struct Transfer {
 /// An asynchronous copy.
 pub(super) struct Copy {
     pub(super) actor: Actor,
-    what: Transfer,
+    pub(super) what: Transfer,
     /// What was read, where that was before the source changed.
     taken: Option<Vec<u8>>,
     landed: bool,
     /// It is known that the source was read.
     source_free: bool,
-    complete: bool,
+    pub(super) complete: bool,
     /// The number of its group among those of its queue and thread, once it is committed.
-    group: Option<u32>,
+    pub(super) group: Option<u32>,
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
     decided: [u64; 2],
 }
@@ -331,62 +331,6 @@ impl Memory {
         self.copy(id).group.is_some()
     }
 
-    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete, `None` if it has issued none;
-    /// and what it last waited for.
-    pub(super) fn waits(&self, thread: u32, like: Spot) -> (Option<bool>, Option<Waited>) {
-        let own = Spot { thread, ..like };
-        let mut copies = self.copies.iter().rev();
-        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared);
-        let missed = copy.map(|copy| copy.group.map_or(Missed::Uncommitted, Missed::Group));
-        let waited = self.reports.last_wait(thread).map(|wait| Waited {
-            at: wait.at,
-            groups: wait.groups,
-            copies: wait.copies.iter().map(|id| self.issuer(*id)).collect(),
-            missed,
-        });
-        (copy.map(|copy| copy.complete), waited)
-    }
-
-    /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
-    pub(super) fn nearest_copy(&self, buffer: BufferId, byte: usize) -> Option<Spot> {
-        let done = self.done_copies.iter().map(|(spot, pieces)| (*spot, pieces));
-        let copies = self
-            .copies
-            .iter()
-            .map(|copy| (copy.actor.spot, &copy.what.pieces));
-        let near = done.chain(copies).rev().filter_map(|(spot, pieces)| {
-            let there = destinations(pieces).filter(|(at, _)| at.buffer == buffer);
-            let distances = there.map(|(at, bytes)| {
-                let (first, end) = (start(at), start(at) + bytes);
-                first.saturating_sub(byte).max((byte + 1).saturating_sub(end))
-            });
-            Some((distances.min()?, spot))
-        });
-        let nearest = near.min_by_key(|(distance, _)| *distance);
-        nearest.map(|(_, spot)| spot)
-    }
-
-    /// A block has ended, and if it was not stuck with it all copies: those are kept to be named that wrote where something
-    /// is left to be written.
-    pub(super) fn forget_copies(&mut self) {
-        if self.copies.iter().any(|copy| !copy.complete) {
-            return;
-        }
-        let copies = std::mem::take(&mut self.copies);
-        let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
-        self.first_copy = self.first_copy.saturating_add(count);
-        let buffers = &self.buffers;
-        let unwritten = |at: Pointer| {
-            let buffer = &buffers[at.buffer.0 as usize];
-            buffer.space == Space::Global && !buffer.unwritten.is_empty()
-        };
-        let kept = copies
-            .into_iter()
-            .filter(|copy| destinations(&copy.what.pieces).any(|(at, _)| unwritten(at)));
-        self.done_copies
-            .extend(kept.map(|copy| (copy.actor.spot, copy.what.pieces)));
-    }
-
     /// A write is about to change the source of a copy: what it reads may be settled already.
     pub(super) fn may_have_read(&mut self, id: CopyId) {
         let copy = self.copy(id);
@@ -470,7 +414,7 @@ impl Memory {
 }
 
 /// The byte that a checked address begins at.
-fn start(at: Pointer) -> usize {
+pub(super) fn start(at: Pointer) -> usize {
     usize::try_from(at.offset).unwrap_or(0)
 }
 
@@ -480,7 +424,7 @@ fn sources(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
         .filter_map(|piece| Some((piece.source?, piece.bytes)))
 }
 
-fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
+pub(super) fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
     pieces
         .iter()
         .filter_map(|piece| Some((piece.destination?, piece.bytes)))

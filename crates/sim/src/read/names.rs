@@ -2,31 +2,35 @@
 
 use async_mlir::location::file_position;
 use async_mlir::melior::ir::Location;
-use std::collections::HashMap;
 use std::fs;
 
-/// The files that places are in, as far as they can be read.
+/// The text of the file that a kernel was parsed from, if there is one that can be read again.
 #[derive(Default)]
 pub(super) struct Names {
-    files: HashMap<String, Option<String>>,
+    file: String,
+    text: String,
 }
 
 impl Names {
+    /// Reads a file. A place may name any other, even one that never ends, so that no other is looked at.
+    pub fn of(file: &str) -> Self {
+        let is_file = fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
+        let text = is_file.then(|| fs::read_to_string(file).ok()).flatten();
+        Self {
+            file: file.to_owned(),
+            text: text.unwrap_or_default(),
+        }
+    }
+
     /// The name of what is defined at a place, such as `%full`: of an argument that stands there, or of the only result of an
     /// operation there. `None` if the text is not to be had.
-    pub fn at(&mut self, location: Location<'_>) -> Option<String> {
-        let place = file_position(location)?;
-        let file = self.files.entry(place.file.to_owned());
-        let text = file
-            .or_insert_with(|| fs::read_to_string(place.file).ok())
-            .as_ref()?;
-        let line = text.lines().nth(place.line.checked_sub(1)? as usize)?;
+    pub fn at(&self, location: Location<'_>) -> Option<String> {
+        let place = file_position(location).filter(|place| place.file == self.file)?;
+        let line = self.text.lines().nth(place.line.checked_sub(1)? as usize)?;
         let (before, from) = line.split_at_checked(place.column.checked_sub(1)? as usize)?;
-        if from.starts_with('%') {
-            let end = from[1..]
-                .find(|c| !is_in_name(c))
-                .map_or(from.len(), |end| end + 1);
-            return name(&from[..end]);
+        if let Some(own) = from.strip_prefix('%') {
+            let own = own.split(|c| !is_in_name(c)).next()?;
+            return name(&format!("%{own}"));
         }
         let result = before.trim_end().strip_suffix('=')?.trim_end();
         name(result.rsplit(char::is_whitespace).next()?)

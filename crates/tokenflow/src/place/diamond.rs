@@ -348,7 +348,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn committed(program: &Program, program_info: &ProgramInfo, queue: Queue, commits: &Commits) -> Option<u64> {
+    fn committed(
+        program: &Program,
+        program_info: &ProgramInfo,
+        queue: Queue,
+        commits: &Commits,
+    ) -> Option<u64> {
         let mut committed = CommitCounts {
             queue,
             graphs: vec![None; program_info.graphs],

@@ -139,6 +139,8 @@ mod tests {
         let [carried] = b.for_([joined], |b, _| [b.copy()]);
         let ready = b.ready();
         let mixed = b.join(&[alone, ready]);
+        let other = b.copy();
+        let _ = b.join(&[other, ready]);
         let mut flows = Flows::of(&b.finish());
         let mut same = |a, b| {
             (
@@ -153,7 +155,8 @@ mod tests {
         assert_eq!(same(x, alone), (false, false));
         // A token that is complete from the start is no tie.
         assert_eq!(same(alone, mixed), (true, true));
-        assert!(!same(ready, mixed).0);
+        assert_eq!(same(ready, mixed), (false, false));
+        assert_eq!(same(alone, other), (false, false));
     }
 
     #[test]

@@ -74,8 +74,10 @@ impl<'p> QueuePlacer<'p> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
     pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
         let line = self.straight_line.get_or_init(|| {
-            let plain =
-                self.drop_implied && !self.commits_all() && !self.program_info.covered && self.trials >= TRIALS;
+            let plain = self.drop_implied
+                && !self.commits_all()
+                && !self.program_info.covered
+                && self.trials >= TRIALS;
             plain
                 .then(|| StraightLine::new(self.program, &self.program_info, self.queue))
                 .flatten()
@@ -213,7 +215,8 @@ impl<'a> States<'a> {
         eval.begin(std::iter::empty());
         let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
-        let mut comparison = StepwiseComparison::new(&placer.program_info, placer.queue, both, age_limit, &[]);
+        let mut comparison =
+            StepwiseComparison::new(&placer.program_info, placer.queue, both, age_limit, &[]);
         let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
             let step = line.step(placer.program, &placer.program_info, i);
@@ -314,8 +317,13 @@ impl<'a> States<'a> {
             solved, last_change, ..
         } = trial;
         let mut at = solved.steps.start;
-        let mut comparison =
-            StepwiseComparison::new(&placer.program_info, placer.queue, both, self.age_limit, in_flight(at));
+        let mut comparison = StepwiseComparison::new(
+            &placer.program_info,
+            placer.queue,
+            both,
+            self.age_limit,
+            in_flight(at),
+        );
         while at < line.len()
             && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
         {

@@ -208,7 +208,10 @@ impl<'a> Legality<'a> {
             known: std::mem::take(&mut self.known),
             out: std::mem::take(&mut self.out),
         };
-        let open = match self.line.step(self.placer.program, &self.placer.program_info, step) {
+        let open = match self
+            .line
+            .step(self.placer.program, &self.placer.program_info, step)
+        {
             Step::Start(slot) => run.slot(slot, open),
             Step::Item(item, info) => run.item(item, &mut info.iter(), open),
         };

@@ -214,7 +214,13 @@ impl<'p> QueuePlacer<'p> {
         {
             return known.clone();
         }
-        solve_indexed(self.program, &self.program_info, self.queue, commits, self.drop_implied)
+        solve_indexed(
+            self.program,
+            &self.program_info,
+            self.queue,
+            commits,
+            self.drop_implied,
+        )
     }
 
     /// Returns true if every operation has to be committed by the end.

@@ -37,9 +37,9 @@ impl Machine<'_> {
     /// Thread `t` has passed a wait after `phase`, as it had before in `last`: notes if that may have waited for nothing.
     /// That is not known of tests.
     fn judge(&mut self, t: usize, key: Key, (phase, last): (Option<u64>, Option<Seen>), by_parity: bool) {
-        let (at, seen) = (self.spot(t), self.progress(t));
+        let (at, progress) = (self.spot(t), self.progress(t));
         // A thread that has done nothing since waits for the same once more.
-        let again = last.filter(|last| last.seen != seen);
+        let again = last.filter(|last| last.progress != progress);
         let stale = (by_parity && (phase.is_none() || again.is_some())).then(|| StaleWait {
             at,
             before: again.map(|last| last.at),
@@ -51,7 +51,7 @@ impl Machine<'_> {
             .pass(at.thread, stale.clone().filter(|_| again.is_some()));
         let Some(live) = self.get(key) else { return };
         if again.is_some() || last.is_none() {
-            live.seen.insert(at.thread, Seen { phase, at, seen });
+            live.seen.insert(at.thread, Seen { phase, at, progress });
         }
         let flights: Vec<CopyId> = live.flights.iter().map(|(id, _)| *id).collect();
         match &stale {
