@@ -142,7 +142,7 @@ gpu.module @kernels {
 !dst = memref<1024xf32, #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
-  gpu.func @affine(%src: !src, %n: index) workgroup(%dst: !dst) kernel
+  gpu.func @sixteen_bytes_at_each_thread_by_affine(%src: !src, %n: index) workgroup(%dst: !dst) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %t = gpu.thread_id x
     %two = affine.apply affine_map<(d0)[s0] -> (d0 * 2 + s0 * 4 + s0 mod 3)>(%t)[%n]
