@@ -152,12 +152,12 @@ fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result
     let mut seen = FxHashSet::default();
     for overlap in overlaps {
         let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
-        if !seen.insert((first, second)) {
+        let region = |step: StepId| graph.kernel.steps[step].divergent;
+        let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
+        // Where it is not known what meets a copy in flight, tokens are believed.
+        if !(overlap.certain || apart) || !seen.insert((first, second)) {
             continue;
         }
-        let step = &graph.kernel.steps[overlap.first.0];
-        let apart =
-            step.divergent.is_some() && step.divergent == graph.kernel.steps[overlap.second.0].divergent;
         let may = if overlap.certain { "" } else { "may " };
         let s = if overlap.certain { "es" } else { "" };
         let message = format!(

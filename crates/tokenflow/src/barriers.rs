@@ -44,7 +44,7 @@ mod reorder;
 pub use footprint::{Footprint, ThreadBytes};
 pub use graph::*;
 pub use in_flight::Overlap;
-pub use offset::{Offset, Start, Symbol};
+pub use offset::{MAX_PERIOD, Offset, Symbol};
 pub use placement::{Placement, Reason, place};
 pub use relation::Conflict;
 pub use reorder::{Saving, with_later_issues};

@@ -109,13 +109,21 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
 /// Tells as many iterations of each loop apart as it takes for every rotation to come round.
 fn count_iterations(kernel: &mut Kernel) {
     let accesses = kernel.accesses.iter();
-    let symbols = accesses.flat_map(|access| access.footprint.offset.terms.iter().map(|(_, symbol)| *symbol));
+    let symbols = accesses.flat_map(|access| {
+        access
+            .footprint
+            .offset
+            .terms
+            .iter()
+            .map(|(_, symbol)| symbol.clone())
+    });
     for symbol in symbols.collect::<FxHashSet<Symbol>>() {
+        let most = |n: usize| u8::try_from(n).map_or(MAX_COUNTED, |n| n.min(MAX_COUNTED));
         let (of, count) = match symbol {
-            Symbol::Rotation { of, modulus, .. } => (
-                of,
-                u8::try_from(modulus).map_or(MAX_COUNTED, |n| n.min(MAX_COUNTED)),
-            ),
+            Symbol::Periodic { of, values } => (of, most(values.len())),
+            Symbol::Rotation { of, modulus, .. } => {
+                (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
+            }
             Symbol::Iteration(of) => (of, 4),
             Symbol::Value(..) => continue,
         };

@@ -268,10 +268,10 @@ impl<'c> ThreadValues<'c> {
             (one, other) => one.clone().or_else(|| other.clone()),
         };
         let mut terms = a.offset.terms.clone();
-        for &(coefficient, symbol) in &b.offset.terms {
-            match terms.iter_mut().find(|(_, known)| *known == symbol) {
-                Some((sum, _)) => *sum = sum.checked_add(coefficient)?,
-                None => terms.push((coefficient, symbol)),
+        for (coefficient, symbol) in &b.offset.terms {
+            match terms.iter_mut().find(|(_, known)| known == symbol) {
+                Some((sum, _)) => *sum = sum.checked_add(*coefficient)?,
+                None => terms.push((*coefficient, symbol.clone())),
             }
         }
         terms.retain(|(coefficient, _)| *coefficient != 0);
@@ -299,7 +299,8 @@ impl<'c> ThreadValues<'c> {
             None => value.threads.clone(),
         };
         let terms = value.offset.terms.iter();
-        let terms = terms.map(|(coefficient, symbol)| Some((coefficient.checked_mul(factor)?, *symbol)));
+        let terms =
+            terms.map(|(coefficient, symbol)| Some((coefficient.checked_mul(factor)?, symbol.clone())));
         Some(ThreadValue {
             threads,
             offset: Offset {
@@ -310,17 +311,13 @@ impl<'c> ThreadValues<'c> {
     }
 
     fn select(&mut self, op: Op<'c>) -> Option<ThreadValue> {
-        let condition = self.of(op.operand(0))?;
-        let (yes, no) = (self.of(op.operand(1))?, self.of(op.operand(2))?);
-        let numbers = (0..self.num_threads()? as usize).map(|thread| {
-            if condition.of_thread(thread)? != 0 {
-                yes.of_thread(thread)
-            } else {
-                no.of_thread(thread)
-            }
-        });
-        let numbers = numbers.collect::<Option<Vec<i64>>>()?;
-        Some(self.from_threads(numbers))
+        let operands = [0, 1, 2].map(|i| self.of(op.operand(i)));
+        let [Some(condition), Some(yes), Some(no)] = operands else {
+            return None;
+        };
+        self.combine(&[condition, yes, no], |values| {
+            Some(if values[0] == 0 { values[2] } else { values[1] })
+        })
     }
 
     fn binary(&mut self, op: Op<'c>) -> Option<ThreadValue> {
@@ -328,51 +325,63 @@ impl<'c> ThreadValues<'c> {
             return None;
         }
         let (a, b) = (self.of(op.operand(0))?, self.of(op.operand(1))?);
-        if let Some(result) = self.with_constant(op, &a, &b) {
+        if let Some(result) = with_constant(self, op, &a, &b) {
             return Some(result);
         }
         let function = function_of(op)?;
-        if a.threads.is_none() && b.threads.is_none() {
-            return Some(ThreadValue::constant(function(
-                a.as_constant()?,
-                b.as_constant()?,
-            )?));
+        self.combine(&[a, b], |values| function(values[0], values[1]))
+    }
+
+    /// Applies a function in each thread, or in each iteration of a period.
+    fn combine(
+        &mut self,
+        operands: &[ThreadValue],
+        function: impl Fn(&[i64]) -> Option<i64>,
+    ) -> Option<ThreadValue> {
+        if operands.iter().all(|operand| operand.threads.is_none()) {
+            return rotation::combine(operands, function);
         }
-        let numbers = (0..self.num_threads()? as usize)
-            .map(|thread| function(a.of_thread(thread)?, b.of_thread(thread)?));
+        let threads = usize::try_from(self.num_threads()?).ok()?;
+        let numbers = (0..threads).map(|thread| {
+            let values = operands.iter().map(|operand| operand.of_thread(thread));
+            function(&values.collect::<Option<Vec<i64>>>()?)
+        });
         let numbers = numbers.collect::<Option<Vec<i64>>>()?;
         Some(self.from_threads(numbers))
     }
+}
 
-    /// What a multiplication by a constant, or a division by one, makes of what is not known.
-    fn with_constant(&mut self, op: Op<'c>, a: &ThreadValue, b: &ThreadValue) -> Option<ThreadValue> {
-        match op.name() {
-            arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
-                (_, Some(factor)) => self.scaled(a, factor),
-                (Some(factor), _) => self.scaled(b, factor),
-                _ => None,
-            },
-            arith::SHLI | index::SHL => {
-                let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
-                self.scaled(a, 1 << shift)
-            }
-            arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
-                exact_quotient(a, b.as_constant()?)
-            }
-            arith::SHRUI | arith::SHRSI => {
-                let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
-                exact_quotient(a, 1 << shift)
-            }
-            arith::REMUI | arith::REMSI | index::REMU | index::REMS => {
-                rotation::remainder(a, b.as_constant()?)
-            }
-            arith::ANDI => {
-                let modulus = b.as_constant()?.checked_add(1)?;
-                let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
-                is_mask.then(|| rotation::remainder(a, modulus))?
-            }
+/// What a multiplication by a constant, or a division by one, makes of what is not known.
+fn with_constant<'c>(
+    all: &mut ThreadValues<'c>,
+    op: Op<'c>,
+    a: &ThreadValue,
+    b: &ThreadValue,
+) -> Option<ThreadValue> {
+    match op.name() {
+        arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
+            (_, Some(factor)) => all.scaled(a, factor),
+            (Some(factor), _) => all.scaled(b, factor),
             _ => None,
+        },
+        arith::SHLI | index::SHL => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            all.scaled(a, 1 << shift)
         }
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
+            exact_quotient(a, b.as_constant()?)
+        }
+        arith::SHRUI | arith::SHRSI => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            exact_quotient(a, 1 << shift)
+        }
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => rotation::remainder(a, b.as_constant()?),
+        arith::ANDI => {
+            let modulus = b.as_constant()?.checked_add(1)?;
+            let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
+            is_mask.then(|| rotation::remainder(a, modulus))?
+        }
+        _ => None,
     }
 }
 
@@ -387,7 +396,7 @@ fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
             constant: constant / divisor,
             terms: terms
                 .iter()
-                .map(|(coefficient, symbol)| (coefficient / divisor, *symbol))
+                .map(|(coefficient, symbol)| (coefficient / divisor, symbol.clone()))
                 .collect(),
         },
     })

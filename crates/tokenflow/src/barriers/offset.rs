@@ -2,6 +2,7 @@
 
 use super::graph::{Kernel, LoopId};
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 /// A number of bytes: a constant, and multiples of what is not known before the kernel runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,16 +14,25 @@ pub struct Offset {
 }
 
 /// A number that is the same for all threads of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
     /// Which iteration of a loop it is, from 0.
     Iteration(LoopId),
-    /// `(start + step * iteration) mod modulus`, from 0 to the modulus.
+    /// Numbers that come round: the iterations of a loop take them in turn, over and over.
+    Periodic {
+        /// The loop whose iterations are counted.
+        of: LoopId,
+        /// The numbers of the first iterations, up to where they begin again; no more than [`MAX_PERIOD`].
+        values: Rc<[i64]>,
+    },
+    /// `(start + plus + step * iteration) mod modulus`, from 0 to the modulus.
     Rotation {
         /// The loop whose iterations are counted.
         of: LoopId,
-        /// What it is in the first iteration.
-        start: Start,
+        /// The number of a value that is known when the loop is entered.
+        start: u32,
+        /// What is added to it.
+        plus: i64,
         /// By how much it changes from one iteration to the next.
         step: i64,
         /// What it is taken modulo.
@@ -32,14 +42,8 @@ pub enum Symbol {
     Value(u32, Option<LoopId>),
 }
 
-/// Where a rotation starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Start {
-    /// At a number.
-    Constant(i64),
-    /// At a value that is known when the loop is entered, and so much further.
-    Value(u32, i64),
-}
+/// Numbers that come round later than this are not told apart.
+pub const MAX_PERIOD: usize = 64;
 
 /// How many loops can be around an access whose iterations are told apart; further in, they are not.
 pub(super) const MAX_DEPTH: usize = 6;
@@ -124,13 +128,13 @@ impl Pair<'_> {
         let mut sum = Sum::new(to.constant.wrapping_sub(from.constant));
         let mut from_terms = from.terms.clone();
         let mut to_terms = to.terms.clone();
-        for of in rotating(&from_terms, &to_terms) {
-            if self.is_common(of) && self.add_rotations(&mut sum, of, &from_terms, &to_terms) {
-                from_terms.retain(|term| !is_rotation(term, of));
-                to_terms.retain(|term| !is_rotation(term, of));
+        for of in loops(&from_terms, &to_terms, periodic_in) {
+            if self.is_common(of) && self.add_periodic(&mut sum, of, &from_terms, &to_terms) {
+                from_terms.retain(|(_, symbol)| periodic_in(symbol) != Some(of));
+                to_terms.retain(|(_, symbol)| periodic_in(symbol) != Some(of));
             }
         }
-        for of in iterating(&from_terms, &to_terms) {
+        for of in loops(&from_terms, &to_terms, iterating_in) {
             if self.is_common(of) {
                 self.add_iterations(&mut sum, of, &from_terms, &to_terms);
                 from_terms.retain(|(_, symbol)| *symbol != Symbol::Iteration(of));
@@ -138,36 +142,44 @@ impl Pair<'_> {
             }
         }
         for (coefficient, symbol) in to_terms {
-            let partner = from_terms.iter().position(|&(other, symbol_from)| {
-                other == coefficient && self.comparable(symbol_from, symbol)
-            });
+            let partner = from_terms
+                .iter()
+                .position(|(other, from)| *other == coefficient && self.comparable(from, &symbol));
             match partner {
-                Some(i) => self.advance(&mut sum, coefficient, symbol, from_terms.swap_remove(i).1),
-                None => self.alone(&mut sum, coefficient, symbol, true),
+                Some(i) => self.advance(&mut sum, coefficient, &symbol, &from_terms.swap_remove(i).1),
+                None => self.alone(&mut sum, coefficient, &symbol, true),
             }
         }
         for (coefficient, symbol) in from_terms {
-            self.alone(&mut sum, -coefficient, symbol, false);
+            self.alone(&mut sum, -coefficient, &symbol, false);
         }
         sum.finish()
     }
 
-    /// Adds what rotations of one loop that start at constants make together: there are only so many cases. Returns false if
-    /// there are too many.
-    fn add_rotations(&self, sum: &mut Sum, of: LoopId, from: &[(i64, Symbol)], to: &[(i64, Symbol)]) -> bool {
-        let terms = || from.iter().chain(to).filter(|term| is_rotation(term, of));
-        let period = terms().try_fold(1_i64, |period, (_, symbol)| match symbol {
-            Symbol::Rotation { modulus, .. } => {
-                let common = i64::try_from(gcd(period.unsigned_abs(), modulus.unsigned_abs())).ok()?;
-                Some(period * (modulus / common)).filter(|period| *period <= MAX_PERIOD)
-            }
-            _ => Some(period),
+    /// Adds what numbers that come round in one loop make together: there are only so many cases. Returns false if there are
+    /// too many.
+    fn add_periodic(&self, sum: &mut Sum, of: LoopId, from: &[(i64, Symbol)], to: &[(i64, Symbol)]) -> bool {
+        let values = |terms: &[(i64, Symbol)]| -> Vec<(i64, Rc<[i64]>)> {
+            let periodic = terms.iter().filter_map(|(coefficient, symbol)| match symbol {
+                Symbol::Periodic { of: other, values } if *other == of => {
+                    Some((*coefficient, values.clone()))
+                }
+                _ => None,
+            });
+            periodic.collect()
+        };
+        let (from, to) = (values(from), values(to));
+        let period = from.iter().chain(&to).try_fold(1, |period: usize, (_, values)| {
+            let common = gcd(period as u64, values.len() as u64);
+            let both = period * (values.len() / usize::try_from(common).unwrap_or(1));
+            (both <= MAX_PERIOD).then_some(both)
         });
-        let Some(period) = period else { return false };
-        let value = |terms: &[(i64, Symbol)], iteration: i64| {
-            let values = terms.iter().filter(|term| is_rotation(term, of));
-            values.fold(0_i64, |sum, (coefficient, symbol)| {
-                sum.wrapping_add(coefficient.wrapping_mul(symbol.at(iteration)))
+        let Some(period) = period.and_then(|period| i64::try_from(period).ok()) else {
+            return false;
+        };
+        let value = |terms: &[(i64, Rc<[i64]>)], iteration: i64| {
+            terms.iter().fold(0_i64, |sum, (coefficient, values)| {
+                sum.wrapping_add(coefficient.wrapping_mul(at(values, iteration)))
             })
         };
         let last = self.last_iteration(of);
@@ -183,7 +195,7 @@ impl Pair<'_> {
         };
         let all = first.flat_map(|k| later(k).map(move |l| (k, l)));
         let all: FxHashSet<i64> = all
-            .map(|(k, l)| value(to, l).wrapping_sub(value(from, k)))
+            .map(|(k, l)| value(&to, l).wrapping_sub(value(&from, k)))
             .collect();
         sum.add(&all.into_iter().collect::<Vec<i64>>());
         true
@@ -249,71 +261,65 @@ impl Pair<'_> {
     }
 
     /// Returns true if the difference of two symbols is known better than each of them.
-    fn comparable(&self, from: Symbol, to: Symbol) -> bool {
+    fn comparable(&self, from: &Symbol, to: &Symbol) -> bool {
         match (from, to) {
-            (Symbol::Value(a, fixed_in), Symbol::Value(b, _)) => a == b && self.same_iteration(fixed_in),
+            (Symbol::Value(a, fixed_in), Symbol::Value(b, _)) => a == b && self.same_iteration(*fixed_in),
             (
                 Symbol::Rotation {
                     of,
                     start,
                     step,
                     modulus,
+                    ..
                 },
                 Symbol::Rotation {
                     of: other_of,
                     start: other_start,
                     step: other_step,
                     modulus: other_modulus,
+                    ..
                 },
             ) => {
-                let starts = match (start, other_start) {
-                    (Start::Constant(_), Start::Constant(_)) => true,
-                    (Start::Value(a, _), Start::Value(b, _)) => a == b,
-                    _ => false,
-                };
-                (of, step, modulus) == (other_of, other_step, other_modulus) && starts && self.is_common(of)
+                (of, start, step, modulus) == (other_of, other_start, other_step, other_modulus)
+                    && self.is_common(*of)
             }
             _ => false,
         }
     }
 
     /// Adds how far `to` is from `from`, which it is comparable with.
-    fn advance(&self, sum: &mut Sum, coefficient: i64, to: Symbol, from: Symbol) {
-        match (to, from) {
-            (
-                Symbol::Rotation {
-                    of,
-                    start: to,
-                    step,
-                    modulus,
-                },
-                Symbol::Rotation { start: from, .. },
-            ) => {
-                let (
-                    Start::Constant(to) | Start::Value(_, to),
-                    Start::Constant(from) | Start::Value(_, from),
-                ) = (to, from);
-                match self.count(of) {
-                    Count::Exactly(n) => {
-                        let ahead = (to - from + step.wrapping_mul(n)).rem_euclid(modulus);
-                        // It may have wrapped around.
-                        let values: &[i64] = if ahead == 0 {
-                            &[0]
-                        } else {
-                            &[ahead, ahead - modulus]
-                        };
-                        let values: Vec<i64> = values.iter().map(|n| coefficient.wrapping_mul(*n)).collect();
-                        sum.add(&values);
-                    }
-                    Count::AtLeast(_) | Count::Unknown => sum.add_range(coefficient, 1 - modulus..modulus),
-                }
+    fn advance(&self, sum: &mut Sum, coefficient: i64, to: &Symbol, from: &Symbol) {
+        let (
+            Symbol::Rotation {
+                of,
+                plus: to,
+                step,
+                modulus,
+                ..
+            },
+            Symbol::Rotation { plus: from, .. },
+        ) = (to, from)
+        else {
+            return;
+        };
+        match self.count(*of) {
+            Count::Exactly(n) => {
+                let ahead = (to - from + step.wrapping_mul(n)).rem_euclid(*modulus);
+                // It may have wrapped around.
+                let values: &[i64] = if ahead == 0 {
+                    &[0]
+                } else {
+                    &[ahead, ahead - modulus]
+                };
+                let values: Vec<i64> = values.iter().map(|n| coefficient.wrapping_mul(*n)).collect();
+                sum.add(&values);
             }
-            _ => {}
+            Count::AtLeast(_) | Count::Unknown => sum.add_range(coefficient, 1 - modulus..*modulus),
         }
     }
 
     /// Adds a symbol that is in one of the offsets alone: in that of the second step if `second`.
-    fn alone(&self, sum: &mut Sum, coefficient: i64, symbol: Symbol, second: bool) {
+    fn alone(&self, sum: &mut Sum, coefficient: i64, symbol: &Symbol, second: bool) {
         // Of the second step it is known how often the loop has been around if it was entered on the way.
         let count = |of: LoopId| {
             if second && !self.is_common(of) {
@@ -323,25 +329,28 @@ impl Pair<'_> {
             }
         };
         match symbol {
-            Symbol::Iteration(of) => match count(of) {
+            Symbol::Iteration(of) => match count(*of) {
                 Count::Exactly(n) => sum.add(&[coefficient.wrapping_mul(n)]),
-                Count::AtLeast(n) => sum.add_multiples(coefficient, n, self.last_iteration(of)),
-                Count::Unknown => sum.add_multiples(coefficient, 0, self.last_iteration(of)),
+                Count::AtLeast(n) => sum.add_multiples(coefficient, n, self.last_iteration(*of)),
+                Count::Unknown => sum.add_multiples(coefficient, 0, self.last_iteration(*of)),
             },
-            Symbol::Rotation {
-                of, start, modulus, ..
-            } => match (count(of), start) {
-                (Count::Exactly(n), Start::Constant(_)) => {
-                    sum.add(&[coefficient.wrapping_mul(symbol.at(n))]);
-                }
-                (_, Start::Constant(_)) if modulus <= MAX_PERIOD => {
-                    let iterations = modulus.min(self.last_iteration(of).saturating_add(1));
-                    let values: FxHashSet<i64> = (0..iterations).map(|n| symbol.at(n)).collect();
-                    let values = values.into_iter().map(|value| coefficient.wrapping_mul(value));
-                    sum.add(&values.collect::<Vec<i64>>());
-                }
-                _ => sum.add_range(coefficient, 0..modulus),
-            },
+            Symbol::Periodic { of, values } => {
+                let all = values.len().min(
+                    usize::try_from(self.last_iteration(*of))
+                        .unwrap_or(usize::MAX)
+                        .saturating_add(1),
+                );
+                let known = match count(*of) {
+                    Count::Exactly(n) => vec![at(values, n)],
+                    Count::AtLeast(_) | Count::Unknown => values[..all].to_vec(),
+                };
+                let known: FxHashSet<i64> = known
+                    .into_iter()
+                    .map(|value| coefficient.wrapping_mul(value))
+                    .collect();
+                sum.add(&known.into_iter().collect::<Vec<i64>>());
+            }
+            Symbol::Rotation { modulus, .. } => sum.add_range(coefficient, 0..*modulus),
             Symbol::Value(..) => sum.add_multiples(coefficient, i64::MIN, i64::MAX),
         }
     }
@@ -355,54 +364,33 @@ impl Pair<'_> {
     }
 }
 
-impl Symbol {
-    /// The value of a rotation that starts at a constant; of anything else 0.
-    fn at(self, iteration: i64) -> i64 {
-        match self {
-            Self::Rotation {
-                start: Start::Constant(start),
-                step,
-                modulus,
-                ..
-            } => start
-                .wrapping_add(step.wrapping_mul(iteration))
-                .rem_euclid(modulus),
-            _ => 0,
-        }
+/// The value of an iteration, of values that come round.
+fn at(values: &[i64], iteration: i64) -> i64 {
+    let period = i64::try_from(values.len()).unwrap_or(1).max(1);
+    let place = usize::try_from(iteration.rem_euclid(period)).unwrap_or(0);
+    values.get(place).copied().unwrap_or(0)
+}
+
+/// The loop in which a symbol comes round.
+fn periodic_in(symbol: &Symbol) -> Option<LoopId> {
+    match symbol {
+        Symbol::Periodic { of, .. } => Some(*of),
+        _ => None,
     }
 }
 
-/// Rotations with longer periods are not worked out case by case.
-const MAX_PERIOD: i64 = 64;
-
-/// Returns true if a term is a rotation of this loop that starts at a constant.
-fn is_rotation((_, symbol): &(i64, Symbol), loop_of: LoopId) -> bool {
-    matches!(symbol, Symbol::Rotation { of, start: Start::Constant(_), .. } if *of == loop_of)
-}
-
-/// The loops whose iterations terms are multiples of.
-fn iterating(from: &[(i64, Symbol)], to: &[(i64, Symbol)]) -> Vec<LoopId> {
-    let loops = from.iter().chain(to).filter_map(|(_, symbol)| match symbol {
+/// The loop whose iteration a symbol is.
+fn iterating_in(symbol: &Symbol) -> Option<LoopId> {
+    match symbol {
         Symbol::Iteration(of) => Some(*of),
         _ => None,
-    });
-    let mut loops: Vec<LoopId> = loops.collect();
-    loops.sort_unstable();
-    loops.dedup();
-    loops
+    }
 }
 
-/// The loops that terms rotate with, from constants on.
-fn rotating(from: &[(i64, Symbol)], to: &[(i64, Symbol)]) -> Vec<LoopId> {
-    let loops = from.iter().chain(to).filter_map(|(_, symbol)| match symbol {
-        Symbol::Rotation {
-            of,
-            start: Start::Constant(_),
-            ..
-        } => Some(*of),
-        _ => None,
-    });
-    let mut loops: Vec<LoopId> = loops.collect();
+/// The loops that `of` finds in terms.
+fn loops(from: &[(i64, Symbol)], to: &[(i64, Symbol)], of: fn(&Symbol) -> Option<LoopId>) -> Vec<LoopId> {
+    let found = from.iter().chain(to).filter_map(|(_, symbol)| of(symbol));
+    let mut loops: Vec<LoopId> = found.collect();
     loops.sort_unstable();
     loops.dedup();
     loops

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, Offset, RegionId,
-    Start, StepId, Symbol, ThreadBytes,
+    StepId, Symbol, ThreadBytes,
 };
 
 /// Which byte of the one buffer each thread accesses.
@@ -237,11 +237,10 @@ impl Lowering<'_> {
             terms.push((coefficient, Symbol::Iteration(of(depth))));
         }
         if let Some((coefficient, depth, start, step, modulus)) = index.rotation {
-            let symbol = Symbol::Rotation {
+            let values = (0..modulus).map(|n| (start + step * n).rem_euclid(modulus));
+            let symbol = Symbol::Periodic {
                 of: of(depth),
-                start: Start::Constant(start),
-                step,
-                modulus,
+                values: values.collect(),
             };
             terms.push((coefficient, symbol));
         }

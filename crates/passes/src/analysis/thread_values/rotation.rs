@@ -3,36 +3,89 @@
 use super::{ThreadValue, ThreadValues};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, attr, index};
-use tokenflow::barriers::{LoopId, Offset, Start, Symbol};
+use std::rc::Rc;
+use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
+
+/// A value that comes round in the iterations of a loop.
+fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(ThreadValue::constant(*values.first()?));
+    }
+    let values: Rc<[i64]> = values.into();
+    (values.len() <= MAX_PERIOD).then(|| ThreadValue::symbol(Symbol::Periodic { of, values }))
+}
 
 /// The remainder of a multiple of an iteration, from a number on that is not negative.
 pub(super) fn remainder(value: &ThreadValue, modulus: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
-    if value.threads.is_some() || modulus < 1 || *constant < 0 {
+    let [(step, Symbol::Iteration(of))] = terms.as_slice() else {
+        return None;
+    };
+    if value.threads.is_some() || modulus < 1 || *constant < 0 || *step < 0 {
         return None;
     }
-    let (of, start, step) = match terms.as_slice() {
-        [(step, Symbol::Iteration(of))] if *step >= 0 => (*of, *constant, *step),
-        // A number that is below the modulus already rotates on.
-        [
-            (
-                1,
-                Symbol::Rotation {
-                    of,
-                    start: Start::Constant(start),
-                    step,
-                    modulus: inner,
-                },
-            ),
-        ] if *inner == modulus => (*of, start.checked_add(*constant)?, *step),
-        _ => return None,
+    counter(*of, *constant, *step, modulus)
+}
+
+/// `(start + step * iteration) mod modulus`, of numbers that are not negative.
+fn counter(of: LoopId, start: i64, step: i64, modulus: i64) -> Option<ThreadValue> {
+    let (start, step) = (start % modulus, step % modulus);
+    let mut values = vec![start];
+    loop {
+        let next = (values.last()? + step) % modulus;
+        if next == start {
+            return periodic(of, values);
+        }
+        if values.len() == MAX_PERIOD {
+            return None;
+        }
+        values.push(next);
+    }
+}
+
+/// Applies a function to values that are constant, or come round in the same loop.
+pub(super) fn combine(
+    operands: &[ThreadValue],
+    function: impl Fn(&[i64]) -> Option<i64>,
+) -> Option<ThreadValue> {
+    let terms = || operands.iter().flat_map(|operand| &operand.offset.terms);
+    let mut of = None;
+    let mut period = 1_usize;
+    for (_, symbol) in terms() {
+        let Symbol::Periodic { of: other, values } = symbol else {
+            return None;
+        };
+        if of.is_some_and(|of| of != *other) {
+            return None;
+        }
+        of = Some(*other);
+        period = (1..)
+            .map(|n| n * period)
+            .find(|n| n % values.len() == 0 || *n > MAX_PERIOD)?;
+    }
+    if period > MAX_PERIOD {
+        return None;
+    }
+    let value = |operand: &ThreadValue, iteration: usize| {
+        operand.offset.terms.iter().fold(
+            operand.offset.constant,
+            |sum, (coefficient, symbol)| match symbol {
+                Symbol::Periodic { values, .. } => {
+                    sum.wrapping_add(coefficient.wrapping_mul(values[iteration % values.len()]))
+                }
+                _ => sum,
+            },
+        )
     };
-    Some(ThreadValue::symbol(Symbol::Rotation {
-        of,
-        start: Start::Constant(start.rem_euclid(modulus)),
-        step: step.rem_euclid(modulus),
-        modulus,
-    }))
+    let values = (0..period).map(|iteration| {
+        let operands: Vec<i64> = operands.iter().map(|operand| value(operand, iteration)).collect();
+        function(&operands)
+    });
+    let values = values.collect::<Option<Vec<i64>>>()?;
+    match of {
+        Some(of) => periodic(of, values),
+        None => Some(ThreadValue::constant(*values.first()?)),
+    }
 }
 
 /// What is carried around a loop at place `number`, if it counts or rotates.
@@ -154,24 +207,26 @@ fn rotating<'c>(
     of: LoopId,
     (step, modulus): (i64, i64),
 ) -> Option<ThreadValue> {
-    let start = match first.as_constant() {
-        Some(start) if (0..modulus).contains(&start) => Start::Constant(start),
-        Some(_) => return None,
-        None if first.threads.is_none() => match values.value_symbol(init) {
-            Symbol::Value(number, _) => Start::Value(number, 0),
-            _ => return None,
-        },
-        None => return None,
+    if let Some(start) = first.as_constant() {
+        return (0..modulus)
+            .contains(&start)
+            .then(|| counter(of, start, step, modulus))?;
+    }
+    let Symbol::Value(start, _) = values.value_symbol(init) else {
+        return None;
     };
-    Some(ThreadValue::symbol(Symbol::Rotation {
-        of,
-        start,
-        step,
-        modulus,
-    }))
+    first.threads.is_none().then(|| {
+        ThreadValue::symbol(Symbol::Rotation {
+            of,
+            start,
+            plus: 0,
+            step,
+            modulus,
+        })
+    })
 }
 
-/// Values that take each other's places: from constants at equal distances, that is a rotation.
+/// Values that take each other's places.
 fn permutation<'c>(
     values: &mut ThreadValues<'c>,
     around: Op<'c>,
@@ -182,7 +237,7 @@ fn permutation<'c>(
     let ends = block.terminator()?;
     let mut cycle = vec![number];
     while next != number {
-        if cycle.len() > 16 {
+        if cycle.len() == MAX_PERIOD {
             return None;
         }
         cycle.push(next);
@@ -191,39 +246,7 @@ fn permutation<'c>(
     let inits = cycle
         .iter()
         .map(|place| values.of(around.operand(3 + place))?.as_constant());
-    let inits: Vec<i64> = inits.collect::<Option<_>>()?;
-    if inits.iter().all(|init| *init == inits[0]) {
-        return Some(ThreadValue::constant(inits[0]));
-    }
-    let modulus = i64::try_from(inits.len()).ok()?;
-    let least = inits.iter().copied().min()?;
-    let mut sorted = inits.clone();
-    sorted.sort_unstable();
-    let distance = sorted[1].checked_sub(least).filter(|distance| *distance > 0)?;
-    let place = |init: i64| (init - least) / distance;
-    let regular = sorted
-        .iter()
-        .zip(0..)
-        .all(|(init, i)| *init == least + distance * i);
-    let (start, step) = (
-        place(inits[0]),
-        (place(inits[1]) - place(inits[0])).rem_euclid(modulus),
-    );
-    let rotates = inits
-        .iter()
-        .zip(0..)
-        .all(|(init, i)| place(*init) == (start + step * i).rem_euclid(modulus));
-    (regular && rotates).then(|| {
-        let symbol = Symbol::Rotation {
-            of,
-            start: Start::Constant(start),
-            step,
-            modulus,
-        };
-        let mut value = ThreadValue::constant(least);
-        value.offset.terms.push((distance, symbol));
-        value
-    })
+    periodic(of, inits.collect::<Option<Vec<i64>>>()?)
 }
 
 /// Which argument of `block` a value is; the first is the variable of the loop.
