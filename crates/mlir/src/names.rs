@@ -32,7 +32,7 @@ macro_rules! attributes {
     (
         $(#[$doc:meta])*
         $module:ident {
-            $($constant:ident = $name:literal of [$($op:expr),*],)*
+            $($constant:ident = $name:tt of [$($op:expr),*],)*
         }
         discardable {
             $($(#[$discardable_doc:meta])* $discardable:ident = $discardable_name:literal,)*
@@ -44,7 +44,7 @@ macro_rules! attributes {
         $(#[$doc])*
         #[allow(missing_docs)] // Each is called what it is called in MLIR.
         pub mod $module {
-            $(pub const $constant: &str = $name;)*
+            $(#[allow(unused_parens)] pub const $constant: &str = $name;)* // A path in parentheses is one token.
             $($(#[$discardable_doc])* pub const $discardable: &str = $discardable_name;)*
         }
     };
@@ -52,6 +52,7 @@ macro_rules! attributes {
 
 operations! {
     affine "affine" {
+        APPLY = "apply",
         FOR = "for",
         IF = "if",
         LOAD = "load",
@@ -455,6 +456,7 @@ attributes! {
         LAYOUT_B = "layoutB" of [nvvm::MMA_SYNC, nvvm::WGMMA_MMA_ASYNC],
         LEAD_DIMENSION = "leadDimension" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX],
         LINKAGE = "linkage" of [llvm::MLIR_GLOBAL],
+        MAP = "map" of [affine::APPLY],
         MAPPING = "mapping" of [scf::FORALL],
         MASK = "mask" of [vector::SHUFFLE],
         MASK_DIM_SIZES = "mask_dim_sizes" of [vector::CONSTANT_MASK],

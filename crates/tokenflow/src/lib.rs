@@ -35,7 +35,7 @@ pub use counts::{Count, QueueSolution, covered_by_awaits, solve_queue};
 pub use explain::{Step, Witness, witness};
 pub use flat::{Flat, FlatBlock};
 pub use flight::{Flight, Operations, Waits, in_flight, sound_counts};
-pub use never_committed::never_committed;
+pub use never_committed::{never_committed, never_waited};
 pub use place::{MoveEffect, NotChosen, effect_of_move, operations_by_commit};
 pub use program::*;
 pub use solve::{Options, Solution, solve, solve_given};

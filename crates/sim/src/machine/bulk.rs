@@ -35,8 +35,8 @@ enum Global {
 struct Issue {
     pieces: Vec<Piece>,
     fill: Arc<[u8]>,
-    /// What lies in workgroup memory, box by box.
-    boxes: Vec<(Pointer, usize)>,
+    /// What lies in workgroup memory and in global memory, box by box.
+    boxes: Vec<[(Pointer, usize); 2]>,
     bytes: usize,
 }
 
@@ -57,6 +57,7 @@ impl Machine<'_> {
         match slot {
             Completion::MBarrier(slot) => {
                 let key = self.slot(t, slot)?;
+                self.will_fly(t, key);
                 let id = self.start(t, actor, issue, true)?;
                 self.bulk.push((id, false));
                 self.flies(t, key, id, bytes);
@@ -235,7 +236,7 @@ impl Machine<'_> {
                         bytes,
                     }],
                     fill: Arc::new([0]),
-                    boxes: vec![(local, bytes)],
+                    boxes: vec![[(local, bytes), (global, bytes)]],
                     bytes,
                 }
             }
@@ -294,12 +295,25 @@ fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Pointer), load: 
             ..at
         };
         rows(tensor, &first, start, load, &mut issue.pieces);
-        issue.boxes.push((start, usize::try_from(box_bytes).unwrap_or(0)));
+        let bytes = usize::try_from(box_bytes).unwrap_or(0);
+        issue
+            .boxes
+            .push([(start, bytes), (origin(tensor, &first), bytes)]);
         if let Some(along) = along {
             first[along] = first[along].saturating_add(shape.sizes[along]);
         }
     }
     issue
+}
+
+/// Where the first element of a box is, or would be if it were in bounds.
+fn origin(tensor: &Tensor, first: &[i64]) -> Pointer {
+    let view = &tensor.view;
+    let distances = first
+        .iter()
+        .zip(&view.strides)
+        .map(|(index, stride)| index.wrapping_mul(*stride));
+    view.element(distances.fold(view.offset, i64::wrapping_add))
 }
 
 /// The rows of one box.

@@ -3,15 +3,15 @@
 //! A phase is complete when all its arrivals are there and its bytes have landed. When they land is up to the adversary,
 //! and later is worse: they do when all threads stand still and one waits for them.
 
+mod live;
 mod waits;
 
-use self::waits::Wait;
+use self::live::{Live, Progress, Seen};
 use super::{Machine, Next, Reason, State, Stop};
 use crate::code::{MBarrierOp, Slot};
-use crate::memory::{Actor, Clock, Fault};
-use crate::report::{MAX_TX, Problem, Spot};
+use crate::memory::{Actor, Fault};
+use crate::report::{MAX_TX, Problem, Spot, StaleWait};
 use crate::value::{BufferId, CopyId, Pointer, Value};
-use std::collections::BTreeMap;
 
 /// The bytes of an mbarrier.
 const BYTES: i64 = 8;
@@ -24,87 +24,6 @@ pub(super) enum MBarrier {
     Live(Box<Live>),
     /// It was invalidated there.
     Dead(Spot),
-}
-
-/// An mbarrier.
-pub(super) struct Live {
-    init: Actor,
-    /// When its thread has executed a fence after the initialization.
-    fenced: Option<Actor>,
-    /// The arrivals that make a phase, and those that are missing.
-    expected: i64,
-    pending: i64,
-    /// The bytes that the phase expects, less those that have landed.
-    tx: i64,
-    /// How many phases are complete.
-    phase: u64,
-    /// What will land in this phase, and how many bytes.
-    flights: Vec<(CopyId, i64)>,
-    /// What has landed in the last one.
-    landed: Vec<CopyId>,
-    /// What is known to those who see this phase complete, and the last one.
-    arriving: Clock,
-    arrived: Clock,
-    /// The arrivals of this phase, and of the last one.
-    arrivals: [Vec<Actor>; 2],
-    /// Who has waited for the last phase.
-    waiters: Vec<Actor>,
-    /// Those of them who are not known to have done so to those who make this one complete.
-    waits: Vec<Wait>,
-    /// The last phase that each thread has seen complete.
-    seen: BTreeMap<u32, u64>,
-    /// The last use by each thread.
-    uses: BTreeMap<u32, Actor>,
-    /// What was done last for its phase, but for the loads.
-    armed: Spot,
-    /// True if something is wrong with its phases, and was reported.
-    broken: bool,
-}
-
-impl Live {
-    fn new(init: Actor, expected: i64) -> Self {
-        Self {
-            init,
-            fenced: None,
-            expected,
-            pending: expected,
-            tx: 0,
-            phase: 0,
-            flights: Vec::new(),
-            landed: Vec::new(),
-            arriving: Clock::new(),
-            arrived: Clock::new(),
-            arrivals: [Vec::new(), Vec::new()],
-            waiters: Vec::new(),
-            waits: Vec::new(),
-            seen: BTreeMap::new(),
-            uses: BTreeMap::new(),
-            armed: init.spot,
-            broken: false,
-        }
-    }
-
-    /// The bytes that are in flight.
-    fn flying(&self) -> i64 {
-        self.flights.iter().map(|(_, bytes)| bytes).sum()
-    }
-
-    /// Returns true if the phase is complete as soon as all that is in flight has landed.
-    fn can_complete(&self) -> bool {
-        self.pending == 0 && self.tx == self.flying()
-    }
-
-    /// Begins the next phase. Returns a thread that may miss that this one was complete before the last one it waited for.
-    fn complete(&mut self) -> Option<Actor> {
-        self.landed = self.flights.drain(..).map(|(id, _)| id).collect();
-        self.arrived = std::mem::take(&mut self.arriving);
-        (self.pending, self.tx) = (self.expected, 0);
-        self.phase += 1;
-        self.arrivals.swap(0, 1);
-        self.arrivals[0].clear();
-        self.waiters.clear();
-        self.waits.drain(..).next().map(|wait| wait.by)
-    }
 }
 
 impl Machine<'_> {
@@ -134,8 +53,12 @@ impl Machine<'_> {
 
     /// What to call an mbarrier.
     fn called(&self, (buffer, offset): Key) -> String {
-        let name = &self.memory.buffer(buffer).name;
-        format!("number {} of {name}", offset / BYTES)
+        let (name, number) = (&self.memory.buffer(buffer).name, offset / BYTES);
+        if name.starts_with('%') {
+            format!("{name}[{number}]")
+        } else {
+            format!("number {number} of {name}")
+        }
     }
 
     /// Does something with an mbarrier.
@@ -266,7 +189,7 @@ impl Machine<'_> {
         };
         let problem = Problem::overrun(spot, live.armed, live.phase, arrives, &name);
         live.broken = true;
-        self.memory.reports.problem(problem);
+        self.memory.reports.problem_after_waits(problem);
         self.complete_phase(key);
     }
 
@@ -287,7 +210,7 @@ impl Machine<'_> {
         };
         let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
         if let Some(problem) = problem {
-            self.memory.reports.problem(problem);
+            self.memory.reports.problem_after_waits(problem);
         }
         if let Some(live) = self.get(key) {
             live.arrivals[0].push(actor);
@@ -346,8 +269,19 @@ impl Machine<'_> {
         self.live(t, key);
         self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.threads[t].issued += 1;
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));
+        }
+    }
+
+    /// Thread `t` is about to issue a load that completes on an mbarrier: whoever has passed that already does not wait for it.
+    pub(super) fn will_fly(&mut self, t: usize, key: Key) {
+        let spot = self.spot(t);
+        let Some(live) = self.get(key) else { return };
+        let stale: Vec<StaleWait> = live.stale.values().cloned().collect();
+        for wait in stale {
+            self.memory.reports.stale_wait(&wait, spot);
         }
     }
 
