@@ -5,6 +5,7 @@
 //! That solves what is left of straight lines. The rest falls apart into parts that share no place; each is searched by branch
 //! and bound.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a place costs: compared from the first number to the last, and added up number by number.
@@ -21,8 +22,9 @@ impl Cost {
     }
 }
 
-/// So many nodes of a search are visited for each part.
-const BUDGET: usize = 20_000;
+/// So many nodes of a search are visited for each part, as long as that takes no more than so many looks at a place.
+const NODES: usize = 20_000;
+const LOOKS: usize = 4_000_000;
 
 /// Returns places, one at least of each path. Of places that are as good, the last one is chosen.
 pub(super) fn hitting_set(paths: &[Vec<usize>], cost: impl Fn(usize) -> Cost) -> Vec<usize> {
@@ -149,7 +151,7 @@ impl<'a> Problem<'a> {
             let Some(path) = on.iter().next().map(|path| &self.paths[path]) else {
                 continue;
             };
-            let rank = |place: usize| ((self.cost)(place), std::cmp::Reverse(place));
+            let rank = |place: usize| ((self.cost)(place), Reverse(place));
             let dominated = path
                 .iter()
                 .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
@@ -188,38 +190,40 @@ struct Search<'a> {
     paths: Vec<Vec<usize>>,
     cost: &'a dyn Fn(usize) -> Cost,
     best: (Cost, Vec<usize>),
-    nodes: usize,
+    /// How many nodes may be visited.
+    budget: usize,
 }
 
 impl<'a> Search<'a> {
     fn new(paths: Vec<Vec<usize>>, cost: &'a dyn Fn(usize) -> Cost) -> Self {
         let greedy = greedy(&paths, cost);
+        let places: usize = paths.iter().map(Vec::len).sum();
         Self {
             best: (total(&greedy, cost), greedy),
             paths,
             cost,
-            nodes: 0,
+            budget: NODES.min(LOOKS / places.max(1)),
         }
     }
 
     fn run(mut self) -> Vec<usize> {
-        self.visit(&mut Vec::new(), Cost::default(), &mut BTreeSet::new());
+        self.visit(&mut BTreeSet::new(), Cost::default(), &mut BTreeSet::new());
         self.best.1
     }
 
     /// Completes `chosen` in all ways that are cheaper than the best one, without the places in `excluded`.
-    fn visit(&mut self, chosen: &mut Vec<usize>, cost: Cost, excluded: &mut BTreeSet<usize>) {
-        self.nodes += 1;
-        if self.nodes > BUDGET || cost.plus(self.bound(chosen, excluded)) >= self.best.0 {
+    fn visit(&mut self, chosen: &mut BTreeSet<usize>, cost: Cost, excluded: &mut BTreeSet<usize>) {
+        if self.budget == 0 || cost.plus(self.bound(chosen, excluded)) >= self.best.0 {
             return;
         }
+        self.budget -= 1;
         let open = self
             .paths
             .iter()
             .filter(|path| !path.iter().any(|place| chosen.contains(place)));
         let free = |path: &Vec<usize>| path.iter().filter(|place| !excluded.contains(place)).count();
         let Some(path) = open.min_by_key(|path| free(path)) else {
-            self.best = (cost, chosen.clone());
+            self.best = (cost, chosen.iter().copied().collect());
             return;
         };
         let mut places: Vec<usize> = path
@@ -227,11 +231,11 @@ impl<'a> Search<'a> {
             .copied()
             .filter(|place| !excluded.contains(place))
             .collect();
-        places.sort_by_key(|place| ((self.cost)(*place), std::cmp::Reverse(*place)));
+        places.sort_by_key(|place| ((self.cost)(*place), Reverse(*place)));
         for &place in &places {
-            chosen.push(place);
+            chosen.insert(place);
             self.visit(chosen, cost.plus((self.cost)(place)), excluded);
-            chosen.pop();
+            chosen.remove(&place);
             excluded.insert(place);
         }
         for place in &places {
@@ -240,7 +244,7 @@ impl<'a> Search<'a> {
     }
 
     /// What paths that share no place cost at least.
-    fn bound(&self, chosen: &[usize], excluded: &BTreeSet<usize>) -> Cost {
+    fn bound(&self, chosen: &BTreeSet<usize>, excluded: &BTreeSet<usize>) -> Cost {
         let mut used: BTreeSet<usize> = BTreeSet::new();
         let mut bound = Cost::default();
         for path in &self.paths {
@@ -263,32 +267,43 @@ impl<'a> Search<'a> {
 
 /// Chooses the place on most paths that are left, again and again, and then drops what is not needed.
 fn greedy(paths: &[Vec<usize>], cost: &dyn Fn(usize) -> Cost) -> Vec<usize> {
-    let mut chosen: Vec<usize> = Vec::new();
-    loop {
-        let open = paths
-            .iter()
-            .filter(|path| !path.iter().any(|place| chosen.contains(place)));
-        let mut on: BTreeMap<usize, usize> = BTreeMap::new();
-        open.flatten()
-            .for_each(|place| *on.entry(*place).or_default() += 1);
-        let best = on
-            .iter()
-            .max_by_key(|(place, on)| (**on, std::cmp::Reverse(cost(**place)), **place));
-        let Some((&place, _)) = best else { break };
-        chosen.push(place);
-    }
-    let mut i = 0;
-    while i < chosen.len() {
-        let needed = paths.iter().any(|path| {
-            let mut hit = path.iter().filter(|place| chosen.contains(place));
-            hit.next() == Some(&chosen[i]) && hit.next().is_none()
-        });
-        if needed {
-            i += 1;
-        } else {
-            chosen.remove(i);
+    let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (i, path) in paths.iter().enumerate() {
+        for place in path {
+            on.entry(*place).or_default().push(i);
         }
     }
+    let rank = |place: usize, open: usize| (open, Reverse(cost(place)), place);
+    let mut open: BTreeMap<usize, usize> = on.iter().map(|(place, on)| (*place, on.len())).collect();
+    let mut queue: BTreeSet<_> = open.iter().map(|(place, open)| rank(*place, *open)).collect();
+    let mut hits = vec![0_usize; paths.len()];
+    let mut chosen = Vec::new();
+    while let Some((count, _, place)) = queue.pop_last().filter(|(count, ..)| *count > 0) {
+        debug_assert_eq!(open.get(&place), Some(&count), "a place has one rank");
+        chosen.push(place);
+        for &path in &on[&place] {
+            hits[path] += 1;
+            if hits[path] > 1 {
+                continue;
+            }
+            for &other in paths[path].iter().filter(|other| **other != place) {
+                let Some(count) = open.get_mut(&other) else {
+                    continue;
+                };
+                if queue.remove(&rank(other, *count)) {
+                    queue.insert(rank(other, *count - 1));
+                }
+                *count -= 1;
+            }
+        }
+    }
+    chosen.retain(|place| {
+        let needed = on[place].iter().any(|path| hits[*path] == 1);
+        if !needed {
+            on[place].iter().for_each(|path| hits[*path] -= 1);
+        }
+        needed
+    });
     chosen
 }
 
