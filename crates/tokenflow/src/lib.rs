@@ -20,6 +20,7 @@ mod explain;
 mod flat;
 mod flight;
 mod never_committed;
+pub mod packing;
 pub mod phases;
 mod place;
 mod program;
