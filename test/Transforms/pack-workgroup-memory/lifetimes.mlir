@@ -180,8 +180,8 @@ gpu.module @kernels {
   gpu.func @counted(%src: !Global, %x: f32, %dst: !Global) workgroup(%a: !Buffer, %b: !Buffer) kernel {
     %t = gpu.thread_id x
     gpux.copy %src[%t], %a[%t], 1 : !Global to !Buffer
-    gpux.commit_group
-    gpux.wait_group 0
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
     gpu.barrier
     memref.store %x, %b[%t] : !Buffer
     %y = memref.load %b[%t] : !Buffer
@@ -192,13 +192,13 @@ gpu.module @kernels {
   gpu.func @still_open(%src: !Global, %x: f32, %dst: !Global) workgroup(%a: !Buffer, %b: !Buffer) kernel {
     %t = gpu.thread_id x
     gpux.copy %src[%t], %a[%t], 1 : !Global to !Buffer
-    gpux.wait_group 0
+    gpux.wait_group <cp_async>, 0
     gpu.barrier
     memref.store %x, %b[%t] : !Buffer
     %y = memref.load %b[%t] : !Buffer
     memref.store %y, %dst[%t] : !Global
-    gpux.commit_group
-    gpux.wait_group 0
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
     gpu.return
   }
   // Two groups, and a wait for the first one alone.
@@ -206,13 +206,13 @@ gpu.module @kernels {
   gpu.func @one_in_flight(%src: !Global, %x: f32, %dst: !Global) workgroup(%a: !Buffer, %b: !Buffer) kernel {
     %t = gpu.thread_id x
     gpux.copy %src[%t], %a[%t], 1 : !Global to !Buffer
-    gpux.commit_group
-    gpux.wait_group 1
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 1
     gpu.barrier
     memref.store %x, %b[%t] : !Buffer
     %y = memref.load %b[%t] : !Buffer
     memref.store %y, %dst[%t] : !Global
-    gpux.wait_group 0
+    gpux.wait_group <cp_async>, 0
     gpu.return
   }
 }

@@ -30,9 +30,9 @@ module attributes {gpu.container_module} {
 
     // a, then b, then c: the first and the last share bytes where barriers separate them already.
     // MAP: remark: packs 3 buffers of 768 bytes into 256 bytes of static workgroup memory
-    // MAP: note: bytes 0 to 256: workgroup attribution 0, in use from line [[#@LINE+23]] to [[#@LINE+25]]
-    // MAP: note: bytes 0 to 256: workgroup attribution 1, in use from line [[#@LINE+25]] to [[#@LINE+27]]
-    // MAP: note: bytes 0 to 256: workgroup attribution 2, in use from line [[#@LINE+27]] to [[#@LINE+29]]
+    // MAP: note: bytes 0 to 256: workgroup attribution 0, in use from line [[#@LINE+20]] to [[#@LINE+22]]
+    // MAP: note: bytes 0 to 256: workgroup attribution 1, in use from line [[#@LINE+23]] to [[#@LINE+25]]
+    // MAP: note: bytes 0 to 256: workgroup attribution 2, in use from line [[#@LINE+26]] to [[#@LINE+28]]
     //
     // NONE: remark: packs 3 buffers of 768 bytes into 768 bytes of static workgroup memory
     // SIM: chain: clean
