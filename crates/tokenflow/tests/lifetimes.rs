@@ -51,13 +51,14 @@ fn random_flow(seed: u64, asynchronous: bool) -> Flow {
             }
         }
         let buffer = random.below(BUFFERS);
-        match random.below(8) {
+        // With tokens, most nodes do something with them.
+        match random.below(if asynchronous { 14 } else { 8 }) {
             0 | 1 => flow.nodes[n].reads.push(buffer),
             2 | 3 => flow.nodes[n].writes.push(buffer),
             4 => flow.nodes[n].barrier = true,
             5 if random.below(3) == 0 => flow.nodes[n].fresh.push(buffer),
-            6 if asynchronous => issue(&mut flow, n, buffer, &mut random),
-            7 if asynchronous => synchronize(&mut flow, n, &mut random),
+            6..9 if asynchronous => issue(&mut flow, n, buffer, &mut random),
+            9.. if asynchronous => synchronize(&mut flow, n, &mut random),
             _ => {}
         }
     }

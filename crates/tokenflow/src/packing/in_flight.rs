@@ -2,7 +2,7 @@
 //!
 //! A token is followed from where it comes from to what takes it over, on every path: an await, a token that is made of it,
 //! or an edge that hands it over. The access is in flight on the way, and on the ways of all tokens that it may become. If a
-//! token is lost on some path, the access is in flight wherever control may go after it.
+//! token is lost on some path, because another takes its place, the access is in flight wherever control may go after it.
 
 use super::flow::{Flow, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
 
@@ -107,13 +107,9 @@ impl<'a> InFlight<'a> {
         Some(way)
     }
 
-    /// Adds the nodes to which `token` goes on from `node`; `None` if it is lost.
+    /// Adds the nodes to which `token` goes on from `node`, none at the end; `None` if another takes its place.
     fn leave(&self, node: NodeId, token: TokenId, work: &mut Vec<NodeId>) -> Option<()> {
-        let edges = &self.flow.nodes[node].edges;
-        if edges.is_empty() {
-            return None;
-        }
-        for edge in edges {
+        for edge in &self.flow.nodes[node].edges {
             if edge.bindings.iter().any(|(from, _)| *from == token) {
                 continue;
             }
