@@ -1,6 +1,7 @@
 //! The buffers of a function, their sizes, and what they are aligned to.
 
 use super::table::Table;
+use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlapping};
 use crate::analysis::buffer_uses::BufferUses;
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use crate::utils::device::{is_workgroup_alloc, own_ops};
@@ -9,11 +10,11 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
-use async_mlir::melior::ir::{Location, Type, TypeLike};
+use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{attr, gpu, memref, nvgpu};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::pass::PassError;
-use async_mlir::types::{bit_width, memref_shape, symbol, vector_shape};
+use async_mlir::types::{memref_shape, symbol};
 
 /// A buffer of the workgroup.
 pub(super) struct Buffer<'c> {
@@ -94,7 +95,7 @@ pub(super) fn collect<'c>(function: Op<'c>, table: &Table<'c>) -> Result<Vec<Buf
             }
         }
     }
-    buffers.extend(parts(dynamic));
+    buffers.extend(overlapping(dynamic).iter().map(|views| part(views)));
     buffers.retain(|buffer| buffer.roots.iter().any(|root| root.has_uses()));
     Ok(buffers)
 }
@@ -128,64 +129,29 @@ fn attributions<'c>(function: Op<'c>) -> Result<Vec<Buffer<'c>>, PassError<'c>> 
     buffers.collect()
 }
 
-/// The views of dynamic memory that `dynamic` is, each with its first byte and the one behind its last.
-fn views<'c>(dynamic: Op<'c>) -> Result<Vec<(Op<'c>, u64, u64)>, PassError<'c>> {
+/// The views that `dynamic`, dynamic memory, is taken apart by.
+fn views<'c>(dynamic: Op<'c>) -> Result<Vec<ByteView<'c>>, PassError<'c>> {
     let uses = dynamic.result(0).uses().into_iter();
     let views = uses.map(|Use { owner, .. }| {
-        let start = owner
-            .is(memref::VIEW)
-            .then(|| owner.operand(1).as_constant_int())
-            .flatten();
-        let start = start.and_then(|start| u64::try_from(start).ok());
-        let bytes = owner
-            .is(memref::VIEW)
-            .then(|| bytes_of(owner.result(0).ty()))
-            .flatten();
-        let end = start
-            .zip(bytes)
-            .and_then(|(start, bytes)| start.checked_add(bytes));
-        start
-            .zip(end)
-            .map(|(start, end)| (owner, start, end))
-            .ok_or_else(|| {
-                let message =
-                    "takes a part of dynamic workgroup memory that is not known before the kernel runs";
-                let help = "take views of static sizes at constant offsets, or buffers of their own";
-                PassError::new(owner, message).note(owner, help)
-            })
+        ByteView::of(owner).ok_or_else(|| {
+            let message = "takes a part of dynamic workgroup memory that is not known before the kernel runs";
+            let help = "take views of static sizes at constant offsets, or buffers of their own";
+            PassError::new(owner, message).note(owner, help)
+        })
     });
     views.collect()
 }
 
-/// One buffer for all views that overlap, directly or through others.
-fn parts<'c>(mut views: Vec<(Op<'c>, u64, u64)>) -> Vec<Buffer<'c>> {
-    views.sort_by_key(|&(_, start, _)| start);
-    let mut buffers: Vec<Buffer> = Vec::new();
-    let mut last_end = 0;
-    for (view, start, end) in views {
-        let bytes = end - start;
-        if let Some(Buffer {
-            origin: Origin::Views { first, views },
-            roots,
-            bytes,
-            ..
-        }) = buffers.last_mut()
-            && start < last_end
-        {
-            last_end = last_end.max(end);
-            *bytes = last_end - *first;
-            roots.push(view.result(0));
-            views.push((view, start));
-        } else {
-            last_end = end;
-            let origin = Origin::Views {
-                first: start,
-                views: vec![(view, start)],
-            };
-            buffers.push(Buffer::of(origin, vec![view.result(0)], bytes, None));
-        }
-    }
-    buffers
+/// The buffer that `views`, which overlap, are of.
+fn part<'c>(views: &[ByteView<'c>]) -> Buffer<'c> {
+    let first = views[0].start;
+    let end = views.iter().map(|view| view.end).max().unwrap_or(first);
+    let origin = Origin::Views {
+        first,
+        views: views.iter().map(|view| (view.op, view.start)).collect(),
+    };
+    let roots = views.iter().map(|view| view.op.result(0)).collect();
+    Buffer::of(origin, roots, end - first, None)
 }
 
 /// Raises the alignments of `buffers` to what is done with them in `function`.
@@ -238,32 +204,6 @@ fn size_of<'c>(op: Op<'c>, ty: Type<'c>) -> Result<u64, PassError<'c>> {
         let message = format!("has workgroup memory of type {ty}, whose size is not known");
         PassError::new(op, message).note(op, "give it a static size, of numbers or vectors of numbers")
     })
-}
-
-/// The bytes of a row-major memref of type `ty`, if its size is static.
-pub(super) fn bytes_of(ty: Type<'_>) -> Option<u64> {
-    let shape = memref_shape(ty)?;
-    let element = element_bytes(shape.element)?;
-    shape.sizes.iter().try_fold(element, |bytes, size| {
-        bytes.checked_mul(u64::try_from((*size)?).ok()?)
-    })
-}
-
-/// The bytes from one element of type `ty` to the next.
-fn element_bytes(ty: Type<'_>) -> Option<u64> {
-    if ty.is_index() {
-        return Some(8);
-    }
-    if let Some(vector) = vector_shape(ty) {
-        let bits = vector
-            .sizes
-            .iter()
-            .try_fold(u64::from(bit_width(vector.element)?), |bits, size| {
-                bits.checked_mul(u64::try_from((*size)?).ok()?)
-            })?;
-        return Some(bits.div_ceil(8).next_power_of_two());
-    }
-    Some(u64::from(bit_width(ty)?.div_ceil(8)).next_power_of_two())
 }
 
 /// Bytes of workgroup memory that stay where they are: globals that are used elsewhere, and mbarriers.

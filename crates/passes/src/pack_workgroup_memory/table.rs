@@ -1,6 +1,6 @@
 //! A symbol table with device code: its functions and globals.
 
-use super::buffers::bytes_of;
+use crate::analysis::buffer_parts::bytes_of;
 use async_mlir::calls::{UsedSymbols, is_private_symbol};
 use async_mlir::gpu::{is_kernel, is_workgroup};
 use async_mlir::ir::{Block, Op, Region, Walk};
