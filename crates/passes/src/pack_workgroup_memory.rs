@@ -37,7 +37,7 @@ use report::Map;
 use rewrite::Allocation;
 use table::Table;
 use tokenflow::packing::lifetimes::{Lifetimes, Sharing};
-use tokenflow::packing::{Problem, pack};
+use tokenflow::packing::{Layout, Problem, pack};
 
 /// The pass.
 pub struct PackWorkgroupMemory;
@@ -163,21 +163,9 @@ fn pack_function<'c>(
     let flow = buffer_flow::read(function, &uses);
     let everywhere: Vec<bool> = uses.escapes.iter().map(Option::is_some).collect();
     let lifetimes = Lifetimes::of(&flow.flow, &everywhere);
-    let problem = Problem {
-        buffers: buffers
-            .iter()
-            .map(|buffer| tokenflow::packing::Buffer {
-                bytes: buffer.bytes,
-                alignment: buffer.alignment,
-            })
-            .collect(),
-        interference: lifetimes.interference(&flow.flow, sharing(cx)),
-    };
-    let layout = pack(&problem, BUDGET);
-    if let Err(fault) = layout.verify(&problem) {
-        panic!("a layout is wrong: {fault}");
-    }
-    let unmoved = unmoved_bytes(function, table);
+    let interference = lifetimes.interference(&flow.flow, sharing(cx));
+    let limit = limit_of(function, cx)?;
+    let layout = layout(&buffers, interference, limit.bytes);
     let map = Map {
         function,
         buffers: &buffers,
@@ -185,18 +173,15 @@ fn pack_function<'c>(
         lifetimes: &lifetimes,
         flow: &flow,
         uses: &uses,
-        unmoved,
+        unmoved: unmoved_bytes(function, table),
     };
-    let limit = limit_of(function, cx)?;
-    if layout.bytes.saturating_add(unmoved) > limit.bytes {
+    let bytes = layout.bytes.saturating_add(map.unmoved);
+    if bytes > limit.bytes {
         return Err(map.too_large(&limit.name, limit.bytes));
     }
-    let reserve = if own_ops(function).into_iter().any(is_block_wide_load) {
-        MBARRIER_RESERVE
-    } else {
-        0
-    };
-    let is_static = layout.bytes + unmoved + reserve <= STATIC_WORKGROUP_BYTES;
+    let has_loads = own_ops(function).into_iter().any(is_block_wide_load);
+    let reserve = if has_loads { MBARRIER_RESERVE } else { 0 };
+    let is_static = bytes + reserve <= STATIC_WORKGROUP_BYTES;
     let remark = map.remark(is_static, cx.bool("explain"));
     place(root, function, table, &map, is_static)?;
     if let Some(remark) = remark {
@@ -205,6 +190,30 @@ fn pack_function<'c>(
     cx.count("buffers", buffers.len() as u64);
     cx.count("bytes-saved", map.saved());
     Ok(())
+}
+
+/// Where `buffers` go. If one has more than `most` bytes, that is its size alone.
+fn layout(buffers: &[Buffer], interference: Vec<(usize, usize)>, most: u64) -> Layout {
+    let largest = buffers.iter().map(|buffer| buffer.bytes).max().unwrap_or(0);
+    if largest > most {
+        return Layout {
+            offsets: vec![0; buffers.len()],
+            bytes: largest,
+        };
+    }
+    let buffers = buffers.iter().map(|buffer| tokenflow::packing::Buffer {
+        bytes: buffer.bytes,
+        alignment: buffer.alignment,
+    });
+    let problem = Problem {
+        buffers: buffers.collect(),
+        interference,
+    };
+    let layout = pack(&problem, BUDGET);
+    if let Err(fault) = layout.verify(&problem) {
+        panic!("a layout is wrong: {fault}");
+    }
+    layout
 }
 
 fn sharing(cx: &PassContext<'_>) -> Sharing {

@@ -13,7 +13,7 @@ gpu.module @kernels {
   // CHECK-DAG: workgroup attribution 0, in use from line [[#@LINE+9]] to [[#@LINE+10]]{{[[:space:]]}}|...##.......|
   // CHECK-DAG: workgroup attribution 1, in use from line [[#@LINE+11]] to [[#@LINE+12]]{{[[:space:]]}}|.....##.....|
   // CHECK-DAG: workgroup attribution 2, in use everywhere, since 'func.call' may keep it{{[[:space:]]}}|############|
-  // CHECK-DAG: workgroup attribution 3, in use everywhere, since it may be read where nothing is written to it{{[[:space:]]}}|############|
+  // CHECK-DAG: workgroup attribution 3, in use everywhere, since it may be read where nothing is written to it, or a load of it is over where that is not known{{[[:space:]]}}|############|
   gpu.func @kernel(%x: f32, %dst: !Global) workgroup(%a: !Buffer, %b: !Buffer, %c: !Buffer, %d: !Buffer) kernel {
     %t = gpu.thread_id x
 

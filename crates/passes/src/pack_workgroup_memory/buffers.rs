@@ -43,7 +43,8 @@ pub(super) enum Origin<'c> {
 impl<'c> Buffer<'c> {
     fn of(origin: Origin<'c>, roots: Vec<Value<'c>>, bytes: u64, alignment: Option<i64>) -> Self {
         let element = memref_shape(roots[0].ty()).and_then(|shape| element_bytes(shape.element));
-        let alignment = alignment.and_then(|alignment| u64::try_from(alignment).ok());
+        let alignment =
+            alignment.and_then(|alignment| u64::try_from(alignment).ok()?.checked_next_power_of_two());
         Self {
             origin,
             location: roots[0].location(),

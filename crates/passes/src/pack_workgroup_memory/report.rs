@@ -108,7 +108,10 @@ impl<'c> Map<'_, 'c> {
             if let Some(escape) = self.uses.escapes[b] {
                 let _ = write!(text, ", since '{}' may keep it", escape.name());
             } else if self.lifetimes.occupied[b].is_none() {
-                let _ = write!(text, ", since it may be read where nothing is written to it");
+                let _ = write!(
+                    text,
+                    ", since it may be read where nothing is written to it, or a load of it is over where that is not known"
+                );
             }
             let _ = write!(text, "\n|{}|", self.bar(b));
         }

@@ -1,7 +1,7 @@
 //! A symbol table with device code: its functions and globals.
 
 use crate::analysis::buffer_parts::bytes_of;
-use async_mlir::calls::{UsedSymbols, is_private_symbol};
+use async_mlir::calls::UsedSymbols;
 use async_mlir::gpu::{is_kernel, is_workgroup};
 use async_mlir::ir::{Block, Op, Region, Walk};
 use async_mlir::melior::ir::Attribute;
@@ -100,11 +100,11 @@ impl<'c> Table<'c> {
         free
     }
 
-    /// Takes away the globals that are moved, unless something outside may use them.
+    /// Takes away the globals that are moved, if nothing refers to them any more.
     pub fn erase_unused_globals(&self) {
         let used = UsedSymbols::of(self.op);
         let moved = self.moved.iter().filter_map(|name| self.globals.get(name));
-        for global in moved.filter(|global| is_private_symbol(**global) && !used.has(**global)) {
+        for global in moved.filter(|global| !used.has(**global)) {
             global.erase();
         }
     }

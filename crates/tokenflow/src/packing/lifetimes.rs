@@ -7,12 +7,13 @@
 //! Someone has to put a barrier between. With [`Sharing::Free`], buffers interfere as well if on some path no barrier comes
 //! between the last access to the one, complete, and the first to the other.
 //!
-//! Conservative: a buffer that may be read where nothing was written to it occupies its memory everywhere.
+//! Conservative: a buffer that may be read where nothing was written to it occupies its memory everywhere, and so does one
+//! with an asynchronous access of which it is not known when it is over.
 //!
 //! Cost: for each buffer, the nodes between its first write and its last read, and for [`Sharing::Free`] those up to the
 //! next barriers; and the number of pairs.
 
-use super::flow::{BufferId, Flow, NodeId, NodeSet};
+use super::flow::{BufferId, Flow, NodeId, NodeSet, Until};
 use super::in_flight::InFlight;
 use super::live::Lives;
 
@@ -43,9 +44,13 @@ impl Lifetimes {
         let mut lives = Lives::new(flow);
         let mut in_flight = InFlight::new(flow);
         let mut flights = vec![Vec::new(); flow.buffers];
+        let mut is_known = vec![true; flow.buffers];
         for (n, node) in flow.nodes.iter().enumerate() {
             for issue in node.issues.iter().filter(|issue| !everywhere[issue.buffer]) {
-                flights[issue.buffer].extend(in_flight.of(n, issue));
+                match issue.until {
+                    Until::Unknown => is_known[issue.buffer] = false,
+                    _ => flights[issue.buffer].extend(in_flight.of(n, issue)),
+                }
             }
         }
         let mut lifetimes = Self {
@@ -53,7 +58,9 @@ impl Lifetimes {
             touched: Vec::new(),
         };
         for (buffer, mut touched) in flights.into_iter().enumerate() {
-            let live = lives.of(buffer).filter(|_| !everywhere[buffer]);
+            let live = lives
+                .of(buffer)
+                .filter(|_| !everywhere[buffer] && is_known[buffer]);
             touched.extend(lives.accesses(buffer));
             let occupied = live.map(|live| sorted([live, touched.clone()].concat()));
             lifetimes.occupied.push(occupied);
