@@ -7,12 +7,16 @@
 //! parts of one buffer apart. [`token_origins`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
 
+pub mod barrier_graph;
 pub mod buffer_flow;
 pub mod buffer_parts;
 pub mod buffer_uses;
 pub mod cfg;
+pub mod escape;
+pub mod footprints;
 pub mod memory;
 pub mod skeleton;
+pub mod thread_values;
 pub mod token_origins;
 
 pub mod phase_skeleton;

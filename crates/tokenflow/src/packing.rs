@@ -2,7 +2,7 @@
 //!
 //! This is dynamic storage allocation: each buffer gets an offset that is a multiple of its alignment, so that buffers that
 //! interfere don't overlap and the end of the last one is as small as possible. The problem is NP-hard. First fit in several
-//! orders gives a layout; a branch and bound search with a budget improves it, and is exact for few buffers ([`search`]).
+//! orders gives a layout; a branch and bound search with a budget improves it, and is exact for few buffers (`search.rs`).
 //!
 //! Which buffers interfere is worked out in [`lifetimes`].
 //!

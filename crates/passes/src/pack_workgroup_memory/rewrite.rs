@@ -6,7 +6,7 @@ use crate::utils::builders::constant;
 use crate::utils::device::own_ops;
 use async_dialects::names::gpux_attr;
 use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
-use async_mlir::ir::{Op, OpBuilder, Value, int_attr};
+use async_mlir::ir::{Block, Op, OpBuilder, Value, int_attr};
 use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::{IntegerType, MemRefType};
 use async_mlir::melior::ir::{Attribute, ShapedTypeLike, Type};
@@ -43,7 +43,7 @@ pub(super) fn rewrite<'c>(
     if let Some(start) = function
         .region(0)
         .first()
-        .and_then(|block| block.first())
+        .and_then(Block::first)
         .filter(|_| !buffers.is_empty())
     {
         let bytes = match allocation {

@@ -6,6 +6,15 @@
 
 use super::flow::{Flow, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
 
+/// Where a token goes until something takes it over.
+#[derive(Clone)]
+enum Way {
+    /// By these nodes.
+    Known(Vec<NodeId>),
+    /// On some path, another takes its place.
+    Lost,
+}
+
 /// Follows tokens and groups.
 pub(super) struct InFlight<'a> {
     flow: &'a Flow,
@@ -13,8 +22,8 @@ pub(super) struct InFlight<'a> {
     becomes: Vec<Vec<TokenId>>,
     /// The ends of the edges that hand each token over.
     entries: Vec<Vec<NodeId>>,
-    /// The way of each token that was followed; `None` inside if it may be lost.
-    ways: Vec<Option<Option<Vec<NodeId>>>>,
+    /// The way of each token that was followed.
+    ways: Vec<Option<Way>>,
     seen: NodeSet,
     seen_open: NodeSet,
 }
@@ -25,7 +34,9 @@ impl<'a> InFlight<'a> {
         let mut entries = vec![Vec::new(); flow.tokens.len()];
         for node in &flow.nodes {
             for (token, of) in &node.joins {
-                of.iter().for_each(|&of| becomes[of].push(*token));
+                for &of in of {
+                    becomes[of].push(*token);
+                }
             }
             for edge in &node.edges {
                 for &(from, to) in &edge.bindings {
@@ -65,9 +76,12 @@ impl<'a> InFlight<'a> {
         let mut work = vec![token];
         while let Some(token) = work.pop() {
             if self.ways[token].is_none() {
-                self.ways[token] = Some(self.way(token));
+                self.ways[token] = Some(self.way(token).map_or(Way::Lost, Way::Known));
             }
-            nodes.extend(self.ways[token].as_ref()?.as_ref()?);
+            match &self.ways[token] {
+                Some(Way::Known(way)) => nodes.extend(way),
+                _ => return None,
+            }
             work.extend(self.becomes[token].iter().filter(|&&next| met.insert(next)));
         }
         Some(nodes)

@@ -83,7 +83,9 @@ impl Lifetimes {
             }
         };
         for everywhere in (0..buffers).filter(|&b| self.occupied[b].is_none()) {
-            (0..buffers).for_each(|other| insert(everywhere, other));
+            for other in 0..buffers {
+                insert(everywhere, other);
+            }
         }
         self.overlaps(flow.nodes.len(), &mut insert);
         if sharing == Sharing::Free {
@@ -108,7 +110,9 @@ impl Lifetimes {
         let mut present: Vec<BufferId> = Vec::new();
         for (begins, ends) in begins.into_iter().zip(ends) {
             for buffer in begins {
-                present.iter().for_each(|&other| insert(buffer, other));
+                for &other in &present {
+                    insert(buffer, other);
+                }
                 present.push(buffer);
             }
             present.retain(|buffer| !ends.contains(buffer));

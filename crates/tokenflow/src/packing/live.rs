@@ -37,9 +37,15 @@ impl<'a> Lives<'a> {
             for edge in &node.edges {
                 predecessors[edge.to].push(n);
             }
-            node.reads.iter().for_each(|&b| accesses[b].reads.push(n));
-            node.writes.iter().for_each(|&b| accesses[b].writes.push(n));
-            node.fresh.iter().for_each(|&b| accesses[b].fresh.push(n));
+            for &b in &node.reads {
+                accesses[b].reads.push(n);
+            }
+            for &b in &node.writes {
+                accesses[b].writes.push(n);
+            }
+            for &b in &node.fresh {
+                accesses[b].fresh.push(n);
+            }
             for issue in &node.issues {
                 let accesses = &mut accesses[issue.buffer];
                 let kind = if issue.write {
