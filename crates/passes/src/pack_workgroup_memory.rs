@@ -157,6 +157,14 @@ fn pack_function<'c>(
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
     let uses = BufferUses::of(&roots);
     align(function, &mut buffers, &uses);
+    let limit = limit_of(function, cx)?;
+    if let Some(buffer) = buffers.iter().find(|buffer| buffer.alignment > limit.bytes) {
+        let message = format!(
+            "has workgroup memory that is aligned to {} bytes, more than a block has",
+            buffer.alignment
+        );
+        return Err(PassError::new(function, message).note(buffer.location, "ask for less"));
+    }
     if let Some(error) = callee_with_dynamic(function, &buffers, table) {
         return Err(error);
     }
@@ -164,7 +172,6 @@ fn pack_function<'c>(
     let everywhere: Vec<bool> = uses.escapes.iter().map(Option::is_some).collect();
     let lifetimes = Lifetimes::of(&flow.flow, &everywhere);
     let interference = lifetimes.interference(&flow.flow, sharing(cx));
-    let limit = limit_of(function, cx)?;
     let layout = layout(&buffers, interference, limit.bytes);
     let map = Map {
         function,

@@ -149,3 +149,35 @@ gpu.module @spaces {
     gpu.return
   }
 }
+
+// -----
+
+!Buffer = memref<64xf32, #gpu.address_space<workgroup>>
+
+gpu.module @alignment {
+  // expected-error @+2 {{'gpu.func' op has workgroup memory that is aligned to 4611686018427387904 bytes, more than a block has}}
+  // expected-note @+1 {{ask for less}}
+  gpu.func @kernel(%x: f32) workgroup(%a: !Buffer {llvm.align = 4611686018427387904 : i64}) kernel {
+    %t = gpu.thread_id x
+    memref.store %x, %a[%t] : !Buffer
+    gpu.return
+  }
+}
+
+// -----
+
+// One buffer is larger than all numbers of bytes.
+!Buffer = memref<9223372036854775807xi8, #gpu.address_space<workgroup>>
+
+gpu.module @huge {
+  // expected-error @+4 {{'gpu.func' op needs 9223372036854775807 bytes of workgroup memory, but a block has at most 232448 on any GPU}}
+  // expected-note @+3 {{9223372036854775807 bytes: workgroup attribution 0}}
+  // expected-note @+2 {{9223372036854775807 bytes: workgroup attribution 1}}
+  // expected-note @+1 {{9223372036854775807 bytes: workgroup attribution 2}}
+  gpu.func @kernel(%x: i8, %i: index) workgroup(%a: !Buffer, %b: !Buffer, %c: !Buffer) kernel {
+    memref.store %x, %a[%i] : !Buffer
+    memref.store %x, %b[%i] : !Buffer
+    memref.store %x, %c[%i] : !Buffer
+    gpu.return
+  }
+}
