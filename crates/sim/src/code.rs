@@ -8,6 +8,7 @@ mod operands;
 mod print;
 mod together;
 mod vector;
+mod warpgroup;
 
 pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
@@ -16,6 +17,7 @@ pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, 
 pub use self::print::{Piece, Spec};
 pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
 pub use self::vector::VectorOp;
+pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
 use std::sync::Arc;
 

@@ -6,6 +6,7 @@
 //! so they run one after the other.
 
 mod access;
+mod accumulators;
 mod bulk;
 mod compute;
 mod fragments;
@@ -22,17 +23,19 @@ mod stop;
 mod vectors;
 mod views;
 mod warp;
+mod warpgroup;
 
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::adversary::next_random;
-use crate::code::{Code, Init, OpLocation};
+use crate::code::{Code, Init, Reg};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::{Kind, Trace};
 use crate::report::Problem;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Value};
+use crate::value::{BufferId, CopyId, Guard, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -79,6 +82,8 @@ enum State {
     Block,
     /// For the phase of an mbarrier.
     MBarrier,
+    /// For the other threads of its warpgroup.
+    Warpgroup,
     Done,
 }
 
@@ -96,6 +101,9 @@ struct Thread {
     steps: u64,
     /// What it has printed.
     printed: String,
+    /// When registers that flow into accumulators were written, and when the last `wgmma.fence` was, both in steps.
+    written: FxHashMap<Reg, u64>,
+    fenced: Option<u64>,
 }
 
 /// What a thread does after an instruction.
@@ -140,8 +148,10 @@ pub struct Machine<'c> {
     mbarriers: BTreeMap<Key, MBarrier>,
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
     bulk: Vec<(CopyId, bool)>,
-    /// Copies that were in flight when a value of their region was used, and the region.
-    early: RefCell<Vec<(CopyId, OpLocation)>>,
+    /// What was not done when a value was used that it guards, and what guards it.
+    early: RefCell<Vec<(CopyId, Guard)>>,
+    /// The registers whose numbers flow into accumulators of warpgroups unchanged.
+    accumulators: FxHashSet<Reg>,
 }
 
 impl<'c> Machine<'c> {
@@ -169,6 +179,7 @@ impl<'c> Machine<'c> {
             mbarriers: BTreeMap::new(),
             bulk: Vec::new(),
             early: RefCell::default(),
+            accumulators: accumulators::registers(code),
         }
     }
 
@@ -210,6 +221,8 @@ impl<'c> Machine<'c> {
                 queues: Queues::new(self.code.queues.len()),
                 steps: 0,
                 printed: String::new(),
+                written: FxHashMap::default(),
+                fenced: None,
             })
             .collect();
         self.next_era();
@@ -218,7 +231,7 @@ impl<'c> Machine<'c> {
             for warp in self.turns() {
                 self.run_warp(&warp, each)?;
             }
-            stuck = !(self.wake()? || self.block_wide()? || self.pass_barrier());
+            stuck = !(self.warpgroups()? || self.wake()? || self.block_wide()? || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
@@ -330,14 +343,7 @@ impl<'c> Machine<'c> {
         let waiting: Vec<usize> = (0..self.threads.len())
             .filter(|&t| matches!(self.threads[t].state, State::Barrier | State::Block))
             .collect();
-        let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
-        if let Some(t) = stuck {
-            let other = (0..self.threads.len())
-                .find(|&other| other / WARP == t / WARP && self.threads[other].pc != self.threads[t].pc);
-            self.memory.reports.problem(Problem::divergent_warp(
-                self.spot(t),
-                other.map(|other| self.spot(other)),
-            ));
+        if self.divergent_warp() || self.divergent_warpgroup() {
             return false;
         }
         let Some(&first) = waiting.first() else {

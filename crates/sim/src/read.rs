@@ -22,6 +22,8 @@ mod tiles;
 mod together;
 mod vectors;
 mod views;
+mod warpgroup;
+mod warpgroup_tiles;
 
 pub use self::launch::{launch_name, launches};
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
@@ -113,7 +115,7 @@ struct Reader<'c> {
     /// Where the functions being read are called, the first call first.
     call_sites: Vec<String>,
     /// The queues by their numbers.
-    queues: Vec<GroupQueue>,
+    queues: Vec<Option<GroupQueue>>,
     names: HashMap<&'c str, Arc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
@@ -280,6 +282,7 @@ impl<'c> Reader<'c> {
             || self.asynchronous(op)?
             || self.together(op)?
             || self.mbarriers(op)?
+            || self.warpgroups(op)?
         {
             return Ok(());
         }

@@ -29,7 +29,9 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
                 NVVM::LdStMatrixEltTypeAttr, NVVM::MMAIntOverflowAttr,
                 NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
-                NVVM::ShflKindAttr, vector::CombiningKindAttr>(keyword)
+                NVVM::ShflKindAttr, NVVM::WGMMAScaleInAttr,
+                NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
+                vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 

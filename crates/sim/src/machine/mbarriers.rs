@@ -5,6 +5,7 @@
 
 mod waits;
 
+use self::waits::Wait;
 use super::{Machine, Next, Reason, State, Stop};
 use crate::code::{MBarrierOp, Slot};
 use crate::memory::{Actor, Clock, Fault};
@@ -49,7 +50,7 @@ pub(super) struct Live {
     /// Who has waited for the last phase.
     waiters: Vec<Actor>,
     /// Those of them who are not known to have done so to those who make this one complete.
-    waits: Vec<Actor>,
+    waits: Vec<Wait>,
     /// The last phase that each thread has seen complete.
     seen: BTreeMap<u32, u64>,
     /// The last use by each thread.
@@ -102,7 +103,7 @@ impl Live {
         self.arrivals.swap(0, 1);
         self.arrivals[0].clear();
         self.waiters.clear();
-        self.waits.drain(..).next()
+        self.waits.drain(..).next().map(|wait| wait.by)
     }
 }
 
@@ -290,17 +291,6 @@ impl Machine<'_> {
         }
         if let Some(live) = self.get(key) {
             live.arrivals[0].push(actor);
-        }
-    }
-
-    /// What comes next for a phase lies after these waits for the last one.
-    fn after_waits(&mut self, t: usize, key: Key) {
-        let actor = self.actor(t);
-        let Some(live) = self.get(key) else { return };
-        let mut waits = std::mem::take(&mut live.waits);
-        waits.retain(|wait| self.memory.unordered(*wait, actor));
-        if let Some(live) = self.get(key) {
-            live.waits = waits;
         }
     }
 

@@ -65,7 +65,9 @@ impl Cause {
     /// The cause of a problem of the kind `kind`.
     pub(super) fn of_problem(kind: &str) -> Self {
         match kind {
-            "divergent-barrier" | "divergent-warp" | "divergent-copy" => Self::Divergence,
+            "divergent-barrier" | "divergent-warp" | "divergent-warpgroup" | "divergent-copy" => {
+                Self::Divergence
+            }
             "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" => Self::Initialization,
             "wrong-bytes" => Self::Bytes,
             "wrong-parity" => Self::Parity,
@@ -73,6 +75,7 @@ impl Cause {
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
             "early-use" => Self::Wait,
+            "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,
             _ => Self::Stop,
         }
