@@ -474,7 +474,7 @@ attributes! {
         NVGPU_NUM_GROUPS = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
         OFFSETS = "offsets" of [vector::EXTRACT_STRIDED_SLICE, vector::INSERT_STRIDED_SLICE],
         OP = "op" of [gpu::ALL_REDUCE, gpu::SUBGROUP_REDUCE],
-        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
+        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, gpu::LAUNCH_FUNC, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         OP_TYPE = "opType" of [gpu::SUBGROUP_MMA_ELEMENTWISE],
         PERMUTATION = "permutation" of [memref::TRANSPOSE, vector::TRANSPOSE],
         PERMUTATION_MAP = "permutation_map" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
@@ -502,6 +502,7 @@ attributes! {
         STATIC_UPPER_BOUND = "staticUpperBound" of [scf::FORALL],
         SYM_NAME = "sym_name" of [func::FUNC, memref::GLOBAL],
         SYM_VISIBILITY = "sym_visibility" of [memref::GLOBAL],
+        TARGETS = "targets" of [gpu::MODULE],
         TRANSPOSE = "transpose" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX, nvgpu::LDMATRIX],
         TRANSPOSE_A = "transposeA" of [nvgpu::WARPGROUP_MMA],
         TRANSPOSE_B = "transposeB" of [nvgpu::WARPGROUP_MMA],
@@ -520,7 +521,7 @@ attributes! {
         GPU_KERNEL = "gpu.kernel",
         GPU_KNOWN_BLOCK_SIZE = "gpu.known_block_size",
         GPU_KNOWN_GRID_SIZE = "gpu.known_grid_size",
-        /// On a kernel, where its dialect is not known.
+        /// On a kernel, where its dialect is not known; on a launch, the kernel.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",
         NVVM_KERNEL = "nvvm.kernel",

@@ -22,6 +22,7 @@ mod flat;
 mod flight;
 pub mod ids;
 mod never_committed;
+pub mod packing;
 pub mod phases;
 mod place;
 mod program;
