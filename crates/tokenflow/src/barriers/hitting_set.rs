@@ -79,6 +79,9 @@ struct Problem<'a> {
     /// On which paths each place is.
     on: BTreeMap<usize, BTreeSet<usize>>,
     chosen: Vec<usize>,
+    /// The paths and places that a rule may apply to.
+    changed_paths: BTreeSet<usize>,
+    changed_places: BTreeSet<usize>,
 }
 
 impl<'a> Problem<'a> {
@@ -89,29 +92,61 @@ impl<'a> Problem<'a> {
                 on.entry(*place).or_default().insert(i);
             }
         }
-        let paths = paths.iter().map(|path| path.iter().copied().collect());
+        let sets = paths.iter().map(|path| path.iter().copied().collect());
         Self {
             cost,
-            paths: paths.enumerate().collect(),
-            on,
+            paths: sets.enumerate().collect(),
             chosen: Vec::new(),
+            changed_paths: (0..paths.len()).collect(),
+            changed_places: on.keys().copied().collect(),
+            on,
         }
     }
 
     fn reduce(&mut self) {
         loop {
-            let changed =
-                self.drop_implied_paths() | self.drop_dominated_places() | self.choose_only_places();
-            if !changed {
+            if let Some(path) = self.changed_paths.pop_first() {
+                self.reduce_path(path);
+            } else if let Some(place) = self.changed_places.pop_first() {
+                self.reduce_place(place);
+            } else {
                 break;
             }
         }
+    }
+
+    /// Takes a path out that another one implies, or chooses its only place.
+    fn reduce_path(&mut self, id: usize) {
+        let Some(path) = self.paths.get(&id) else { return };
+        if path.len() == 1
+            && let Some(&place) = path.first()
+        {
+            self.chosen.push(place);
+            for path in self.on.get(&place).cloned().unwrap_or_default() {
+                self.remove_path(path);
+            }
+        } else if self.is_implied(id, path) {
+            self.remove_path(id);
+        }
+    }
+
+    /// Returns true if another path is a part of this one. Its first place is then on both.
+    fn is_implied(&self, id: usize, path: &BTreeSet<usize>) -> bool {
+        path.iter().any(|place| {
+            self.on[place].iter().any(|other| {
+                let shorter = &self.paths[other];
+                shorter.first() == Some(place)
+                    && (shorter.len(), *other) < (path.len(), id)
+                    && shorter.is_subset(path)
+            })
+        })
     }
 
     fn remove_path(&mut self, path: usize) {
         for place in self.paths.remove(&path).unwrap_or_default() {
             if let Some(on) = self.on.get_mut(&place) {
                 on.remove(&path);
+                self.changed_places.insert(place);
                 if on.is_empty() {
                     self.on.remove(&place);
                 }
@@ -119,69 +154,28 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn drop_implied_paths(&mut self) -> bool {
-        let mut dropped = false;
-        let ids: Vec<usize> = self.paths.keys().copied().collect();
-        for id in ids {
-            let path = &self.paths[&id];
-            // Whatever is a part of it shares its rarest place.
-            let implied = path.iter().any(|place| {
-                let others = self.on[place].iter().filter(|other| **other != id);
-                others
-                    .map(|other| (other, &self.paths[other]))
-                    .any(|(other, shorter)| {
-                        shorter.first() == Some(place)
-                            && (shorter.len(), *other) < (path.len(), id)
-                            && shorter.is_subset(path)
-                    })
-            });
-            if implied {
-                self.remove_path(id);
-                dropped = true;
-            }
+    /// Takes a place out if another one is on all of its paths, and no worse.
+    fn reduce_place(&mut self, id: usize) {
+        let Some(on) = self.on.get(&id) else { return };
+        let Some(path) = on.first().map(|path| &self.paths[path]) else {
+            return;
+        };
+        let rank = |place: usize| ((self.cost)(place), Reverse(place));
+        let dominated = path
+            .iter()
+            .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
+        if !dominated {
+            return;
         }
-        dropped
-    }
-
-    fn drop_dominated_places(&mut self) -> bool {
-        let mut dropped = false;
-        let ids: Vec<usize> = self.on.keys().copied().collect();
-        for id in ids {
-            let on = &self.on[&id];
-            let Some(path) = on.iter().next().map(|path| &self.paths[path]) else {
+        for path in self.on.remove(&id).unwrap_or_default() {
+            let Some(places) = self.paths.get_mut(&path) else {
                 continue;
             };
-            let rank = |place: usize| ((self.cost)(place), Reverse(place));
-            let dominated = path
-                .iter()
-                .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
-            if dominated {
-                for path in self.on.remove(&id).unwrap_or_default() {
-                    if let Some(path) = self.paths.get_mut(&path) {
-                        path.remove(&id);
-                    }
-                }
-                dropped = true;
-            }
+            places.remove(&id);
+            // It may imply others now.
+            let first = places.first().and_then(|first| self.on.get(first));
+            self.changed_paths.extend(first.into_iter().flatten());
         }
-        dropped
-    }
-
-    fn choose_only_places(&mut self) -> bool {
-        let only: BTreeSet<usize> = self
-            .paths
-            .values()
-            .filter(|path| path.len() == 1)
-            .flatten()
-            .copied()
-            .collect();
-        for &place in &only {
-            for path in self.on.get(&place).cloned().unwrap_or_default() {
-                self.remove_path(path);
-            }
-        }
-        self.chosen.extend(&only);
-        !only.is_empty()
     }
 }
 
