@@ -110,6 +110,14 @@ impl StraightLine {
         Some((self.step_of(first), self.step_of(last)))
     }
 
+    /// The steps with slots that differ.
+    pub fn changed_steps(&self, a: &Commits, b: &Commits) -> Vec<usize> {
+        let slots = (0..a.len()).filter(|&slot| a[slot] != b[slot]);
+        let mut steps: Vec<usize> = slots.map(|slot| self.step_of(slot)).collect();
+        steps.dedup();
+        steps
+    }
+
     /// The step that has a slot.
     pub fn step_of(&self, slot: usize) -> usize {
         self.offsets.partition_point(|at| at.slots <= slot) - 1

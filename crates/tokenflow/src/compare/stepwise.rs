@@ -1,13 +1,13 @@
-//! Compares two translations over a range of the body's steps, where they are alike before it.
+//! Compares two translations over a range of the body's steps.
 
-use super::lockstep::{Lockstep, Pairs, is_left_open};
+use super::lockstep::{Lockstep, Pair, Pairs};
 use super::{EarlyExit, Translation};
 use crate::age::Age;
 use crate::program::{Queue, Site};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::Step;
 
-/// A comparison of two translations that are alike up to some step of the body, one step at a time.
+/// A comparison of two translations from some step of the body on, one step at a time.
 pub(crate) struct StepwiseComparison<'a> {
     run: Lockstep<'a>,
     /// The ages of all that is in flight.
@@ -15,20 +15,19 @@ pub(crate) struct StepwiseComparison<'a> {
 }
 
 impl<'a> StepwiseComparison<'a> {
-    /// Begins where what is in flight has the same `ages` in both; `age_limit` is older than any count.
+    /// Begins where what is in flight has these pairs of ages; `age_limit` is older than any count.
     pub fn new(
         index: &'a ProgramInfo,
         queue: Queue,
-        (a, b): (Translation<'a>, Translation<'a>),
+        both: (Translation<'a>, Translation<'a>),
         age_limit: Age,
-        ages: &[Age],
+        pairs: &[Pair],
     ) -> Self {
-        let mut run = Lockstep::new(index, queue, false, a, b);
+        let mut run = Lockstep::up_to(index, queue, false, both, [age_limit; 2]);
         run.early_exit = EarlyExit::OnMore;
-        run.age_limit = [age_limit; 2];
         Self {
             run,
-            pairs: ages.iter().map(|&age| ((age, age), Site(0))).collect(),
+            pairs: pairs.iter().map(|&pair| (pair, Site(0))).collect(),
         }
     }
 
@@ -43,24 +42,13 @@ impl<'a> StepwiseComparison<'a> {
         }
     }
 
-    /// The ages in the first translation.
-    pub fn ages(&self) -> impl Iterator<Item = Age> {
-        self.pairs.iter().map(|((age, _), _)| *age)
-    }
-
-    /// Returns true if what is in flight has these ages in both.
-    pub fn is_at(&self, ages: &[Age]) -> bool {
-        let pairs = self.pairs.iter().map(|(pair, _)| *pair);
-        pairs.eq(ages.iter().map(|&age| (age, age)))
+    /// The pairs of ages of what is in flight.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+        self.pairs.iter().map(|(pair, _)| *pair)
     }
 
     /// Returns true if something was forced less.
     pub fn forces_less(&self) -> bool {
         self.run.less
-    }
-
-    /// Returns true if something is committed in the first translation and not in the second.
-    pub fn leaves_open(&self) -> bool {
-        self.pairs.iter().any(|(pair, _)| is_left_open(*pair))
     }
 }

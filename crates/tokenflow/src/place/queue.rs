@@ -4,6 +4,7 @@
 use super::balance::Balanced;
 use super::points::Points;
 use super::search::Seen;
+use crate::automaton::{Automaton, Body};
 use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
 use crate::counts::{QueueSolution, counts, solve_indexed};
 use crate::eval::N;
@@ -11,7 +12,10 @@ use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
 use crate::program_info::ProgramInfo;
 use crate::solve::Options;
 use crate::straight_line::StraightLine;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell, RefMut};
+
+/// With fewer steps than this, no automaton is worth it.
+const STEPS: usize = 24;
 
 /// Places the commits of one queue.
 pub(super) struct QueuePlacer<'p> {
@@ -22,8 +26,9 @@ pub(super) struct QueuePlacer<'p> {
     pub max_padding: u32,
     /// How many solutions may be tried one by one.
     pub trials: usize,
-    /// The steps of the body, if commits can be tried incrementally.
-    pub straight_line: OnceCell<Option<StraightLine>>,
+    /// The steps of the body, if it can be run as an automaton, and that.
+    straight_line: OnceCell<Option<StraightLine>>,
+    automaton: OnceCell<RefCell<Automaton>>,
     /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
     pub balanced: RefCell<Option<QueueSolution>>,
     pub grouped: RefCell<Option<Grouped>>,
@@ -79,6 +84,7 @@ impl<'p> QueuePlacer<'p> {
             max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
             straight_line: OnceCell::new(),
+            automaton: OnceCell::new(),
             balanced: RefCell::new(None),
             grouped: RefCell::new(None),
         }
@@ -214,7 +220,37 @@ impl<'p> QueuePlacer<'p> {
         {
             return known.clone();
         }
+        let by_automaton = |body| self.automaton(body).solve(body, &commits);
+        let Some(solution) = self.body().and_then(by_automaton) else {
+            return self.solve_whole(commits);
+        };
+        debug_assert_eq!(solution, self.solve_whole(commits), "what the automaton finds");
+        solution
+    }
+
+    fn solve_whole(&self, commits: Commits) -> QueueSolution {
         solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
+    }
+
+    /// Returns what an automaton can run, if the body is that.
+    pub fn body(&self) -> Option<Body<'_>> {
+        let line = self.straight_line.get_or_init(|| {
+            let plain = self.drop_implied && !self.commits_all() && !self.index.covered;
+            let line = plain.then(|| StraightLine::new(self.program, &self.index, self.queue));
+            line.flatten().filter(|line| line.len() >= STEPS)
+        });
+        Some(Body {
+            program: self.program,
+            index: &self.index,
+            queue: self.queue,
+            line: line.as_ref()?,
+        })
+    }
+
+    /// The automaton of the body.
+    pub fn automaton(&self, body: Body) -> RefMut<'_, Automaton> {
+        let automaton = self.automaton.get_or_init(|| RefCell::new(Automaton::new(body)));
+        automaton.borrow_mut()
     }
 
     /// Returns true if every operation has to be committed by the end.
@@ -245,7 +281,14 @@ impl<'p> QueuePlacer<'p> {
         let (na, nb) = (Counts::new(a), Counts::new(b));
         let reads = self.reads();
         let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
-        compare(self.program, &self.index, self.queue, both, early_exit)
+        let by_automaton = |body| self.automaton(body).compare(body, both.0, both.1);
+        let whole = || compare(self.program, &self.index, self.queue, both, early_exit);
+        // What is forced more it does not say.
+        let Some(comparison) = self.body().and_then(by_automaton) else {
+            return whole();
+        };
+        debug_assert_eq!(comparison, whole(), "what the automaton finds");
+        comparison
     }
 }
 
