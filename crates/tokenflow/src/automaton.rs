@@ -9,30 +9,31 @@
 //! - For counts, a *state* is the age of each token that is live before the step. A letter leads from a state to the next
 //!   one, and decides the counts of the step's awaits: the evaluator knows nothing else of what comes before, and each
 //!   await outside of a loop is given its count when it is reached.
-//! - For comparisons, a state is the set of pairs of ages that something in flight has in both translations, and what is
-//!   read is a pair of *actions*: letters with the counts of the step's awaits.
+//! - For comparisons ([`mod@pairs`]), a state is the set of pairs of ages that something in flight has in both translations,
+//!   and what is read is a pair of *actions*: letters with the counts of the step's awaits.
 //!
 //! Cost: a step whose letter was read in the same state before costs a lookup or two, any other one a run of the evaluator
 //! or of the comparison, on this step alone.
 
 mod classes;
 mod interner;
+mod pairs;
 mod whole;
 
+pub(crate) use pairs::PairAutomaton;
+
 use self::interner::Interner;
+use self::whole::Recent;
 use crate::age::Age;
-use crate::compare::{Pair, StepwiseComparison, Translation, is_left_open};
 use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
 use crate::program::{Commits, Program, Queue};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::StraightLine;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// No more transitions than this are remembered: code that does not repeat itself is run faster without.
 const MOST: usize = 1 << 18;
-
-/// Ages are told apart up to so many commits beyond the largest count met: others may need more.
-const BEYOND: usize = 8;
 
 /// The state of an automaton.
 pub(crate) type State = u32;
@@ -65,29 +66,18 @@ pub(crate) struct AwaitOutcome {
     pub open: bool,
 }
 
-/// What a pair of actions does in a state.
-#[derive(Clone, Copy)]
-pub(crate) struct PairTransition {
-    /// The next state; `None` if the second translation forces more.
-    pub to: Option<State>,
-    /// True if the second translation forces less.
-    pub less: bool,
-}
-
 /// The automata for counts and comparisons, as far as they are built.
 pub(crate) struct Automaton {
     class: Vec<u32>,
     letters: Interner<u32>,
     actions: Interner<u32>,
     ages: Interner<Age>,
-    pairs: Interner<Pair>,
     transitions: FxHashMap<(State, u32), Transition>,
-    pair_transitions: FxHashMap<(State, u32, u32), PairTransition>,
     awaits: Vec<AwaitOutcome>,
-    /// An age that no count is as large as: pairs are known up to it.
-    age_limit: Age,
-    /// How often that changed.
-    generation: u32,
+    /// For comparisons.
+    pub pairs: Vec<PairAutomaton>,
+    /// The translations met last.
+    recent: VecDeque<Recent>,
     /// A buffer.
     words: Vec<u32>,
 }
@@ -100,12 +90,10 @@ impl Automaton {
             letters: Interner::new(),
             actions: Interner::new(),
             ages: Interner::new(),
-            pairs: Interner::new(),
             transitions: FxHashMap::default(),
-            pair_transitions: FxHashMap::default(),
             awaits: Vec::new(),
-            age_limit: Age::NEWEST,
-            generation: 0,
+            pairs: Vec::new(),
+            recent: VecDeque::new(),
             words: Vec::new(),
         }
     }
@@ -200,65 +188,5 @@ impl Automaton {
             action: self.action(body, step, letter, &eval.n),
             first_await,
         })
-    }
-
-    // Comparisons.
-
-    /// Tells ages apart as far as counts need. That may begin a new generation of the states of comparisons.
-    pub fn widen(&mut self, age_limit: Age) {
-        if age_limit > self.age_limit {
-            self.age_limit = (0..BEYOND).fold(age_limit, |age, _| age.commit());
-            self.generation += 1;
-            self.pairs = Interner::new();
-            self.pair_transitions.clear();
-        }
-    }
-
-    /// The generation of the states of comparisons: those of any other one are none.
-    pub fn generation(&self) -> u32 {
-        self.generation
-    }
-
-    /// Returns true if ages are told apart far enough for a count.
-    pub fn knows(&self, n: N) -> bool {
-        n == NO_WAIT || crate::compare::age_limit(&[n], None) <= self.age_limit
-    }
-
-    /// The state of a comparison before the first step.
-    pub fn start_comparison(&mut self) -> State {
-        self.pairs.number(&[])
-    }
-
-    /// Returns true if something is committed in the first translation and not in the second.
-    pub fn leaves_open(&self, state: State) -> bool {
-        self.pairs.sequence(state).iter().any(|pair| is_left_open(*pair))
-    }
-
-    /// Reads the actions of both translations at a step. `None` if too much is remembered.
-    pub fn read_both(
-        &mut self,
-        body: Body,
-        (state, step): (State, usize),
-        actions: (u32, u32),
-        translations: (Translation, Translation),
-    ) -> Option<PairTransition> {
-        let key = (state, actions.0, actions.1);
-        if let Some(known) = self.pair_transitions.get(&key) {
-            return Some(*known);
-        }
-        if self.pair_transitions.len() == MOST {
-            return None;
-        }
-        let from = self.pairs.sequence(state);
-        let mut comparison =
-            StepwiseComparison::new(body.index, body.queue, translations, self.age_limit, &from);
-        let no_more = comparison.run_step(&body.line.step(body.program, body.index, step));
-        let to: Vec<Pair> = comparison.pairs().collect();
-        let transition = PairTransition {
-            to: no_more.then(|| self.pairs.number(&to)),
-            less: comparison.forces_less(),
-        };
-        self.pair_transitions.insert(key, transition);
-        Some(transition)
     }
 }

@@ -15,6 +15,7 @@ pub(super) fn classes(program: &Program, line: &StraightLine) -> Vec<u32> {
         let mut writer = Writer {
             live: line.live_in(step),
             first: None,
+            first_site: line.first_site(step),
             words: &mut words,
         };
         match step.checked_sub(1) {
@@ -35,6 +36,8 @@ struct Writer<'a> {
     live: &'a [Token],
     /// The first token met that is not: it is defined in the step, and so are all others that are not live.
     first: Option<Token>,
+    /// The number of its first operation.
+    first_site: u32,
     words: &'a mut Vec<u32>,
 }
 
@@ -59,15 +62,22 @@ impl Writer<'_> {
 
     fn tokens(&mut self, tokens: &[Token]) {
         self.number(tokens.len());
-        tokens.iter().for_each(|&token| self.token(token));
+        for &token in tokens {
+            self.token(token);
+        }
     }
 
     fn item(&mut self, item: &Item) {
         match item {
             Item::Issue {
-                queue, token, read, ..
+                site,
+                queue,
+                token,
+                read,
+                ..
             } => {
-                self.words.extend([0, u32::from(queue.0)]);
+                let site = site.0.wrapping_sub(self.first_site);
+                self.words.extend([0, site, u32::from(queue.0)]);
                 self.tokens(token.as_slice());
                 self.tokens(read.as_slice());
             }

@@ -3,7 +3,7 @@
 use super::lockstep::{Lockstep, Pair, Pairs};
 use super::{EarlyExit, Translation};
 use crate::age::Age;
-use crate::program::{Queue, Site};
+use crate::program::{Await, Queue, Site};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::Step;
 
@@ -15,23 +15,27 @@ pub(crate) struct StepwiseComparison<'a> {
 }
 
 impl<'a> StepwiseComparison<'a> {
-    /// Begins where what is in flight has these pairs of ages; `age_limit` is older than any count.
+    /// Begins where what is in flight has these pairs of ages; the age limits are older than any count of either.
     pub fn new(
         index: &'a ProgramInfo,
         queue: Queue,
         both: (Translation<'a>, Translation<'a>),
-        age_limit: Age,
-        pairs: &[Pair],
+        age_limits: [Age; 2],
+        pairs: impl Iterator<Item = (Pair, Site)>,
     ) -> Self {
-        let mut run = Lockstep::up_to(index, queue, false, both, [age_limit; 2]);
-        run.early_exit = EarlyExit::OnMore;
         Self {
-            run,
-            pairs: pairs.iter().map(|&pair| (pair, Site(0))).collect(),
+            run: Lockstep::up_to(index, queue, false, both, age_limits),
+            pairs: pairs.collect(),
         }
     }
 
-    /// Runs a step of the body; returns false if something is forced more.
+    /// Ends as soon as something is forced more.
+    pub fn until_more(mut self) -> Self {
+        self.run.early_exit = EarlyExit::OnMore;
+        self
+    }
+
+    /// Runs a step of the body; returns false if the comparison ends there.
     pub fn run_step(&mut self, step: &Step) -> bool {
         match step {
             Step::Start(slot) => {
@@ -42,13 +46,19 @@ impl<'a> StepwiseComparison<'a> {
         }
     }
 
-    /// The pairs of ages of what is in flight.
-    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
-        self.pairs.iter().map(|(pair, _)| *pair)
+    /// The pairs of ages of what is in flight, each with some operation that has it.
+    pub fn pairs(&self) -> &[(Pair, Site)] {
+        &self.pairs
     }
 
     /// Returns true if something was forced less.
     pub fn forces_less(&self) -> bool {
         self.run.less
+    }
+
+    /// What was forced more: at an await, an operation of each age, the oldest first.
+    pub fn forced_more(&self) -> impl Iterator<Item = (Await, Site)> {
+        let awaits = self.run.more.iter();
+        awaits.flat_map(|(&w, sites)| sites.values().rev().map(move |&site| (w, site)))
     }
 }

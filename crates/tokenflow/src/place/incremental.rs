@@ -4,10 +4,10 @@
 //! Where both automata of [`crate::automaton`] are in the states that they have with the known commits, all is as it was up to
 //! the next step whose commits differ. A trial ends at the first await that forces more.
 
-use super::open_groups::Legality;
+use super::legality::Legality;
 use super::{Options, QueuePlacer};
 use crate::automaton::{Automaton, AwaitOutcome, Body, State};
-use crate::compare::{Translation, age_limit};
+use crate::compare::Translation;
 use crate::counts::{QueueSolution, counts, wait_of};
 use crate::eval::{Evaluator, N};
 use crate::program::{Await, Commits};
@@ -34,8 +34,8 @@ struct KnownRun {
     /// The states before each step, and at the end.
     states: Vec<State>,
     pairs: Vec<State>,
-    /// What [`Automaton::generation`] said of the latter.
-    generation: u32,
+    /// The place of the automaton for comparisons.
+    for_trials: usize,
     /// The counts of a trial, at the awaits of the steps that it ran.
     trial: Vec<N>,
 }
@@ -88,7 +88,7 @@ impl<'a> Incremental<'a> {
     ) -> bool {
         let legality = self.legality.get_or_insert_with(|| {
             let known = (&self.known.commits, of_known);
-            Legality::new(self.placer, self.body.line, known, options)
+            Legality::new(self.placer, self.body, known, options)
         });
         legality.is_legal(commits, padding)
     }
@@ -125,15 +125,11 @@ impl<'a> Incremental<'a> {
     fn around_changes(&mut self, commits: &Commits) -> Option<TrialResult> {
         let (body, known) = (self.body, &self.known);
         let mut automaton = self.placer.automaton(body);
-        if self.run.as_ref().map(|run| run.generation) != Some(automaton.generation()) {
+        if self.run.is_none() {
             self.run = Some(KnownRun::new(&mut automaton, body, &mut self.eval, known)?);
         }
         let run = self.run.as_mut()?;
-        let mut changes = body
-            .line
-            .changed_steps(&known.commits, commits)
-            .into_iter()
-            .peekable();
+        let mut changes = body.line.changed(&known.commits, commits).into_iter().peekable();
         let mut at = *changes.peek()?;
         let (mut state, mut pairs) = (run.states[at], run.pairs[at]);
         let (mut awaits, mut less) = (Vec::new(), false);
@@ -158,7 +154,7 @@ impl<'a> Incremental<'a> {
                 if outcome.open && !known.uncovered.iter().any(|open| open.0 as usize == w) {
                     return Some(TrialResult::More);
                 }
-                if !automaton.knows(outcome.n) {
+                if !automaton.pairs[run.for_trials].knows(outcome.n) {
                     return None;
                 }
                 run.trial[w] = outcome.n;
@@ -168,7 +164,12 @@ impl<'a> Incremental<'a> {
                 Translation::new(&known.commits, &run.n),
                 Translation::new(commits, &run.trial),
             );
-            let read_both = automaton.read_both(body, (pairs, at), (run.actions[at], read.action), both)?;
+            let read_both = automaton.pairs[run.for_trials].read(
+                body,
+                (pairs, at),
+                (run.actions[at], read.action),
+                both,
+            )?;
             let Some(next) = read_both.to else {
                 return Some(TrialResult::More);
             };
@@ -178,7 +179,7 @@ impl<'a> Incremental<'a> {
         Some(TrialResult::NoMore(Changed {
             solution: changed_solution(known, commits, &awaits),
             less,
-            left_open: automaton.leaves_open(pairs),
+            left_open: automaton.pairs[run.for_trials].leaves_open(pairs),
         }))
     }
 }
@@ -211,16 +212,20 @@ impl KnownRun {
         known: &QueueSolution,
     ) -> Option<Self> {
         let n = counts(&known.waits);
-        automaton.widen(age_limit(&n, None));
+        let for_trials = automaton.for_trials(&n);
         let translation = Translation::new(&known.commits, &n);
         let (mut letters, mut actions) = (Vec::new(), Vec::new());
-        let (mut states, mut pairs) = (vec![automaton.start()], vec![automaton.start_comparison()]);
+        let (mut states, mut pairs) = (vec![automaton.start()], vec![automaton.pairs[for_trials].start()]);
         for step in 0..body.line.len() {
             let letter = automaton.letter(body, step, &known.commits);
             let read = automaton.read(body, eval, (states[step], step, letter), &known.commits)?;
             let both = (translation, translation);
-            let read_both =
-                automaton.read_both(body, (pairs[step], step), (read.action, read.action), both)?;
+            let read_both = automaton.pairs[for_trials].read(
+                body,
+                (pairs[step], step),
+                (read.action, read.action),
+                both,
+            )?;
             letters.push(letter);
             actions.push(read.action);
             states.push(read.to);
@@ -228,7 +233,7 @@ impl KnownRun {
         }
         Some(Self {
             trial: n.clone(),
-            generation: automaton.generation(),
+            for_trials,
             n,
             letters,
             actions,

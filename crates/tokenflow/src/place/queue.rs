@@ -282,12 +282,11 @@ impl<'p> QueuePlacer<'p> {
         let reads = self.reads();
         let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
         let by_automaton = |body| self.automaton(body).compare(body, both.0, both.1);
-        let whole = || compare(self.program, &self.index, self.queue, both, early_exit);
-        // What is forced more it does not say.
+        let whole = |early_exit| compare(self.program, &self.index, self.queue, both, early_exit);
         let Some(comparison) = self.body().and_then(by_automaton) else {
-            return whole();
+            return whole(early_exit);
         };
-        debug_assert_eq!(comparison, whole(), "what the automaton finds");
+        debug_assert_eq!(comparison, whole(EarlyExit::Never), "what the automaton finds");
         comparison
     }
 }
