@@ -70,6 +70,8 @@ pub(crate) struct AwaitOutcome {
 pub(crate) struct Automaton {
     class: Vec<u32>,
     letters: Interner<u32>,
+    /// The letter of a class and commits that fit a number.
+    packed: FxHashMap<(u32, u32), u32>,
     actions: Interner<u32>,
     ages: Interner<Age>,
     transitions: FxHashMap<(State, u32), Transition>,
@@ -88,6 +90,7 @@ impl Automaton {
         Self {
             class: classes::classes(body.program, body.line),
             letters: Interner::new(),
+            packed: FxHashMap::default(),
             actions: Interner::new(),
             ages: Interner::new(),
             transitions: FxHashMap::default(),
@@ -105,11 +108,22 @@ impl Automaton {
 
     /// The letter of a step with these commits.
     pub fn letter(&mut self, body: Body, step: usize, commits: &Commits) -> u32 {
+        let class = self.class[step];
+        let commits = &commits[body.line.slots(step..step + 1)];
+        // Nearly all steps have few slots, and few commits there: those fit a number.
+        let packed = commits.iter().try_fold(1_u32, |packed, &n| {
+            let fits = n < 8 && packed < 1 << 28;
+            fits.then_some(packed << 3 | n)
+        });
+        if let Some(&letter) = packed.and_then(|packed| self.packed.get(&(class, packed))) {
+            return letter;
+        }
         self.words.clear();
-        self.words.push(self.class[step]);
-        self.words
-            .extend_from_slice(&commits[body.line.slots(step..step + 1)]);
-        self.letters.number(&self.words)
+        self.words.push(class);
+        self.words.extend_from_slice(commits);
+        let letter = self.letters.number(&self.words);
+        self.packed.extend(packed.map(|packed| ((class, packed), letter)));
+        letter
     }
 
     /// The action of a step with this letter and these counts.

@@ -159,7 +159,7 @@ impl StraightLine {
 
 /// Returns the slots that differ; nearly all are alike.
 fn differences(a: &Commits, b: &Commits) -> impl Iterator<Item = usize> {
-    const CHUNK: usize = 64;
+    const CHUNK: usize = 32;
     let chunks = (0..).step_by(CHUNK).zip(a.chunks(CHUNK).zip(b.chunks(CHUNK)));
     let unequal = chunks.filter(|(_, (a, b))| a != b);
     unequal.flat_map(|(first, (a, b))| {

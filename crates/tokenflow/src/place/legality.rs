@@ -30,7 +30,7 @@ pub(super) struct Legality<'a> {
 impl<'a> Legality<'a> {
     /// Finds out what may be open for `commits`; as many at each slot as `padding` says may be empty.
     pub fn new(
-        placer: &'a QueuePlacer,
+        placer: &'a QueuePlacer<'a>,
         body: Body<'a>,
         (commits, padding): (&Commits, &Commits),
         options: &Options,

@@ -7,6 +7,7 @@
 use super::{Options, QueuePlacer};
 use crate::program::{Commits, Graph, Item, Slot, Target, ensure_sufficient_stack};
 use crate::program_info::GraphInfo;
+use std::rc::Rc;
 
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -102,7 +103,19 @@ impl OpenGroups {
 
 impl QueuePlacer<'_> {
     /// Returns what may be open where, for these commits.
-    pub(super) fn open_groups(&self, commits: &Commits) -> OpenGroups {
+    pub(super) fn open_groups(&self, commits: &Commits) -> Rc<OpenGroups> {
+        let mut last = self.open_groups.borrow_mut();
+        match &*last {
+            Some((known, open)) if known == commits => Rc::clone(open),
+            _ => {
+                let open = Rc::new(self.open_groups_anew(commits));
+                *last = Some((commits.clone(), Rc::clone(&open)));
+                open
+            }
+        }
+    }
+
+    fn open_groups_anew(&self, commits: &Commits) -> OpenGroups {
         let mut run = Run {
             placer: self,
             commits,

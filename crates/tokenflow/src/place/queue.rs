@@ -2,6 +2,8 @@
 //! that nothing dominates, with their solution.
 
 use super::balance::Balanced;
+use super::diamond::{GraphDiamonds, diamonds};
+use super::open_groups::OpenGroups;
 use super::points::Points;
 use super::search::Seen;
 use crate::automaton::{Automaton, Body};
@@ -13,6 +15,7 @@ use crate::program_info::ProgramInfo;
 use crate::solve::Options;
 use crate::straight_line::StraightLine;
 use std::cell::{OnceCell, RefCell, RefMut};
+use std::rc::Rc;
 
 /// With fewer steps than this, no automaton is worth it.
 const STEPS: usize = 24;
@@ -32,6 +35,8 @@ pub(super) struct QueuePlacer<'p> {
     /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
     pub balanced: RefCell<Option<QueueSolution>>,
     pub grouped: RefCell<Option<Grouped>>,
+    /// What may be open where, for the commits that this was asked of last.
+    pub open_groups: RefCell<Option<(Commits, Rc<OpenGroups>)>>,
 }
 
 /// What [`QueuePlacer::form_groups`] makes of some commits.
@@ -87,6 +92,7 @@ impl<'p> QueuePlacer<'p> {
             automaton: OnceCell::new(),
             balanced: RefCell::new(None),
             grouped: RefCell::new(None),
+            open_groups: RefCell::new(None),
         }
     }
 
@@ -121,7 +127,8 @@ impl<'p> QueuePlacer<'p> {
             ..*options
         };
         let mut best = go_on(points.start(base), &[], &plain);
-        let balanced = options.balance.then(|| self.balance(base));
+        let graphs = diamonds(&self.program.body, &self.index.root);
+        let balanced = options.balance.then(|| self.balance(&graphs, base));
         if let Some(balanced) = &balanced {
             let balance = Options {
                 balance: true,
@@ -133,16 +140,16 @@ impl<'p> QueuePlacer<'p> {
         }
         let ungrouped = best.clone();
         if options.form_groups {
-            let mut seeds = vec![self.grouped(base, balanced.as_ref())];
+            let mut seeds = vec![self.grouped(&graphs, base, balanced.as_ref())];
             let staged = self.stage(base, options);
             if staged.commits != base.commits {
-                let balanced = options.balance.then(|| self.balance(&staged));
-                seeds.push(self.grouped(&staged, balanced.as_ref()));
+                let balanced = options.balance.then(|| self.balance(&graphs, &staged));
+                seeds.push(self.grouped(&graphs, &staged, balanced.as_ref()));
             }
             best = go_on(best, &seeds, options);
         }
         if options.balance {
-            placed.uneven = self.uneven(&best);
+            placed.uneven = self.uneven(&graphs, &best);
         }
         placed.ungrouped = ungrouped;
         placed.best = best;
@@ -150,9 +157,14 @@ impl<'p> QueuePlacer<'p> {
     }
 
     /// Groups operations of `base`, or of what balance made of it.
-    fn grouped(&self, base: &QueueSolution, balanced: Option<&Balanced>) -> QueueSolution {
+    fn grouped(
+        &self,
+        graphs: &[GraphDiamonds],
+        base: &QueueSolution,
+        balanced: Option<&Balanced>,
+    ) -> QueueSolution {
         match balanced {
-            Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
+            Some(balanced) => self.form_groups_balanced(graphs, base, balanced),
             None => self.form_groups(base, &[]),
         }
     }
@@ -191,9 +203,12 @@ impl<'p> QueuePlacer<'p> {
     /// the balanced program would force more than groups alone, groups come first and balance second.
     fn form_groups_balanced(
         &self,
+        graphs: &[GraphDiamonds],
         base: &QueueSolution,
-        balanced: &QueueSolution,
-        columns: &[Vec<Slot>],
+        Balanced {
+            solution: balanced,
+            columns,
+        }: &Balanced,
     ) -> QueueSolution {
         let grouped = self.form_groups(balanced, columns);
         // Not in very large programs without a cut, whose time it would double.
@@ -208,7 +223,7 @@ impl<'p> QueuePlacer<'p> {
         if as_good(&grouped) {
             return grouped;
         }
-        let groups_first = self.balance(&groups_alone).solution;
+        let groups_first = self.balance(graphs, &groups_alone).solution;
         let others = [&groups_first, &groups_alone, balanced];
         let found = others.into_iter().find(|other| as_good(other)).cloned();
         found.unwrap_or(grouped)
