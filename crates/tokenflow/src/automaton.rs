@@ -204,3 +204,128 @@ impl Automaton {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brute_force::{commits, queues};
+    use crate::compare::{EarlyExit, Translation, compare};
+    use crate::counts::{counts, solve_queue};
+    use crate::oracle::build::{Build, Q};
+    use crate::oracle::generate::{Recipe, Style, config, long, structured};
+    use proptest::prelude::*;
+
+    /// The same statements many times in a row.
+    fn unrolled() -> impl Strategy<Value = Recipe> {
+        structured(Style::Tokens).prop_map(|recipe| Recipe {
+            stmts: recipe.stmts.iter().cycle().take(24).cloned().collect(),
+            ..recipe
+        })
+    }
+
+    proptest! {
+        #![proptest_config(config(40))]
+
+        #[test]
+        fn finds_what_runs_of_the_whole_program_find(
+            recipe in prop_oneof![unrolled(), long(Style::Tokens)],
+            seed in any::<u64>(),
+        ) {
+            let program = recipe.program();
+            let index = &ProgramInfo::new(&program);
+            for queue in queues(&program).filter(|queue| !index.reads[usize::from(queue.0)]) {
+                let Some(line) = &StraightLine::new(&program, index, queue) else { continue };
+                let body = Body { program: &program, index, queue, line };
+                let mut automaton = Automaton::new(body);
+                let mut solutions = Vec::new();
+                for seed in [0, seed, seed | seed.rotate_left(7)] {
+                    let commits = commits(&program, queue, seed);
+                    let whole = solve_queue(&program, queue, commits.clone(), true);
+                    if let Some(found) = automaton.solve(body, &commits) {
+                        prop_assert_eq!(&found, &whole);
+                    }
+                    let n = counts(&whole.waits);
+                    solutions.push((commits, n));
+                }
+                for a in &solutions {
+                    for b in [&solutions[0], &solutions[1]] {
+                        let (a, b) = (Translation::new(&a.0, &a.1), Translation::new(&b.0, &b.1));
+                        if let Some(found) = automaton.compare(body, a, b) {
+                            let whole = compare(&program, index, queue, (a, b), EarlyExit::Never);
+                            prop_assert_eq!(found, whole);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Blocks that differ in a single token, with the same tokens alive before and after it.
+    fn alike(b: &mut Build, kind: u64) {
+        let (first, second) = (b.copy(), b.copy());
+        let [third] = match kind & 3 {
+            0 => b.if_else(|_| [first], |_| [first]),
+            1 => b.if_else(|_| [second], |_| [second]),
+            2 => b.if_else(|b| [b.copy()], |b| [b.copy()]),
+            _ => [b.copy()],
+        };
+        let some = [first, second, third][usize::try_from(kind >> 2).expect("below 4") % 3];
+        b.await_all(&[some]);
+        b.await_all(&[first, second, third]);
+    }
+
+    proptest! {
+        #![proptest_config(config(40))]
+
+        #[test]
+        fn steps_that_differ_in_a_token_are_told_apart(seed in any::<u64>()) {
+            let mut b = Build::new();
+            (0..16).for_each(|i| alike(&mut b, seed >> (4 * i) & 15));
+            let program = b.finish();
+            let index = &ProgramInfo::new(&program);
+            let line = &StraightLine::new(&program, index, Q).expect("a line");
+            let body = Body { program: &program, index, queue: Q, line };
+            let all = program.one_group_each(Q);
+            let found = Automaton::new(body).solve(body, &all).expect("control comes to the end");
+            prop_assert_eq!(found, solve_queue(&program, Q, all, true));
+        }
+    }
+
+    /// Copies in a rolling window.
+    fn window(copies: usize) -> Program {
+        let mut b = Build::new();
+        let mut tokens = Vec::new();
+        for _ in 0..copies {
+            tokens.push(b.copy());
+            if let [.., oldest, _, _] = tokens.as_slice() {
+                let oldest = *oldest;
+                b.await_all(&[oldest]);
+            }
+        }
+        b.finish()
+    }
+
+    #[test]
+    fn looks_repeated_steps_up() {
+        let remembered = |copies: usize| {
+            let program = window(copies);
+            let index = &ProgramInfo::new(&program);
+            let line = &StraightLine::new(&program, index, Q).expect("a line");
+            let body = Body {
+                program: &program,
+                index,
+                queue: Q,
+                line,
+            };
+            let mut automaton = Automaton::new(body);
+            let all = program.one_group_each(Q);
+            let mut fewer = all.clone();
+            fewer[line.slots(10..20)].fill(0);
+            for commits in [&all, &fewer] {
+                automaton.solve(body, commits).expect("control comes to the end");
+            }
+            automaton.transitions.len()
+        };
+        assert_eq!(remembered(30), remembered(300));
+    }
+}
