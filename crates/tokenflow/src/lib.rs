@@ -11,6 +11,7 @@ mod oracle;
 
 mod age;
 mod automaton;
+pub mod barriers;
 #[cfg(test)]
 mod brute_force;
 mod clone;
@@ -20,6 +21,7 @@ mod eval;
 mod explain;
 mod flat;
 mod flight;
+pub mod ids;
 mod never_committed;
 pub mod phases;
 mod place;
