@@ -14,10 +14,10 @@
 mod lockstep;
 mod stepwise;
 
-pub(crate) use lockstep::age_limit;
+pub(crate) use lockstep::{Pair, age_limit, is_left_open};
 pub(crate) use stepwise::StepwiseComparison;
 
-use self::lockstep::{Lockstep, is_left_open};
+use self::lockstep::Lockstep;
 use crate::counts::{QueueSolution, counts};
 use crate::eval::N;
 use crate::program::{Await, Commits, Program, Queue, Site};
@@ -54,7 +54,7 @@ impl<'a> Translation<'a> {
 }
 
 /// How the second translation differs from the first.
-#[derive(Default)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Comparison {
     /// Awaits that force more, each with operations that it forces too early, one for each age, the
     /// oldest first.

@@ -10,6 +10,7 @@ extern crate self as tokenflow;
 mod oracle;
 
 mod age;
+mod automaton;
 pub mod barriers;
 #[cfg(test)]
 mod brute_force;

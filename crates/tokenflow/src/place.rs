@@ -17,6 +17,7 @@ mod diamond;
 mod flows;
 mod form_groups;
 mod incremental;
+mod legality;
 mod open_groups;
 mod peeling;
 mod points;

@@ -32,6 +32,7 @@ pub(crate) struct StraightLine {
 struct Offsets {
     slots: usize,
     awaits: usize,
+    sites: u32,
     graphs: usize,
     /// Graphs right in the body alone.
     inner: usize,
@@ -106,11 +107,11 @@ impl StraightLine {
         }
     }
 
-    /// The steps with the first and the last of the slots that differ.
-    pub fn changed(&self, a: &Commits, b: &Commits) -> Option<(usize, usize)> {
-        let first = a.iter().zip(b).position(|(a, b)| a != b)?;
-        let last = a.iter().zip(b).rposition(|(a, b)| a != b)?;
-        Some((self.step_of(first), self.step_of(last)))
+    /// The steps with slots that differ.
+    pub fn changed(&self, a: &Commits, b: &Commits) -> Vec<usize> {
+        let mut steps: Vec<usize> = differences(a, b).map(|slot| self.step_of(slot)).collect();
+        steps.dedup();
+        steps
     }
 
     /// The step that has a slot.
@@ -133,6 +134,16 @@ impl StraightLine {
         self.offsets[steps.start].awaits..self.offsets[steps.end].awaits
     }
 
+    /// The number of the first await that is not before a step, which may be the end.
+    pub fn first_await(&self, step: usize) -> usize {
+        self.offsets[step].awaits
+    }
+
+    /// The number of the first operation that is not before a step, which may be the end.
+    pub fn first_site(&self, step: usize) -> u32 {
+        self.offsets[step].sites
+    }
+
     /// The graphs of some steps.
     pub fn graphs(&self, steps: Range<usize>) -> Range<usize> {
         self.offsets[steps.start].graphs..self.offsets[steps.end].graphs
@@ -149,6 +160,17 @@ impl StraightLine {
     }
 }
 
+/// Returns the slots that differ; nearly all are alike.
+fn differences(a: &Commits, b: &Commits) -> impl Iterator<Item = usize> {
+    const CHUNK: usize = 32;
+    let chunks = (0..).step_by(CHUNK).zip(a.chunks(CHUNK).zip(b.chunks(CHUNK)));
+    let unequal = chunks.filter(|(_, (a, b))| a != b);
+    unequal.flat_map(|(first, (a, b))| {
+        let slots = (first..).zip(a.iter().zip(b));
+        slots.filter(|(_, (a, b))| a != b).map(|(slot, _)| slot)
+    })
+}
+
 /// Returns true if each block has an edge, and the program itself neither commits nor waits.
 fn is_plain(graph: &Graph, queue: Queue) -> bool {
     let is_plain_item = |item: &Item| match item {
@@ -161,10 +183,12 @@ fn is_plain(graph: &Graph, queue: Queue) -> bool {
     blocks.all(|block| !block.edges.is_empty() && block.items.iter().all(is_plain_item))
 }
 
-/// Counts the slots and awaits of an item.
+/// Counts the slots, awaits and operations of an item.
 fn count(item: &Item, at: &mut Offsets) {
-    if let Item::Await { .. } = item {
-        at.awaits += 1;
+    match item {
+        Item::Await { .. } => at.awaits += 1,
+        Item::Issue { .. } => at.sites += 1,
+        _ => {}
     }
     if let Some(graph) = item.graph() {
         for block in &graph.blocks {

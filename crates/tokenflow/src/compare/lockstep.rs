@@ -9,13 +9,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ages of an instance in both translations.
-pub(super) type Pair = (Age, Age);
+pub(crate) type Pair = (Age, Age);
 
 /// Reachable pairs, each with some operation that has it; sorted.
 pub(super) type Pairs = Vec<(Pair, Site)>;
 
 /// Returns true if an instance is committed in the first translation and not in the second.
-pub(super) fn is_left_open((a, b): Pair) -> bool {
+pub(crate) fn is_left_open((a, b): Pair) -> bool {
     a != Age::OPEN && b == Age::OPEN
 }
 
@@ -59,6 +59,18 @@ impl<'a> Lockstep<'a> {
         b: Translation<'a>,
     ) -> Self {
         let given = program_info.largest_wait[usize::from(queue.0)];
+        let age_limit = [age_limit(a.n, given), age_limit(b.n, given)];
+        Self::up_to(program_info, queue, reads, (a, b), age_limit)
+    }
+
+    /// Tells ages apart up to a limit in either translation.
+    pub fn up_to(
+        program_info: &'a ProgramInfo,
+        queue: Queue,
+        reads: bool,
+        (a, b): (Translation<'a>, Translation<'a>),
+        age_limit: [Age; 2],
+    ) -> Self {
         Self {
             root: &program_info.root,
             queue,
@@ -66,7 +78,7 @@ impl<'a> Lockstep<'a> {
             early_exit: EarlyExit::Never,
             a,
             b,
-            age_limit: [age_limit(a.n, given), age_limit(b.n, given)],
+            age_limit,
             through: FxHashMap::default(),
             exits_of_issued: FxHashMap::default(),
             more: BTreeMap::new(),

@@ -1,13 +1,13 @@
-//! Compares two translations over a range of the body's steps, where they are alike before it.
+//! Compares two translations over a range of the body's steps.
 
-use super::lockstep::{Lockstep, Pairs, is_left_open};
+use super::lockstep::{Lockstep, Pair, Pairs};
 use super::{EarlyExit, Translation};
 use crate::age::Age;
-use crate::program::{Queue, Site};
+use crate::program::{Await, Queue, Site};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::Step;
 
-/// A comparison of two translations that are alike up to some step of the body, one step at a time.
+/// A comparison of two translations from some step of the body on, one step at a time.
 pub(crate) struct StepwiseComparison<'a> {
     run: Lockstep<'a>,
     /// The ages of all that is in flight.
@@ -15,24 +15,27 @@ pub(crate) struct StepwiseComparison<'a> {
 }
 
 impl<'a> StepwiseComparison<'a> {
-    /// Begins where what is in flight has the same `ages` in both; `age_limit` is older than any count.
+    /// Begins where what is in flight has these pairs of ages; the age limits are older than any count of either.
     pub fn new(
         program_info: &'a ProgramInfo,
         queue: Queue,
-        (a, b): (Translation<'a>, Translation<'a>),
-        age_limit: Age,
-        ages: &[Age],
+        both: (Translation<'a>, Translation<'a>),
+        age_limits: [Age; 2],
+        pairs: impl Iterator<Item = (Pair, Site)>,
     ) -> Self {
-        let mut run = Lockstep::new(program_info, queue, false, a, b);
-        run.early_exit = EarlyExit::OnMore;
-        run.age_limit = [age_limit; 2];
         Self {
-            run,
-            pairs: ages.iter().map(|&age| ((age, age), Site(0))).collect(),
+            run: Lockstep::up_to(program_info, queue, false, both, age_limits),
+            pairs: pairs.collect(),
         }
     }
 
-    /// Runs a step of the body; returns false if something is forced more.
+    /// Ends as soon as something is forced more.
+    pub fn until_more(mut self) -> Self {
+        self.run.early_exit = EarlyExit::OnMore;
+        self
+    }
+
+    /// Runs a step of the body; returns false if the comparison ends there.
     pub fn run_step(&mut self, step: &Step) -> bool {
         match step {
             Step::Start(slot) => {
@@ -43,15 +46,9 @@ impl<'a> StepwiseComparison<'a> {
         }
     }
 
-    /// The ages in the first translation.
-    pub fn ages(&self) -> impl Iterator<Item = Age> {
-        self.pairs.iter().map(|((age, _), _)| *age)
-    }
-
-    /// Returns true if what is in flight has these ages in both.
-    pub fn is_at(&self, ages: &[Age]) -> bool {
-        let pairs = self.pairs.iter().map(|(pair, _)| *pair);
-        pairs.eq(ages.iter().map(|&age| (age, age)))
+    /// The pairs of ages of what is in flight, each with some operation that has it.
+    pub fn pairs(&self) -> &[(Pair, Site)] {
+        &self.pairs
     }
 
     /// Returns true if something was forced less.
@@ -59,8 +56,9 @@ impl<'a> StepwiseComparison<'a> {
         self.run.less
     }
 
-    /// Returns true if something is committed in the first translation and not in the second.
-    pub fn leaves_open(&self) -> bool {
-        self.pairs.iter().any(|(pair, _)| is_left_open(*pair))
+    /// What was forced more: at an await, an operation of each age, the oldest first.
+    pub fn forced_more(&self) -> impl Iterator<Item = (Await, Site)> {
+        let awaits = self.run.more.iter();
+        awaits.flat_map(|(&w, sites)| sites.values().rev().map(move |&site| (w, site)))
     }
 }

@@ -11,7 +11,7 @@
 //! more, they are turned on one by one instead.
 
 use super::QueuePlacer;
-use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, diamonds, total};
+use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, total};
 use super::incremental::TrialResult;
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
@@ -60,15 +60,14 @@ struct Trial {
 }
 
 impl QueuePlacer<'_> {
-    pub(super) fn balance(&self, base: &QueueSolution) -> Balanced {
-        let graphs = diamonds(&self.program.body, &self.program_info.root);
+    pub(super) fn balance(&self, graphs: &[GraphDiamonds], base: &QueueSolution) -> Balanced {
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
-        let off = vec![Form::Off; all.len()];
-        let none = self.trial(&graphs, base, off);
-        let mut best = self
-            .all_on(&graphs, &all, base)
-            .unwrap_or_else(|| self.one_by_one(&graphs, base, none));
-        best = self.prune(&graphs, base, best);
+        let all_on = self.all_on(graphs, &all, base);
+        let mut best = all_on.unwrap_or_else(|| {
+            let none = self.trial(graphs, base, vec![Form::Off; all.len()]);
+            self.one_by_one(graphs, base, none)
+        });
+        best = self.prune(graphs, base, best);
         self.balanced.replace(Some(best.solution.clone()));
         Balanced {
             columns: best.rendered.columns,
@@ -77,10 +76,9 @@ impl QueuePlacer<'_> {
     }
 
     /// Returns where branches meet whose arms commit unequal numbers of groups and can't be made equal.
-    pub(super) fn uneven(&self, solution: &QueueSolution) -> Vec<Slot> {
-        let graphs = diamonds(&self.program.body, &self.program_info.root);
+    pub(super) fn uneven(&self, graphs: &[GraphDiamonds], solution: &QueueSolution) -> Vec<Slot> {
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
-        let rendered = self.apply_forms(&graphs, &solution.commits, &vec![Form::Off; all.len()]);
+        let rendered = self.apply_forms(graphs, &solution.commits, &vec![Form::Off; all.len()]);
         // Where nothing waits afterwards, nothing suffers.
         let last_wait = solution.last_wait();
         let suffers = |diamond: &Diamond| last_wait.is_some_and(|last| diamond.next_await as usize <= last);

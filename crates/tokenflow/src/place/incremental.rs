@@ -1,55 +1,43 @@
 //! Incremental solving: commits that differ from known ones in few places are solved and compared around these places
 //! alone.
 //!
-//! All that a step of the body hands on is the age of each token that is used later, for the counts; and the ages of what
-//! is in flight, for the comparison. Where both are as with the known commits, and no commit differs from there on, all
-//! else is as it was.
+//! Where both automata of [`crate::automaton`] are in the states that they have with the known commits, all is as it was up to
+//! the next step whose commits differ. A trial ends at the first await that forces more.
 
-use super::open_groups::Legality;
+use super::legality::Legality;
 use super::{Options, QueuePlacer};
-use crate::age::Age;
-use crate::compare::{StepwiseComparison, Translation, age_limit};
+use crate::automaton::{Automaton, AwaitOutcome, Body, State};
+use crate::compare::Translation;
 use crate::counts::{QueueSolution, counts, wait_of};
-use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
+use crate::eval::{Evaluator, N};
 use crate::program::{Await, Commits};
 use crate::straight_line::StraightLine;
-use std::cell::OnceCell;
-use std::ops::{Range, RangeInclusive};
-
-/// With fewer steps than this, nearly all of them are around any change.
-const STEPS: usize = 24;
-
-/// Nor are fewer trials than this worth the states of all steps.
-const TRIALS: usize = 8;
-
-/// Ages are told apart up to so many commits beyond the largest count: others may need more than the known ones.
-const BEYOND: usize = 8;
 
 /// Solves for commits near known ones, and compares the solutions with the known one.
 pub(super) struct Incremental<'a> {
     placer: &'a QueuePlacer<'a>,
-    line: &'a StraightLine,
+    body: Body<'a>,
     known: QueueSolution,
-    /// Its counts.
-    n: Vec<N>,
     legality: Option<Legality<'a>>,
     /// Made when first used.
-    states: OnceCell<Option<States<'a>>>,
+    run: Option<KnownRun>,
+    eval: Option<Evaluator<'a>>,
 }
 
-/// The states of the known solution at each step.
-struct States<'a> {
-    eval: Evaluator<'a>,
-    /// The ages of [`StraightLine::live_in`].
-    live_in: Vec<Age>,
-    /// The ages of what is in flight before each step, one step after the other.
-    in_flight: Vec<Age>,
-    /// For each step and the end, where its own begin.
-    first: Vec<usize>,
-    /// An age that no count is as large as.
-    age_limit: Age,
-    /// The counts of a trial.
+/// A run of both automata with the known commits, the comparison being with themselves.
+struct KnownRun {
+    /// The counts.
     n: Vec<N>,
+    /// For each step, its letter and action.
+    letters: Vec<u32>,
+    actions: Vec<u32>,
+    /// The states before each step, and at the end.
+    states: Vec<State>,
+    pairs: Vec<State>,
+    /// The place of the automaton for comparisons.
+    for_trials: usize,
+    /// The counts of a trial, at the awaits of the steps that it ran.
+    trial: Vec<N>,
 }
 
 /// The solution for changed commits.
@@ -70,26 +58,16 @@ pub(super) enum TrialResult {
     Unknown,
 }
 
-impl<'p> QueuePlacer<'p> {
+impl QueuePlacer<'_> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
     pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
-        let line = self.straight_line.get_or_init(|| {
-            let plain = self.drop_implied
-                && !self.commits_all()
-                && !self.program_info.covered
-                && self.trials >= TRIALS;
-            plain
-                .then(|| StraightLine::new(self.program, &self.program_info, self.queue))
-                .flatten()
-        });
-        let line = line.as_ref().filter(|line| line.len() >= STEPS)?;
         Some(Incremental {
             placer: self,
-            line,
+            body: self.body().filter(|_| self.trials > 0)?,
             known: known.clone(),
-            n: counts(&known.waits),
             legality: None,
-            states: OnceCell::new(),
+            run: None,
+            eval: None,
         })
     }
 }
@@ -97,7 +75,7 @@ impl<'p> QueuePlacer<'p> {
 impl<'a> Incremental<'a> {
     /// The steps of the body.
     pub fn line(&self) -> &'a StraightLine {
-        self.line
+        self.body.line
     }
 
     /// Does what [`QueuePlacer::is_legal`] does. The options are the same each time, and `padding` is, where `commits` are the
@@ -109,14 +87,15 @@ impl<'a> Incremental<'a> {
         options: &Options,
     ) -> bool {
         let legality = self.legality.get_or_insert_with(|| {
-            Legality::new(self.placer, self.line, (&self.known.commits, of_known), options)
+            let known = (&self.known.commits, of_known);
+            Legality::new(self.placer, self.body, known, options)
         });
         legality.is_legal(commits, padding)
     }
 
     /// Solves for `commits` and compares with the known solution.
     pub fn try_commits(&mut self, commits: &Commits) -> TrialResult {
-        let result = self.around_changes(commits);
+        let result = self.around_changes(commits).unwrap_or(TrialResult::Unknown);
         if cfg!(debug_assertions) {
             self.verify(commits, &result);
         }
@@ -142,218 +121,125 @@ impl<'a> Incremental<'a> {
         }
     }
 
-    fn around_changes(&mut self, commits: &Commits) -> TrialResult {
-        let Some((first, last)) = self.line.changed(&self.known.commits, commits) else {
-            return TrialResult::Unknown;
-        };
-        let (placer, line) = (self.placer, self.line);
-        let known = Known {
-            solution: &self.known,
-            n: &self.n,
-        };
-        self.states.get_or_init(|| States::new(placer, line, known));
-        let Some(Some(states)) = self.states.get_mut() else {
-            return TrialResult::Unknown;
-        };
-        let Some(solved) = states.solve(placer, line, commits, first..=last) else {
-            return TrialResult::Unknown;
-        };
-        if solved
-            .uncovered
-            .iter()
-            .any(|w| !known.solution.uncovered.contains(w))
-        {
-            return TrialResult::More;
+    /// Runs the automata where they are not in the known states; `None` if they can't tell.
+    fn around_changes(&mut self, commits: &Commits) -> Option<TrialResult> {
+        let (body, known) = (self.body, &self.known);
+        let mut automaton = self.placer.automaton(body);
+        if self.run.is_none() {
+            self.run = Some(KnownRun::new(&mut automaton, body, &mut self.eval, known)?);
         }
-        let trial = Trial {
-            commits,
-            solved: &solved,
-            last_change: last,
-        };
-        states.compare(placer, line, known, trial)
-    }
-}
-
-/// The known solution.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    solution: &'a QueueSolution,
-    /// Its counts.
-    n: &'a [N],
-}
-
-/// What is tried.
-#[derive(Clone, Copy)]
-struct Trial<'a> {
-    commits: &'a Commits,
-    solved: &'a Solved,
-    /// The last step whose commits are changed.
-    last_change: usize,
-}
-
-/// A solution from some step to another.
-struct Solved {
-    steps: Range<usize>,
-    /// The awaits in them that are reached with an open group.
-    uncovered: Vec<Await>,
-}
-
-impl<'a> States<'a> {
-    fn new(placer: &'a QueuePlacer<'a>, line: &StraightLine, known: Known) -> Option<Self> {
-        let Known { solution, n } = known;
-        let mut age_limit = age_limit(n, None);
-        for _ in 0..BEYOND {
-            age_limit = age_limit.commit();
-        }
-        let mut eval = Evaluator::new(
-            placer.program,
-            &placer.program_info,
-            placer.queue,
-            &solution.commits,
-            CompletionKind::Done,
-        );
-        eval.begin(std::iter::empty());
-        let translation = Translation::new(&solution.commits, n);
-        let both = (translation, translation);
-        let mut comparison =
-            StepwiseComparison::new(&placer.program_info, placer.queue, both, age_limit, &[]);
-        let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
-        for i in 0..line.len() {
-            let step = line.step(placer.program, &placer.program_info, i);
-            live_in.extend(line.live_in(i).iter().map(|&token| eval.age(token)));
-            first.push(in_flight.len());
-            in_flight.extend(comparison.ages());
-            if !eval.run_step(&step) || !comparison.run_step(&step) {
-                return None;
+        let run = self.run.as_mut()?;
+        let mut changes = body.line.changed(&known.commits, commits).into_iter().peekable();
+        let mut at = *changes.peek()?;
+        let (mut state, mut pairs) = (run.states[at], run.pairs[at]);
+        let (mut awaits, mut less) = (Vec::new(), false);
+        loop {
+            if (state, pairs) == (run.states[at], run.pairs[at]) {
+                let Some(&next) = changes.peek() else { break };
+                (at, state, pairs) = (next, run.states[next], run.pairs[next]);
             }
-        }
-        first.push(in_flight.len());
-        debug_assert_eq!(eval.n, n, "the known solution");
-        Some(Self {
-            n: n.to_vec(),
-            eval,
-            live_in,
-            in_flight,
-            first,
-            age_limit,
-        })
-    }
-
-    /// Solves for `commits`, which are the known ones but for those of the steps `changed`; `None` if control does not reach
-    /// the end.
-    fn solve(
-        &mut self,
-        placer: &'a QueuePlacer<'a>,
-        line: &StraightLine,
-        commits: &Commits,
-        changed: RangeInclusive<usize>,
-    ) -> Option<Solved> {
-        let (first, last) = changed.into_inner();
-        let eval = &mut self.eval;
-        eval.commits.clone_from(commits);
-        eval.uncovered.clear();
-        let ages = self.live_in[line.live_in_range(first)].iter().copied();
-        eval.begin(line.live_in(first).iter().copied().zip(ages));
-        let mut at = first;
-        while at < line.len() {
-            let known = self.live_in[line.live_in_range(at)].iter();
-            if at > last
-                && line
-                    .live_in(at)
-                    .iter()
-                    .zip(known)
-                    .all(|(&token, &age)| eval.age(token) == age)
-            {
+            if at == body.line.len() {
                 break;
             }
-            for w in line.awaits(at..at + 1) {
-                eval.n[w] = NO_WAIT;
-                eval.measured[w] = Age::DONE;
+            let letter = match changes.next_if_eq(&at) {
+                Some(_) => automaton.letter(body, at, commits),
+                None => run.letters[at],
+            };
+            let read = automaton.read(body, &mut self.eval, (state, at, letter), commits)?;
+            for (w, &outcome) in body
+                .line
+                .awaits(at..at + 1)
+                .zip(automaton.awaits(body, at, &read))
+            {
+                if outcome.open && !known.uncovered.iter().any(|open| open.0 as usize == w) {
+                    return Some(TrialResult::More);
+                }
+                if !automaton.pairs[run.for_trials].knows(outcome.n) {
+                    return None;
+                }
+                run.trial[w] = outcome.n;
+                awaits.push((w, outcome));
             }
-            if !eval.run_step(&line.step(placer.program, &placer.program_info, at)) {
-                return None;
-            }
-            at += 1;
+            let both = (
+                Translation::new(&known.commits, &run.n),
+                Translation::new(commits, &run.trial),
+            );
+            let read_both = automaton.pairs[run.for_trials].read(
+                body,
+                (pairs, at),
+                (run.actions[at], read.action),
+                both,
+            )?;
+            let Some(next) = read_both.to else {
+                return Some(TrialResult::More);
+            };
+            less |= read_both.less;
+            (at, state, pairs) = (at + 1, read.to, next);
         }
-        let open = eval.uncovered.iter().map(|&w| Await(w));
-        Some(Solved {
-            steps: first..at,
-            uncovered: open.collect(),
+        Some(TrialResult::NoMore(Changed {
+            solution: changed_solution(known, commits, &awaits),
+            less,
+            left_open: automaton.pairs[run.for_trials].leaves_open(pairs),
+        }))
+    }
+}
+
+/// The known solution with other commits, and what became of some awaits.
+fn changed_solution(
+    known: &QueueSolution,
+    commits: &Commits,
+    awaits: &[(usize, AwaitOutcome)],
+) -> QueueSolution {
+    let mut solution = known.clone();
+    solution.commits.clone_from(commits);
+    for &(w, outcome) in awaits {
+        solution.waits[w] = wait_of(outcome.n, outcome.age);
+    }
+    let is_open = |w: Await| match awaits.binary_search_by_key(&(w.0 as usize), |(w, _)| *w) {
+        Ok(i) => awaits[i].1.open,
+        Err(_) => true,
+    };
+    // None is open that was not.
+    solution.uncovered.retain(|&w| is_open(w));
+    solution
+}
+
+impl KnownRun {
+    fn new<'a>(
+        automaton: &mut Automaton,
+        body: Body<'a>,
+        eval: &mut Option<Evaluator<'a>>,
+        known: &QueueSolution,
+    ) -> Option<Self> {
+        let n = counts(&known.waits);
+        let for_trials = automaton.for_trials(&n);
+        let translation = Translation::new(&known.commits, &n);
+        let (mut letters, mut actions) = (Vec::new(), Vec::new());
+        let (mut states, mut pairs) = (vec![automaton.start()], vec![automaton.pairs[for_trials].start()]);
+        for step in 0..body.line.len() {
+            let letter = automaton.letter(body, step, &known.commits);
+            let read = automaton.read(body, eval, (states[step], step, letter), &known.commits)?;
+            let both = (translation, translation);
+            let read_both = automaton.pairs[for_trials].read(
+                body,
+                (pairs[step], step),
+                (read.action, read.action),
+                both,
+            )?;
+            letters.push(letter);
+            actions.push(read.action);
+            states.push(read.to);
+            pairs.push(read_both.to?);
+        }
+        Some(Self {
+            trial: n.clone(),
+            for_trials,
+            n,
+            letters,
+            actions,
+            states,
+            pairs,
         })
-    }
-
-    /// Compares what was solved with the known solution.
-    fn compare(
-        &mut self,
-        placer: &QueuePlacer,
-        line: &StraightLine,
-        known: Known,
-        trial: Trial,
-    ) -> TrialResult {
-        let awaits = line.awaits(trial.solved.steps.clone());
-        self.n[awaits.clone()].copy_from_slice(&self.eval.n[awaits.clone()]);
-        let result = self.compare_counts(placer, line, known, trial);
-        self.n[awaits.clone()].copy_from_slice(&known.n[awaits]);
-        result
-    }
-
-    fn compare_counts(
-        &self,
-        placer: &QueuePlacer,
-        line: &StraightLine,
-        known: Known,
-        trial: Trial,
-    ) -> TrialResult {
-        let awaits = line.awaits(trial.solved.steps.clone());
-        if age_limit(&self.n[awaits], None) > self.age_limit {
-            return TrialResult::Unknown;
-        }
-        let both = (
-            Translation::new(&known.solution.commits, known.n),
-            Translation::new(trial.commits, &self.n),
-        );
-        let in_flight = |step: usize| &self.in_flight[self.first[step]..self.first[step + 1]];
-        let Trial {
-            solved, last_change, ..
-        } = trial;
-        let mut at = solved.steps.start;
-        let mut comparison = StepwiseComparison::new(
-            &placer.program_info,
-            placer.queue,
-            both,
-            self.age_limit,
-            in_flight(at),
-        );
-        while at < line.len()
-            && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
-        {
-            if !comparison.run_step(&line.step(placer.program, &placer.program_info, at)) {
-                return TrialResult::More;
-            }
-            at += 1;
-        }
-        TrialResult::NoMore(Changed {
-            less: comparison.forces_less(),
-            left_open: at == line.len() && comparison.leaves_open(),
-            solution: self.solution(line, known, trial),
-        })
-    }
-
-    /// The known solution, changed to what was solved.
-    fn solution(&self, line: &StraightLine, known: Known, trial: Trial) -> QueueSolution {
-        let awaits = line.awaits(trial.solved.steps.clone());
-        let mut solution = known.solution.clone();
-        solution.commits.clone_from(trial.commits);
-        let new = self.eval.n[awaits.clone()]
-            .iter()
-            .zip(&self.eval.measured[awaits.clone()]);
-        for (wait, (&n, &age)) in solution.waits[awaits.clone()].iter_mut().zip(new) {
-            *wait = wait_of(n, age);
-        }
-        solution.uncovered.retain(|w| !awaits.contains(&(w.0 as usize)));
-        solution.uncovered.extend(&trial.solved.uncovered);
-        solution.uncovered.sort_unstable();
-        solution
     }
 }
 
@@ -383,7 +269,9 @@ mod tests {
                     let slot = seed.rotate_left(5 * i) % u64::from(program.slots);
                     let n = &mut commits[usize::try_from(slot).expect("a slot")];
                     *n = 1 - *n;
-                    let result = incremental.around_changes(&commits);
+                    let result = incremental
+                        .around_changes(&commits)
+                        .unwrap_or(TrialResult::Unknown);
                     incremental.verify(&commits, &result);
                     known.set(known.get() + u32::from(!matches!(result, TrialResult::Unknown)));
                 }

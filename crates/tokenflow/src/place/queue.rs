@@ -2,8 +2,11 @@
 //! that nothing dominates, with their solution.
 
 use super::balance::Balanced;
+use super::diamond::{GraphDiamonds, diamonds};
+use super::open_groups::OpenGroups;
 use super::points::Points;
 use super::search::Seen;
+use crate::automaton::{Automaton, Body};
 use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
 use crate::counts::{QueueSolution, counts, solve_indexed};
 use crate::eval::N;
@@ -11,7 +14,11 @@ use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
 use crate::program_info::ProgramInfo;
 use crate::solve::Options;
 use crate::straight_line::StraightLine;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell, RefMut};
+use std::rc::Rc;
+
+/// With fewer steps than this, no automaton is worth it.
+const STEPS: usize = 24;
 
 /// Places the commits of one queue.
 pub(super) struct QueuePlacer<'p> {
@@ -22,11 +29,14 @@ pub(super) struct QueuePlacer<'p> {
     pub max_padding: u32,
     /// How many solutions may be tried one by one.
     pub trials: usize,
-    /// The steps of the body, if commits can be tried incrementally.
-    pub straight_line: OnceCell<Option<StraightLine>>,
+    /// The steps of the body, if it can be run as an automaton, and that.
+    straight_line: OnceCell<Option<StraightLine>>,
+    automaton: OnceCell<RefCell<Automaton>>,
     /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
     pub balanced: RefCell<Option<QueueSolution>>,
     pub grouped: RefCell<Option<Grouped>>,
+    /// What may be open where, for the commits that this was asked of last.
+    pub open_groups: RefCell<Option<(Commits, Rc<OpenGroups>)>>,
 }
 
 /// What [`QueuePlacer::form_groups`] makes of some commits.
@@ -79,8 +89,10 @@ impl<'p> QueuePlacer<'p> {
             max_padding: options.max_padding,
             trials: ((1 << 16) / (size + 1)).min(2048),
             straight_line: OnceCell::new(),
+            automaton: OnceCell::new(),
             balanced: RefCell::new(None),
             grouped: RefCell::new(None),
+            open_groups: RefCell::new(None),
         }
     }
 
@@ -115,7 +127,8 @@ impl<'p> QueuePlacer<'p> {
             ..*options
         };
         let mut best = go_on(points.start(base), &[], &plain);
-        let balanced = options.balance.then(|| self.balance(base));
+        let graphs = diamonds(&self.program.body, &self.program_info.root);
+        let balanced = options.balance.then(|| self.balance(&graphs, base));
         if let Some(balanced) = &balanced {
             let balance = Options {
                 balance: true,
@@ -127,16 +140,16 @@ impl<'p> QueuePlacer<'p> {
         }
         let ungrouped = best.clone();
         if options.form_groups {
-            let mut seeds = vec![self.grouped(base, balanced.as_ref())];
+            let mut seeds = vec![self.grouped(&graphs, base, balanced.as_ref())];
             let staged = self.stage(base, options);
             if staged.commits != base.commits {
-                let balanced = options.balance.then(|| self.balance(&staged));
-                seeds.push(self.grouped(&staged, balanced.as_ref()));
+                let balanced = options.balance.then(|| self.balance(&graphs, &staged));
+                seeds.push(self.grouped(&graphs, &staged, balanced.as_ref()));
             }
             best = go_on(best, &seeds, options);
         }
         if options.balance {
-            placed.uneven = self.uneven(&best);
+            placed.uneven = self.uneven(&graphs, &best);
         }
         placed.ungrouped = ungrouped;
         placed.best = best;
@@ -144,9 +157,14 @@ impl<'p> QueuePlacer<'p> {
     }
 
     /// Groups operations of `base`, or of what balance made of it.
-    fn grouped(&self, base: &QueueSolution, balanced: Option<&Balanced>) -> QueueSolution {
+    fn grouped(
+        &self,
+        graphs: &[GraphDiamonds],
+        base: &QueueSolution,
+        balanced: Option<&Balanced>,
+    ) -> QueueSolution {
         match balanced {
-            Some(balanced) => self.form_groups_balanced(base, &balanced.solution, &balanced.columns),
+            Some(balanced) => self.form_groups_balanced(graphs, base, balanced),
             None => self.form_groups(base, &[]),
         }
     }
@@ -185,9 +203,12 @@ impl<'p> QueuePlacer<'p> {
     /// the balanced program would force more than groups alone, groups come first and balance second.
     fn form_groups_balanced(
         &self,
+        graphs: &[GraphDiamonds],
         base: &QueueSolution,
-        balanced: &QueueSolution,
-        columns: &[Vec<Slot>],
+        Balanced {
+            solution: balanced,
+            columns,
+        }: &Balanced,
     ) -> QueueSolution {
         let grouped = self.form_groups(balanced, columns);
         // Not in very large programs without a cut, whose time it would double.
@@ -202,7 +223,7 @@ impl<'p> QueuePlacer<'p> {
         if as_good(&grouped) {
             return grouped;
         }
-        let groups_first = self.balance(&groups_alone).solution;
+        let groups_first = self.balance(graphs, &groups_alone).solution;
         let others = [&groups_first, &groups_alone, balanced];
         let found = others.into_iter().find(|other| as_good(other)).cloned();
         found.unwrap_or(grouped)
@@ -214,6 +235,15 @@ impl<'p> QueuePlacer<'p> {
         {
             return known.clone();
         }
+        let by_automaton = |body| self.automaton(body).solve(body, &commits);
+        let Some(solution) = self.body().and_then(by_automaton) else {
+            return self.solve_whole(commits);
+        };
+        debug_assert_eq!(solution, self.solve_whole(commits), "what the automaton finds");
+        solution
+    }
+
+    fn solve_whole(&self, commits: Commits) -> QueueSolution {
         solve_indexed(
             self.program,
             &self.program_info,
@@ -221,6 +251,27 @@ impl<'p> QueuePlacer<'p> {
             commits,
             self.drop_implied,
         )
+    }
+
+    /// Returns what an automaton can run, if the body is that.
+    pub fn body(&self) -> Option<Body<'_>> {
+        let line = self.straight_line.get_or_init(|| {
+            let plain = self.drop_implied && !self.commits_all() && !self.program_info.covered;
+            let line = plain.then(|| StraightLine::new(self.program, &self.program_info, self.queue));
+            line.flatten().filter(|line| line.len() >= STEPS)
+        });
+        Some(Body {
+            program: self.program,
+            program_info: &self.program_info,
+            queue: self.queue,
+            line: line.as_ref()?,
+        })
+    }
+
+    /// The automaton of the body.
+    pub fn automaton(&self, body: Body) -> RefMut<'_, Automaton> {
+        let automaton = self.automaton.get_or_init(|| RefCell::new(Automaton::new(body)));
+        automaton.borrow_mut()
     }
 
     /// Returns true if every operation has to be committed by the end.
@@ -251,7 +302,13 @@ impl<'p> QueuePlacer<'p> {
         let (na, nb) = (Counts::new(a), Counts::new(b));
         let reads = self.reads();
         let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
-        compare(self.program, &self.program_info, self.queue, both, early_exit)
+        let by_automaton = |body| self.automaton(body).compare(body, both.0, both.1);
+        let whole = |early_exit| compare(self.program, &self.program_info, self.queue, both, early_exit);
+        let Some(comparison) = self.body().and_then(by_automaton) else {
+            return whole(early_exit);
+        };
+        debug_assert_eq!(comparison, whole(EarlyExit::Never), "what the automaton finds");
+        comparison
     }
 }
 

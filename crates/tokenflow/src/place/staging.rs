@@ -95,6 +95,9 @@ impl QueuePlacer<'_> {
     /// Returns a solution that forces no more than `base`, in which the commits of an item are before its operations and
     /// after the item where that forces less; `None` if nowhere.
     pub(super) fn commit_before(&self, base: &QueueSolution, options: &Options) -> Option<QueueSolution> {
+        if self.trials == 0 {
+            return None;
+        }
         let finder = Finder::of(self);
         let mut best: Option<QueueSolution> = None;
         let mut trials = self.trials;
