@@ -67,6 +67,7 @@ const NO_EFFECTS: &[&str] = &[
     nvvm::ELECT_SYNC,
     nvvm::FENCE_MBARRIER_INIT,
     nvvm::FENCE_PROXY,
+    nvvm::WGMMA_FENCE_ALIGNED,
 ];
 
 /// Dialects whose operations access nothing but what their operands name, even where they don't say how.
