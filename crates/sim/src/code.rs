@@ -9,7 +9,7 @@ mod print;
 mod together;
 mod vector;
 
-pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
+pub use self::bulk::{Arrival, Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Phase, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
@@ -62,7 +62,22 @@ impl Code {
             matches!(
                 op,
                 Op::MBarrier {
-                    does: MBarrierOp::Arrive { .. },
+                    does: MBarrierOp::Arrive(_),
+                    ..
+                }
+            )
+        };
+        self.instrs.iter().any(|instr| arrives(&instr.op))
+    }
+
+    /// Returns true if copies of a thread may be complete for those who wait for an mbarrier.
+    #[must_use]
+    pub fn has_arrivals_after_copies(&self) -> bool {
+        let arrives = |op: &Op| {
+            matches!(
+                op,
+                Op::MBarrier {
+                    does: MBarrierOp::ArriveAfterCopies { .. },
                     ..
                 }
             )

@@ -81,6 +81,8 @@ pub struct Memory {
     copies: Vec<Copy>,
     /// The number of the first of them.
     first_copy: u32,
+    /// True if other threads than the one that issues a copy may wait for it.
+    shares_copies: bool,
     /// What copies of earlier blocks wrote, where that may be asked for.
     done_copies: Vec<(Spot, Arc<[Piece]>)>,
     /// How many bytes the buffers have.
@@ -127,6 +129,7 @@ impl Memory {
             buffers: Vec::new(),
             copies: Vec::new(),
             first_copy: 0,
+            shares_copies: false,
             done_copies: Vec::new(),
             bytes: 0,
             access: 0,
@@ -278,6 +281,12 @@ impl Memory {
             buffer.shadow.each_access(&mut |id| renumbering.keep(id));
         }
         self.accesses = renumbering.finish();
+    }
+
+    /// From now on, other threads may wait for copies that a thread has issued for itself.
+    pub fn share_copies(&mut self) {
+        self.shares_copies = true;
+        self.order.keep_observers();
     }
 
     /// From now on, arrivals on mbarriers order threads, too.

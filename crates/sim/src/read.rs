@@ -8,6 +8,7 @@
 mod aggregates;
 mod arith;
 mod asynchronous;
+mod attributes;
 mod bulk;
 mod flow;
 mod fragments;
@@ -23,6 +24,7 @@ mod together;
 mod vectors;
 mod views;
 
+use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
@@ -33,7 +35,7 @@ use async_mlir::ir::{Block, Op, Value};
 use async_mlir::location::file_position;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type, TypeLike};
-use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
+use async_mlir::names::{attr, builtin, gpu as device, nvgpu, nvvm};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,6 +57,10 @@ impl<'c> Unknown<'c> {
             op,
             message: message.into(),
         }
+    }
+
+    fn cluster(op: Op<'c>) -> Self {
+        Self::new(op, "the interpreter knows no clusters: run the kernel with blocks that stand alone")
     }
 
     fn operation(op: Op<'c>) -> Self {
@@ -294,6 +300,8 @@ impl<'c> Reader<'c> {
             gpux::TMA_STORE,
             nvgpu::TMA_ASYNC_LOAD,
             nvgpu::TMA_ASYNC_STORE,
+            nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL,
+            nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA,
         ];
         let align = if tiles.into_iter().any(has) {
             memory::TILE_ALIGN
@@ -358,36 +366,6 @@ fn described(arg: Value<'_>) -> Option<Type<'_>> {
     let casts = uses.filter(|user| user.owner.is(builtin::UNREALIZED_CONVERSION_CAST));
     let mut types = casts.map(|user| user.owner.result(0).ty());
     types.find(|ty| bulk::tensor_tile(*ty).is_some())
-}
-
-/// The alignment that an attribution is given.
-fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
-    use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
-    let all = ArrayAttribute::try_from(function.attr(attr::WORKGROUP_ATTRIB_ATTRS)?).ok()?;
-    let dictionary = DictionaryAttribute::try_from(all.element(index).ok()?).ok()?;
-    let align = IntegerAttribute::try_from(dictionary.element_by_name(attr::LLVM_ALIGN)?).ok()?;
-    u32::try_from(align.value()).ok()
-}
-
-/// The numbers of an array attribute: dense, or of integers.
-fn ints(op: Op<'_>, name: &str) -> Option<Vec<i64>> {
-    use async_mlir::melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute};
-    let attribute = op.attr(name)?;
-    if let Ok(array) = DenseI64ArrayAttribute::try_from(attribute) {
-        return (0..array.len()).map(|i| array.element(i).ok()).collect();
-    }
-    if let Ok(array) = DenseI32ArrayAttribute::try_from(attribute) {
-        return (0..array.len())
-            .map(|i| array.element(i).ok().map(i64::from))
-            .collect();
-    }
-    let array = ArrayAttribute::try_from(attribute).ok()?;
-    (0..array.len())
-        .map(|i| {
-            let numbers = types::constant_numbers(array.element(i).ok()?)?;
-            numbers.first().map(|bits| bits.cast_signed())
-        })
-        .collect()
 }
 
 /// `kernel.mlir:12:8`, or all of the location if it is of another kind.

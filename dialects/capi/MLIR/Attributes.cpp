@@ -27,9 +27,11 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
           .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
                 gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
-                NVVM::LdStMatrixEltTypeAttr, NVVM::MMAIntOverflowAttr,
-                NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
-                NVVM::ShflKindAttr, vector::CombiningKindAttr>(keyword)
+                NVVM::LdStMatrixEltTypeAttr, NVVM::MMAFragAttr,
+                NVVM::MMAIntOverflowAttr, NVVM::MMALayoutAttr,
+                NVVM::MMATypesAttr, NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
+                NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
+                vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 

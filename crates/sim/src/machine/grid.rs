@@ -74,6 +74,9 @@ impl Machine<'_> {
         if self.code.has_arrivals() {
             self.memory.use_clocks();
         }
+        if self.code.has_arrivals_after_copies() {
+            self.memory.share_copies();
+        }
         if self.code.has_partial_barriers() {
             self.memory.use_partial_barriers();
         }

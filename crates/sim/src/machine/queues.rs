@@ -39,6 +39,15 @@ impl Queues {
         &mut self.queues[queue.0 as usize]
     }
 
+    /// What was issued and not waited for.
+    pub fn issued(&self) -> impl Iterator<Item = CopyId> {
+        let all = |fifo: &Fifo| {
+            let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
+            groups.chain(fifo.open.iter().copied()).collect::<Vec<_>>()
+        };
+        self.queues.iter().flat_map(all)
+    }
+
     /// What is left, and whether a group was committed for it.
     pub fn left(self) -> Vec<(CopyId, bool)> {
         let mut left = Vec::new();
@@ -54,6 +63,8 @@ impl Queues {
 impl Machine<'_> {
     /// What is left in the queues when a block ends.
     pub(super) fn drain(&mut self) {
+        // What mbarriers may track needs no group.
+        let tracked = self.code.has_arrivals_after_copies();
         for t in 0..self.threads.len() {
             let queues = std::mem::take(&mut self.threads[t].queues);
             for (id, committed) in queues.left() {
@@ -63,7 +74,7 @@ impl Machine<'_> {
                 let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
-                    let problem = Problem::undrained(spot, !source, committed, issue.is_awaitable());
+                    let problem = Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable());
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);

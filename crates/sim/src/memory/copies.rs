@@ -91,7 +91,7 @@ impl Memory {
         let what = Transfer {
             pieces,
             fill: Arc::new([0]),
-            shared: false,
+            shared: self.shares_copies,
         };
         for end in [source, destination] {
             self.buffers[end.buffer.0 as usize].copied = true;
@@ -219,7 +219,10 @@ impl Memory {
         }
         Actor {
             moment,
-            kind: Kind::Bulk,
+            kind: match actor.kind {
+                Kind::Block => Kind::Bulk,
+                kind => kind,
+            },
             shared: Some(Shared::new(id, source)),
             ..*actor
         }

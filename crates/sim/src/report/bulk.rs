@@ -144,6 +144,36 @@ impl Problem {
         )
     }
 
+    /// An arrival that counts for so many, where fewer are missing of all.
+    #[must_use]
+    pub fn too_many_arrivals(
+        at: Spot,
+        armed: Spot,
+        phase: u64,
+        (count, missing, all): (i64, i64, i64),
+        name: &str,
+    ) -> Self {
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!(
+                "makes {count} arrivals on phase {phase} of {name}, and only {missing} of its {all} arrivals are missing"
+            ),
+            "arrive as often as the mbarrier was initialized with",
+        )
+    }
+
+    /// An arrival without completing the phase is its last one.
+    #[must_use]
+    pub fn completes(at: Spot, armed: Spot, phase: u64, name: &str) -> Self {
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!("arrives without completing phase {phase} of {name}, and is its last arrival"),
+            "let the last arrival be one that may complete the phase",
+        )
+    }
+
     /// An arrival that may come before the last phase is complete.
     #[must_use]
     pub fn misplaced(at: Spot, other: Spot, phase: u64, name: &str) -> Self {

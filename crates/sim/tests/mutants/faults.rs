@@ -1,6 +1,6 @@
 //! Faults: one change each to the instructions of a kernel.
 
-use async_sim::code::{Access, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target};
+use async_sim::code::{Access, Arrival, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target};
 use async_sim::scalar::{IntPredicate, Scalar};
 use async_sim::value::{Elem, Value};
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ fn is_droppable_mbarrier_op(op: &Op) -> bool {
             MBarrierOp::Get { .. }
                 | MBarrierOp::Test { .. }
                 | MBarrierOp::Inval
-                | MBarrierOp::Arrive { token: Some(_), .. }
+                | MBarrierOp::Arrive(Arrival { token: Some(_), .. })
         ),
         Op::FenceProxy | Op::FenceInit => true,
         _ => false,
@@ -286,9 +286,9 @@ impl Editor {
         let bytes = match &self.0.instrs[i].op {
             Op::MBarrier {
                 does:
-                    MBarrierOp::Arrive {
+                    MBarrierOp::Arrive(Arrival {
                         bytes: Some(bytes), ..
-                    }
+                    })
                     | MBarrierOp::ExpectTx { bytes },
                 ..
             } => *bytes,
@@ -316,7 +316,7 @@ impl Editor {
         let [constant, changed] = std::array::from_fn(|_| self.reg());
         if let Op::MBarrier { does, .. } = &mut self.0.instrs[i].op {
             match does {
-                MBarrierOp::Arrive { bytes, .. } => *bytes = Some(changed),
+                MBarrierOp::Arrive(Arrival { bytes, .. }) => *bytes = Some(changed),
                 MBarrierOp::ExpectTx { bytes } => *bytes = changed,
                 MBarrierOp::Wait { parity } => *parity = changed,
                 _ => {}

@@ -1,7 +1,8 @@
 //! Who waits for phases: who goes on, and who never will.
 
-use super::{Key, Machine, Reason, State, Stop};
-use crate::code::{MBarrierOp, Op};
+use super::{Key, Machine, Reason, State};
+use crate::machine::Stop;
+use crate::code::{MBarrierOp, Op, Phase};
 use crate::machine::Thread;
 use crate::report::{Problem, Spot};
 use crate::value::{CopyId, Pending, Value};
@@ -11,7 +12,10 @@ impl Machine<'_> {
     pub(super) fn passes(&mut self, t: usize, key: Key, does: MBarrierOp) -> Result<bool, Reason> {
         let (parity, token) = match does {
             MBarrierOp::Wait { parity } => (Some(self.bits(t, parity)? & 1), None),
-            MBarrierOp::Test { token, .. } => (None, Some(self.bits(t, token)?)),
+            MBarrierOp::Test { phase, .. } => match phase {
+                Phase::Parity(parity) => (Some(self.bits(t, parity)? & 1), None),
+                Phase::Token(token) => (None, Some(self.bits(t, token)?)),
+            },
             _ => (None, None),
         };
         if let MBarrierOp::Test { to, .. } = does {
