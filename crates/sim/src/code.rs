@@ -14,7 +14,9 @@ pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
-pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
+pub use self::together::{
+    Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, WarpReduce,
+};
 pub use self::vector::VectorOp;
 use crate::value::{Elem, Value};
 use std::sync::Arc;
@@ -68,6 +70,13 @@ impl Code {
             )
         };
         self.instrs.iter().any(|instr| arrives(&instr.op))
+    }
+
+    /// Returns true if some threads of a block meet at barriers of their own.
+    #[must_use]
+    pub fn has_named_barriers(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.any(|op| matches!(op, Op::NamedBarrier(_)))
     }
 
     /// Returns true if copies of a thread may be complete for those who wait for an mbarrier.

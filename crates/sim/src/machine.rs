@@ -6,6 +6,7 @@
 //! so they run one after the other.
 
 mod access;
+mod barriers;
 mod bulk;
 mod compute;
 mod fragments;
@@ -23,14 +24,14 @@ mod vectors;
 mod views;
 mod warp;
 
+use self::barriers::{BARRIERS, NamedBarrier};
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::adversary::next_random;
 use crate::code::{Code, Init, OpLocation};
 use crate::memory::{Contents, Memory, Space};
-use crate::refine::{Kind, Trace};
-use crate::report::Problem;
+use crate::refine::Trace;
 use crate::timeline::Recorder;
 use crate::value::{BufferId, CopyId, Value};
 use std::cell::RefCell;
@@ -79,6 +80,8 @@ enum State {
     Block,
     /// For the phase of an mbarrier.
     MBarrier,
+    /// At a barrier that has a number.
+    Named,
     Done,
 }
 
@@ -138,6 +141,8 @@ pub struct Machine<'c> {
     era: NonZeroU32,
     /// The mbarriers of the block.
     mbarriers: BTreeMap<Key, MBarrier>,
+    /// The barriers of the block that have numbers.
+    barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
     bulk: Vec<(CopyId, bool)>,
     /// Copies that were in flight when a value of their region was used, and the region.
@@ -167,6 +172,7 @@ impl<'c> Machine<'c> {
             private: Vec::new(),
             era: NonZeroU32::MIN,
             mbarriers: BTreeMap::new(),
+            barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
         }
@@ -212,13 +218,14 @@ impl<'c> Machine<'c> {
                 printed: String::new(),
             })
             .collect();
+        self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.next_era();
         let mut stuck = false;
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
             for warp in self.turns() {
                 self.run_warp(&warp, each)?;
             }
-            stuck = !(self.wake()? || self.block_wide()? || self.pass_barrier());
+            stuck = !(self.runs() || self.wake()? || self.block_wide()? || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
@@ -315,68 +322,5 @@ impl<'c> Machine<'c> {
             }
         }
         Ok(())
-    }
-
-    fn next_era(&mut self) {
-        self.memory.block_barrier();
-        self.era = self.era.saturating_add(1);
-    }
-
-    /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
-    fn pass_barrier(&mut self) -> bool {
-        if self.deadlock() {
-            return false;
-        }
-        let waiting: Vec<usize> = (0..self.threads.len())
-            .filter(|&t| matches!(self.threads[t].state, State::Barrier | State::Block))
-            .collect();
-        let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
-        if let Some(t) = stuck {
-            let other = (0..self.threads.len())
-                .find(|&other| other / WARP == t / WARP && self.threads[other].pc != self.threads[t].pc);
-            self.memory.reports.problem(Problem::divergent_warp(
-                self.spot(t),
-                other.map(|other| self.spot(other)),
-            ));
-            return false;
-        }
-        let Some(&first) = waiting.first() else {
-            return false;
-        };
-        // Threads that have ended, or stand at another barrier, never come to this one.
-        let place = |t: usize| (self.threads[t].pc, &self.threads[t].counters);
-        let elsewhere = (0..self.threads.len()).find(|&t| place(t) != place(first));
-        if let Some(other) = elsewhere {
-            let ended = self.threads[other].state == State::Done;
-            self.settle(other);
-            let (at, other) = (self.spot(first), self.spot(other));
-            let problem = if self.code.instrs[self.threads[first].pc].op.is_block_wide() {
-                Problem::divergent_block(
-                    at,
-                    other,
-                    ended,
-                    self.code.instrs[self.threads[first].pc].op.is_bulk(),
-                )
-            } else {
-                Problem::divergent_barrier(at, other, ended)
-            };
-            self.memory.reports.problem(problem);
-            return false;
-        }
-        let spot = self.spot(first);
-        if let Some(timeline) = self.timing() {
-            timeline.barrier(spot.into());
-        }
-        for t in waiting {
-            self.note_step(t, Kind::Barrier, None);
-            self.threads[t].state = State::Running;
-            self.threads[t].pc += 1;
-        }
-        let threads = self.first_thread..self.first_thread + self.launch.block.iter().product::<u32>();
-        if let Some(trace) = &mut self.trace {
-            trace.spread(threads);
-        }
-        self.next_era();
-        true
     }
 }

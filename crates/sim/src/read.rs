@@ -60,7 +60,10 @@ impl<'c> Unknown<'c> {
     }
 
     fn cluster(op: Op<'c>) -> Self {
-        Self::new(op, "the interpreter knows no clusters: run the kernel with blocks that stand alone")
+        Self::new(
+            op,
+            "the interpreter knows no clusters: run the kernel with blocks that stand alone",
+        )
     }
 
     fn operation(op: Op<'c>) -> Self {
@@ -149,7 +152,11 @@ impl<'c> Reader<'c> {
         for (i, arg) in entry.args().enumerate() {
             let to = self.reg(arg);
             if i < inputs {
-                let kind = Self::param_kind(function, described(arg).unwrap_or(arg.ty()))?;
+                let ty = described(arg).unwrap_or(arg.ty());
+                if ty == arg.ty() && is_tensor_map(arg) {
+                    return Err(Unknown::new(function, UNKNOWN_BOX));
+                }
+                let kind = Self::param_kind(function, ty)?;
                 let made_by = None;
                 self.code.params.push(Param { to, kind, made_by });
             } else {
@@ -358,6 +365,21 @@ fn number(ty: Type<'_>) -> Option<Elem> {
 fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
     let sizes: Option<Vec<i64>> = sizes.iter().copied().collect();
     u32::try_from(sizes?.iter().product::<i64>()).ok()
+}
+
+/// What is said of a pointer to a descriptor.
+const UNKNOWN_BOX: &str = "a parameter is a pointer to a tensor map descriptor, and nothing tells what box that has: cast it to \
+                           the !nvgpu.tensormap.descriptor that it was";
+
+/// Returns true if a pointer is used as one to a descriptor.
+fn is_tensor_map(arg: Value<'_>) -> bool {
+    let copies = [
+        nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL,
+        nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA,
+    ];
+    arg.uses()
+        .into_iter()
+        .any(|user| copies.iter().any(|copy| user.owner.is(copy)))
 }
 
 /// The descriptor that a lowered kernel's pointer `arg` stands for, if it is turned into one.

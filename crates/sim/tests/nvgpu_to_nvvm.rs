@@ -60,12 +60,19 @@ fn kernels_compute_the_same_and_have_the_same_faults() {
     }
     let explained = |title: &&String| EXPLAINED.iter().any(|(part, _)| title.contains(part));
     let unexplained: Vec<&String> = tally.left.iter().filter(|title| !explained(title)).collect();
-    assert!(unexplained.is_empty(), "left out for no good reason: {unexplained:#?}");
+    assert!(
+        unexplained.is_empty(),
+        "left out for no good reason: {unexplained:#?}"
+    );
     for (part, _) in EXPLAINED {
         let needed = tally.left.iter().any(|title| title.contains(part));
         assert!(needed, "nothing is left out for '{part}' any more");
     }
-    assert!(tally.with_mbarriers >= 100, "only {} with mbarriers", tally.with_mbarriers);
+    assert!(
+        tally.with_mbarriers >= 100,
+        "only {} with mbarriers",
+        tally.with_mbarriers
+    );
 }
 
 #[derive(Default)]

@@ -74,7 +74,8 @@ impl Machine<'_> {
                 let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
-                    let problem = Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable());
+                    let problem =
+                        Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable());
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);

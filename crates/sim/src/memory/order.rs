@@ -299,7 +299,8 @@ impl Order {
                 ..access
             };
             fence.spot.thread = thread;
-            let observed = observers.and_then(|observers| *observers.get((thread % self.threads_per_block) as usize)?);
+            let observed =
+                observers.and_then(|observers| *observers.get((thread % self.threads_per_block) as usize)?);
             let knows = match observed {
                 Some(observed) => observed.fences as usize <= i,
                 None => self.knows(done, access, fence),

@@ -1,6 +1,8 @@
 //! Faults: one change each to the instructions of a kernel.
 
-use async_sim::code::{Access, Arrival, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target};
+use async_sim::code::{
+    Access, Arrival, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target,
+};
 use async_sim::scalar::{IntPredicate, Scalar};
 use async_sim::value::{Elem, Value};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Who waits for phases: who goes on, and who never will.
 
 use super::{Key, Machine, Reason, State};
-use crate::machine::Stop;
 use crate::code::{MBarrierOp, Op, Phase};
+use crate::machine::Stop;
 use crate::machine::Thread;
 use crate::report::{Problem, Spot};
 use crate::value::{CopyId, Pending, Value};
