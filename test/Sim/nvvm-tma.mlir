@@ -10,7 +10,7 @@
 // RUN: not async-sim %s --kernel=multicast 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // RUN: not async-sim %s --kernel=im2col 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not async-sim %s --kernel=scatter 2>&1 | FileCheck %s --check-prefix=SCATTER
-// RUN: not async-sim %s --kernel=other_block 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// RUN: not async-sim %s --kernel=other_block 2>&1 | FileCheck %s --check-prefix=BLOCK
 // RUN: not async-sim %s --kernel=reduction 2>&1 | FileCheck %s --check-prefix=REDUCE
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<2x8xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
@@ -145,7 +145,7 @@ gpu.module @pointers {
     gpu.return
   }
 
-  // CLUSTER: error: the interpreter knows no clusters: run the kernel with blocks that stand alone
+  // CLUSTER: error: the interpreter knows no clusters, and so not this 'nvvm.cp.async.bulk.tensor.shared.cluster.global': run the kernel with blocks that stand alone
   gpu.func @multicast(%x: !tile) workgroup(%bar: !bar, %buf: !buf) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %x_at = builtin.unrealized_conversion_cast %x : !tile to !llvm.ptr
     %zero = llvm.mlir.constant(0 : i32) : i32
@@ -178,6 +178,7 @@ gpu.module @pointers {
     gpu.return
   }
 
+  // BLOCK: error: the interpreter knows no clusters, and so not this 'nvvm.cp.async.bulk.shared.cluster.shared.cta'
   gpu.func @other_block() workgroup(%bar: !bar, %buf: !buf) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %bytes = llvm.mlir.constant(16 : i32) : i32
     %p = func.call @make(%bar) : (!bar) -> !llvm.ptr<3>

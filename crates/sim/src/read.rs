@@ -10,6 +10,7 @@ mod arith;
 mod asynchronous;
 mod attributes;
 mod bulk;
+mod clusters;
 mod flow;
 mod fragments;
 mod launch;
@@ -23,6 +24,7 @@ mod tiles;
 mod together;
 mod vectors;
 mod views;
+mod wmma;
 
 use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
@@ -60,10 +62,11 @@ impl<'c> Unknown<'c> {
     }
 
     fn cluster(op: Op<'c>) -> Self {
-        Self::new(
-            op,
-            "the interpreter knows no clusters: run the kernel with blocks that stand alone",
-        )
+        let message = format!(
+            "the interpreter knows no clusters, and so not this '{}': run the kernel with blocks that stand alone",
+            op.name()
+        );
+        Self::new(op, message)
     }
 
     fn operation(op: Op<'c>) -> Self {
@@ -293,6 +296,7 @@ impl<'c> Reader<'c> {
             || self.asynchronous(op)?
             || self.together(op)?
             || self.mbarriers(op)?
+            || clusters::is_refused(op)?
         {
             return Ok(());
         }

@@ -37,7 +37,7 @@ impl<'c> Reader<'c> {
             nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
-            _ => return Ok(self.matrices(op)? || self.fragments(op)?),
+            _ => return Ok(self.matrices(op)? || self.fragments(op)? || self.wmma(op)?),
         }
         Ok(true)
     }
