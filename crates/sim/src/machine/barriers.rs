@@ -38,8 +38,8 @@ impl Machine<'_> {
 
     /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
     pub(super) fn pass_barrier(&mut self) -> bool {
-        let waits_for_mbarriers = self.deadlock();
-        if self.named_deadlock() || waits_for_mbarriers {
+        let named = self.named_deadlock();
+        if self.deadlock() {
             return false;
         }
         let waiting: Vec<usize> = (0..self.threads.len())
@@ -53,6 +53,9 @@ impl Machine<'_> {
                 self.spot(t),
                 other.map(|other| self.spot(other)),
             ));
+            return false;
+        }
+        if named {
             return false;
         }
         let Some(&first) = waiting.first() else {

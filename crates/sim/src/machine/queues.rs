@@ -39,6 +39,13 @@ impl Queues {
         &mut self.queues[queue.0 as usize]
     }
 
+    /// Forgets what is done of that which is in no group: nobody may ever commit it.
+    pub fn forget_open(&mut self, is_done: impl Fn(CopyId) -> bool) {
+        for fifo in &mut self.queues {
+            fifo.open.retain(|&id| !is_done(id));
+        }
+    }
+
     /// What was issued and not waited for.
     pub fn issued(&self) -> impl Iterator<Item = CopyId> {
         let all = |fifo: &Fifo| {

@@ -93,7 +93,7 @@ impl Fault {
             Self::WaitSunk if is_wait => mutant.move_down(i)?,
             Self::CommitDropped if matches!(op, Op::Commit { token: None, .. }) => mutant.drop(i),
             Self::CommitSunk if matches!(op, Op::Commit { token: None, .. }) => mutant.move_down(i)?,
-            Self::BarrierDropped if matches!(op, Op::Barrier | Op::WarpBarrier { .. }) => mutant.drop(i),
+            Self::BarrierDropped if is_barrier(op) => mutant.drop(i),
             Self::BarrierSunk if matches!(op, Op::Barrier) => mutant.move_down(i)?,
             Self::MBarrierDropped if is_droppable_mbarrier_op(op) => mutant.drop(i),
             Self::BytesExpected => mutant.expect_more(i)?,
@@ -102,6 +102,10 @@ impl Fault {
         }
         Some(mutant.0)
     }
+}
+
+fn is_barrier(op: &Op) -> bool {
+    matches!(op, Op::Barrier | Op::NamedBarrier(_) | Op::WarpBarrier { .. })
 }
 
 /// Nobody uses what it returns.

@@ -69,8 +69,10 @@ impl Machine<'_> {
         if let Some(live) = self.get(key) {
             phase = live.phase;
             live.arrivals[0].push(actor);
-            live.pending -= count;
-            live.expected -= if how.drops { count } else { 0 };
+            live.pending = live.pending.saturating_sub(count);
+            if how.drops {
+                live.expected = live.expected.saturating_sub(count);
+            }
             live.armed = actor.spot;
             crate::memory::join(&mut live.arriving, &clock);
         }
@@ -87,7 +89,7 @@ impl Machine<'_> {
         let (spot, name) = (self.spot(t), self.called(key));
         let Some(live) = self.get(key) else { return };
         let missing = (count, live.pending, live.expected);
-        let problem = if count > live.pending {
+        let problem = if !(0..=live.pending).contains(&count) {
             Problem::too_many_arrivals(spot, live.armed, live.phase, missing, &name)
         } else if leaves_open && count == live.pending {
             Problem::completes(spot, live.armed, live.phase, &name)
@@ -113,12 +115,9 @@ impl Machine<'_> {
             let pending = Pending::from(*id);
             matches!(issue, Op::Copy(copy) if !copy.bulk) && !memory.is_done(pending)
         };
-        let copies: Vec<(CopyId, i64)> = self.threads[t]
-            .queues
-            .issued()
-            .filter(flies)
-            .map(|id| (id, 0))
-            .collect();
+        let queues = &mut self.threads[t].queues;
+        queues.forget_open(|id| memory.is_done(id.into()));
+        let copies: Vec<(CopyId, i64)> = queues.issued().filter(flies).map(|id| (id, 0)).collect();
         if let Some(live) = self.get(key) {
             live.pending -= i64::from(counted);
             live.armed = spot;
