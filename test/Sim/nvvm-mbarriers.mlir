@@ -14,6 +14,9 @@
 // RUN: not async-sim %s --kernel=copied_unwaited | FileCheck %s --check-prefix=UNWAITED
 // RUN: not async-sim %s --kernel=copied_again | FileCheck %s --check-prefix=AGAIN
 // RUN: async-sim %s --kernel=copied_for_nobody | FileCheck %s --check-prefix=NOBODY
+// RUN: not async-sim %s --kernel=overwritten | FileCheck %s --check-prefix=OVER
+// RUN: not async-sim %s --kernel=copied_over | FileCheck %s --check-prefix=COPIEDOVER
+// RUN: async-sim %s --kernel=used_again | FileCheck %s --check-prefix=USED
 // RUN: not async-sim %s --kernel=in_the_middle | FileCheck %s --check-prefix=MIDDLE
 // RUN: not async-sim %s --kernel=in_global_memory 2>&1 | FileCheck %s --check-prefix=GLOBAL
 // RUN: not async-sim %s --kernel=misaligned 2>&1 | FileCheck %s --check-prefix=MISALIGNED
@@ -296,6 +299,45 @@ gpu.module @nvvm {
     %p = func.call @make(%bars, %c64) : (!bars, i32) -> !llvm.ptr<3>
     func.call @copy(%x, %buf) : (memref<256xf32>, !line) -> ()
     nvvm.cp.async.mbarrier.arrive %p {noinc = true} : !llvm.ptr<3>
+    gpu.return
+  }
+
+  // OVER: error: memref.store: accesses the bytes of the mbarrier at byte 0 of workgroup buffer 0
+  // OVER: against: nvvm.mbarrier.init
+  // OVER: help: invalidate it before its memory is used for something else
+  gpu.func @overwritten() workgroup(%bars: !bars) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %x = arith.constant 0 : i64
+    %p = func.call @make(%bars, %one) : (!bars, i32) -> !llvm.ptr<3>
+    memref.store %x, %bars[%c1] : !bars
+    memref.store %x, %bars[%c0] : !bars
+    gpu.return
+  }
+
+  // Bytes 16 to 31, of which the mbarrier has the last 8.
+  // COPIEDOVER: error: nvgpu.device_async_copy: accesses the bytes of the mbarrier at byte 24 of workgroup buffer 0
+  gpu.func @copied_over(%x: memref<256xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c4 = arith.constant 4 : index
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %at = memref.extract_aligned_pointer_as_index %buf : !line -> index
+    %int = arith.index_cast %at : index to i64
+    %start = llvm.inttoptr %int : i64 to !llvm.ptr<3>
+    %p = llvm.getelementptr %start[3] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    nvvm.mbarrier.init %p, %one : !llvm.ptr<3>, i32
+    %copy = nvgpu.device_async_copy %x[%c4], %buf[%c4], 4 : memref<256xf32> to !line
+    gpu.return
+  }
+
+  // USED: used_again: clean
+  gpu.func @used_again() workgroup(%bars: !bars) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %x = arith.constant 0 : i64
+    %p = func.call @make(%bars, %one) : (!bars, i32) -> !llvm.ptr<3>
+    nvvm.mbarrier.inval %p : !llvm.ptr<3>
+    memref.store %x, %bars[%c0] : !bars
     gpu.return
   }
 

@@ -12,6 +12,7 @@ mod accesses;
 mod cells;
 mod copies;
 mod fork;
+mod mbarriers;
 mod order;
 mod races;
 mod shadow;
@@ -81,8 +82,6 @@ pub struct Memory {
     copies: Vec<Copy>,
     /// The number of the first of them.
     first_copy: u32,
-    /// True if other threads than the one that issues a copy may wait for it.
-    shares_copies: bool,
     /// What copies of earlier blocks wrote, where that may be asked for.
     done_copies: Vec<(Spot, Arc<[Piece]>)>,
     /// How many bytes the buffers have.
@@ -129,7 +128,6 @@ impl Memory {
             buffers: Vec::new(),
             copies: Vec::new(),
             first_copy: 0,
-            shares_copies: false,
             done_copies: Vec::new(),
             bytes: 0,
             access: 0,
@@ -231,6 +229,7 @@ impl Memory {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
         self.note_unwritten(actor, at.buffer, start..start + bytes);
+        self.note_mbarriers(actor, at.buffer, &(start..start + bytes));
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
             self.note_read((actor, id), at.buffer, start, bytes, false);
@@ -252,6 +251,7 @@ impl Memory {
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
         self.access += 1;
+        self.note_mbarriers(actor, at.buffer, &(start..start + data.len()));
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
             let mut rest = start..start + data.len();
@@ -285,8 +285,7 @@ impl Memory {
 
     /// From now on, other threads may wait for copies that a thread has issued for itself.
     pub fn share_copies(&mut self) {
-        self.shares_copies = true;
-        self.order.keep_observers();
+        self.order.share_copies();
     }
 
     /// From now on, arrivals on mbarriers order threads, too.

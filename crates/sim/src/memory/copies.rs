@@ -91,7 +91,7 @@ impl Memory {
         let what = Transfer {
             pieces,
             fill: Arc::new([0]),
-            shared: self.shares_copies,
+            shared: self.order.shares_copies(),
         };
         for end in [source, destination] {
             self.buffers[end.buffer.0 as usize].copied = true;
@@ -111,7 +111,8 @@ impl Memory {
         let pieces = Arc::clone(&what.pieces);
         for piece in &*pieces {
             for end in [piece.source, piece.destination].into_iter().flatten() {
-                self.check(end, piece.bytes, 1)?;
+                let first = self.check(end, piece.bytes, 1)?;
+                self.note_mbarriers(actor, end.buffer, &(first..first + piece.bytes));
                 self.buffers[end.buffer.0 as usize].copied = true;
             }
         }

@@ -68,7 +68,6 @@ impl Memory {
             buffers: self.buffers.iter().map(super::Buffer::fork).collect(),
             copies: Vec::new(),
             first_copy: 0,
-            shares_copies: self.shares_copies,
             done_copies: Vec::new(),
             bytes: self.bytes,
             access: 0,

@@ -63,7 +63,7 @@ pub struct Order {
     /// Which threads have observed since the last block barrier that a copy is done, and when they did first. It is kept over
     /// barriers where copies through the generic proxy are waited for by many threads: any of these may execute a proxy fence.
     observers: FxHashMap<Shared, Vec<Option<Moment>>>,
-    keeps_observers: bool,
+    shares_copies: bool,
     /// The proxy fences of each thread.
     fences: FxHashMap<u32, Vec<Moment>>,
 }
@@ -96,7 +96,7 @@ impl Order {
             partial_barriers: false,
             clocks: None,
             observers: FxHashMap::default(),
-            keeps_observers: false,
+            shares_copies: false,
             fences: FxHashMap::default(),
         }
     }
@@ -106,9 +106,14 @@ impl Order {
         self.clocks.get_or_insert_default();
     }
 
-    /// From now on, many threads wait for copies through the generic proxy.
-    pub(super) fn keep_observers(&mut self) {
-        self.keeps_observers = true;
+    /// From now on, other threads may wait for copies that a thread has issued for itself.
+    pub(super) fn share_copies(&mut self) {
+        self.shares_copies = true;
+    }
+
+    /// Returns true if they may.
+    pub(super) fn shares_copies(&self) -> bool {
+        self.shares_copies
     }
 
     /// From now on, a barrier of a warp may be of some of its threads.
@@ -206,7 +211,7 @@ impl Order {
 
     /// A block barrier is passed: whoever has observed something, all know now.
     pub(super) fn next_era(&mut self) {
-        if !self.keeps_observers {
+        if !self.shares_copies {
             self.observers.clear();
         }
     }

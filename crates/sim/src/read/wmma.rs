@@ -35,7 +35,7 @@ impl<'c> Reader<'c> {
         let from = self.wmma_place(op, 1);
         let load = Fragment::Load { to, from, matrix };
         self.emit(op, Instruction::Fragment(Box::new(load)));
-        self.into_registers(op, to, matrix)
+        self.fill_registers(op, to, matrix)
     }
 
     /// The stride comes last.
@@ -81,7 +81,7 @@ impl<'c> Reader<'c> {
             matrices: [left, right, sum],
         };
         self.emit(op, Instruction::Fragment(Box::new(multiply)));
-        self.into_registers(op, to, sum)
+        self.fill_registers(op, to, sum)
     }
 
     /// A matrix of these sizes, whose numbers are of the type that an attribute names.
@@ -127,7 +127,7 @@ impl<'c> Reader<'c> {
     }
 
     /// Fills the result with a lane's part of a matrix, as often as it fits.
-    fn into_registers(&mut self, op: Op<'c>, part: Reg, matrix: Matrix) -> Done<'c> {
+    fn fill_registers(&mut self, op: Op<'c>, part: Reg, matrix: Matrix) -> Done<'c> {
         let result = op.result(0);
         let (all, count) = (bytes_in(result.ty()), Self::part_of(matrix));
         let each = u32::try_from(matrix.elem.bytes()).unwrap_or(1);

@@ -298,6 +298,17 @@ impl Problem {
         )
     }
 
+    /// Something other than an operation of mbarriers accesses the bytes of one.
+    #[must_use]
+    pub fn mbarrier_accessed(at: Spot, init: Spot, byte: usize, buffer: &str) -> Self {
+        Self::new(
+            "mbarrier-accessed",
+            (at, Some(init)),
+            format!("accesses the bytes of the mbarrier at byte {byte} of {buffer}"),
+            "invalidate it before its memory is used for something else, or put it elsewhere",
+        )
+    }
+
     /// An mbarrier is initialized that is one already.
     #[must_use]
     pub fn init_twice(at: Spot, before: Spot, name: &str) -> Self {

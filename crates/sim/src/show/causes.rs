@@ -66,7 +66,9 @@ impl Cause {
     pub(super) fn of_problem(kind: &str) -> Self {
         match kind {
             "divergent-barrier" | "divergent-warp" | "divergent-copy" => Self::Divergence,
-            "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" => Self::Initialization,
+            "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" | "mbarrier-accessed" => {
+                Self::Initialization
+            }
             "wrong-bytes" => Self::Bytes,
             "wrong-parity" => Self::Parity,
             "phase-overrun" => Self::Phase,

@@ -3,6 +3,7 @@
 use super::{Key, Live, MBarrier, Machine};
 use crate::memory::Actor;
 use crate::report::Problem;
+use crate::value::Pointer;
 
 impl Machine<'_> {
     pub(super) fn init(&mut self, t: usize, key: Key, count: i64) {
@@ -14,6 +15,8 @@ impl Machine<'_> {
         }
         let live = MBarrier::Live(Box::new(Live::new(actor, count)));
         self.mbarriers.insert(key, live);
+        let (buffer, offset) = key;
+        self.memory.place_mbarrier(Pointer { buffer, offset }, actor.spot);
         if let Some(timeline) = self.timing() {
             timeline.renew(key);
         }
@@ -46,6 +49,8 @@ impl Machine<'_> {
             self.memory.reports.problem(problem);
         }
         self.mbarriers.insert(key, MBarrier::Dead(actor.spot));
+        let (buffer, offset) = key;
+        self.memory.remove_mbarrier(Pointer { buffer, offset });
     }
 
     /// What is left in the mbarriers of a block that ends.
