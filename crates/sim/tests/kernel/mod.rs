@@ -159,11 +159,8 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     let findings = names.findings(&reports, stop.as_ref());
     let findings = findings.iter().filter(|finding| !finding.note);
     let places = findings.clone().map(|finding| {
-        let against = finding
-            .against
-            .as_ref()
-            .map(|against| against.location.to_string());
-        (finding.kind, finding.at.location.to_string(), against)
+        let against = finding.against.as_ref().map(|against| against.location.clone());
+        (finding.kind, finding.at.location.clone(), against)
     });
     let places = places.collect();
     let findings = findings.map(Finding::text).collect();
