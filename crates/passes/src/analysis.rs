@@ -5,9 +5,13 @@
 //! come [`skeleton`], which groups are counted on, and [`phase_skeleton`], which phases of mbarriers are planned on. [`token_origins`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
 
+pub mod barrier_graph;
 pub mod cfg;
+pub mod escape;
+pub mod footprints;
 pub mod memory;
 pub mod skeleton;
+pub mod thread_values;
 pub mod token_origins;
 
 pub mod phase_skeleton;

@@ -12,7 +12,6 @@
 //!
 //! [`mod@solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
 
-mod escape;
 mod memory;
 mod relax;
 mod solve;

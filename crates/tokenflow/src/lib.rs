@@ -10,6 +10,7 @@ extern crate self as tokenflow;
 mod oracle;
 
 mod age;
+pub mod barriers;
 #[cfg(test)]
 mod brute_force;
 mod clone;
@@ -19,6 +20,7 @@ mod eval;
 mod explain;
 mod flat;
 mod flight;
+pub mod ids;
 mod never_committed;
 pub mod phases;
 mod place;

@@ -54,15 +54,17 @@ const PROOF_LIMIT: usize = 256;
 
 /// Returns true unless all threads of a block are known to take the same way through `op`.
 pub fn may_diverge(op: Op<'_>) -> bool {
-    runs_for_some_threads(op)
-        || control_operands(op).into_iter().any(|value| {
-            let found = search(value, PROOF_LIMIT, |source| match source {
-                Source::Computed(op) => is_thread_varying(op).then_some(()),
-                Source::Unknown => Some(()),
-                Source::Given(function, index) => (!is_shared(function, index)).then_some(()),
-            });
-            found.is_some()
-        })
+    runs_for_some_threads(op) || !control_operands(op).into_iter().all(is_uniform)
+}
+
+/// Returns true if `value` is known to be the same in all threads of a block.
+pub fn is_uniform(value: Value<'_>) -> bool {
+    let found = search(value, PROOF_LIMIT, |source| match source {
+        Source::Computed(op) => is_thread_varying(op).then_some(()),
+        Source::Unknown => Some(()),
+        Source::Given(function, index) => (!is_shared(function, index)).then_some(()),
+    });
+    found.is_none()
 }
 
 /// Returns true if an argument of `function` is the same for all threads of a block: callers may hand over anything, and

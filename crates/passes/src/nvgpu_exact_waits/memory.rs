@@ -2,7 +2,7 @@
 //!
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
-use super::escape::is_private;
+use crate::analysis::escape::is_private;
 use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
 use async_dialects::completion::Completion;
 use async_mlir::calls::is_call;

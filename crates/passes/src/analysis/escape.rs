@@ -1,6 +1,6 @@
 //! Which buffers are a function's own: made in it, and known to nothing outside of it.
 
-use crate::analysis::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
+use super::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::melior::ir::TypeLike;
@@ -9,7 +9,8 @@ use rustc_hash::FxHashSet;
 
 /// Returns true if nothing can access `buffer` but operations of this function that are handed it or a view of it: the
 /// function allocates it, or it is an attribution of a kernel, and it is never passed, stored, returned or carried.
-pub(super) fn is_private(buffer: Value) -> bool {
+#[must_use]
+pub fn is_private(buffer: Value) -> bool {
     if !is_local(buffer) {
         return false;
     }

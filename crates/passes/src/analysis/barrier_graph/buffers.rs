@@ -1,0 +1,125 @@
+//! Which buffers of the workgroup operations access.
+
+use crate::analysis::escape::is_private;
+use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
+use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
+use async_mlir::gpu::{MemorySpace, is_workgroup};
+use async_mlir::ir::{Op, Value};
+use async_mlir::llvm::is_pointer;
+use async_mlir::names::memref;
+use rustc_hash::FxHashMap;
+use tokenflow::barriers::{Access, AccessKind, BufferId, Footprint, Offset};
+
+/// The buffers of a function.
+pub(super) struct Buffers<'c> {
+    pub footprints: Footprints<'c>,
+    /// All buffers that the function mentions.
+    all: Vec<BufferId>,
+    /// Whether nothing but operations that are handed a buffer can access it.
+    private: FxHashMap<BufferId, bool>,
+}
+
+/// What an operation touches.
+#[derive(Default)]
+pub(super) struct Touched<'c> {
+    /// Memory of the workgroup.
+    pub workgroup: Vec<Footprint>,
+    /// Memory that other blocks can access, too: the buffer, or `None` if it may be any.
+    pub global: Option<Option<Value<'c>>>,
+}
+
+impl<'c> Buffers<'c> {
+    pub fn new(function: Op<'c>) -> Self {
+        let mut footprints = Footprints::new(function);
+        let arguments = function.regions().filter_map(|region| region.first());
+        let arguments = arguments.flat_map(|block| block.args().collect::<Vec<Value>>());
+        let results = function
+            .self_and_nested()
+            .into_iter()
+            .flat_map(|op| op.results().collect::<Vec<Value>>());
+        let mentioned: Vec<Value> = arguments
+            .chain(results)
+            .filter(|value| is_workgroup(value.ty()))
+            .collect();
+        let mut all: Vec<BufferId> = mentioned
+            .into_iter()
+            .filter_map(|value| footprints.buffer(value))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        Self {
+            footprints,
+            all,
+            private: FxHashMap::default(),
+        }
+    }
+
+    /// What `op` touches of `effect.memory`.
+    pub fn of(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Touched<'c> {
+        let memory = effect.memory;
+        let base = base(memory);
+        let mut touched = Touched::default();
+        if is_of_workgroup(memory) {
+            touched.workgroup = match self.footprints.buffer(memory) {
+                Some(buffer) => vec![self.footprints.of(op, effect, buffer, mask)],
+                // One of them, it is not known which.
+                None => self.all.iter().copied().map(anything).collect(),
+            };
+        } else if is_pointer(base.ty()) {
+            // It may lead to whatever is known outside.
+            touched.workgroup = self.escaped().into_iter().map(anything).collect();
+            touched.global = Some(None);
+        } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
+            && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))
+        {
+            let is_known = buffer_origin(base) != BufferOrigin::Unknown;
+            touched.global = Some(Some(base).filter(|_| is_known));
+        }
+        touched
+    }
+
+    /// The buffers that `op`, of which nothing is known, can access.
+    pub fn reachable(&mut self, op: Op<'c>) -> Vec<BufferId> {
+        let mut reachable = self.escaped();
+        let handed: Vec<Value> = op.operands().filter(|value| is_of_workgroup(*value)).collect();
+        reachable.extend(
+            handed
+                .into_iter()
+                .filter_map(|value| self.footprints.buffer(value)),
+        );
+        reachable.sort_unstable();
+        reachable.dedup();
+        reachable
+    }
+
+    /// An access of any byte of a buffer.
+    pub fn anything(&self, buffer: BufferId) -> Access {
+        Access {
+            footprint: anything(buffer),
+            kind: AccessKind::Write,
+        }
+    }
+
+    /// The buffers that others may know.
+    fn escaped(&mut self) -> Vec<BufferId> {
+        let all = self.all.clone();
+        all.into_iter()
+            .filter(|buffer| {
+                let key = self.footprints.keys[*buffer];
+                !*self.private.entry(*buffer).or_insert_with(|| match key {
+                    BufferKey::Value(value) => is_private(value),
+                    BufferKey::Global(_) | BufferKey::Dynamic => false,
+                })
+            })
+            .collect()
+    }
+}
+
+fn anything(buffer: BufferId) -> Footprint {
+    Footprint {
+        buffer,
+        bytes: None,
+        offset: Offset::default(),
+        certain: false,
+    }
+}

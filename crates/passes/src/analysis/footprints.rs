@@ -1,0 +1,400 @@
+//! Which bytes of which buffers of the workgroup an operation accesses, in each thread.
+
+use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
+use super::thread_values::{ThreadValue, ThreadValues};
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::{gpux, gpux_attr};
+use async_mlir::gpu::{is_workgroup, mma_matrix};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::{attr, builtin, gpu, memref, nvgpu, vector};
+use async_mlir::types::{
+    DYNAMIC, MapResult, bit_width, dense_numbers, map_results, memref_layout, memref_shape, vector_shape,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use tokenflow::barriers::{BufferId, Footprint, Offset, ThreadBytes};
+use tokenflow::ids::IndexVec;
+
+/// The threads that come by: for each whether it does, or `None` if that is not known.
+pub type Mask = Option<Rc<[bool]>>;
+
+/// What makes a buffer different from others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BufferKey<'c> {
+    /// What allocates it, or the argument that it is.
+    Value(Value<'c>),
+    /// A global.
+    Global(&'c str),
+    /// The dynamic memory of the workgroup.
+    Dynamic,
+}
+
+/// The buffers of the workgroup, and what is accessed of them.
+pub struct Footprints<'c> {
+    /// What values are.
+    pub values: ThreadValues<'c>,
+    /// The bytes of each buffer.
+    pub buffers: IndexVec<BufferId, u64>,
+    /// What each buffer is.
+    pub keys: IndexVec<BufferId, BufferKey<'c>>,
+    numbers: FxHashMap<BufferKey<'c>, BufferId>,
+    interned: FxHashSet<Rc<ThreadBytes>>,
+    known: FxHashMap<TableKey, Rc<ThreadBytes>>,
+}
+
+/// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
+/// warp accesses them together.
+type TableKey = (Option<*const i64>, Vec<(i64, i64)>, Option<*const bool>, bool);
+
+/// What one access spans, from the address of its indices on.
+struct Extent {
+    /// Where ranges begin, and how many bytes they have.
+    ranges: Vec<(i64, i64)>,
+    /// How many indices say where.
+    indices: usize,
+    /// True if a warp does it together.
+    together: bool,
+    /// False if it may access less.
+    certain: bool,
+}
+
+/// Rows of a vector or matrix beyond these are not told apart.
+const MAX_ROWS: i64 = 256;
+
+impl<'c> Footprints<'c> {
+    /// For the operations of `function`.
+    #[must_use]
+    pub fn new(function: Op<'c>) -> Self {
+        Self {
+            values: ThreadValues::new(function),
+            buffers: IndexVec::default(),
+            keys: IndexVec::default(),
+            numbers: FxHashMap::default(),
+            interned: FxHashSet::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// The number of the buffer that `memory` is in, if it is one of the workgroup and known which.
+    pub fn buffer(&mut self, memory: Value<'c>) -> Option<BufferId> {
+        let base = base(memory);
+        let key = match buffer_origin(base) {
+            BufferOrigin::Allocation | BufferOrigin::Attribution(_) | BufferOrigin::Argument(_) => {
+                BufferKey::Value(base)
+            }
+            BufferOrigin::Global(name) => BufferKey::Global(name),
+            BufferOrigin::Dynamic => BufferKey::Dynamic,
+            BufferOrigin::Unknown => return None,
+        };
+        let bytes = span(base).map_or(u64::MAX, |bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+        let id = *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.buffers.push(0)
+        });
+        self.buffers[id] = self.buffers[id].max(bytes);
+        Some(id)
+    }
+
+    /// What `op` touches of `effect.memory`, which is in a buffer of the workgroup, in the threads of `mask`.
+    pub fn of(&mut self, op: Op<'c>, effect: Effect<'c>, buffer: BufferId, mask: &Mask) -> Footprint {
+        let anything = Footprint {
+            buffer,
+            bytes: None,
+            offset: Offset::default(),
+            certain: false,
+        };
+        let memory = effect.memory;
+        let Some(view) = self.view_offset(memory) else {
+            return anything;
+        };
+        let exact = extent(op, memory).and_then(|extent| {
+            let at = self.address(op, memory, extent.indices)?;
+            Some((self.values.plus(&view, &at)?, extent))
+        });
+        let (at, extent) = match (exact, span(memory)) {
+            (Some(exact), _) => exact,
+            // Somewhere in the view.
+            (None, Some(bytes)) => {
+                let extent = Extent {
+                    ranges: vec![(0, bytes)],
+                    indices: 0,
+                    together: true,
+                    certain: false,
+                };
+                (view, extent)
+            }
+            (None, None) => return anything,
+        };
+        let Some(bytes) = self.thread_bytes(&at, &extent, mask) else {
+            return anything;
+        };
+        Footprint {
+            buffer,
+            bytes: Some(bytes),
+            offset: at.offset,
+            certain: extent.certain && mask.is_some(),
+        }
+    }
+
+    /// The bytes of each thread that comes by.
+    fn thread_bytes(&mut self, at: &ThreadValue, extent: &Extent, mask: &Mask) -> Option<Rc<ThreadBytes>> {
+        let key = (
+            at.threads.as_ref().map(|threads| threads.as_ptr()),
+            extent.ranges.clone(),
+            mask.as_ref().map(|mask| mask.as_ptr()),
+            extent.together,
+        );
+        if let Some(known) = self.known.get(&key) {
+            return Some(known.clone());
+        }
+        // Without an index it does not matter how many threads there are, as long as there are two.
+        let threads = match (self.values.num_threads(), &at.threads) {
+            (Some(threads), _) => threads,
+            (None, None) => 2,
+            (None, Some(_)) => return None,
+        };
+        let comes = |thread: u32| {
+            mask.as_ref()
+                .is_none_or(|mask| mask.get(thread as usize).copied().unwrap_or(true))
+        };
+        let mut ranges = Vec::new();
+        for thread in (0..threads).filter(|thread| comes(*thread)) {
+            let own = at.threads.as_ref().map_or(0, |threads| threads[thread as usize]);
+            for &(start, bytes) in &extent.ranges {
+                let start = own.checked_add(start)?;
+                let owner = (!extent.together).then_some(thread);
+                ranges.push((start..start.checked_add(bytes)?, owner));
+            }
+        }
+        let bytes = Rc::new(ThreadBytes::new(ranges));
+        let bytes = match self.interned.get(&bytes) {
+            Some(known) => known.clone(),
+            None => {
+                self.interned.insert(bytes.clone());
+                bytes
+            }
+        };
+        self.known.insert(key, bytes.clone());
+        Some(bytes)
+    }
+
+    /// The offset that the indices of `op` add to the address of `memory`, in bytes.
+    fn address(&mut self, op: Op<'c>, memory: Value<'c>, indices: usize) -> Option<ThreadValue> {
+        let first = op.operands().position(|operand| operand == memory)? + 1;
+        let strides = memref_layout(memory.ty())?.strides;
+        let element = element_bytes(memory)?;
+        let zero = self.values.scaled(&self.zero()?, 1)?;
+        let mut sum = zero;
+        for (i, stride) in strides.into_iter().take(indices).enumerate() {
+            let index = self.values.of(op.operand(first + i))?;
+            let bytes = match index.as_constant() {
+                Some(0) => continue,
+                _ => stride?.checked_mul(element)?,
+            };
+            let term = self.values.scaled(&index, bytes)?;
+            sum = self.values.plus(&sum, &term)?;
+        }
+        Some(sum)
+    }
+
+    fn zero(&self) -> Option<ThreadValue> {
+        Some(ThreadValue {
+            threads: None,
+            offset: Offset::default(),
+        })
+    }
+
+    /// How many bytes the first element of `memory` is from the start of its buffer.
+    fn view_offset(&mut self, memory: Value<'c>) -> Option<ThreadValue> {
+        let mut sum = self.zero()?;
+        let mut view = memory;
+        while let Some(op) = view
+            .defining_op()
+            .filter(|op| super::memory::view_source(*op).is_some())
+        {
+            let source = op.operand(0);
+            let own = match op.name() {
+                memref::CAST
+                | memref::MEMORY_SPACE_CAST
+                | memref::ASSUME_ALIGNMENT
+                | memref::EXPAND_SHAPE
+                | memref::COLLAPSE_SHAPE
+                | memref::TRANSPOSE => self.zero()?,
+                memref::VIEW => self.values.of(op.operand(1))?,
+                memref::SUBVIEW => self.subview_offset(op, source)?,
+                builtin::UNREALIZED_CONVERSION_CAST => return None,
+                _ => return None,
+            };
+            sum = self.values.plus(&sum, &own)?;
+            view = source;
+        }
+        let starts_at_0 = memref_layout(view.ty())?.offset == Some(0);
+        starts_at_0.then_some(sum)
+    }
+
+    fn subview_offset(&mut self, op: Op<'c>, source: Value<'c>) -> Option<ThreadValue> {
+        let offsets = op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers)?;
+        let strides = memref_layout(source.ty())?.strides;
+        let element = element_bytes(source)?;
+        let mut sum = self.zero()?;
+        let mut operand = 1;
+        for (offset, stride) in offsets.into_iter().zip(strides) {
+            let own = if offset == DYNAMIC {
+                operand += 1;
+                self.values.of(op.operand(operand - 1))?
+            } else {
+                let mut own = self.zero()?;
+                own.offset.constant = offset;
+                own
+            };
+            if own.as_constant() != Some(0) {
+                let bytes = self.values.scaled(&own, stride?.checked_mul(element)?)?;
+                sum = self.values.plus(&sum, &bytes)?;
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// How many bytes an element of a memref has.
+fn element_bytes(memory: Value<'_>) -> Option<i64> {
+    let bits = bit_width(memref_shape(memory.ty())?.element)?;
+    Some(i64::from(bits.div_ceil(8)))
+}
+
+/// How many bytes there are from the first element of a memref to after the last.
+fn span(memory: Value<'_>) -> Option<i64> {
+    let shape = memref_shape(memory.ty())?;
+    let strides = memref_layout(memory.ty())?.strides;
+    let mut last = 0_i64;
+    for (size, stride) in shape.sizes.iter().zip(strides) {
+        let steps = (*size)?.checked_sub(1)?;
+        last = last.checked_add(steps.max(0).checked_mul(stride?)?)?;
+    }
+    (last + 1).checked_mul(element_bytes(memory)?)
+}
+
+/// Returns true if `memory` is of the workgroup.
+#[must_use]
+pub fn is_of_workgroup(memory: Value<'_>) -> bool {
+    is_workgroup(memory.ty()) || is_workgroup(base(memory).ty())
+}
+
+/// What `op` accesses of `memory` from the address of its indices on.
+fn extent(op: Op<'_>, memory: Value<'_>) -> Option<Extent> {
+    let element = element_bytes(memory)?;
+    let indices = memref_shape(memory.ty())?.sizes.len();
+    let alone = |bytes: i64| Extent {
+        ranges: vec![(0, bytes)],
+        indices,
+        together: false,
+        certain: true,
+    };
+    match op.name() {
+        memref::LOAD | memref::STORE | memref::ATOMIC_RMW => Some(alone(element)),
+        vector::LOAD => rows_of_vector(op.result(0), memory, indices),
+        vector::STORE => rows_of_vector(op.operand(0), memory, indices),
+        vector::MASKEDLOAD => uncertain(rows_of_vector(op.result(0), memory, indices)),
+        vector::MASKEDSTORE => uncertain(rows_of_vector(op.operand(op.num_operands() - 1), memory, indices)),
+        vector::TRANSFER_READ if is_minor_identity(op, indices) => {
+            uncertain(rows_of_vector(op.result(0), memory, indices))
+        }
+        vector::TRANSFER_WRITE if is_minor_identity(op, indices) => {
+            uncertain(rows_of_vector(op.operand(0), memory, indices))
+        }
+        nvgpu::LDMATRIX => Some(Extent {
+            together: true,
+            ..alone(16)
+        }),
+        gpu::SUBGROUP_MMA_LOAD_MATRIX => matrix(op, op.result(0), element, indices),
+        gpu::SUBGROUP_MMA_STORE_MATRIX => matrix(op, op.operand(0), element, indices),
+        gpux::COPY => Some(alone(op.int_attr(gpux_attr::ELEMENTS)?.checked_mul(element)?)),
+        nvgpu::DEVICE_ASYNC_COPY => Some(alone(op.int_attr(attr::NVGPU_ELEMENTS)?.checked_mul(element)?)),
+        _ => None,
+    }
+}
+
+fn uncertain(extent: Option<Extent>) -> Option<Extent> {
+    extent.map(|extent| Extent {
+        certain: false,
+        ..extent
+    })
+}
+
+/// Returns true if a transfer's vector spans the last dimensions, in order.
+fn is_minor_identity(op: Op<'_>, rank: usize) -> bool {
+    let Some(results) = op.attr(attr::PERMUTATION_MAP).and_then(map_results) else {
+        return false;
+    };
+    let first = rank.checked_sub(results.len());
+    first.is_some_and(|first| {
+        results
+            .iter()
+            .enumerate()
+            .all(|(i, result)| *result == MapResult::Dim(first + i))
+    })
+}
+
+/// The rows of a vector that lies in the last dimensions of `memory`.
+fn rows_of_vector(vector: Value<'_>, memory: Value<'_>, indices: usize) -> Option<Extent> {
+    let shape = vector_shape(vector.ty())?;
+    let element = i64::from(bit_width(shape.element)?.div_ceil(8));
+    let sizes = shape.sizes.into_iter().collect::<Option<Vec<i64>>>()?;
+    let strides = memref_layout(memory.ty())?.strides;
+    // The elements of the memref may be vectors themselves.
+    if bit_width(memref_shape(memory.ty())?.element) != bit_width(shape.element) {
+        return None;
+    }
+    let mut rows = vec![0_i64];
+    let (inner, outer) = sizes.split_last()?;
+    let strides = strides.get(strides.len().checked_sub(sizes.len())?..)?;
+    if *strides.last()? != Some(1) {
+        return None;
+    }
+    for (size, stride) in outer.iter().zip(strides) {
+        let stride = (*stride)?;
+        if i64::try_from(rows.len()).ok()?.checked_mul(*size)? > MAX_ROWS {
+            return None;
+        }
+        rows = rows
+            .iter()
+            .flat_map(|row| (0..*size).map(move |i| row + i * stride))
+            .collect();
+    }
+    Some(Extent {
+        ranges: rows
+            .into_iter()
+            .map(|row| (row * element, inner * element))
+            .collect(),
+        indices,
+        together: false,
+        certain: true,
+    })
+}
+
+/// The rows of a matrix that a warp loads or stores.
+fn matrix(op: Op<'_>, value: Value<'_>, element: i64, indices: usize) -> Option<Extent> {
+    let ([rows, columns], _) = mma_matrix(value.ty())?;
+    let (rows, columns) = if op.has_attr(attr::TRANSPOSE) {
+        (columns, rows)
+    } else {
+        (rows, columns)
+    };
+    let distance = op.int_attr(attr::LEAD_DIMENSION)?.checked_mul(element)?;
+    if rows > MAX_ROWS {
+        return None;
+    }
+    Some(Extent {
+        ranges: (0..rows).map(|row| (row * distance, columns * element)).collect(),
+        indices,
+        together: true,
+        certain: true,
+    })
+}
+
+/// Returns true if an access goes on when `op` is over.
+#[must_use]
+pub fn is_asynchronous(op: Op<'_>, access: Access) -> bool {
+    let issues = Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue);
+    issues && matches!(access, Access::AsyncRead | Access::AsyncWrite)
+}

@@ -1,0 +1,472 @@
+//! What integers are in each thread of a block, and from one iteration of a loop to the next.
+//!
+//! A value is a number for each thread, plus an [`Offset`] that is the same for all of them: constants, iterations of loops,
+//! numbers that rotate with them, and values that are computed once. What is neither is not known. Numbers of threads are worked
+//! out one by one, so that every function of a thread's index is exact, such as a swizzle.
+
+mod rotation;
+
+use super::uniformity::is_uniform;
+use async_mlir::gpu::{Dimension, block_size};
+use async_mlir::ir::{Definition, Op, Value};
+use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
+use async_mlir::types::bit_width;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use tokenflow::barriers::{LoopId, Offset, Symbol};
+
+/// An integer: of each thread its own number, plus what is the same for all.
+#[derive(Clone, Debug)]
+pub struct ThreadValue {
+    /// The number of each thread, the first of which is 0; `None` if all are.
+    pub threads: Option<Rc<[i64]>>,
+    /// What is added.
+    pub offset: Offset,
+}
+
+impl ThreadValue {
+    fn constant(constant: i64) -> Self {
+        Self {
+            threads: None,
+            offset: Offset {
+                constant,
+                terms: Vec::new(),
+            },
+        }
+    }
+
+    fn symbol(symbol: Symbol) -> Self {
+        let mut value = Self::constant(0);
+        value.offset.terms.push((1, symbol));
+        value
+    }
+
+    /// The number, if it is a constant.
+    #[must_use]
+    pub fn as_constant(&self) -> Option<i64> {
+        (self.threads.is_none() && self.offset.terms.is_empty()).then_some(self.offset.constant)
+    }
+
+    /// The number of a thread, if it depends on nothing else.
+    fn of_thread(&self, thread: usize) -> Option<i64> {
+        let own = self.threads.as_ref().map_or(0, |threads| threads[thread]);
+        self.offset
+            .terms
+            .is_empty()
+            .then(|| own.wrapping_add(self.offset.constant))
+    }
+}
+
+/// Finds out what values are, in one function.
+pub struct ThreadValues<'c> {
+    size: Option<[u32; 3]>,
+    /// The number of each loop that was met.
+    loops: FxHashMap<Op<'c>, LoopId>,
+    known: FxHashMap<Value<'c>, Option<ThreadValue>>,
+    numbers: FxHashMap<Value<'c>, u32>,
+    tables: FxHashSet<Rc<[i64]>>,
+    depth: usize,
+}
+
+/// How long a chain of computations may be.
+const MAX_DEPTH: usize = 128;
+
+/// The most threads that a block can have.
+const MAX_THREADS: u32 = 1024;
+
+impl<'c> ThreadValues<'c> {
+    /// For the values of `function`. If it does not say how many threads a block has, and asks for its index in one dimension
+    /// alone, blocks are taken to have one thread in each of the others.
+    #[must_use]
+    pub fn new(function: Op<'c>) -> Self {
+        Self {
+            size: block_size(function).or_else(|| assumed_size(function)),
+            loops: FxHashMap::default(),
+            known: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            tables: FxHashSet::default(),
+            depth: 0,
+        }
+    }
+
+    /// Says which loop `op` is, before anything in it is asked about.
+    pub fn add_loop(&mut self, op: Op<'c>, number: LoopId) {
+        self.loops.insert(op, number);
+    }
+
+    /// How many threads a block has at most, if that is known.
+    #[must_use]
+    pub fn num_threads(&self) -> Option<u32> {
+        let size = self.size?;
+        let threads = size.into_iter().try_fold(1_u32, u32::checked_mul)?;
+        (threads <= MAX_THREADS).then_some(threads)
+    }
+
+    /// What `value` is; `None` if it may be anything, in each thread another.
+    pub fn of(&mut self, value: Value<'c>) -> Option<ThreadValue> {
+        if let Some(known) = self.known.get(&value) {
+            return known.clone();
+        }
+        if self.depth == MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let computed = self.compute(value).or_else(|| self.opaque(value));
+        self.depth -= 1;
+        self.known.insert(value, computed.clone());
+        computed
+    }
+
+    /// A value of which nothing is known but that all threads have the same.
+    fn opaque(&mut self, value: Value<'c>) -> Option<ThreadValue> {
+        is_uniform(value).then(|| ThreadValue::symbol(self.value_symbol(value)))
+    }
+
+    fn value_symbol(&mut self, value: Value<'c>) -> Symbol {
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(value).or_insert(next);
+        Symbol::Value(number, self.loop_of(value))
+    }
+
+    /// The innermost loop that computes `value` again and again.
+    fn loop_of(&self, value: Value<'c>) -> Option<LoopId> {
+        let (first, around) = match value.definition() {
+            Definition::Result(op, _) => (None, Some(op)),
+            Definition::Argument(block, _) => (block.parent_op(), block.parent_op()),
+        };
+        let mut outer = first
+            .into_iter()
+            .chain(around.into_iter().flat_map(Op::ancestors));
+        outer.find_map(|op| self.loops.get(&op).copied())
+    }
+
+    fn compute(&mut self, value: Value<'c>) -> Option<ThreadValue> {
+        if let Some(constant) = value.as_constant_int() {
+            return Some(ThreadValue::constant(constant));
+        }
+        match value.definition() {
+            Definition::Result(op, 0) => self.result(op),
+            Definition::Result(..) => None,
+            Definition::Argument(block, number) => {
+                let around = block.parent_op().filter(|op| op.is(scf::FOR))?;
+                let of = *self.loops.get(&around)?;
+                match number {
+                    0 => self.induction_variable(around, of),
+                    _ => rotation::iter_arg(self, around, of, number - 1),
+                }
+            }
+        }
+    }
+
+    /// The first value of a loop's variable, and a step for each iteration.
+    fn induction_variable(&mut self, around: Op<'c>, of: LoopId) -> Option<ThreadValue> {
+        let mut first = self.of(around.operand(0))?;
+        let step = self.of(around.operand(2))?.as_constant()?;
+        first.offset.terms.push((step, Symbol::Iteration(of)));
+        Some(first)
+    }
+
+    fn result(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        if let Some(special) = self.special(op) {
+            return Some(special);
+        }
+        if op.num_regions() > 0 || op.num_operands() == 0 || !op.is_pure() {
+            return None;
+        }
+        match op.name() {
+            arith::INDEX_CAST
+            | arith::INDEX_CASTUI
+            | arith::EXTSI
+            | arith::EXTUI
+            | index::CASTS
+            | index::CASTU => self.of(op.operand(0)),
+            // What does not fit is cut off.
+            arith::TRUNCI if bit_width(op.result(0).ty()).is_some_and(|bits| bits >= 32) => {
+                self.of(op.operand(0))
+            }
+            arith::ADDI | index::ADD => self.sum(op, 1),
+            arith::SUBI | index::SUB => self.sum(op, -1),
+            arith::SELECT => self.select(op),
+            _ => self.binary(op),
+        }
+    }
+
+    /// What hardware says of a thread.
+    fn special(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        let dimension = || {
+            Dimension::ALL
+                .into_iter()
+                .position(|dimension| op.attr(attr::DIMENSION) == Some(dimension.attribute(op.context())))
+        };
+        let of_thread: Box<dyn Fn([i64; 3], i64) -> i64> = match op.name() {
+            gpu::THREAD_ID => {
+                let dimension = dimension()?;
+                Box::new(move |at, _| at[dimension])
+            }
+            nvvm::READ_PTX_SREG_TID_X => Box::new(|at, _| at[0]),
+            nvvm::READ_PTX_SREG_TID_Y => Box::new(|at, _| at[1]),
+            nvvm::READ_PTX_SREG_TID_Z => Box::new(|at, _| at[2]),
+            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % 32),
+            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / 32),
+            gpu::BLOCK_DIM => {
+                let size = self.size.filter(|_| self.size_is_stated(op))?;
+                return Some(ThreadValue::constant(size[dimension()?].into()));
+            }
+            _ => return None,
+        };
+        let threads = self.num_threads()?;
+        let [x, y, _] = self.size?.map(i64::from);
+        let numbers = (0..i64::from(threads)).map(|thread| {
+            let at = [thread % x, thread / x % y, thread / (x * y)];
+            of_thread(at, thread)
+        });
+        Some(self.from_threads(numbers.collect()))
+    }
+
+    /// Returns true if the size of blocks is what the function says, and not a guess.
+    fn size_is_stated(&self, op: Op<'c>) -> bool {
+        op.ancestors()
+            .find(|outer| outer.is_function())
+            .is_some_and(|function| block_size(function).is_some())
+    }
+
+    /// A number for each thread.
+    fn from_threads(&mut self, mut numbers: Vec<i64>) -> ThreadValue {
+        let first = numbers.first().copied().unwrap_or(0);
+        numbers
+            .iter_mut()
+            .for_each(|number| *number = number.wrapping_sub(first));
+        let mut value = ThreadValue::constant(first);
+        if numbers.iter().any(|number| *number != 0) {
+            value.threads = Some(self.table(numbers));
+        }
+        value
+    }
+
+    fn table(&mut self, numbers: Vec<i64>) -> Rc<[i64]> {
+        let numbers: Rc<[i64]> = numbers.into();
+        if let Some(known) = self.tables.get(&numbers) {
+            return known.clone();
+        }
+        self.tables.insert(numbers.clone());
+        numbers
+    }
+
+    fn sum(&mut self, op: Op<'c>, sign: i64) -> Option<ThreadValue> {
+        let (a, b) = (self.of(op.operand(0))?, self.of(op.operand(1))?);
+        let b = self.scaled(&b, sign)?;
+        self.plus(&a, &b)
+    }
+
+    /// The sum of two values.
+    pub fn plus(&mut self, a: &ThreadValue, b: &ThreadValue) -> Option<ThreadValue> {
+        let threads = match (&a.threads, &b.threads) {
+            (Some(a), Some(b)) => {
+                let sums: Vec<i64> = a.iter().zip(b.iter()).map(|(a, b)| a.wrapping_add(*b)).collect();
+                self.from_threads(sums).threads
+            }
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        let mut terms = a.offset.terms.clone();
+        for (coefficient, symbol) in &b.offset.terms {
+            match terms.iter_mut().find(|(_, known)| known == symbol) {
+                Some((sum, _)) => *sum = sum.checked_add(*coefficient)?,
+                None => terms.push((*coefficient, symbol.clone())),
+            }
+        }
+        terms.retain(|(coefficient, _)| *coefficient != 0);
+        Some(ThreadValue {
+            threads,
+            offset: Offset {
+                constant: a.offset.constant.checked_add(b.offset.constant)?,
+                terms,
+            },
+        })
+    }
+
+    /// A multiple of a value.
+    pub fn scaled(&mut self, value: &ThreadValue, factor: i64) -> Option<ThreadValue> {
+        if factor == 0 {
+            return Some(ThreadValue::constant(0));
+        }
+        let threads = value.threads.clone().filter(|_| factor != 1);
+        let threads = match threads {
+            Some(threads) => {
+                let scaled: Option<Vec<i64>> =
+                    threads.iter().map(|number| number.checked_mul(factor)).collect();
+                Some(self.table(scaled?))
+            }
+            None => value.threads.clone(),
+        };
+        let terms = value.offset.terms.iter();
+        let terms =
+            terms.map(|(coefficient, symbol)| Some((coefficient.checked_mul(factor)?, symbol.clone())));
+        Some(ThreadValue {
+            threads,
+            offset: Offset {
+                constant: value.offset.constant.checked_mul(factor)?,
+                terms: terms.collect::<Option<_>>()?,
+            },
+        })
+    }
+
+    fn select(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        let operands = [0, 1, 2].map(|i| self.of(op.operand(i)));
+        let [Some(condition), Some(yes), Some(no)] = operands else {
+            return None;
+        };
+        self.combine(&[condition, yes, no], |values| {
+            Some(if values[0] == 0 { values[2] } else { values[1] })
+        })
+    }
+
+    fn binary(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        if op.num_operands() != 2 {
+            return None;
+        }
+        let (a, b) = (self.of(op.operand(0))?, self.of(op.operand(1))?);
+        if let Some(result) = with_constant(self, op, &a, &b) {
+            return Some(result);
+        }
+        let function = function_of(op)?;
+        self.combine(&[a, b], |values| function(values[0], values[1]))
+    }
+
+    /// Applies a function in each thread, or in each iteration of a period.
+    fn combine(
+        &mut self,
+        operands: &[ThreadValue],
+        function: impl Fn(&[i64]) -> Option<i64>,
+    ) -> Option<ThreadValue> {
+        if operands.iter().all(|operand| operand.threads.is_none()) {
+            return rotation::combine(operands, function);
+        }
+        let threads = usize::try_from(self.num_threads()?).ok()?;
+        let numbers = (0..threads).map(|thread| {
+            let values = operands.iter().map(|operand| operand.of_thread(thread));
+            function(&values.collect::<Option<Vec<i64>>>()?)
+        });
+        let numbers = numbers.collect::<Option<Vec<i64>>>()?;
+        Some(self.from_threads(numbers))
+    }
+}
+
+/// What a multiplication by a constant, or a division by one, makes of what is not known.
+fn with_constant<'c>(
+    all: &mut ThreadValues<'c>,
+    op: Op<'c>,
+    a: &ThreadValue,
+    b: &ThreadValue,
+) -> Option<ThreadValue> {
+    match op.name() {
+        arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
+            (_, Some(factor)) => all.scaled(a, factor),
+            (Some(factor), _) => all.scaled(b, factor),
+            _ => None,
+        },
+        arith::SHLI | index::SHL => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            all.scaled(a, 1 << shift)
+        }
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
+            exact_quotient(a, b.as_constant()?)
+        }
+        arith::SHRUI | arith::SHRSI => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            exact_quotient(a, 1 << shift)
+        }
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => rotation::remainder(a, b.as_constant()?),
+        arith::ANDI => {
+            let modulus = b.as_constant()?.checked_add(1)?;
+            let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
+            is_mask.then(|| rotation::remainder(a, modulus))?
+        }
+        _ => None,
+    }
+}
+
+/// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.
+fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
+    let Offset { constant, terms } = &value.offset;
+    let divides = |number: i64| number % divisor == 0;
+    let known = divisor > 0 && value.threads.is_none() && !terms.is_empty() && divides(*constant);
+    (known && terms.iter().all(|(coefficient, _)| divides(*coefficient))).then(|| ThreadValue {
+        threads: None,
+        offset: Offset {
+            constant: constant / divisor,
+            terms: terms
+                .iter()
+                .map(|(coefficient, symbol)| (coefficient / divisor, symbol.clone()))
+                .collect(),
+        },
+    })
+}
+
+/// A function of two numbers; `None` where it is not defined.
+type Function = fn(i64, i64) -> Option<i64>;
+
+/// The function that `op` computes of two numbers, none of which is negative where it matters.
+fn function_of(op: Op<'_>) -> Option<Function> {
+    Some(match op.name() {
+        arith::MULI | index::MUL => i64::checked_mul,
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
+            |a, b| (a >= 0 && b > 0).then(|| a / b)
+        }
+        arith::CEILDIVUI | arith::CEILDIVSI | index::CEILDIVU | index::CEILDIVS => {
+            |a, b| (a >= 0 && b > 0).then(|| (a + b - 1) / b)
+        }
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        arith::ANDI => |a, b| Some(a & b),
+        arith::ORI => |a, b| Some(a | b),
+        arith::XORI => |a, b| Some(a ^ b),
+        arith::SHLI | index::SHL => |a, b| (0..31).contains(&b).then(|| a.checked_mul(1 << b))?,
+        arith::SHRUI | arith::SHRSI => |a, b| (a >= 0 && (0..63).contains(&b)).then(|| a >> b),
+        arith::MINUI | arith::MINSI => |a, b| (a >= 0 && b >= 0).then(|| a.min(b)),
+        arith::MAXUI | arith::MAXSI => |a, b| (a >= 0 && b >= 0).then(|| a.max(b)),
+        arith::CMPI => comparison(op.int_attr(attr::PREDICATE)?)?,
+        _ => return None,
+    })
+}
+
+/// The comparison with a number of `arith.cmpi`; numbers below 0 are only compared with signs.
+fn comparison(predicate: i64) -> Option<Function> {
+    use async_mlir::arith::Predicate;
+    let (predicate, _) = Predicate::ALL
+        .into_iter()
+        .find(|(known, _)| *known as i64 == predicate)?;
+    Some(match predicate {
+        Predicate::Equal => |a, b| Some(i64::from(a == b)),
+        Predicate::NotEqual => |a, b| Some(i64::from(a != b)),
+        Predicate::SignedLess => |a, b| Some(i64::from(a < b)),
+        Predicate::SignedLessOrEqual => |a, b| Some(i64::from(a <= b)),
+        Predicate::SignedGreater => |a, b| Some(i64::from(a > b)),
+        Predicate::SignedGreaterOrEqual => |a, b| Some(i64::from(a >= b)),
+        Predicate::UnsignedLess => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a < b)),
+        Predicate::UnsignedLessOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a <= b)),
+        Predicate::UnsignedGreater => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a > b)),
+        Predicate::UnsignedGreaterOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a >= b)),
+    })
+}
+
+/// A block that can hold all threads a kernel may have, if it asks for its index in one dimension at most.
+fn assumed_size(function: Op<'_>) -> Option<[u32; 3]> {
+    let mut asked = [false; 3];
+    for op in function.self_and_nested() {
+        let dimensions = Dimension::ALL.into_iter().enumerate();
+        for (i, dimension) in dimensions {
+            let is_asked = matches!(op.name(), gpu::THREAD_ID | gpu::GLOBAL_ID)
+                && op.attr(attr::DIMENSION) == Some(dimension.attribute(op.context()));
+            asked[i] |= is_asked;
+        }
+        asked[0] |= matches!(
+            op.name(),
+            gpu::LANE_ID | gpu::SUBGROUP_ID | nvvm::READ_PTX_SREG_LANEID | nvvm::READ_PTX_SREG_TID_X
+        );
+        asked[1] |= op.is(nvvm::READ_PTX_SREG_TID_Y);
+        asked[2] |= op.is(nvvm::READ_PTX_SREG_TID_Z);
+    }
+    match asked {
+        [true | false, false, false] => Some([MAX_THREADS, 1, 1]),
+        _ => None,
+    }
+}

@@ -1,0 +1,258 @@
+//! Numbers that rotate: the slots of a buffer that iterations of a loop use in turn.
+
+use super::{ThreadValue, ThreadValues};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::names::{arith, attr, index};
+use std::rc::Rc;
+use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
+
+/// A value that comes round in the iterations of a loop.
+fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(ThreadValue::constant(*values.first()?));
+    }
+    let values: Rc<[i64]> = values.into();
+    (values.len() <= MAX_PERIOD).then(|| ThreadValue::symbol(Symbol::Periodic { of, values }))
+}
+
+/// The remainder of a multiple of an iteration, from a number on that is not negative.
+pub(super) fn remainder(value: &ThreadValue, modulus: i64) -> Option<ThreadValue> {
+    let Offset { constant, terms } = &value.offset;
+    let [(step, Symbol::Iteration(of))] = terms.as_slice() else {
+        return None;
+    };
+    if value.threads.is_some() || modulus < 1 || *constant < 0 || *step < 0 {
+        return None;
+    }
+    counter(*of, *constant, *step, modulus)
+}
+
+/// `(start + step * iteration) mod modulus`, of numbers that are not negative.
+fn counter(of: LoopId, start: i64, step: i64, modulus: i64) -> Option<ThreadValue> {
+    let (start, step) = (start % modulus, step % modulus);
+    let mut values = vec![start];
+    loop {
+        let next = (values.last()? + step) % modulus;
+        if next == start {
+            return periodic(of, values);
+        }
+        if values.len() == MAX_PERIOD {
+            return None;
+        }
+        values.push(next);
+    }
+}
+
+/// Applies a function to values that are constant, or come round in the same loop.
+pub(super) fn combine(
+    operands: &[ThreadValue],
+    function: impl Fn(&[i64]) -> Option<i64>,
+) -> Option<ThreadValue> {
+    let terms = || operands.iter().flat_map(|operand| &operand.offset.terms);
+    let mut of = None;
+    let mut period = 1_usize;
+    for (_, symbol) in terms() {
+        let Symbol::Periodic { of: other, values } = symbol else {
+            return None;
+        };
+        if of.is_some_and(|of| of != *other) {
+            return None;
+        }
+        of = Some(*other);
+        period = (1..)
+            .map(|n| n * period)
+            .find(|n| n % values.len() == 0 || *n > MAX_PERIOD)?;
+    }
+    if period > MAX_PERIOD {
+        return None;
+    }
+    let value = |operand: &ThreadValue, iteration: usize| {
+        operand.offset.terms.iter().fold(
+            operand.offset.constant,
+            |sum, (coefficient, symbol)| match symbol {
+                Symbol::Periodic { values, .. } => {
+                    sum.wrapping_add(coefficient.wrapping_mul(values[iteration % values.len()]))
+                }
+                _ => sum,
+            },
+        )
+    };
+    let values = (0..period).map(|iteration| {
+        let operands: Vec<i64> = operands.iter().map(|operand| value(operand, iteration)).collect();
+        function(&operands)
+    });
+    let values = values.collect::<Option<Vec<i64>>>()?;
+    match of {
+        Some(of) => periodic(of, values),
+        None => Some(ThreadValue::constant(*values.first()?)),
+    }
+}
+
+/// What is carried around a loop at place `number`, if it counts or rotates.
+pub(super) fn iter_arg<'c>(
+    values: &mut ThreadValues<'c>,
+    around: Op<'c>,
+    of: LoopId,
+    number: usize,
+) -> Option<ThreadValue> {
+    let block = around.regions().next().and_then(Region::first)?;
+    let ends = block.terminator()?;
+    let next = ends.operand(number);
+    let argument = block.arg(number + 1);
+    if let Some(position) = argument_of(block, next) {
+        return permutation(values, around, of, (number, position - 1));
+    }
+    let first = values.of(around.operand(3 + number))?;
+    match step_of(next, argument)? {
+        Step::Add(step) => {
+            let mut value = first;
+            value.offset.terms.push((step, Symbol::Iteration(of)));
+            Some(value)
+        }
+        Step::Rotate { step, modulus } => {
+            rotating(values, around.operand(3 + number), &first, of, (step, modulus))
+        }
+    }
+}
+
+/// What a value becomes in the next iteration.
+enum Step {
+    Add(i64),
+    Rotate { step: i64, modulus: i64 },
+}
+
+/// How `next` is computed from `argument`.
+fn step_of<'c>(next: Value<'c>, argument: Value<'c>) -> Option<Step> {
+    let op = next.defining_op()?;
+    let constant = |i: usize| op.operand(i).as_constant_int();
+    match op.name() {
+        arith::ADDI | index::ADD => Some(Step::Add(increment(next, argument)?)),
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => Some(Step::Rotate {
+            step: increment(op.operand(0), argument)?,
+            modulus: constant(1).filter(|modulus| *modulus > 0)?,
+        }),
+        arith::ANDI => {
+            let modulus = constant(1)?.checked_add(1)?;
+            let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
+            let step = increment(op.operand(0), argument)?;
+            is_mask.then_some(Step::Rotate { step, modulus })
+        }
+        // Between 0 and 1.
+        arith::XORI if op.operand(0) == argument && constant(1) == Some(1) => {
+            Some(Step::Rotate { step: 1, modulus: 2 })
+        }
+        arith::SUBI if constant(0) == Some(1) && op.operand(1) == argument => {
+            Some(Step::Rotate { step: 1, modulus: 2 })
+        }
+        arith::SELECT => wrapping(op, argument),
+        _ => None,
+    }
+}
+
+/// By how much `value` is more than `argument`.
+fn increment<'c>(value: Value<'c>, argument: Value<'c>) -> Option<i64> {
+    let op = value
+        .defining_op()
+        .filter(|op| matches!(op.name(), arith::ADDI | index::ADD))?;
+    match (op.operand(0) == argument, op.operand(1) == argument) {
+        (true, false) => op.operand(1).as_constant_int(),
+        (false, true) => op.operand(0).as_constant_int(),
+        _ => None,
+    }
+    .filter(|step| *step >= 0)
+}
+
+/// A number that begins again at 0 where it gets to its end: `select(n == end, 0, n)` with `n = argument + 1`, or the like.
+fn wrapping<'c>(select: Op<'c>, argument: Value<'c>) -> Option<Step> {
+    use async_mlir::arith::Predicate;
+    let comparison = select.operand(0).defining_op().filter(|op| op.is(arith::CMPI))?;
+    let predicate = comparison.int_attr(attr::PREDICATE)?;
+    let is = |known: &[Predicate]| known.iter().any(|known| *known as i64 == predicate);
+    let end = comparison.operand(1).as_constant_int()?;
+    let compared = comparison.operand(0);
+    let stays = is(&[
+        Predicate::SignedLess,
+        Predicate::UnsignedLess,
+        Predicate::NotEqual,
+    ]);
+    let wraps = is(&[
+        Predicate::Equal,
+        Predicate::SignedGreaterOrEqual,
+        Predicate::UnsignedGreaterOrEqual,
+    ]);
+    let (next, zero) = match (stays, wraps) {
+        (true, _) => (select.operand(1), select.operand(2)),
+        (_, true) => (select.operand(2), select.operand(1)),
+        _ => return None,
+    };
+    if zero.as_constant_int() != Some(0) || increment(next, argument) != Some(1) {
+        return None;
+    }
+    // What is compared is the next number, or this one.
+    let modulus = if compared == next {
+        end
+    } else if compared == argument {
+        end.checked_add(1)?
+    } else {
+        return None;
+    };
+    (modulus > 0).then_some(Step::Rotate { step: 1, modulus })
+}
+
+/// A rotation that starts at `first`, the value of `init`.
+fn rotating<'c>(
+    values: &mut ThreadValues<'c>,
+    init: Value<'c>,
+    first: &ThreadValue,
+    of: LoopId,
+    (step, modulus): (i64, i64),
+) -> Option<ThreadValue> {
+    if let Some(start) = first.as_constant() {
+        return (0..modulus)
+            .contains(&start)
+            .then(|| counter(of, start, step, modulus))?;
+    }
+    let Symbol::Value(start, _) = values.value_symbol(init) else {
+        return None;
+    };
+    first.threads.is_none().then(|| {
+        ThreadValue::symbol(Symbol::Rotation {
+            of,
+            start,
+            plus: 0,
+            step,
+            modulus,
+        })
+    })
+}
+
+/// Values that take each other's places.
+fn permutation<'c>(
+    values: &mut ThreadValues<'c>,
+    around: Op<'c>,
+    of: LoopId,
+    (number, mut next): (usize, usize),
+) -> Option<ThreadValue> {
+    let block = around.regions().next().and_then(Region::first)?;
+    let ends = block.terminator()?;
+    let mut cycle = vec![number];
+    while next != number {
+        if cycle.len() == MAX_PERIOD {
+            return None;
+        }
+        cycle.push(next);
+        next = argument_of(block, ends.operand(next))?.checked_sub(1)?;
+    }
+    let inits = cycle
+        .iter()
+        .map(|place| values.of(around.operand(3 + place))?.as_constant());
+    periodic(of, inits.collect::<Option<Vec<i64>>>()?)
+}
+
+/// Which argument of `block` a value is; the first is the variable of the loop.
+fn argument_of<'c>(block: Block<'c>, value: Value<'c>) -> Option<usize> {
+    match value.definition() {
+        Definition::Argument(of, number) if of == block && number > 0 => Some(number),
+        _ => None,
+    }
+}

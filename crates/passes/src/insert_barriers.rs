@@ -1,0 +1,185 @@
+//! `--gpux-insert-barriers`: block barriers where threads have to meet, and nowhere else.
+//!
+//! **Condition.** A function of device code with structured control flow, before tokens of loads are translated to mbarriers.
+//!
+//! **Effect.** Wherever two threads of a block access the same byte of memory of the workgroup, and one of them writes, there is
+//! a `gpu.barrier` between the two accesses on every path. Barriers that order such accesses alone are derived anew; others
+//! stay. There are as few in the deepest loops as can be, then as few in those further out.
+//!
+//! **Refusals.** Accesses that no barrier can order are errors at both. A function with mbarriers or barriers of some threads,
+//! whose order is not known here, stays as it is, with a remark.
+//!
+//! [`existing`] decides which barriers stay, `tokenflow::barriers` where others are needed, [`explain`] says why.
+
+mod existing;
+mod explain;
+
+use crate::analysis::barrier_graph::{BarrierGraph, read};
+use crate::utils::block_wide::barrier;
+use async_dialects::registry::GPUX;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_barrier;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::names::{nvgpu, nvvm};
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use rustc_hash::FxHashSet;
+use tokenflow::barriers::{Action, Overlap, Placement, StepId, place};
+
+/// The pass.
+pub struct InsertBarriers;
+
+impl Pass for InsertBarriers {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("insert_barriers/description.md"),
+        anchor: Anchor::Functions,
+        options: &[
+            OptionInfo::bool(
+                "keep-barriers",
+                false,
+                "keep the barriers that are there, and add what is missing",
+            ),
+            OptionInfo::bool(
+                "explain",
+                false,
+                "emit remarks that say which accesses each barrier is for",
+            ),
+        ],
+        dependent_dialects: &[GPUX, Dialect::GPU],
+        statistics: &[
+            StatisticInfo {
+                name: "inserted",
+                description: "Number of barriers inserted",
+            },
+            StatisticInfo {
+                name: "dropped",
+                description: "Number of barriers dropped",
+            },
+        ],
+        ..PassInfo::new(
+            "gpux-insert-barriers",
+            "places the fewest block barriers that order accesses of workgroup memory",
+        )
+    };
+
+    fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        if let Some(op) = synchronizes_otherwise(function) {
+            if function.self_and_nested().into_iter().any(is_barrier) {
+                let message = format!(
+                    "has '{}', whose order of threads is not known here: its barriers stay",
+                    op.name()
+                );
+                let help = "run --gpux-insert-barriers before tokens become mbarriers";
+                Diagnostic::remark(function, message).note(op, help).emit();
+            }
+            return Ok(());
+        }
+        let mut graph = read(function, cx.bool("keep-barriers"))?;
+        let kept = existing::keep(&mut graph, cx.bool("keep-barriers"));
+        let placement = place(&graph.kernel);
+        report_overlaps(&graph, &placement.overlaps)?;
+        let inserted = placement.barriers.len();
+        let dropped: Vec<Op> = graph
+            .barriers
+            .iter()
+            .map(|(_, op)| *op)
+            .filter(|op| !kept.contains(op))
+            .collect();
+        if inserted + dropped.len() > 0 {
+            explain::summary(function, inserted, dropped.len(), kept.len());
+        }
+        explain::later_issues(&graph, &placement);
+        if cx.bool("explain") {
+            explain::barriers(&graph, &placement);
+        }
+        insert(&graph, &placement);
+        cx.count("inserted", inserted as u64);
+        cx.count("dropped", dropped.len() as u64);
+        dropped.into_iter().for_each(Op::erase);
+        Ok(())
+    }
+}
+
+/// An operation in `function` that makes threads wait for each other in a way that is not followed here.
+fn synchronizes_otherwise(function: Op<'_>) -> Option<Op<'_>> {
+    let mut found = None;
+    function.walk(|op| {
+        let is_named = op.is(nvvm::BARRIER) && op.num_operands() > 0;
+        let on_mbarrier = matches!(
+            op.name(),
+            nvgpu::MBARRIER_CREATE
+                | nvgpu::MBARRIER_ARRIVE
+                | nvgpu::MBARRIER_TEST_WAIT
+                | nvgpu::MBARRIER_TRY_WAIT_PARITY
+                | nvvm::MBARRIER_EXPECT_TX
+                | nvvm::MBARRIER_INVAL
+        );
+        if is_named || on_mbarrier {
+            found = Some(op);
+            return Walk::Stop;
+        }
+        Walk::Advance
+    });
+    found
+}
+
+/// Writes the barriers.
+fn insert(graph: &BarrierGraph, placement: &Placement) {
+    for (step, _) in &placement.barriers {
+        let op = graph.ops[*step];
+        let new = barrier(op.location());
+        match await_before(graph, *step) {
+            Some(wait) => new.after(wait),
+            None => new.before(op),
+        };
+    }
+}
+
+/// The await that `step` comes right after.
+fn await_before<'c>(graph: &BarrierGraph<'c>, step: StepId) -> Option<Op<'c>> {
+    let before = step.0.checked_sub(1).map(StepId)?;
+    let leads_here = matches!(graph.kernel.steps[before].edges.as_slice(), [edge] if edge.to == step);
+    let awaits = matches!(
+        graph.kernel.steps[before].action,
+        Action::Await(_) | Action::AwaitGroup(..) | Action::Wait { .. }
+    );
+    let wait = graph.ops[before];
+    (leads_here && awaits && wait.block() == graph.ops[step].block()).then_some(wait)
+}
+
+/// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings.
+fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result<(), PassError<'c>> {
+    let mut failed = false;
+    let mut seen = FxHashSet::default();
+    for overlap in overlaps {
+        let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
+        let region = |step: StepId| graph.kernel.steps[step].divergent;
+        let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
+        // Where it is not known what meets a copy in flight, tokens are believed.
+        if !(overlap.certain || apart) || !seen.insert((first, second)) {
+            continue;
+        }
+        let may = if overlap.certain { "" } else { "may " };
+        let s = if overlap.certain { "es" } else { "" };
+        let message = format!(
+            "{may}access{s} memory of the workgroup that another thread accesses at the same time, and no barrier can order \
+             the two"
+        );
+        let diagnostic = if overlap.certain {
+            Diagnostic::error(second, message)
+        } else {
+            Diagnostic::warning(second, message)
+        };
+        let help = if apart {
+            "the other access: threads take different ways to the two; move one of them to where all threads come by"
+        } else {
+            "the other access, which is not complete: await its token before"
+        };
+        diagnostic.note(first, help).emit();
+        failed |= overlap.certain;
+    }
+    if failed {
+        Err(PassError::already_emitted())
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Which of the barriers that a function has stay.
+//!
+//! A barrier stays if it may order accesses of memory that is not the workgroup's, or stands beside a fence. What it orders of
+//! the workgroup's memory is derived anew, so all others go.
+
+use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::nvvm;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokenflow::barriers::{Action, StepId};
+use tokenflow::ids::IndexVec;
+
+/// Marks the barriers that stay in `graph`, and returns them: all of those that all threads come to if `all`.
+pub(super) fn keep<'c>(graph: &mut BarrierGraph<'c>, all: bool) -> FxHashSet<Op<'c>> {
+    let order_global = ordering_global(graph);
+    let mut kept = FxHashSet::default();
+    for (step, op) in graph.barriers.clone() {
+        if all || order_global.contains(&step) || is_beside_fence(op) {
+            kept.insert(op);
+            if graph.kernel.steps[step].divergent.is_none() {
+                graph.kernel.steps[step].action = Action::Barrier;
+            }
+        }
+    }
+    kept
+}
+
+/// Returns true if a fence stands right before or after `barrier`: the two belong together.
+fn is_beside_fence(barrier: Op<'_>) -> bool {
+    let is_fence = |op: Op| matches!(op.name(), nvvm::FENCE_PROXY | nvvm::FENCE_MBARRIER_INIT);
+    barrier.next().is_some_and(is_fence) || barrier.prev().is_some_and(is_fence)
+}
+
+/// Buffers, as bits; those beyond the last bit share it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Used {
+    accessed: u64,
+    written: u64,
+}
+
+impl Used {
+    fn join(&mut self, other: Self) -> bool {
+        let before = *self;
+        self.accessed |= other.accessed;
+        self.written |= other.written;
+        *self != before
+    }
+
+    /// Returns true if something is accessed in both and written in one.
+    fn conflicts_with(self, other: Self) -> bool {
+        self.written & other.accessed != 0 || self.accessed & other.written != 0
+    }
+}
+
+/// The barriers before which something is accessed that is accessed after them, and one of the two writes.
+fn ordering_global(graph: &BarrierGraph) -> FxHashSet<StepId> {
+    let steps = &graph.kernel.steps;
+    let mut own = IndexVec::filled(Used::default(), steps.len());
+    let mut numbers: FxHashMap<Value, u32> = FxHashMap::default();
+    for &(step, GlobalAccess { buffer, written }) in &graph.global {
+        let bits = buffer.map_or(u64::MAX, |buffer| {
+            let next = u32::try_from(numbers.len()).map_or(63, |next| next.min(63));
+            1 << *numbers.entry(buffer).or_insert(next)
+        });
+        let written = if written { bits } else { 0 };
+        own[step].join(Used {
+            accessed: bits,
+            written,
+        });
+    }
+    let forward: Vec<(StepId, StepId)> = steps
+        .with_ids()
+        .flat_map(|(from, step)| step.edges.iter().map(move |edge| (from, edge.to)))
+        .collect();
+    let backward: Vec<(StepId, StepId)> = forward.iter().rev().map(|(from, to)| (*to, *from)).collect();
+    let (before, after) = (reach(&own, &forward), reach(&own, &backward));
+    let barriers = graph.barriers.iter().map(|(step, _)| *step);
+    barriers
+        .filter(|step| before[*step].conflicts_with(after[*step]))
+        .collect()
+}
+
+/// What is used on some path that leads to each step, or from it; `edges` are in the order in which most of them lead on.
+fn reach(own: &IndexVec<StepId, Used>, edges: &[(StepId, StepId)]) -> IndexVec<StepId, Used> {
+    let mut reached = own.clone();
+    loop {
+        let mut changed = false;
+        for &(from, to) in edges {
+            let used = reached[from];
+            changed |= reached[to].join(used);
+        }
+        if !changed {
+            return reached;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Remarks: how many barriers went and came, what each is for, and where one could be saved.
+
+use crate::analysis::barrier_graph::BarrierGraph;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use tokenflow::barriers::{AccessKind, Placement, with_later_issues};
+
+/// Says how many barriers were dropped and inserted in `function`.
+pub(super) fn summary(function: Op<'_>, inserted: usize, dropped: usize, kept: usize) {
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let kept = match kept {
+        0 => String::new(),
+        n => format!("; {n} stay{} for other memory", if n == 1 { "s" } else { "" }),
+    };
+    let message = format!(
+        "block barriers for workgroup memory: dropped {dropped} barrier{}, inserted {inserted}{kept}",
+        plural(dropped)
+    );
+    Diagnostic::remark(function.location(), message).emit();
+}
+
+/// Says what each barrier is for.
+pub(super) fn barriers(graph: &BarrierGraph, placement: &Placement) {
+    for (step, reason) in &placement.barriers {
+        let verb = |access| match graph.kernel.accesses[access].kind {
+            AccessKind::Read => "reads",
+            AccessKind::Write => "writes",
+            AccessKind::Atomic => "updates",
+        };
+        let (first, second) = (graph.accesses[reason.first.1], graph.accesses[reason.second.1]);
+        let at = graph.ops[*step];
+        let end = graph.ops[reason.first.0];
+        let remark = Diagnostic::remark(
+            at.location(),
+            "a barrier comes before this: without it, the two accesses below are not ordered",
+        );
+        let message = format!(
+            "'{}' {} what another thread accesses later",
+            first.name(),
+            verb(reason.first.1)
+        );
+        let remark = remark.note(first.location(), message);
+        let remark = if end == first {
+            remark
+        } else {
+            remark.note(
+                end.location(),
+                "it is complete here, for the thread that issued it",
+            )
+        };
+        let message = format!("'{}' {} it", second.name(), verb(reason.second.1));
+        remark.note(second.location(), message).emit();
+    }
+}
+
+/// Says where loops need fewer barriers if copies are issued after the first await instead of before.
+pub(super) fn later_issues(graph: &BarrierGraph, placement: &Placement) {
+    for saving in with_later_issues(&graph.kernel, placement) {
+        let message = format!(
+            "moving this after the await would save {} of the {} block barriers in this loop",
+            saving.saved, saving.barriers
+        );
+        let remark = Diagnostic::remark(graph.ops[saving.issue].location(), message);
+        remark
+            .note(
+                graph.ops[saving.wait].location(),
+                "the await: one barrier right after it is then enough",
+            )
+            .emit();
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the threads of a block have to meet, on plain data.
+//!
+//! **Notation.** A *kernel* is a graph of *steps*; the threads of a block go through it together, except in *divergent regions*,
+//! whose steps they may take in any order. A step may *access* bytes of a buffer, by each thread other ones (a
+//! [`Footprint`]), or *issue* an asynchronous access, which lasts until the *await* that completes it. Two accesses *conflict* if
+//! different threads may touch the same byte and one of them writes. A *barrier* may stand before every step that is not in a
+//! divergent region. It *separates* what is before it from what comes after: of an asynchronous access the end from what comes
+//! later, the issue from what came before.
+//!
+//! **Steps**, in the order in which they run:
+//!
+//! 1. *Relation* (`footprint.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
+//!    Nothing below decides what conflicts.
+//! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
+//!    that no barrier mends.
+//! 3. *Exposure* (`exposure.rs`): for a set of barriers, which conflicts are left, each with a path without a barrier from the
+//!    one access to the other. Each path is a set of places one of which needs a barrier.
+//! 4. *Hitting set* (`hitting_set.rs`): the cheapest barriers that stand on each path that was found so far.
+//! 5. *Placement* (`placement.rs`): steps 3 and 4 in turn until no conflict is left. The set is then the cheapest for some of
+//!    the paths, and enough for all of them, so it is the cheapest for all.
+//! 6. *Verification*: no conflict is left, and without any one of the barriers there is one.
+//!
+//! [`with_later_issues`] (`reorder.rs`) says where another order of steps takes fewer barriers.
+//!
+//! **Cheapest** means fewest in the deepest loops, then fewest in those one level further out, and so on; among these, most
+//! right after an await.
+//!
+//! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step. Few
+//! rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
+//! shares no place with the others; beyond, it is the best that was found.
+//!
+//! What comes out is held against brute force: `tests/barriers`.
+
+mod exposure;
+mod footprint;
+mod graph;
+mod hitting_set;
+mod in_flight;
+mod offset;
+mod placement;
+mod relation;
+mod reorder;
+
+pub use footprint::{Footprint, ThreadBytes};
+pub use graph::*;
+pub use in_flight::Overlap;
+pub use offset::{MAX_PERIOD, Offset, Symbol};
+pub use placement::{Placement, Reason, place};
+pub use relation::Conflict;
+pub use reorder::{Saving, with_later_issues};

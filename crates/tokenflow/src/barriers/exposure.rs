@@ -1,0 +1,280 @@
+//! Step 3: which conflicts no barrier separates, and on which way.
+
+use super::graph::{AccessId, Action, Kernel, StepId};
+use super::in_flight::{InFlight, follow_edge};
+use super::offset::Distance;
+use super::relation::{Conflict, Relation};
+use crate::ids::IndexVec;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// A conflict, and a way from the one access to the other on which no barrier stands.
+#[derive(Clone, Debug)]
+pub(super) struct Violation {
+    /// The step where the first access ends.
+    pub from: (StepId, AccessId),
+    /// The step where the second one begins.
+    pub to: (StepId, AccessId),
+    /// The steps on the way before which a barrier may stand, in order of their numbers.
+    pub places: Vec<StepId>,
+}
+
+/// What is looked for in each round.
+pub(super) struct Exposure<'k> {
+    kernel: &'k Kernel,
+    relation: &'k Relation<'k>,
+    in_flight: &'k InFlight,
+    num_predecessors: IndexVec<StepId, u32>,
+    /// The step before each, where there is but one.
+    predecessor: IndexVec<StepId, Option<StepId>>,
+}
+
+/// An access that has ended and that no barrier came after yet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Exposed {
+    /// Accesses of one class are taken for one.
+    class: u32,
+    distance: Distance,
+    /// The one barrier that it has passed, where that is asked for.
+    passed: Option<StepId>,
+}
+
+/// Where an exposed access has come by: where it ended, or where ways met.
+#[derive(Clone, Copy)]
+struct Trail {
+    step: StepId,
+    access: AccessId,
+    /// Where it was before, and the last step on the way here.
+    before: Option<(usize, StepId)>,
+}
+
+/// What is exposed before a step: where each has come by, and the step before.
+type Batch = FxHashMap<Exposed, (usize, Option<StepId>)>;
+
+/// The state of one round.
+#[derive(Default)]
+struct Round<'b> {
+    barriers: Option<&'b FxHashSet<StepId>>,
+    /// True if accesses are followed past one barrier, to find out what it is for.
+    passing: bool,
+    /// For each barrier that was passed, a conflict that was found after it.
+    reasons: FxHashMap<StepId, Violation>,
+    pending: BTreeMap<StepId, Batch>,
+    seen: FxHashMap<StepId, FxHashSet<Exposed>>,
+    trails: Vec<Trail>,
+    /// Steps where a conflict was found; for the rest of the round it is as if a barrier stood before them.
+    found: FxHashSet<StepId>,
+    generated: FxHashSet<StepId>,
+    violations: Vec<Violation>,
+}
+
+impl<'k> Exposure<'k> {
+    pub fn new(kernel: &'k Kernel, relation: &'k Relation<'k>, in_flight: &'k InFlight) -> Self {
+        let (predecessor, num_predecessors) = kernel.predecessors();
+        Self {
+            kernel,
+            relation,
+            in_flight,
+            num_predecessors,
+            predecessor,
+        }
+    }
+
+    /// Conflicts that are left with `barriers`, one at most for each step; none if there are none at all.
+    pub fn violations(&self, barriers: &FxHashSet<StepId>) -> Vec<Violation> {
+        let round = Round {
+            barriers: Some(barriers),
+            ..Round::default()
+        };
+        self.run(round).violations
+    }
+
+    /// For each of `barriers`, which leave no conflict, one that there is without it.
+    pub fn reasons(&self, barriers: &FxHashSet<StepId>) -> FxHashMap<StepId, Violation> {
+        let round = Round {
+            barriers: Some(barriers),
+            passing: true,
+            ..Round::default()
+        };
+        self.run(round).reasons
+    }
+
+    fn run<'b>(&self, mut round: Round<'b>) -> Round<'b> {
+        for (id, step) in self.kernel.steps.with_ids() {
+            if matches!(step.action, Action::Access(_)) || !self.in_flight.ends[id].is_empty() {
+                round.pending.entry(id).or_default();
+            }
+        }
+        while let Some((at, batch)) = round.pending.pop_first() {
+            let batch = self.arrive(&mut round, at, batch);
+            let batch = self.check(&mut round, at, batch);
+            self.leave(&mut round, at, batch);
+        }
+        round
+    }
+
+    /// What is exposed in step `at` of what comes to it.
+    fn arrive(&self, round: &mut Round, at: StepId, mut batch: Batch) -> Batch {
+        if round.found.contains(&at) {
+            batch.clear();
+        }
+        if round.barriers.is_some_and(|barriers| barriers.contains(&at)) {
+            let passing = batch
+                .into_iter()
+                .filter(|(exposed, _)| round.passing && exposed.passed.is_none_or(|barrier| barrier == at));
+            batch = passing
+                .map(|(exposed, trail)| {
+                    (
+                        Exposed {
+                            passed: Some(at),
+                            ..exposed
+                        },
+                        trail,
+                    )
+                })
+                .collect();
+        }
+        batch.retain(|exposed, _| {
+            exposed
+                .passed
+                .is_none_or(|barrier| !round.reasons.contains_key(&barrier))
+        });
+        if self.num_predecessors[at] > 1 {
+            let seen = round.seen.entry(at).or_default();
+            batch.retain(|exposed, _| seen.insert(*exposed));
+            for (trail, via) in batch.values_mut() {
+                let before = via.map(|via| (*trail, via));
+                let access = round.trails[*trail].access;
+                round.trails.push(Trail {
+                    step: at,
+                    access,
+                    before,
+                });
+                *trail = round.trails.len() - 1;
+            }
+        }
+        batch
+    }
+
+    /// Notes what conflicts with what begins in step `at`, and returns the rest.
+    fn check(&self, round: &mut Round, at: StepId, mut batch: Batch) -> Batch {
+        for access in self.kernel.steps[at].action.starts() {
+            loop {
+                let conflicts = |exposed: &Exposed, trail: usize| {
+                    let first = round.trails[trail].access;
+                    self.relation.conflict(first, access, exposed.distance) != Conflict::None
+                };
+                let found = batch
+                    .iter()
+                    .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
+                // The one that was exposed last is separated by the fewest places.
+                let Some((&exposed, &(trail, _))) = found.max_by_key(|(_, (trail, _))| *trail) else {
+                    break;
+                };
+                batch.remove(&exposed);
+                let places = self.places(&round.trails, trail, at);
+                if places.is_empty() {
+                    continue;
+                }
+                let origin = origin(&round.trails, trail);
+                let violation = Violation {
+                    from: (origin.step, origin.access),
+                    to: (at, access),
+                    places,
+                };
+                if let Some(barrier) = exposed.passed {
+                    batch.retain(|other, _| other.passed != Some(barrier));
+                    round.reasons.entry(barrier).or_insert(violation);
+                    continue;
+                }
+                round.violations.push(violation);
+                if self.kernel.steps[at].divergent.is_none() {
+                    round.found.insert(at);
+                    batch.clear();
+                }
+            }
+        }
+        batch
+    }
+
+    /// Applies step `at` to what is exposed, and hands on what is left.
+    fn leave(&self, round: &mut Round, at: StepId, mut batch: Batch) {
+        let step = &self.kernel.steps[at];
+        if matches!(step.action, Action::Barrier) {
+            batch.clear();
+        }
+        if round.generated.insert(at) {
+            let here = Distance::none(self.kernel.depth(at));
+            let over = match &step.action {
+                Action::Access(accesses) => accesses.as_slice(),
+                _ => &[],
+            };
+            let ended = self.in_flight.ends[at]
+                .iter()
+                .map(|flight| (flight.access, flight.distance));
+            for (access, distance) in over.iter().map(|access| (*access, here)).chain(ended) {
+                let class = self.relation.class(access);
+                let before = None;
+                round.trails.push(Trail {
+                    step: at,
+                    access,
+                    before,
+                });
+                let exposed = Exposed {
+                    class,
+                    distance,
+                    passed: None,
+                };
+                batch.insert(exposed, (round.trails.len() - 1, None));
+            }
+        }
+        for edge in &step.edges {
+            if batch.is_empty() {
+                break;
+            }
+            let next = round.pending.entry(edge.to).or_default();
+            for (exposed, (trail, _)) in &batch {
+                let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
+                    continue;
+                };
+                let known = next
+                    .entry(Exposed { distance, ..*exposed })
+                    .or_insert((*trail, Some(at)));
+                if known.0 < *trail {
+                    *known = (*trail, Some(at));
+                }
+            }
+        }
+    }
+
+    /// The places for barriers on the way to the start of step `to`.
+    fn places(&self, trails: &[Trail], mut trail: usize, to: StepId) -> Vec<StepId> {
+        let mut places = Vec::new();
+        let mut at = to;
+        loop {
+            let Trail { step, before, .. } = trails[trail];
+            while at != step {
+                places.push(at);
+                let Some(previous) = self.predecessor[at] else {
+                    break;
+                };
+                at = previous;
+            }
+            let Some((previous, via)) = before else { break };
+            places.push(step);
+            (trail, at) = (previous, via);
+        }
+        places.retain(|place| self.kernel.steps[*place].divergent.is_none());
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+}
+
+/// Where an exposed access ended.
+fn origin(trails: &[Trail], mut trail: usize) -> Trail {
+    while let Some((previous, _)) = trails[trail].before {
+        trail = previous;
+    }
+    trails[trail]
+}

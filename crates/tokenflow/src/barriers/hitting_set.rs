@@ -1,0 +1,325 @@
+//! Step 4: the cheapest set that has a place of each path.
+//!
+//! Paths and places are taken out as long as one of these rules applies: a path that has all places of another one is hit with
+//! it; a place that is on no path more than another one, and costs no less, is never needed; the only place of a path is chosen.
+//! That solves what is left of straight lines. The rest falls apart into parts that share no place; each is searched by branch
+//! and bound.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a place costs: compared from the first number to the last, and added up number by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub(super) struct Cost(pub [u32; 10]);
+
+impl Cost {
+    fn plus(self, other: Self) -> Self {
+        let mut sum = self;
+        for (a, b) in sum.0.iter_mut().zip(other.0) {
+            *a = a.saturating_add(b);
+        }
+        sum
+    }
+}
+
+/// So many nodes of a search are visited for each part.
+const BUDGET: usize = 20_000;
+
+/// Returns places, one at least of each path. Of places that are as good, the last one is chosen.
+pub(super) fn hitting_set(paths: &[Vec<usize>], cost: impl Fn(usize) -> Cost) -> Vec<usize> {
+    let mut chosen = BTreeSet::new();
+    for part in parts(paths) {
+        let mut problem = Problem::new(&part, &cost);
+        problem.reduce();
+        chosen.extend(&problem.chosen);
+        let rest: Vec<Vec<usize>> = problem
+            .paths
+            .values()
+            .map(|path| path.iter().copied().collect())
+            .collect();
+        for part in parts(&rest) {
+            chosen.extend(Search::new(part, &cost).run());
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+/// Groups paths that share places, directly or over others.
+fn parts(paths: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
+    let mut group: Vec<usize> = (0..paths.len()).collect();
+    fn find(group: &mut [usize], mut i: usize) -> usize {
+        while group[i] != i {
+            group[i] = group[group[i]];
+            i = group[i];
+        }
+        i
+    }
+    let mut first_with = BTreeMap::new();
+    for (i, path) in paths.iter().enumerate() {
+        for place in path {
+            let other = *first_with.entry(*place).or_insert(i);
+            let (a, b) = (find(&mut group, other), find(&mut group, i));
+            group[a.max(b)] = a.min(b);
+        }
+    }
+    let mut parts: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+    for (i, path) in paths.iter().enumerate() {
+        parts.entry(find(&mut group, i)).or_default().push(path.clone());
+    }
+    parts.into_values().collect()
+}
+
+/// What is left of a part while it is made smaller.
+struct Problem<'a> {
+    cost: &'a dyn Fn(usize) -> Cost,
+    paths: BTreeMap<usize, BTreeSet<usize>>,
+    /// On which paths each place is.
+    on: BTreeMap<usize, BTreeSet<usize>>,
+    chosen: Vec<usize>,
+}
+
+impl<'a> Problem<'a> {
+    fn new(paths: &[Vec<usize>], cost: &'a dyn Fn(usize) -> Cost) -> Self {
+        let mut on: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (i, path) in paths.iter().enumerate() {
+            for place in path {
+                on.entry(*place).or_default().insert(i);
+            }
+        }
+        let paths = paths.iter().map(|path| path.iter().copied().collect());
+        Self {
+            cost,
+            paths: paths.enumerate().collect(),
+            on,
+            chosen: Vec::new(),
+        }
+    }
+
+    fn reduce(&mut self) {
+        loop {
+            let changed =
+                self.drop_implied_paths() | self.drop_dominated_places() | self.choose_only_places();
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn remove_path(&mut self, path: usize) {
+        for place in self.paths.remove(&path).unwrap_or_default() {
+            if let Some(on) = self.on.get_mut(&place) {
+                on.remove(&path);
+                if on.is_empty() {
+                    self.on.remove(&place);
+                }
+            }
+        }
+    }
+
+    fn drop_implied_paths(&mut self) -> bool {
+        let mut dropped = false;
+        let ids: Vec<usize> = self.paths.keys().copied().collect();
+        for id in ids {
+            let path = &self.paths[&id];
+            // Whatever is a part of it shares its rarest place.
+            let implied = path.iter().any(|place| {
+                let others = self.on[place].iter().filter(|other| **other != id);
+                others
+                    .map(|other| (other, &self.paths[other]))
+                    .any(|(other, shorter)| {
+                        shorter.first() == Some(place)
+                            && (shorter.len(), *other) < (path.len(), id)
+                            && shorter.is_subset(path)
+                    })
+            });
+            if implied {
+                self.remove_path(id);
+                dropped = true;
+            }
+        }
+        dropped
+    }
+
+    fn drop_dominated_places(&mut self) -> bool {
+        let mut dropped = false;
+        let ids: Vec<usize> = self.on.keys().copied().collect();
+        for id in ids {
+            let on = &self.on[&id];
+            let Some(path) = on.iter().next().map(|path| &self.paths[path]) else {
+                continue;
+            };
+            let rank = |place: usize| ((self.cost)(place), std::cmp::Reverse(place));
+            let dominated = path
+                .iter()
+                .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
+            if dominated {
+                for path in self.on.remove(&id).unwrap_or_default() {
+                    if let Some(path) = self.paths.get_mut(&path) {
+                        path.remove(&id);
+                    }
+                }
+                dropped = true;
+            }
+        }
+        dropped
+    }
+
+    fn choose_only_places(&mut self) -> bool {
+        let only: BTreeSet<usize> = self
+            .paths
+            .values()
+            .filter(|path| path.len() == 1)
+            .flatten()
+            .copied()
+            .collect();
+        for &place in &only {
+            for path in self.on.get(&place).cloned().unwrap_or_default() {
+                self.remove_path(path);
+            }
+        }
+        self.chosen.extend(&only);
+        !only.is_empty()
+    }
+}
+
+/// A search through all sets, the most promising first.
+struct Search<'a> {
+    paths: Vec<Vec<usize>>,
+    cost: &'a dyn Fn(usize) -> Cost,
+    best: (Cost, Vec<usize>),
+    nodes: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(paths: Vec<Vec<usize>>, cost: &'a dyn Fn(usize) -> Cost) -> Self {
+        let greedy = greedy(&paths, cost);
+        Self {
+            best: (total(&greedy, cost), greedy),
+            paths,
+            cost,
+            nodes: 0,
+        }
+    }
+
+    fn run(mut self) -> Vec<usize> {
+        self.visit(&mut Vec::new(), Cost::default(), &mut BTreeSet::new());
+        self.best.1
+    }
+
+    /// Completes `chosen` in all ways that are cheaper than the best one, without the places in `excluded`.
+    fn visit(&mut self, chosen: &mut Vec<usize>, cost: Cost, excluded: &mut BTreeSet<usize>) {
+        self.nodes += 1;
+        if self.nodes > BUDGET || cost.plus(self.bound(chosen, excluded)) >= self.best.0 {
+            return;
+        }
+        let open = self
+            .paths
+            .iter()
+            .filter(|path| !path.iter().any(|place| chosen.contains(place)));
+        let free = |path: &Vec<usize>| path.iter().filter(|place| !excluded.contains(place)).count();
+        let Some(path) = open.min_by_key(|path| free(path)) else {
+            self.best = (cost, chosen.clone());
+            return;
+        };
+        let mut places: Vec<usize> = path
+            .iter()
+            .copied()
+            .filter(|place| !excluded.contains(place))
+            .collect();
+        places.sort_by_key(|place| ((self.cost)(*place), std::cmp::Reverse(*place)));
+        for &place in &places {
+            chosen.push(place);
+            self.visit(chosen, cost.plus((self.cost)(place)), excluded);
+            chosen.pop();
+            excluded.insert(place);
+        }
+        for place in &places {
+            excluded.remove(place);
+        }
+    }
+
+    /// What paths that share no place cost at least.
+    fn bound(&self, chosen: &[usize], excluded: &BTreeSet<usize>) -> Cost {
+        let mut used: BTreeSet<usize> = BTreeSet::new();
+        let mut bound = Cost::default();
+        for path in &self.paths {
+            if path
+                .iter()
+                .any(|place| chosen.contains(place) || used.contains(place))
+            {
+                continue;
+            }
+            let free = path.iter().filter(|place| !excluded.contains(place));
+            let Some(cheapest) = free.map(|place| (self.cost)(*place)).min() else {
+                return Cost([u32::MAX; 10]);
+            };
+            bound = bound.plus(cheapest);
+            used.extend(path);
+        }
+        bound
+    }
+}
+
+/// Chooses the place on most paths that are left, again and again, and then drops what is not needed.
+fn greedy(paths: &[Vec<usize>], cost: &dyn Fn(usize) -> Cost) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    loop {
+        let open = paths
+            .iter()
+            .filter(|path| !path.iter().any(|place| chosen.contains(place)));
+        let mut on: BTreeMap<usize, usize> = BTreeMap::new();
+        open.flatten()
+            .for_each(|place| *on.entry(*place).or_default() += 1);
+        let best = on
+            .iter()
+            .max_by_key(|(place, on)| (**on, std::cmp::Reverse(cost(**place)), **place));
+        let Some((&place, _)) = best else { break };
+        chosen.push(place);
+    }
+    let mut i = 0;
+    while i < chosen.len() {
+        let needed = paths.iter().any(|path| {
+            let mut hit = path.iter().filter(|place| chosen.contains(place));
+            hit.next() == Some(&chosen[i]) && hit.next().is_none()
+        });
+        if needed {
+            i += 1;
+        } else {
+            chosen.remove(i);
+        }
+    }
+    chosen
+}
+
+fn total(places: &[usize], cost: &dyn Fn(usize) -> Cost) -> Cost {
+    places
+        .iter()
+        .fold(Cost::default(), |sum, place| sum.plus(cost(*place)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_set_is_cheaper(
+            paths in prop::collection::vec(prop::collection::btree_set(0..10_usize, 1..5), 0..9),
+            costs in prop::collection::vec((0..2_u32, 0..3_u32), 10),
+        ) {
+            let paths: Vec<Vec<usize>> = paths.into_iter().map(|path| path.into_iter().collect()).collect();
+            let cost = |place: usize| {
+                let mut cost = Cost::default();
+                (cost.0[0], cost.0[1]) = costs[place];
+                cost.0[2] = 1;
+                cost
+            };
+            let hits = |set: &[usize]| paths.iter().all(|path| path.iter().any(|place| set.contains(place)));
+            let all = (0..1_usize << 10).map(|bits| (0..10).filter(|i| bits >> i & 1 == 1).collect::<Vec<_>>());
+            let best = all.filter(|set| hits(set)).map(|set| total(&set, &cost)).min();
+            let found = hitting_set(&paths, cost);
+            prop_assert!(hits(&found));
+            prop_assert_eq!(Some(total(&found, &cost)), best);
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Step 1b: offsets that change from iteration to iteration, and how far apart two of them are.
+
+use super::graph::{Kernel, LoopId};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+
+/// A number of bytes: a constant, and multiples of what is not known before the kernel runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Offset {
+    /// The constant.
+    pub constant: i64,
+    /// Coefficients and what they multiply.
+    pub terms: Vec<(i64, Symbol)>,
+}
+
+/// A number that is the same for all threads of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// Which iteration of a loop it is, from 0.
+    Iteration(LoopId),
+    /// Numbers that come round: the iterations of a loop take them in turn, over and over.
+    Periodic {
+        /// The loop whose iterations are counted.
+        of: LoopId,
+        /// The numbers of the first iterations, up to where they begin again; no more than [`MAX_PERIOD`].
+        values: Rc<[i64]>,
+    },
+    /// `(start + plus + step * iteration) mod modulus`, from 0 to the modulus.
+    Rotation {
+        /// The loop whose iterations are counted.
+        of: LoopId,
+        /// The number of a value that is known when the loop is entered.
+        start: u32,
+        /// What is added to it.
+        plus: i64,
+        /// By how much it changes from one iteration to the next.
+        step: i64,
+        /// What it is taken modulo.
+        modulus: i64,
+    },
+    /// A value that is computed once in each iteration of a loop, or once.
+    Value(u32, Option<LoopId>),
+}
+
+/// Numbers that come round later than this are not told apart.
+pub const MAX_PERIOD: usize = 64;
+
+/// How many loops can be around an access whose iterations are told apart; further in, they are not.
+pub(super) const MAX_DEPTH: usize = 6;
+
+/// How far control has come from one step to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Distance {
+    /// For each loop around the second step, outermost first, how many iterations later it is than the first step, or, if
+    /// that was not in the loop, than the first iteration. No more than the loop's `counted`, which means so many or more.
+    pub counts: [u8; MAX_DEPTH],
+    /// How many loops, outermost first, have not been left since the first step.
+    pub common: u8,
+}
+
+impl Distance {
+    /// No way at all, within so many loops.
+    pub fn none(depth: usize) -> Self {
+        Self {
+            counts: [0; MAX_DEPTH],
+            common: u8::try_from(depth).unwrap_or(u8::MAX),
+        }
+    }
+
+    /// Into the first iteration of a loop.
+    pub fn enter(mut self, depth: usize) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = 0;
+        }
+        self
+    }
+
+    /// To the next iteration of a loop.
+    pub fn back(mut self, depth: usize, counted: u8) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = (*count + 1).min(counted);
+        }
+        self
+    }
+
+    /// Out of a loop.
+    pub fn leave(mut self, depth: usize) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = 0;
+        }
+        self.common = self.common.min(u8::try_from(depth).unwrap_or(u8::MAX));
+        self
+    }
+}
+
+/// What the difference of two offsets may be: one of `values`, plus a multiple of `stride` in `range`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub values: Vec<i64>,
+    pub stride: u64,
+    /// The smallest and the largest multiple; the extremes of the type mean that there is none.
+    pub range: (i64, i64),
+}
+
+/// How often a loop has been around.
+enum Count {
+    Exactly(i64),
+    AtLeast(i64),
+    Unknown,
+}
+
+/// So many multiples are told apart.
+const MAX_LISTED: i64 = 8;
+
+/// So many alternatives are told apart.
+const MAX_VALUES: usize = 64;
+
+/// Two offsets, and the way from the one to the other.
+pub(super) struct Pair<'k> {
+    pub kernel: &'k Kernel,
+    pub distance: Distance,
+}
+
+impl Pair<'_> {
+    /// By how much `to`, at the second step, is larger than `from`, at the first. Conservative: what is not known may be
+    /// anything.
+    pub fn difference(&self, from: &Offset, to: &Offset) -> Difference {
+        let mut sum = Sum::new(to.constant.wrapping_sub(from.constant));
+        let mut from_terms = from.terms.clone();
+        let mut to_terms = to.terms.clone();
+        for of in loops(&from_terms, &to_terms, periodic_in) {
+            if self.is_common(of) && self.add_periodic(&mut sum, of, &from_terms, &to_terms) {
+                from_terms.retain(|(_, symbol)| periodic_in(symbol) != Some(of));
+                to_terms.retain(|(_, symbol)| periodic_in(symbol) != Some(of));
+            }
+        }
+        for of in loops(&from_terms, &to_terms, iterating_in) {
+            if self.is_common(of) {
+                self.add_iterations(&mut sum, of, &from_terms, &to_terms);
+                from_terms.retain(|(_, symbol)| *symbol != Symbol::Iteration(of));
+                to_terms.retain(|(_, symbol)| *symbol != Symbol::Iteration(of));
+            }
+        }
+        for (coefficient, symbol) in to_terms {
+            let partner = from_terms
+                .iter()
+                .position(|(other, from)| *other == coefficient && self.comparable(from, &symbol));
+            match partner {
+                Some(i) => self.advance(&mut sum, coefficient, &symbol, &from_terms.swap_remove(i).1),
+                None => self.alone(&mut sum, coefficient, &symbol, true),
+            }
+        }
+        for (coefficient, symbol) in from_terms {
+            self.alone(&mut sum, -coefficient, &symbol, false);
+        }
+        sum.finish()
+    }
+
+    /// Adds what numbers that come round in one loop make together: there are only so many cases. Returns false if there are
+    /// too many.
+    fn add_periodic(&self, sum: &mut Sum, of: LoopId, from: &[(i64, Symbol)], to: &[(i64, Symbol)]) -> bool {
+        let values = |terms: &[(i64, Symbol)]| -> Vec<(i64, Rc<[i64]>)> {
+            let periodic = terms.iter().filter_map(|(coefficient, symbol)| match symbol {
+                Symbol::Periodic { of: other, values } if *other == of => {
+                    Some((*coefficient, values.clone()))
+                }
+                _ => None,
+            });
+            periodic.collect()
+        };
+        let (from, to) = (values(from), values(to));
+        let period = from.iter().chain(&to).try_fold(1, |period: usize, (_, values)| {
+            let common = gcd(period as u64, values.len() as u64);
+            let both = period * (values.len() / usize::try_from(common).unwrap_or(1));
+            (both <= MAX_PERIOD).then_some(both)
+        });
+        let Some(period) = period.and_then(|period| i64::try_from(period).ok()) else {
+            return false;
+        };
+        let value = |terms: &[(i64, Rc<[i64]>)], iteration: i64| {
+            terms.iter().fold(0_i64, |sum, (coefficient, values)| {
+                sum.wrapping_add(coefficient.wrapping_mul(at(values, iteration)))
+            })
+        };
+        let last = self.last_iteration(of);
+        let (first, later): (_, Box<dyn Fn(i64) -> std::ops::Range<i64>>) = match self.count(of) {
+            Count::Exactly(n) => (
+                0..period.min(last.saturating_sub(n).saturating_add(1)),
+                Box::new(move |k| k + n..k + n + 1),
+            ),
+            Count::AtLeast(_) | Count::Unknown => {
+                let all = 0..period.min(last.saturating_add(1));
+                (all.clone(), Box::new(move |_| all.clone()))
+            }
+        };
+        let all = first.flat_map(|k| later(k).map(move |l| (k, l)));
+        let all: FxHashSet<i64> = all
+            .map(|(k, l)| value(&to, l).wrapping_sub(value(&from, k)))
+            .collect();
+        sum.add(&all.into_iter().collect::<Vec<i64>>());
+        true
+    }
+
+    /// Adds what multiples of the iterations of one loop make: `b (k + d) - a k` is `b d + (b - a) k`.
+    fn add_iterations(&self, sum: &mut Sum, of: LoopId, from: &[(i64, Symbol)], to: &[(i64, Symbol)]) {
+        let coefficient = |terms: &[(i64, Symbol)]| {
+            let of = terms
+                .iter()
+                .filter(|(_, symbol)| *symbol == Symbol::Iteration(of));
+            of.fold(0_i64, |sum, (coefficient, _)| sum.wrapping_add(*coefficient))
+        };
+        let (a, b) = (coefficient(from), coefficient(to));
+        let last = self.last_iteration(of);
+        let ahead = match self.count(of) {
+            Count::Exactly(n) => {
+                sum.add(&[b.wrapping_mul(n)]);
+                n
+            }
+            Count::AtLeast(n) => {
+                sum.add_multiples(b, n, last);
+                n
+            }
+            Count::Unknown => {
+                sum.add_multiples(b, 0, last);
+                0
+            }
+        };
+        if a != b {
+            sum.add_multiples(b.wrapping_sub(a), 0, last.saturating_sub(ahead));
+        }
+    }
+
+    fn depth(&self, of: LoopId) -> usize {
+        self.kernel.loops[of].depth
+    }
+
+    /// Returns true if `of` has not been left since the first step.
+    fn is_common(&self, of: LoopId) -> bool {
+        self.depth(of) < MAX_DEPTH && self.depth(of) < usize::from(self.distance.common)
+    }
+
+    fn count(&self, of: LoopId) -> Count {
+        let depth = self.depth(of);
+        match self.distance.counts.get(depth) {
+            Some(&count) if count < self.kernel.loops[of].counted => Count::Exactly(count.into()),
+            Some(&count) => Count::AtLeast(count.into()),
+            None => Count::Unknown,
+        }
+    }
+
+    /// Returns true if nothing that `fixed_in` is in has gone on since the first step.
+    fn same_iteration(&self, fixed_in: Option<LoopId>) -> bool {
+        let mut next = fixed_in;
+        while let Some(of) = next {
+            if !self.is_common(of) || !matches!(self.count(of), Count::Exactly(0)) {
+                return false;
+            }
+            next = self.kernel.loops[of].parent;
+        }
+        true
+    }
+
+    /// Returns true if the difference of two symbols is known better than each of them.
+    fn comparable(&self, from: &Symbol, to: &Symbol) -> bool {
+        match (from, to) {
+            (Symbol::Value(a, fixed_in), Symbol::Value(b, _)) => a == b && self.same_iteration(*fixed_in),
+            (
+                Symbol::Rotation {
+                    of,
+                    start,
+                    step,
+                    modulus,
+                    ..
+                },
+                Symbol::Rotation {
+                    of: other_of,
+                    start: other_start,
+                    step: other_step,
+                    modulus: other_modulus,
+                    ..
+                },
+            ) => {
+                (of, start, step, modulus) == (other_of, other_start, other_step, other_modulus)
+                    && self.is_common(*of)
+            }
+            _ => false,
+        }
+    }
+
+    /// Adds how far `to` is from `from`, which it is comparable with.
+    fn advance(&self, sum: &mut Sum, coefficient: i64, to: &Symbol, from: &Symbol) {
+        let (
+            Symbol::Rotation {
+                of,
+                plus: to,
+                step,
+                modulus,
+                ..
+            },
+            Symbol::Rotation { plus: from, .. },
+        ) = (to, from)
+        else {
+            return;
+        };
+        match self.count(*of) {
+            Count::Exactly(n) => {
+                let ahead = (to - from + step.wrapping_mul(n)).rem_euclid(*modulus);
+                // It may have wrapped around.
+                let values: &[i64] = if ahead == 0 {
+                    &[0]
+                } else {
+                    &[ahead, ahead - modulus]
+                };
+                let values: Vec<i64> = values.iter().map(|n| coefficient.wrapping_mul(*n)).collect();
+                sum.add(&values);
+            }
+            Count::AtLeast(_) | Count::Unknown => sum.add_range(coefficient, 1 - modulus..*modulus),
+        }
+    }
+
+    /// Adds a symbol that is in one of the offsets alone: in that of the second step if `second`.
+    fn alone(&self, sum: &mut Sum, coefficient: i64, symbol: &Symbol, second: bool) {
+        // Of the second step it is known how often the loop has been around if it was entered on the way.
+        let count = |of: LoopId| {
+            if second && !self.is_common(of) {
+                self.count(of)
+            } else {
+                Count::Unknown
+            }
+        };
+        match symbol {
+            Symbol::Iteration(of) => match count(*of) {
+                Count::Exactly(n) => sum.add(&[coefficient.wrapping_mul(n)]),
+                Count::AtLeast(n) => sum.add_multiples(coefficient, n, self.last_iteration(*of)),
+                Count::Unknown => sum.add_multiples(coefficient, 0, self.last_iteration(*of)),
+            },
+            Symbol::Periodic { of, values } => {
+                let all = values.len().min(
+                    usize::try_from(self.last_iteration(*of))
+                        .unwrap_or(usize::MAX)
+                        .saturating_add(1),
+                );
+                let known = match count(*of) {
+                    Count::Exactly(n) => vec![at(values, n)],
+                    Count::AtLeast(_) | Count::Unknown => values[..all].to_vec(),
+                };
+                let known: FxHashSet<i64> = known
+                    .into_iter()
+                    .map(|value| coefficient.wrapping_mul(value))
+                    .collect();
+                sum.add(&known.into_iter().collect::<Vec<i64>>());
+            }
+            Symbol::Rotation { modulus, .. } => sum.add_range(coefficient, 0..*modulus),
+            Symbol::Value(..) => sum.add_multiples(coefficient, i64::MIN, i64::MAX),
+        }
+    }
+
+    /// The number of the last iteration of a loop, if it is known; else a very large one.
+    fn last_iteration(&self, of: LoopId) -> i64 {
+        let trips = self.kernel.loops[of].max_trips;
+        trips.map_or(i64::MAX, |trips| {
+            i64::try_from(trips.saturating_sub(1)).unwrap_or(i64::MAX)
+        })
+    }
+}
+
+/// The value of an iteration, of values that come round.
+fn at(values: &[i64], iteration: i64) -> i64 {
+    let period = i64::try_from(values.len()).unwrap_or(1).max(1);
+    let place = usize::try_from(iteration.rem_euclid(period)).unwrap_or(0);
+    values.get(place).copied().unwrap_or(0)
+}
+
+/// The loop in which a symbol comes round.
+fn periodic_in(symbol: &Symbol) -> Option<LoopId> {
+    match symbol {
+        Symbol::Periodic { of, .. } => Some(*of),
+        _ => None,
+    }
+}
+
+/// The loop whose iteration a symbol is.
+fn iterating_in(symbol: &Symbol) -> Option<LoopId> {
+    match symbol {
+        Symbol::Iteration(of) => Some(*of),
+        _ => None,
+    }
+}
+
+/// The loops that `of` finds in terms.
+fn loops(from: &[(i64, Symbol)], to: &[(i64, Symbol)], of: fn(&Symbol) -> Option<LoopId>) -> Vec<LoopId> {
+    let found = from.iter().chain(to).filter_map(|(_, symbol)| of(symbol));
+    let mut loops: Vec<LoopId> = found.collect();
+    loops.sort_unstable();
+    loops.dedup();
+    loops
+}
+
+/// A sum of what is known in part.
+struct Sum(Difference);
+
+impl Sum {
+    fn new(constant: i64) -> Self {
+        Self(Difference {
+            values: vec![constant],
+            stride: 0,
+            range: (0, 0),
+        })
+    }
+
+    fn add(&mut self, alternatives: &[i64]) {
+        let known = self.0.values.iter();
+        let all: FxHashSet<i64> = known
+            .flat_map(|value| alternatives.iter().map(|more| value.wrapping_add(*more)))
+            .collect();
+        self.0.values = all.into_iter().collect();
+    }
+
+    /// Adds `coefficient` times a number from `first` to `last`; the extremes of the type mean that there is no end.
+    fn add_multiples(&mut self, coefficient: i64, first: i64, last: i64) {
+        if last.checked_sub(first).is_some_and(|more| more < MAX_LISTED) {
+            let all: Vec<i64> = (first..=last)
+                .map(|number| coefficient.wrapping_mul(number))
+                .collect();
+            return self.add(&all);
+        }
+        let times = |number: i64| match number {
+            i64::MIN | i64::MAX if coefficient == 0 => 0,
+            i64::MIN | i64::MAX if (number > 0) == (coefficient > 0) => i64::MAX,
+            i64::MIN | i64::MAX => i64::MIN,
+            _ => coefficient.saturating_mul(number),
+        };
+        let (a, b) = (times(first), times(last));
+        let (low, high) = self.0.range;
+        self.0.stride = gcd(self.0.stride, coefficient.unsigned_abs());
+        self.0.range = (low.saturating_add(a.min(b)), high.saturating_add(a.max(b)));
+    }
+
+    /// Adds `coefficient` times a number of `range`.
+    fn add_range(&mut self, coefficient: i64, range: std::ops::Range<i64>) {
+        let numbers = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        if self.0.values.len().saturating_mul(numbers) > MAX_VALUES {
+            return self.add_multiples(coefficient, range.start, range.end - 1);
+        }
+        let all: Vec<i64> = range.map(|n| coefficient.wrapping_mul(n)).collect();
+        self.add(&all);
+    }
+
+    fn finish(mut self) -> Difference {
+        self.0.values.sort_unstable();
+        self.0
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,116 @@
+//! Step 5: the cheapest barriers.
+
+use super::exposure::Exposure;
+use super::graph::{AccessId, Kernel, StepId};
+use super::hitting_set::{Cost, hitting_set};
+use super::in_flight::{Overlap, follow, in_divergent_regions};
+use super::relation::Relation;
+use rustc_hash::FxHashSet;
+
+/// Where barriers are needed.
+#[derive(Clone, Debug, Default)]
+pub struct Placement {
+    /// The steps that a barrier is needed before, in order, and what for.
+    pub barriers: Vec<(StepId, Reason)>,
+    /// What meets though no barrier could order it, in order.
+    pub overlaps: Vec<Overlap>,
+}
+
+/// A conflict that a barrier is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The step where the first access is over: of an asynchronous one, an await.
+    pub first: (StepId, AccessId),
+    /// The step where the second one begins.
+    pub second: (StepId, AccessId),
+}
+
+/// So many rounds look for the best set of barriers; after that, one is enough that works.
+const ROUNDS: usize = 200;
+
+/// Places barriers.
+#[must_use]
+pub fn place(kernel: &Kernel) -> Placement {
+    let relation = Relation::new(kernel);
+    let in_flight = follow(kernel, &relation);
+    let mut overlaps = in_flight.overlaps.clone();
+    in_divergent_regions(kernel, &relation, &mut overlaps);
+    let exposure = Exposure::new(kernel, &relation, &in_flight);
+    let barriers = choose(kernel, &exposure);
+    let mut overlaps: Vec<Overlap> = overlaps.into_iter().collect();
+    overlaps.sort_unstable();
+    Placement {
+        barriers: with_reasons(&exposure, &barriers),
+        overlaps,
+    }
+}
+
+/// The cheapest set of places.
+fn choose(kernel: &Kernel, exposure: &Exposure) -> FxHashSet<StepId> {
+    let mut barriers: FxHashSet<StepId> = FxHashSet::default();
+    let mut paths: Vec<Vec<usize>> = Vec::new();
+    let (predecessor, _) = kernel.predecessors();
+    let awaits = |step: StepId| kernel.steps[step].action.awaits();
+    let cost = |place: usize| {
+        cost(
+            kernel,
+            StepId(place),
+            predecessor[StepId(place)].is_some_and(awaits),
+        )
+    };
+    for _ in 0..ROUNDS {
+        let violations = exposure.violations(&barriers);
+        if violations.is_empty() {
+            return barriers;
+        }
+        let new = violations.into_iter().map(|violation| violation.places);
+        paths.extend(new.map(|places| places.into_iter().map(|place| place.0).collect()));
+        barriers = hitting_set(&paths, cost).into_iter().map(StepId).collect();
+    }
+    complete(exposure, barriers)
+}
+
+/// Adds barriers until no conflict is left, and drops those that are not needed.
+fn complete(exposure: &Exposure, mut barriers: FxHashSet<StepId>) -> FxHashSet<StepId> {
+    loop {
+        let violations = exposure.violations(&barriers);
+        if violations.is_empty() {
+            break;
+        }
+        barriers.extend(violations.iter().filter_map(|violation| violation.places.last()));
+    }
+    let mut all: Vec<StepId> = barriers.iter().copied().collect();
+    all.sort_unstable();
+    for barrier in all {
+        barriers.remove(&barrier);
+        if !exposure.violations(&barriers).is_empty() {
+            barriers.insert(barrier);
+        }
+    }
+    barriers
+}
+
+/// What a barrier before `place` costs: 1 for how deep it is in loops, deeper ones first; then 1 if it is not right after an
+/// await.
+fn cost(kernel: &Kernel, place: StepId, after_await: bool) -> Cost {
+    let mut cost = Cost::default();
+    let deepest = cost.0.len() - 2;
+    cost.0[deepest - kernel.depth(place).min(deepest)] = 1;
+    cost.0[deepest + 1] = u32::from(!after_await);
+    cost
+}
+
+/// The barriers in order, each with a conflict that is left without it.
+fn with_reasons(exposure: &Exposure, barriers: &FxHashSet<StepId>) -> Vec<(StepId, Reason)> {
+    let reasons = exposure.reasons(barriers).into_iter().map(|(place, violation)| {
+        let reason = Reason {
+            first: violation.from,
+            second: violation.to,
+        };
+        (place, reason)
+    });
+    let mut reasons: Vec<(StepId, Reason)> = reasons.collect();
+    reasons.sort_unstable_by_key(|(place, _)| *place);
+    debug_assert_eq!(reasons.len(), barriers.len(), "a barrier that no conflict needs");
+    reasons
+}

@@ -1,0 +1,135 @@
+//! Step 1c: which accesses conflict.
+
+use super::footprint::{Footprint, ThreadBytes};
+use super::graph::{AccessId, Kernel};
+use super::offset::{Difference, Distance, Pair};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Whether different threads may touch the same byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conflict {
+    /// They don't.
+    None,
+    /// They may, as far as is known.
+    Possible,
+    /// They do.
+    Certain,
+}
+
+/// So many shifts are tried before it is taken for granted that one of them lets threads meet.
+const MAX_SHIFTS: u64 = 4096;
+
+/// The relation: which accesses of a kernel conflict.
+pub(super) struct Relation<'k> {
+    kernel: &'k Kernel,
+    /// Accesses that are the same to every other access have the same number.
+    class: Vec<u32>,
+    known: RefCell<FxHashMap<Question, Conflict>>,
+}
+
+/// Two classes of accesses, and how far apart they are.
+type Question = (u32, u32, Distance);
+
+impl<'k> Relation<'k> {
+    pub fn new(kernel: &'k Kernel) -> Self {
+        let mut numbers = FxHashMap::default();
+        let class = kernel.accesses.iter().map(|access| {
+            let Footprint {
+                buffer,
+                bytes,
+                offset,
+                certain,
+            } = &access.footprint;
+            let bytes = bytes.as_ref().map(Rc::as_ptr);
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            let key = (*buffer, bytes, offset.clone(), *certain, access.kind as u8);
+            *numbers.entry(key).or_insert(next)
+        });
+        let class = class.collect();
+        Self {
+            kernel,
+            class,
+            known: RefCell::default(),
+        }
+    }
+
+    /// The number of accesses that are like `access`.
+    pub fn class(&self, access: AccessId) -> u32 {
+        self.class[access.0]
+    }
+
+    /// Whether the access `from` of one thread conflicts with the access `to` of another one, which is `distance` later.
+    pub fn conflict(&self, from: AccessId, to: AccessId, distance: Distance) -> Conflict {
+        let (a, b) = (&self.kernel.accesses[from], &self.kernel.accesses[to]);
+        if a.footprint.buffer != b.footprint.buffer || !a.kind.conflicts_with(b.kind) {
+            return Conflict::None;
+        }
+        let question = (self.class(from), self.class(to), distance);
+        if let Some(&known) = self.known.borrow().get(&question) {
+            return known;
+        }
+        let pair = Pair {
+            kernel: self.kernel,
+            distance,
+        };
+        let answer = meet(&pair, &a.footprint, &b.footprint);
+        self.known.borrow_mut().insert(question, answer);
+        answer
+    }
+}
+
+fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
+    let (Some(x), Some(y)) = (&from.bytes, &to.bytes) else {
+        return Conflict::Possible;
+    };
+    let Difference {
+        values,
+        stride,
+        range,
+    } = pair.difference(&from.offset, &to.offset);
+    let certain = from.certain && to.certain && stride == 0;
+    let found = values.into_iter().any(|value| {
+        if stride == 0 {
+            x.meets(y, value)
+        } else {
+            meets_at_any(x, y, value, stride, range)
+        }
+    });
+    match (found, certain) {
+        (false, _) => Conflict::None,
+        (true, false) => Conflict::Possible,
+        (true, true) => Conflict::Certain,
+    }
+}
+
+/// Returns true if threads meet where `y` is shifted by `value` and a multiple of `stride` in `range`.
+fn meets_at_any(x: &ThreadBytes, y: &ThreadBytes, value: i64, stride: u64, range: (i64, i64)) -> bool {
+    let (a, b) = (x.bounds(), y.bounds());
+    if a.is_empty() || b.is_empty() {
+        return false;
+    }
+    let Ok(stride) = i64::try_from(stride) else {
+        return true;
+    };
+    // Ranges overlap if the shift is more than `low` and less than `high`.
+    let low = a
+        .start
+        .saturating_sub(b.end)
+        .saturating_sub(value)
+        .saturating_add(1)
+        .max(range.0);
+    let high = a
+        .end
+        .saturating_sub(b.start)
+        .saturating_sub(value)
+        .saturating_sub(1)
+        .min(range.1);
+    let first = low.div_euclid(stride) + i64::from(low.rem_euclid(stride) > 0);
+    let last = high.div_euclid(stride);
+    if last >= first && last.abs_diff(first) > MAX_SHIFTS {
+        return true;
+    }
+    (first..=last).any(|n| x.meets(y, value.wrapping_add(stride.wrapping_mul(n))))
+}

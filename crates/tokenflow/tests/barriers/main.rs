@@ -1,0 +1,119 @@
+//! Barriers held against brute force: all sets of places, on all executions, thread by thread and byte by byte.
+
+mod generate;
+mod kernels;
+mod oracle;
+
+use generate::{program, straight};
+use kernels::{Node, Program};
+use oracle::{Oracle, cost};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use tokenflow::barriers::{StepId, place};
+
+/// Checks what is placed for `program`; returns false if there is too much to try.
+fn check(program: &Program) -> Result<(), TestCaseError> {
+    let lowered = kernels::lower(program);
+    let placement = place(&lowered.kernel);
+    let Some(oracle) = Oracle::new(program, &lowered) else {
+        return Err(TestCaseError::reject("too many executions"));
+    };
+    prop_assert_eq!(
+        !placement.overlaps.is_empty(),
+        oracle.overlaps,
+        "{:?}",
+        placement.overlaps
+    );
+    if oracle.overlaps {
+        return Ok(());
+    }
+    let chosen: BTreeSet<StepId> = placement.barriers.iter().map(|(step, _)| *step).collect();
+    prop_assert!(oracle.is_enough(&chosen), "a race is left with {:?}", chosen);
+    for barrier in &chosen {
+        let mut fewer = chosen.clone();
+        fewer.remove(barrier);
+        prop_assert!(!oracle.is_enough(&fewer), "no need for {:?}", barrier);
+    }
+    let Some(best) = oracle.cheapest(&lowered.kernel) else {
+        return Err(TestCaseError::reject("too many places"));
+    };
+    prop_assert_eq!(
+        cost(&lowered.kernel, &chosen),
+        cost(&lowered.kernel, &best),
+        "{:?} instead of {:?}",
+        chosen,
+        best
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_barriers_are_cheaper_in_a_straight_line(program in straight()) {
+        check(&program)?;
+    }
+
+    #[test]
+    fn no_barriers_are_cheaper(program in program()) {
+        check(&program)?;
+    }
+}
+
+/// The main loop of a pipelined kernel with three slots, two tiles ahead.
+fn pipeline(order: fn(Node, Node, Node) -> Vec<Node>) -> Program {
+    let copy = |slot: kernels::Index, token: u32| Node::Copy { index: slot, token };
+    let constant = |constant: i64| kernels::Index {
+        constant,
+        ..kernels::Index::default()
+    };
+    let rotating = |start: i64| kernels::Index {
+        rotation: Some((1, 0, start, 1, 3)),
+        ..kernels::Index::default()
+    };
+    let read = Node::Access {
+        index: kernels::Index {
+            thread: 0,
+            ..rotating(0)
+        },
+        kind: tokenflow::barriers::AccessKind::Read,
+    };
+    let body = order(Node::Await(vec![10]), copy(rotating(2), 12), read);
+    let main = Node::Loop {
+        body,
+        carried: vec![(0, 10, 11), (1, 11, 12)],
+        at_least_once: false,
+        max_trips: None,
+    };
+    Program {
+        threads: 2,
+        bytes: 3,
+        body: vec![copy(constant(0), 0), copy(constant(1), 1), main],
+    }
+}
+
+fn barriers_in_loop(program: &Program) -> usize {
+    let lowered = kernels::lower(program);
+    let placement = place(&lowered.kernel);
+    let inside = placement.barriers.iter();
+    inside
+        .filter(|(step, _)| lowered.kernel.steps[*step].in_loop.is_some())
+        .count()
+}
+
+#[test]
+fn await_barrier_issue_compute_takes_one_barrier() {
+    assert_eq!(
+        barriers_in_loop(&pipeline(|wait, issue, read| vec![wait, issue, read])),
+        1
+    );
+}
+
+#[test]
+fn issue_first_takes_two_barriers() {
+    assert_eq!(
+        barriers_in_loop(&pipeline(|wait, issue, read| vec![issue, wait, read])),
+        2
+    );
+}
