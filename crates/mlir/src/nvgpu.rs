@@ -54,6 +54,30 @@ pub fn mbarriers(ty: Type<'_>) -> Option<u32> {
     unsafe { ffi::asyncOptMBarrierGroupGetNumber(ty.to_raw(), &raw mut number) }.then_some(number)
 }
 
+/// The memref type of the matrix that a `!nvgpu.warpgroup.descriptor` describes; `None` if `ty` is none.
+#[must_use]
+pub fn described_matrix(ty: Type<'_>) -> Option<Type<'_>> {
+    let mut matrix = MlirType {
+        ptr: std::ptr::null(),
+    };
+    // SAFETY: a live type, and a place to write to.
+    let found = unsafe { ffi::asyncOptWarpgroupDescriptorGetMatrix(ty.to_raw(), &raw mut matrix) };
+    // SAFETY: the type of the matrix, which lives as long as its context.
+    found.then(|| unsafe { Type::from_raw(matrix) })
+}
+
+/// The vector type of the matrix that a `!nvgpu.warpgroup.accumulator` is; `None` if `ty` is none.
+#[must_use]
+pub fn accumulated_matrix(ty: Type<'_>) -> Option<Type<'_>> {
+    let mut matrix = MlirType {
+        ptr: std::ptr::null(),
+    };
+    // SAFETY: a live type, and a place to write to.
+    let found = unsafe { ffi::asyncOptWarpgroupAccumulatorGetMatrix(ty.to_raw(), &raw mut matrix) };
+    // SAFETY: the type of the matrix, which lives as long as its context.
+    found.then(|| unsafe { Type::from_raw(matrix) })
+}
+
 /// The type of a ring of `number` mbarriers in memory of the workgroup, in a context that has `nvgpu` and `gpu` loaded.
 #[must_use]
 pub fn mbarrier_group(context: &Context, number: u64) -> Type<'_> {

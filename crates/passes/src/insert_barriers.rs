@@ -18,9 +18,9 @@ use crate::analysis::barrier_graph::{BarrierGraph, read};
 use crate::utils::block_wide::barrier;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::is_barrier;
+use async_mlir::gpu::{is_barrier, is_kernel};
 use async_mlir::ir::{Op, Walk};
-use async_mlir::names::{nvgpu, nvvm};
+use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
 use tokenflow::barriers::{Action, Overlap, Placement, StepId, place};
@@ -76,6 +76,12 @@ impl Pass for InsertBarriers {
         let mut graph = read(function, cx.bool("keep-barriers"))?;
         let kept = existing::keep(&mut graph, cx.bool("keep-barriers"));
         let placement = place(&graph.kernel);
+        if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
+            let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
+            let help = "run --gpux-inline-calls first";
+            Diagnostic::remark(function, message).note(function, help).emit();
+            return Ok(());
+        }
         report_overlaps(&graph, &placement.overlaps)?;
         let inserted = placement.barriers.len();
         let dropped: Vec<Op> = graph
@@ -99,6 +105,11 @@ impl Pass for InsertBarriers {
     }
 }
 
+/// Returns true if `function` is there to be called.
+fn is_helper(function: Op<'_>) -> bool {
+    !is_kernel(function) && function.str_attr(attr::SYM_VISIBILITY) == Some("private")
+}
+
 /// An operation in `function` that makes threads wait for each other in a way that is not followed here.
 fn synchronizes_otherwise(function: Op<'_>) -> Option<Op<'_>> {
     let mut found = None;
@@ -107,6 +118,9 @@ fn synchronizes_otherwise(function: Op<'_>) -> Option<Op<'_>> {
         let on_mbarrier = matches!(
             op.name(),
             nvgpu::MBARRIER_CREATE
+                | nvgpu::MBARRIER_INIT
+                | nvgpu::MBARRIER_GET
+                | nvgpu::MBARRIER_ARRIVE_EXPECT_TX
                 | nvgpu::MBARRIER_ARRIVE
                 | nvgpu::MBARRIER_TEST_WAIT
                 | nvgpu::MBARRIER_TRY_WAIT_PARITY

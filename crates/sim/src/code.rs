@@ -8,6 +8,7 @@ mod operands;
 mod print;
 mod together;
 mod vector;
+mod warpgroup;
 
 pub use self::bulk::{Arrival, Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Phase, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
@@ -18,6 +19,7 @@ pub use self::together::{
     Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, WarpReduce,
 };
 pub use self::vector::VectorOp;
+pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
 use std::sync::Arc;
 

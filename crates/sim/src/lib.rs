@@ -14,3 +14,4 @@ pub mod scalar;
 pub mod show;
 pub mod timeline;
 pub mod value;
+pub mod wgmma;

@@ -6,6 +6,7 @@
 //! so they run one after the other.
 
 mod access;
+mod accumulators;
 mod barriers;
 mod bulk;
 mod compute;
@@ -23,17 +24,19 @@ mod stop;
 mod vectors;
 mod views;
 mod warp;
+mod warpgroup;
 
 use self::barriers::{BARRIERS, NamedBarrier};
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::adversary::next_random;
-use crate::code::{Code, Init, OpLocation};
+use crate::code::{Code, Init, Reg};
 use crate::memory::{Contents, Memory, Space};
 use crate::refine::Trace;
 use crate::timeline::Recorder;
-use crate::value::{BufferId, CopyId, Value};
+use crate::value::{BufferId, CopyId, Guard, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -82,6 +85,8 @@ enum State {
     MBarrier,
     /// At a barrier that has a number.
     Named,
+    /// For the other threads of its warpgroup.
+    Warpgroup,
     Done,
 }
 
@@ -99,6 +104,9 @@ struct Thread {
     steps: u64,
     /// What it has printed.
     printed: String,
+    /// When registers that flow into accumulators were written, and when the last `wgmma.fence` was, both in steps.
+    written: FxHashMap<Reg, u64>,
+    fenced: Option<u64>,
 }
 
 /// What a thread does after an instruction.
@@ -145,8 +153,10 @@ pub struct Machine<'c> {
     barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
     bulk: Vec<(CopyId, bool)>,
-    /// Copies that were in flight when a value of their region was used, and the region.
-    early: RefCell<Vec<(CopyId, OpLocation)>>,
+    /// What was not done when a value was used that it guards, and what guards it.
+    early: RefCell<Vec<(CopyId, Guard)>>,
+    /// The registers whose numbers flow into accumulators of warpgroups unchanged.
+    accumulators: FxHashSet<Reg>,
 }
 
 impl<'c> Machine<'c> {
@@ -175,6 +185,7 @@ impl<'c> Machine<'c> {
             barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
+            accumulators: accumulators::registers(code),
         }
     }
 
@@ -216,6 +227,8 @@ impl<'c> Machine<'c> {
                 queues: Queues::new(self.code.queues.len()),
                 steps: 0,
                 printed: String::new(),
+                written: FxHashMap::default(),
+                fenced: None,
             })
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
@@ -225,7 +238,11 @@ impl<'c> Machine<'c> {
             for warp in self.turns() {
                 self.run_warp(&warp, each)?;
             }
-            stuck = !(self.runs() || self.wake()? || self.block_wide()? || self.pass_barrier());
+            stuck = !(self.runs()
+                || self.warpgroups()?
+                || self.wake()?
+                || self.block_wide()?
+                || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);

@@ -16,6 +16,7 @@ mod mbarriers;
 mod order;
 mod races;
 mod shadow;
+mod window;
 
 use self::accesses::{AccessId, Accesses};
 use self::cells::Shadow;
@@ -23,6 +24,7 @@ use self::copies::Copy;
 pub use self::copies::{Piece, Transfer};
 pub use self::order::{Clock, Moment, Order, join};
 pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
+use self::window::Window;
 use crate::adversary::Adversary;
 use crate::report::{Hazard, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
@@ -103,6 +105,10 @@ pub struct Memory {
     /// For each thread, a hash of all that it has read so far, atomic accesses aside, if that is asked for.
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
+    window: Window,
+    /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes
+    /// have the same one.
+    verdict: Option<(u64, AccessId, Option<u32>)>,
 }
 
 impl Fault {
@@ -141,6 +147,8 @@ impl Memory {
             watched: false,
             read_hashes: None,
             strict_proxies: false,
+            window: Window::default(),
+            verdict: None,
         }
     }
 
@@ -160,6 +168,9 @@ impl Memory {
     ) -> BufferId {
         let id = BufferId(u32::try_from(self.buffers.len()).unwrap_or(u32::MAX));
         self.bytes += contents.bytes();
+        if space == Space::Workgroup {
+            self.window.add(id, contents.bytes(), align);
+        }
         self.buffers
             .push(Buffer::new(name, space, align, contents, array));
         id
@@ -343,6 +354,7 @@ impl Memory {
     /// A block has ended: nobody asks any more what its threads have passed and waited for.
     pub fn forget_barriers(&mut self) {
         self.order.forget();
+        self.window = Window::default();
         if self.accesses.end_of_block() {
             self.forget_accesses();
         }

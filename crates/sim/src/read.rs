@@ -24,6 +24,8 @@ mod tiles;
 mod together;
 mod vectors;
 mod views;
+mod warpgroup;
+mod warpgroup_tiles;
 mod wmma;
 
 use self::attributes::{attribution_align, ints};
@@ -125,7 +127,7 @@ struct Reader<'c> {
     /// Where the functions being read are called, the first call first.
     call_sites: Vec<String>,
     /// The queues by their numbers.
-    queues: Vec<GroupQueue>,
+    queues: Vec<Option<GroupQueue>>,
     names: HashMap<&'c str, Arc<str>>,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
@@ -296,6 +298,7 @@ impl<'c> Reader<'c> {
             || self.asynchronous(op)?
             || self.together(op)?
             || self.mbarriers(op)?
+            || self.warpgroups(op)?
             || clusters::is_refused(op)?
         {
             return Ok(());

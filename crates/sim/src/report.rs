@@ -2,6 +2,7 @@
 
 mod adopt;
 mod bulk;
+mod warpgroup;
 pub use bulk::MAX_TX;
 
 use crate::value::BufferId;

@@ -213,6 +213,7 @@ impl Names<'_> {
             Some(Op::Copy(_)) => Copied::Alone,
             Some(Op::Bulk(bulk)) if matches!(bulk.completion, Completion::Group(_)) => Copied::Alone,
             Some(Op::Bulk(_)) => Copied::Together,
+            Some(op) if op.is_wgmma() => Copied::Multiplied,
             _ => Copied::No,
         };
         let sides = Sides {

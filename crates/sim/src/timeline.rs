@@ -11,7 +11,7 @@ mod record;
 mod replay;
 
 pub use self::record::Recorder;
-use crate::code::Op;
+use crate::code::{Op, Warpgroup};
 
 /// The model: everything in cycles, but for the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +50,10 @@ impl Costs {
             | Op::StoreTile { .. }
             | Op::Atomic { .. }
             | Op::LdMatrix { .. } => self.access,
-            Op::Mma { .. } => self.mma,
+            Op::Mma { .. } | Op::Warpgroup(Warpgroup::Multiply(_)) => self.mma,
             // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
             Op::Jump(_)
+            | Op::Warpgroup(Warpgroup::Meet)
             | Op::Count { .. }
             | Op::Moves(_)
             | Op::Set { .. }

@@ -266,7 +266,8 @@ pub enum Value {
     Tensor(Arc<Tensor>),
     /// What is done when the token is complete.
     Token(Arc<[Pending]>),
-    /// A value of an `async.region`, which may be handed on but not used before a token is complete.
+    /// A value of an `async.region`, or an accumulator of a warpgroup, which may be handed on but not used before something is
+    /// complete.
     Guarded(Arc<Guarded>),
 }
 
@@ -274,15 +275,25 @@ pub enum Value {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoSuchNumber;
 
-/// A value that a region yields.
+/// A value that is not to be used yet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Guarded {
     /// The value.
     pub value: Value,
-    /// What the region's token stands for.
-    pub copies: Vec<Pending>,
-    /// Where the region stands.
-    pub region: OpLocation,
+    /// What has to be complete before.
+    pub guards: Vec<Guard>,
+}
+
+/// What has to be complete before a value is used.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Guard {
+    /// That these are done.
+    pub copies: Arc<[Pending]>,
+    /// What makes the value.
+    pub by: OpLocation,
+    /// The numbers of the value that it is about, if that is an accumulator of a warpgroup; nothing if the value is what a
+    /// region yields.
+    pub accumulator: Option<Range<usize>>,
 }
 
 impl Value {

@@ -31,6 +31,8 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 NVVM::MMAIntOverflowAttr, NVVM::MMALayoutAttr,
                 NVVM::MMATypesAttr, NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
                 NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
+                NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
+                NVVM::WGMMATypesAttr,
                 vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }

@@ -72,3 +72,20 @@ bool asyncOptMBarrierGroupGetNumber(MlirType type, uint32_t *number) {
   *number = group.getNumBarriers();
   return true;
 }
+
+bool asyncOptWarpgroupDescriptorGetMatrix(MlirType type, MlirType *matrix) {
+  auto descriptor =
+      dyn_cast<nvgpu::WarpgroupMatrixDescriptorType>(unwrap(type));
+  if (!descriptor)
+    return false;
+  *matrix = wrap(cast<Type>(descriptor.getTensor()));
+  return true;
+}
+
+bool asyncOptWarpgroupAccumulatorGetMatrix(MlirType type, MlirType *matrix) {
+  auto accumulator = dyn_cast<nvgpu::WarpgroupAccumulatorType>(unwrap(type));
+  if (!accumulator)
+    return false;
+  *matrix = wrap(cast<Type>(accumulator.getFragmented()));
+  return true;
+}

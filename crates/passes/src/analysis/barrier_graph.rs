@@ -6,7 +6,7 @@
 
 mod buffers;
 
-use self::buffers::Buffers;
+use self::buffers::{Buffers, Elsewhere, anything};
 use super::cfg::{Edge as IrEdge, RegionFlow, Target};
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
@@ -17,7 +17,7 @@ use async_dialects::types::is_token;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Block, Op, Region, Value};
-use async_mlir::names::{attr, gpu, memref, nvgpu, scf};
+use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm, scf};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -195,6 +195,11 @@ impl<'c> Reader<'c> {
             let message = "is not a function yet, so no barrier can be placed in it";
             return Err(PassError::new(op, message).note(op, "run --gpu-kernel-outlining first"));
         }
+        let is_one_warp = || self.mask.as_ref().is_some_and(|threads| threads.len() <= 32);
+        if op.is(nvvm::BAR_WARP_SYNC) && is_one_warp() && op.operand(0).as_constant_int() == Some(-1) {
+            self.step(Action::Barrier, op);
+            return Ok(());
+        }
         if is_barrier(op) {
             let action = if self.keep_barriers && self.divergent.is_none() {
                 Action::Barrier
@@ -267,18 +272,15 @@ impl<'c> Reader<'c> {
     /// What `op` itself accesses.
     fn accesses(&mut self, op: Op<'c>) {
         let completion = Completion::of(op);
-        // What all threads execute together orders itself, as its lowering sees to it.
-        if completion.is_some_and(|completion| completion.scope == ExecutionScope::Block) {
-            return;
-        }
         let effects = match effects(op) {
             Effects::Known(effects) => effects,
             Effects::Unknown => {
                 let buffers = self.buffers.reachable(op);
-                let accesses = buffers
-                    .into_iter()
-                    .map(|buffer| self.buffers.anything(buffer))
-                    .collect();
+                let accesses = buffers.into_iter().map(|buffer| Access {
+                    footprint: anything(buffer),
+                    kind: AccessKind::Write,
+                });
+                let accesses = accesses.collect();
                 self.now(op, accesses);
                 let step = self.step(Action::None, op);
                 let anything = GlobalAccess {
@@ -293,8 +295,8 @@ impl<'c> Reader<'c> {
         for effect in effects {
             let kind = match effect.access {
                 MemoryAccess::Free => continue,
+                _ if op.is(memref::ATOMIC_RMW) => AccessKind::Atomic,
                 MemoryAccess::Read | MemoryAccess::AsyncRead => AccessKind::Read,
-                MemoryAccess::Write if op.is(memref::ATOMIC_RMW) => AccessKind::Atomic,
                 MemoryAccess::Write | MemoryAccess::AsyncWrite => AccessKind::Write,
             };
             let touched = self.buffers.of(op, effect, &self.mask);
@@ -309,11 +311,14 @@ impl<'c> Reader<'c> {
                     .into_iter()
                     .map(|footprint| Access { footprint, kind }),
             );
-            if let Some(buffer) = touched.global {
-                let step = self.step(Action::None, op);
-                let written = kind != AccessKind::Read;
-                self.out.global.push((step, GlobalAccess { buffer, written }));
-            }
+            let buffer = match touched.global {
+                Elsewhere::Nothing => continue,
+                Elsewhere::Buffer(buffer) => Some(buffer),
+                Elsewhere::Anything => None,
+            };
+            let step = self.step(Action::None, op);
+            let written = kind != AccessKind::Read;
+            self.out.global.push((step, GlobalAccess { buffer, written }));
         }
         self.now(op, now);
         self.later(op, completion, later);
@@ -340,6 +345,8 @@ impl<'c> Reader<'c> {
         if accesses.is_empty() {
             return;
         }
+        // What all threads execute together orders itself, as its lowering sees to it.
+        let block_wide = completion.is_some_and(|completion| completion.scope == ExecutionScope::Block);
         let done = completion
             .and_then(|completion| completion.done)
             .map(|token| self.token(token));
@@ -355,6 +362,7 @@ impl<'c> Reader<'c> {
                 access: self.access(op, access),
                 tokens: done.into_iter().chain(read).collect(),
                 queue,
+                block_wide,
             }
         });
         let issues = issues.collect();

@@ -6,7 +6,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::{is_workgroup, mma_matrix};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, builtin, gpu, memref, nvgpu, vector};
+use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{
     DYNAMIC, MapResult, bit_width, dense_numbers, map_results, memref_layout, memref_shape, vector_shape,
 };
@@ -39,6 +39,7 @@ pub struct Footprints<'c> {
     pub keys: IndexVec<BufferId, BufferKey<'c>>,
     numbers: FxHashMap<BufferKey<'c>, BufferId>,
     interned: FxHashSet<Rc<ThreadBytes>>,
+    masks: FxHashSet<Rc<[bool]>>,
     known: FxHashMap<TableKey, Rc<ThreadBytes>>,
 }
 
@@ -71,6 +72,7 @@ impl<'c> Footprints<'c> {
             keys: IndexVec::default(),
             numbers: FxHashMap::default(),
             interned: FxHashSet::default(),
+            masks: FxHashSet::default(),
             known: FxHashMap::default(),
         }
     }
@@ -118,14 +120,16 @@ impl<'c> Footprints<'c> {
                 let extent = Extent {
                     ranges: vec![(0, bytes)],
                     indices: 0,
-                    together: true,
+                    together: false,
                     certain: false,
                 };
                 (view, extent)
             }
             (None, None) => return anything,
         };
-        let Some(bytes) = self.thread_bytes(&at, &extent, mask) else {
+        let in_bounds = self.in_bounds(op, memory, extent.indices, mask);
+        let comes = if in_bounds.is_some() { &in_bounds } else { mask };
+        let Some(bytes) = self.thread_bytes(&at, &extent, comes) else {
             return anything;
         };
         Footprint {
@@ -183,8 +187,7 @@ impl<'c> Footprints<'c> {
         let first = op.operands().position(|operand| operand == memory)? + 1;
         let strides = memref_layout(memory.ty())?.strides;
         let element = element_bytes(memory)?;
-        let zero = self.values.scaled(&self.zero()?, 1)?;
-        let mut sum = zero;
+        let mut sum = ThreadValue::constant(0);
         for (i, stride) in strides.into_iter().take(indices).enumerate() {
             let index = self.values.of(op.operand(first + i))?;
             let bytes = match index.as_constant() {
@@ -197,16 +200,38 @@ impl<'c> Footprints<'c> {
         Some(sum)
     }
 
-    fn zero(&self) -> Option<ThreadValue> {
-        Some(ThreadValue {
-            threads: None,
-            offset: Offset::default(),
-        })
+    /// The threads of `mask` whose indices are in bounds: if it is not known how many threads there are, others need not be.
+    fn in_bounds(&mut self, op: Op<'c>, memory: Value<'c>, indices: usize, mask: &Mask) -> Mask {
+        let threads = self.values.num_threads().filter(|_| mask.is_none())? as usize;
+        let first = op.operands().position(|operand| operand == memory)? + 1;
+        let sizes = memref_shape(memory.ty())?.sizes;
+        let mut comes = vec![true; threads];
+        for (i, size) in sizes.into_iter().take(indices).enumerate() {
+            let (Some(size), Some(index)) = (size, self.values.of(op.operand(first + i))) else {
+                continue;
+            };
+            if let (Some(table), []) = (&index.threads, index.offset.terms.as_slice()) {
+                let numbers = table.iter().map(|own| own.wrapping_add(index.offset.constant));
+                comes
+                    .iter_mut()
+                    .zip(numbers)
+                    .for_each(|(comes, number)| *comes &= (0..size).contains(&number));
+            }
+        }
+        if comes.iter().all(|comes| *comes) {
+            return None;
+        }
+        let comes: Rc<[bool]> = comes.into();
+        if let Some(known) = self.masks.get(&comes) {
+            return Some(known.clone());
+        }
+        self.masks.insert(comes.clone());
+        Some(comes)
     }
 
     /// How many bytes the first element of `memory` is from the start of its buffer.
     fn view_offset(&mut self, memory: Value<'c>) -> Option<ThreadValue> {
-        let mut sum = self.zero()?;
+        let mut sum = ThreadValue::constant(0);
         let mut view = memory;
         while let Some(op) = view
             .defining_op()
@@ -219,10 +244,9 @@ impl<'c> Footprints<'c> {
                 | memref::ASSUME_ALIGNMENT
                 | memref::EXPAND_SHAPE
                 | memref::COLLAPSE_SHAPE
-                | memref::TRANSPOSE => self.zero()?,
+                | memref::TRANSPOSE => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
                 memref::SUBVIEW => self.subview_offset(op, source)?,
-                builtin::UNREALIZED_CONVERSION_CAST => return None,
                 _ => return None,
             };
             sum = self.values.plus(&sum, &own)?;
@@ -236,14 +260,14 @@ impl<'c> Footprints<'c> {
         let offsets = op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers)?;
         let strides = memref_layout(source.ty())?.strides;
         let element = element_bytes(source)?;
-        let mut sum = self.zero()?;
+        let mut sum = ThreadValue::constant(0);
         let mut operand = 1;
         for (offset, stride) in offsets.into_iter().zip(strides) {
             let own = if offset == DYNAMIC {
                 operand += 1;
                 self.values.of(op.operand(operand - 1))?
             } else {
-                let mut own = self.zero()?;
+                let mut own = ThreadValue::constant(0);
                 own.offset.constant = offset;
                 own
             };

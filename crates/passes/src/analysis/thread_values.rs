@@ -25,7 +25,9 @@ pub struct ThreadValue {
 }
 
 impl ThreadValue {
-    fn constant(constant: i64) -> Self {
+    /// The same number in all threads.
+    #[must_use]
+    pub fn constant(constant: i64) -> Self {
         Self {
             threads: None,
             offset: Offset {
@@ -209,7 +211,7 @@ impl<'c> ThreadValues<'c> {
             gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % 32),
             gpu::SUBGROUP_ID => Box::new(|_, thread| thread / 32),
             gpu::BLOCK_DIM => {
-                let size = self.size.filter(|_| self.size_is_stated(op))?;
+                let size = self.size.filter(|_| size_is_stated(op))?;
                 return Some(ThreadValue::constant(size[dimension()?].into()));
             }
             _ => return None,
@@ -220,22 +222,15 @@ impl<'c> ThreadValues<'c> {
             let at = [thread % x, thread / x % y, thread / (x * y)];
             of_thread(at, thread)
         });
-        Some(self.from_threads(numbers.collect()))
-    }
-
-    /// Returns true if the size of blocks is what the function says, and not a guess.
-    fn size_is_stated(&self, op: Op<'c>) -> bool {
-        op.ancestors()
-            .find(|outer| outer.is_function())
-            .is_some_and(|function| block_size(function).is_some())
+        Some(self.by_thread(numbers.collect()))
     }
 
     /// A number for each thread.
-    fn from_threads(&mut self, mut numbers: Vec<i64>) -> ThreadValue {
+    fn by_thread(&mut self, mut numbers: Vec<i64>) -> ThreadValue {
         let first = numbers.first().copied().unwrap_or(0);
-        numbers
-            .iter_mut()
-            .for_each(|number| *number = number.wrapping_sub(first));
+        for number in &mut numbers {
+            *number = number.wrapping_sub(first);
+        }
         let mut value = ThreadValue::constant(first);
         if numbers.iter().any(|number| *number != 0) {
             value.threads = Some(self.table(numbers));
@@ -263,7 +258,7 @@ impl<'c> ThreadValues<'c> {
         let threads = match (&a.threads, &b.threads) {
             (Some(a), Some(b)) => {
                 let sums: Vec<i64> = a.iter().zip(b.iter()).map(|(a, b)| a.wrapping_add(*b)).collect();
-                self.from_threads(sums).threads
+                self.by_thread(sums).threads
             }
             (one, other) => one.clone().or_else(|| other.clone()),
         };
@@ -347,7 +342,7 @@ impl<'c> ThreadValues<'c> {
             function(&values.collect::<Option<Vec<i64>>>()?)
         });
         let numbers = numbers.collect::<Option<Vec<i64>>>()?;
-        Some(self.from_threads(numbers))
+        Some(self.by_thread(numbers))
     }
 }
 
@@ -446,6 +441,13 @@ fn comparison(predicate: i64) -> Option<Function> {
         Predicate::UnsignedGreater => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a > b)),
         Predicate::UnsignedGreaterOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a >= b)),
     })
+}
+
+/// Returns true if the size of blocks is what the function says, and not a guess.
+fn size_is_stated(op: Op<'_>) -> bool {
+    op.ancestors()
+        .find(|outer| outer.is_function())
+        .is_some_and(|function| block_size(function).is_some())
 }
 
 /// A block that can hold all threads a kernel may have, if it asks for its index in one dimension at most.

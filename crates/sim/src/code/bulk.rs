@@ -171,7 +171,7 @@ impl Op {
     /// Returns true if what it issues goes through the asynchronous proxy.
     #[must_use]
     pub fn is_bulk(&self) -> bool {
-        matches!(self, Self::Copy(Copy { bulk: true, .. }) | Self::Bulk(_))
+        self.is_wgmma() || matches!(self, Self::Copy(Copy { bulk: true, .. }) | Self::Bulk(_))
     }
 
     /// Returns true if it is issued by one thread, and has a token that can be awaited.

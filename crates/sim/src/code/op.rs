@@ -2,7 +2,7 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce,
+    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce, Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -351,6 +351,8 @@ pub enum Op {
     Mma(Mma),
     /// `gpu.subgroup_mma_load_matrix`, `store_matrix` and `compute`
     Fragment(Box<Fragment>),
+    /// What the threads of a warpgroup do together.
+    Warpgroup(Warpgroup),
     /// `gpu.printf`
     Print(Box<[Piece]>),
     /// A failed `cf.assert`.

@@ -45,14 +45,7 @@ impl Machine<'_> {
         let waiting: Vec<usize> = (0..self.threads.len())
             .filter(|&t| matches!(self.threads[t].state, State::Barrier | State::Block))
             .collect();
-        let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
-        if let Some(t) = stuck {
-            let other = (0..self.threads.len())
-                .find(|&other| other / WARP == t / WARP && self.threads[other].pc != self.threads[t].pc);
-            self.memory.reports.problem(Problem::divergent_warp(
-                self.spot(t),
-                other.map(|other| self.spot(other)),
-            ));
+        if self.divergent_warp() || self.divergent_warpgroup() {
             return false;
         }
         if named {

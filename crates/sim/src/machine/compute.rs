@@ -42,6 +42,14 @@ impl Machine<'_> {
             _ => return self.access(t, op),
         };
         self.set(t, to, value);
+        if let Op::Scalar {
+            f: Scalar::Same,
+            args,
+            ..
+        } = op
+        {
+            self.accumulator_made(t, to, args);
+        }
         Ok(())
     }
 

@@ -17,6 +17,7 @@ impl Machine<'_> {
                 for ((to, _), value) in moves.iter().zip(values) {
                     regs[to.0 as usize] = value;
                 }
+                self.accumulators_moved(t, moves);
             }
             Op::Jump(to) => return Ok(Next::Jumps(to.0 as usize)),
             Op::Branch {
@@ -66,6 +67,7 @@ impl Machine<'_> {
                 return Ok(Next::Waits(State::Warp));
             }
             Op::Gather { .. } | Op::Share { .. } => return Ok(Next::Waits(State::Block)),
+            Op::Warpgroup(op) => return self.warpgroup(t, op),
             Op::Print(pieces) => self.print(t, pieces)?,
             Op::Assert { condition, message } => {
                 if self.bits(t, *condition)? & 1 == 0 {
@@ -104,7 +106,7 @@ impl Machine<'_> {
         self.threads[t].moved = true;
     }
 
-    fn id(&self, t: usize, id: Id, dim: usize) -> u64 {
+    pub(super) fn id(&self, t: usize, id: Id, dim: usize) -> u64 {
         let t = u32::try_from(t).unwrap_or(u32::MAX);
         let [x, y, _] = self.launch.block;
         let thread = [t % x, t / x % y, t / x / y];

@@ -7,6 +7,7 @@ mod arrivals;
 mod life;
 mod waits;
 
+use self::waits::Wait;
 use super::{Machine, Next, Reason, State};
 use crate::code::{MBarrierOp, Slot};
 use crate::memory::{Actor, Array, Clock, Fault, Space};
@@ -51,7 +52,7 @@ pub(super) struct Live {
     /// Who has waited for the last phase.
     waiters: Vec<Actor>,
     /// Those of them who are not known to have done so to those who make this one complete.
-    waits: Vec<Actor>,
+    waits: Vec<Wait>,
     /// The last phase that each thread has seen complete.
     seen: BTreeMap<u32, u64>,
     /// The last use by each thread.
@@ -104,7 +105,7 @@ impl Live {
         self.arrivals.swap(0, 1);
         self.arrivals[0].clear();
         self.waiters.clear();
-        self.waits.drain(..).next()
+        self.waits.drain(..).next().map(|wait| wait.by)
     }
 }
 

@@ -41,14 +41,18 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports the values of regions that thread `t` has just used too early.
+    /// Reports the values that thread `t` has just used too early.
     pub(super) fn note_early(&mut self, t: usize) {
         if self.early.get_mut().is_empty() {
             return;
         }
         self.settle(t);
-        for (copy, region) in std::mem::take(self.early.get_mut()) {
-            let problem = Problem::early_use(self.spot(t), self.memory.issuer(copy), &region);
+        for (copy, guard) in std::mem::take(self.early.get_mut()) {
+            let (spot, copy) = (self.spot(t), self.memory.issuer(copy));
+            let problem = match guard.accumulator {
+                None => Problem::early_use(spot, copy, &guard.by),
+                Some(_) => Problem::early_accumulator(spot, copy),
+            };
             self.memory.reports.problem(problem);
         }
     }

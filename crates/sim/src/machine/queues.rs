@@ -4,7 +4,7 @@ use super::{Machine, Reason};
 use crate::code::{Copy, Issued, Op, Queue, Reg};
 use crate::memory::{Kind, Transfer};
 use crate::report::Problem;
-use crate::value::{CopyId, Guarded, Pending, Value};
+use crate::value::{CopyId, Guard, Guarded, Pending, Value};
 use std::collections::HashSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -81,8 +81,11 @@ impl Machine<'_> {
                 let source = issue.is_bulk();
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
-                    let problem =
-                        Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable());
+                    let problem = if issue.is_wgmma() {
+                        Problem::unfinished_multiplication(spot, committed)
+                    } else {
+                        Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable())
+                    };
                     self.memory.reports.problem(problem);
                 }
                 let moment = self.moment(t);
@@ -141,12 +144,14 @@ impl Machine<'_> {
             }
             Op::Guard { value, token } => {
                 let copies = self.copies(t, &[*token])?;
-                let region = self.code.instrs[self.threads[t].pc].place.clone();
-                let inner = self.threads[t].regs[value.0 as usize].clone();
+                let guard = Guard {
+                    copies: copies.into(),
+                    by: self.code.instrs[self.threads[t].pc].place.clone(),
+                    accumulator: None,
+                };
                 let guarded = Guarded {
-                    value: inner,
-                    copies,
-                    region,
+                    value: self.threads[t].regs[value.0 as usize].clone(),
+                    guards: vec![guard],
                 };
                 self.set(t, *value, Value::Guarded(Arc::new(guarded)));
             }

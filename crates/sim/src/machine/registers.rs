@@ -8,6 +8,10 @@ use std::sync::Arc;
 
 impl Machine<'_> {
     pub(super) fn set(&mut self, t: usize, to: Reg, value: Value) {
+        if !self.accumulators.is_empty() && self.accumulators.contains(&to) && value != Value::Poison {
+            let thread = &mut self.threads[t];
+            thread.written.insert(to, thread.steps);
+        }
         self.threads[t].regs[to.0 as usize] = value;
     }
 
@@ -16,14 +20,11 @@ impl Machine<'_> {
         let mut value = &self.threads[t].regs[reg.0 as usize];
         // A region's value may be that of a region inside.
         while let Value::Guarded(guarded) = value {
-            if let Some(pending) = guarded
-                .copies
-                .iter()
-                .find(|pending| !self.memory.is_done(**pending))
-            {
-                self.early
-                    .borrow_mut()
-                    .push((pending.copy, guarded.region.clone()));
+            for guard in &guarded.guards {
+                let mut copies = guard.copies.iter();
+                if let Some(pending) = copies.find(|pending| !self.memory.is_done(**pending)) {
+                    self.early.borrow_mut().push((pending.copy, guard.clone()));
+                }
             }
             value = &guarded.value;
         }
@@ -44,6 +45,8 @@ impl Machine<'_> {
     pub(super) fn bits(&self, t: usize, reg: Reg) -> Result<u64, Reason> {
         match self.value(t, reg)? {
             Value::Bits(bits) => Ok(*bits),
+            // What is computed of an address in workgroup memory and is none any more, such as a matrix descriptor.
+            Value::Pointer(pointer) => self.memory.address(*pointer).ok_or(Reason::Operand("a number")),
             // A vector without dimensions.
             Value::Vector(numbers) if numbers.len() == 1 => Ok(numbers[0]),
             Value::Partial(_) => Err(Reason::Poison),

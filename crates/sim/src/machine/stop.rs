@@ -59,6 +59,10 @@ pub enum Reason {
     BarrierCount(u64),
     /// The warp is not complete.
     PartialWarp,
+    /// The warpgroup is not complete.
+    PartialWarpgroup,
+    /// A matrix descriptor that can't be used, and why.
+    Descriptor(&'static str),
     /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.
     Count {
         /// How many it is to read.

@@ -56,6 +56,9 @@ impl Machine<'_> {
             } => (*to, self.pick(t, from, picks, *number)?),
         };
         self.set(t, to, value);
+        if let VectorOp::Pick { from, .. } = op {
+            self.accumulator_made(t, to, from);
+        }
         Ok(())
     }
 
@@ -80,10 +83,18 @@ impl Machine<'_> {
     }
 
     fn pick(&self, t: usize, from: &[Reg], picks: &[(u32, u32)], number: bool) -> Result<Value, Reason> {
+        if let Some(value) = self.pick_of_accumulators(t, from, picks, number)? {
+            return Ok(value);
+        }
         let sources: Vec<&Value> = from
             .iter()
             .map(|reg| self.value_or_poison(t, *reg))
             .collect::<Result<_, _>>()?;
+        Self::picked(&sources, picks, number)
+    }
+
+    /// The numbers that are picked, as a vector or as one number.
+    pub(super) fn picked(sources: &[&Value], picks: &[(u32, u32)], number: bool) -> Result<Value, Reason> {
         let get = |&(source, i): &(u32, u32)| sources[source as usize].part(i as usize);
         if number {
             return Ok(get(&picks[0])?.map_or(Value::Poison, Value::Bits));

@@ -3,6 +3,7 @@
 use super::{Machine, Reason, State, Stop, WARP};
 use crate::code::{Op, Reg, Shuffle, ShuffleMode, ShuffleSync};
 use crate::refine::Kind;
+use crate::report::Problem;
 use crate::value::Value;
 
 /// What comes of an operation that several threads do together; if it fails, at which thread and why.
@@ -83,6 +84,19 @@ impl Machine<'_> {
             _ if all.len() < WARP && !matches!(op, Op::WarpReduce(_)) => return Err(Reason::PartialWarp),
             _ => u32::MAX,
         })
+    }
+
+    /// Reports if a thread waits for others of its warp. Returns false if none does.
+    pub(super) fn divergent_warp(&mut self) -> bool {
+        let stuck = (0..self.threads.len()).find(|&t| self.threads[t].state == State::Warp);
+        let Some(t) = stuck else { return false };
+        let other = (0..self.threads.len())
+            .find(|&other| other / WARP == t / WARP && self.threads[other].pc != self.threads[t].pc);
+        self.memory.reports.problem(Problem::divergent_warp(
+            self.spot(t),
+            other.map(|other| self.spot(other)),
+        ));
+        true
     }
 
     fn warp(&mut self, op: &Op, lanes: &[usize]) -> Together<()> {

@@ -45,6 +45,11 @@ pub(super) struct Copy {
 }
 
 impl Copy {
+    /// Returns true if it writes anything; else it does not matter when it reads, since whoever issues it does so at once.
+    fn writes(&self) -> bool {
+        destinations(&self.what.pieces).next().is_some()
+    }
+
     fn reads(&self, buffer: BufferId, byte: usize) -> bool {
         let mut sources = self.what.pieces.iter().filter_map(|piece| {
             let start = usize::try_from(piece.source?.offset).unwrap_or(0);
@@ -369,7 +374,7 @@ impl Memory {
     /// A write is about to change the source of a copy: what it reads may be settled already.
     pub(super) fn may_have_read(&mut self, id: CopyId) {
         let copy = self.copy(id);
-        if !copy.landed && copy.taken.is_none() && self.ask(id, 1) {
+        if !copy.landed && copy.taken.is_none() && copy.writes() && self.ask(id, 1) {
             let bytes = self.source_bytes(id);
             self.copy_mut(id).taken = Some(bytes);
         }
@@ -427,7 +432,7 @@ impl Memory {
     }
 
     fn land(&mut self, id: CopyId) {
-        if std::mem::replace(&mut self.copy_mut(id).landed, true) {
+        if std::mem::replace(&mut self.copy_mut(id).landed, true) || !self.copy(id).writes() {
             return;
         }
         let bytes = match self.copy_mut(id).taken.take() {

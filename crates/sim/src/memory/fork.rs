@@ -81,6 +81,8 @@ impl Memory {
             watched: self.watched,
             read_hashes: None,
             strict_proxies: self.strict_proxies,
+            window: self.window.clone(),
+            verdict: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::shadow::{Actor, Kind};
 use crate::value::CopyId;
+use crate::wgmma::THREADS;
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 
@@ -239,13 +240,34 @@ impl Order {
         if actor.kind == Kind::Block || access.moment.era != actor.moment.era {
             return false;
         }
+        if actor.kind == Kind::Warpgroup {
+            return self.unordered_with(access, actor).is_some();
+        }
         if let Some(done) = access.shared {
             return !self.knows(done, access, actor);
+        }
+        if access.kind == Kind::Warpgroup && same_warpgroup(before, now, self.threads_per_block) {
+            return false;
         }
         before != now
             && access.kind != Kind::Block
             && !self.in_warp(access, actor)
             && !self.in_clock(access, actor)
+    }
+
+    /// A thread of a warpgroup that nothing orders after an access: any of them may be the one that reads.
+    pub(super) fn unordered_with(&self, access: Actor, actor: Actor) -> Option<u32> {
+        let count = u32::try_from(THREADS).unwrap_or(0);
+        let mut threads = actor.spot.thread..actor.spot.thread + count;
+        threads.find(|&thread| {
+            let mut one = Actor {
+                moment: self.moment(thread, actor.moment.era),
+                kind: Kind::Bulk,
+                ..actor
+            };
+            one.spot.thread = thread;
+            self.unordered(access, one)
+        })
     }
 
     /// Returns true if a thread, or one that is ordered before it, has observed that a copy is done.
@@ -272,7 +294,7 @@ impl Order {
 
     /// Returns true if a thread must still execute a proxy fence after an access, before what `actor` does.
     pub(super) fn unfenced(&self, access: Actor, actor: Actor) -> bool {
-        if actor.kind != Kind::Bulk || !matches!(access.kind, Kind::Plain | Kind::Atomic) {
+        if !actor.needs_fence() || !matches!(access.kind, Kind::Plain | Kind::Atomic) {
             return false;
         }
         if let Some(done) = access.shared {
@@ -341,6 +363,12 @@ impl Order {
         let known = known.and_then(|known| known.get(inside).copied());
         known.unwrap_or(0) > access.moment.releases
     }
+}
+
+/// Returns true if two threads of a block are of the same warpgroup.
+fn same_warpgroup(one: u32, other: u32, threads_per_block: u32) -> bool {
+    let group = |thread: u32| (thread % threads_per_block) as usize / THREADS;
+    group(one) == group(other)
 }
 
 fn count<T>(all: &[T]) -> u32 {

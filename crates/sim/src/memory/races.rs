@@ -160,11 +160,11 @@ impl Memory {
         granule: &Range<usize>,
         writes: bool,
     ) {
-        if actor.kind != Kind::Bulk || self.buffer(buffer).space != Space::Workgroup {
+        if !actor.needs_fence() || self.buffer(buffer).space != Space::Workgroup {
             return;
         }
         let missing =
-            |access: &Actor| !self.order.unordered(*access, actor) && self.order.unfenced(*access, actor);
+            |access: &Actor| self.order.unfenced(*access, actor) && !self.order.unordered(*access, actor);
         let atomics = cell.atomics.iter().flat_map(|atomics| atomics.all());
         let writes_before = cell.write.into_iter().chain(atomics);
         let write = writes_before.map(|id| self.accesses.actor(id)).find(missing);
@@ -185,10 +185,27 @@ impl Memory {
         buffer: BufferId,
         granule: &Range<usize>,
     ) {
+        let now = self.unordered_spot(before, actor);
         let before = self.accesses.actor(before);
-        if self.order.unordered(before, actor) {
-            self.race(hazard, actor.spot, before.spot, buffer, granule);
+        if let Some(now) = now {
+            self.race(hazard, now, before.spot, buffer, granule);
         }
+    }
+
+    /// Who `actor` is if nothing orders an access before what it does. Of a warpgroup, every thread is asked: once for all
+    /// bytes that have one access before them.
+    fn unordered_spot(&mut self, before: AccessId, actor: Actor) -> Option<Spot> {
+        let access = self.accesses.actor(before);
+        if actor.kind != Kind::Warpgroup {
+            return self.order.unordered(access, actor).then_some(actor.spot);
+        }
+        let current = self.access;
+        let thread = match self.verdict {
+            Some((number, id, thread)) if (number, id) == (current, before) => thread,
+            _ => self.order.unordered_with(access, actor),
+        };
+        self.verdict = Some((current, before, thread));
+        thread.map(|thread| Spot { thread, ..actor.spot })
     }
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {

@@ -40,6 +40,8 @@ pub enum Kind {
     Bulk,
     /// By a bulk copy of all threads of a block together.
     Block,
+    /// Through the asynchronous proxy, by a multiplication of a warpgroup; its thread is the first one.
+    Warpgroup,
 }
 
 impl Actor {
@@ -52,6 +54,11 @@ impl Actor {
             kind: Kind::Plain,
             shared: None,
         }
+    }
+
+    /// Returns true if it goes through the asynchronous proxy, and a fence has to come before it.
+    pub(super) fn needs_fence(&self) -> bool {
+        matches!(self.kind, Kind::Bulk | Kind::Warpgroup)
     }
 
     /// Returns true if it does not race with others that are atomic.

@@ -3,6 +3,7 @@
 
 use super::{Done, Reader, Unknown, lanes, number};
 use crate::code::{Op as Instruction, Reg, VectorOp};
+use crate::value::Value as Constant;
 use async_mlir::ir::Op;
 use async_mlir::llvm::{Aggregate, aggregate};
 use async_mlir::melior::ir::Type;
@@ -34,6 +35,7 @@ impl<'c> Reader<'c> {
                 self.insert_element(op, [value, vector, index])?;
             }
             llvm::BITCAST => self.bitcast(op)?,
+            llvm::MLIR_ZERO => self.zero(op)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -53,6 +55,18 @@ impl<'c> Reader<'c> {
             }
         });
         self.pick(op, picks.collect());
+        Ok(())
+    }
+
+    fn zero(&mut self, op: Op<'c>) -> Done<'c> {
+        let ty = op.result(0).ty();
+        let count = numbers_in(ty).ok_or_else(|| Unknown::operation(op))?;
+        let value = if number(ty).is_some() {
+            Constant::Bits(0)
+        } else {
+            Constant::Vector(vec![0; count as usize].into())
+        };
+        self.set(op, op.result(0), value);
         Ok(())
     }
 

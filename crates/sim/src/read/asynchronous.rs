@@ -3,7 +3,7 @@
 //!
 //! **Refusals.** What is issued and has operands other than tokens, of operations whose bytes are not known.
 
-use super::{Done, Reader, UncountedWaits, Unknown, ints};
+use super::{Done, Reader, UncountedWaits, Unknown, ints, warpgroup};
 use crate::code::{Access, Copy, Index, Issued, Op as Instruction, Queue, Target};
 use crate::value::Value as Constant;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
@@ -44,6 +44,7 @@ impl<'c> Reader<'c> {
             GroupEffect::Issue => return self.issue(op, completion),
             GroupEffect::Commit => {
                 let queue = self.queue_of(op, completion)?;
+                self.meet_for(op, queue);
                 let token = completion.done.map(|token| self.reg(token));
                 self.emit(op, Instruction::Commit { queue, token });
             }
@@ -57,6 +58,7 @@ impl<'c> Reader<'c> {
                 if n == u32::MAX {
                     return Err(Unknown::new(op, "a wait for a number of groups that is none"));
                 }
+                self.meet_for(op, queue);
                 self.emit(op, Instruction::Wait { queue, n, read });
             }
         }
@@ -102,9 +104,12 @@ impl<'c> Reader<'c> {
 
     /// A queue's number.
     pub(super) fn queue(&mut self, queue: GroupQueue) -> Queue {
-        let known = self.queues.iter().position(|&known| known == queue);
+        if queue.name() == warpgroup::QUEUE {
+            return self.wgmma_queue();
+        }
+        let known = self.queues.iter().position(|&known| known == Some(queue));
         let number = known.unwrap_or_else(|| {
-            self.queues.push(queue);
+            self.queues.push(Some(queue));
             self.code.queues.push(queue.name());
             self.queues.len() - 1
         });

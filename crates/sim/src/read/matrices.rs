@@ -13,9 +13,27 @@ use std::ops::Range;
 
 /// The type of a matrix's numbers, as instructions have it.
 #[derive(Clone, Copy)]
-struct Multiplicand {
-    elem: Elem,
-    unsigned: bool,
+pub(super) struct Multiplicand {
+    pub elem: Elem,
+    pub unsigned: bool,
+}
+
+impl Multiplicand {
+    /// The numbers of a PTX type; `None` if the interpreter has no matrices of them.
+    pub fn named(ptx: &str) -> Option<Self> {
+        let elem = match ptx {
+            "f16" => Elem::F16,
+            "bf16" => Elem::BF16,
+            "tf32" => Elem::F32,
+            "f64" => Elem::F64,
+            "s8" | "u8" => Elem::Int(8),
+            "e4m3" => Elem::F8E4M3FN,
+            "e5m2" => Elem::F8E5M2,
+            _ => return None,
+        };
+        let unsigned = ptx == "u8";
+        Some(Self { elem, unsigned })
+    }
 }
 
 impl<'c> Reader<'c> {
@@ -138,28 +156,13 @@ impl<'c> Reader<'c> {
 
     /// The numbers of A or B: what the attribute says, or what its registers, from operand `first` on, are made of.
     fn multiplicand(op: Op<'c>, name: &str, first: usize) -> Result<Multiplicand, Unknown<'c>> {
-        let signed = |elem| Multiplicand {
-            elem,
-            unsigned: false,
+        let Some(ptx) = op.attr(name).and_then(types::keyword) else {
+            let elem = Self::elem(op, op.operand(first).ty())?;
+            let unsigned = false;
+            return Ok(Multiplicand { elem, unsigned });
         };
-        Ok(match op.attr(name).and_then(types::keyword) {
-            None => signed(Self::elem(op, op.operand(first).ty())?),
-            Some("f16") => signed(Elem::F16),
-            Some("bf16") => signed(Elem::BF16),
-            Some("tf32") => signed(Elem::F32),
-            Some("f64") => signed(Elem::F64),
-            Some("s8") => signed(Elem::Int(8)),
-            Some("u8") => Multiplicand {
-                elem: Elem::Int(8),
-                unsigned: true,
-            },
-            Some(other) => {
-                return Err(Unknown::new(
-                    op,
-                    format!("the interpreter has no matrices of {other}"),
-                ));
-            }
-        })
+        let unknown = || Unknown::new(op, format!("the interpreter has no matrices of {ptx}"));
+        Multiplicand::named(ptx).ok_or_else(unknown)
     }
 
     /// The numbers that operands of `op` hold, as a vector.

@@ -65,7 +65,9 @@ impl Cause {
     /// The cause of a problem of the kind `kind`.
     pub(super) fn of_problem(kind: &str) -> Self {
         match kind {
-            "divergent-barrier" | "divergent-warp" | "divergent-copy" => Self::Divergence,
+            "divergent-barrier" | "divergent-warp" | "divergent-warpgroup" | "divergent-copy" => {
+                Self::Divergence
+            }
             "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" | "mbarrier-accessed" => {
                 Self::Initialization
             }
@@ -75,6 +77,7 @@ impl Cause {
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
             "early-use" => Self::Wait,
+            "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,
             _ => Self::Stop,
         }

@@ -40,6 +40,8 @@ pub(super) enum Copied {
     Alone,
     /// Other threads wait for it, too.
     Together,
+    /// It is that of a matrix multiplication of a warpgroup.
+    Multiplied,
 }
 
 /// What is said of a race: its message, and what to do.
@@ -73,6 +75,7 @@ impl Sides {
             },
             Hazard::SourceBesideCopy => Cause::Barrier,
             Hazard::CopyOverCopy => Cause::Slot,
+            Hazard::WriteAfterRead if self.before == Copied::Multiplied => Cause::Barrier,
             Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
             Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite => {
                 if self.is_unawaited() {
@@ -107,6 +110,7 @@ impl Sides {
             {
                 None
             }
+            Copied::Multiplied => after_multiplication(hazard),
             _ if self.stale => Some(PARITY),
             Copied::No if self.now == Copied::Together && hazard == Hazard::WriteAfterRead => {
                 Some(FILLED_EARLY)
@@ -186,6 +190,28 @@ fn after_shared(hazard: Hazard) -> Option<Text> {
             "reads where a bulk copy writes that another thread has issued, and nothing orders the two",
             "wait for the copy before reading, if this is to read what is copied; else let the issuing thread know \
              that this was read: by a gpu.barrier, or an mbarrier on which this thread arrives",
+        )),
+        _ => None,
+    }
+}
+
+/// What is said of those who come after a matrix multiplication.
+fn after_multiplication(hazard: Hazard) -> Option<Text> {
+    match hazard {
+        Hazard::SourceInFlight => Some((
+            "writes what a matrix multiplication may still read",
+            "wait for the multiplication's group before this, let the wait there leave fewer groups in flight, or give the \
+             operand another slot",
+        )),
+        Hazard::SourceBesideCopy => Some((
+            "writes what a matrix multiplication may still read, and nothing orders the two",
+            "let this thread know that the multiplication's group was waited for, by a gpu.barrier after the wait, or an \
+             mbarrier on which its threads arrive then; or give the operand another slot",
+        )),
+        Hazard::WriteAfterRead => Some((
+            "writes what a matrix multiplication has read, and this thread has not seen that it is done",
+            "let this thread know that the multiplication's group was waited for, by a gpu.barrier after the wait, or an \
+             mbarrier on which its threads arrive then; or give the operand another slot",
         )),
         _ => None,
     }

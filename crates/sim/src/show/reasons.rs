@@ -66,6 +66,11 @@ impl Names<'_> {
                 let message = "the warp is not complete, and all of its 32 threads have to take part";
                 ("divergent-warp", message.into())
             }
+            Reason::PartialWarpgroup => {
+                let message = "the warpgroup is not complete, and all of its 128 threads have to take part";
+                ("divergent-warpgroup", message.into())
+            }
+            Reason::Descriptor(message) => ("bad-descriptor", (*message).into()),
         }
     }
 
@@ -133,6 +138,8 @@ pub(super) fn advice(kind: &str) -> &'static str {
         "mismatch" => "let the type say what is true, or pass a buffer of the type's size",
         "bad-count" => "clamp the count to what the copy writes",
         "undefined" => "let the operation run only where its result is defined",
+        "bad-descriptor" => "let the address and the fields of the descriptor say where the matrix lies",
+        "divergent-warpgroup" => "launch a multiple of 128 threads",
         "divergent-warp" => "let all threads that take part come to it together",
         "endless" => "if it does end, give it a larger --budget",
         "too-large" => "run it on smaller buffers, or fewer blocks",

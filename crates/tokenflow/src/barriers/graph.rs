@@ -97,6 +97,9 @@ pub struct Issue {
     pub tokens: Vec<Token>,
     /// The queue in which it is complete when its group is.
     pub queue: Option<u8>,
+    /// True if all threads of the block issue it together. Then it comes after all that they did before, and who awaits it
+    /// is ordered with it; what is left for barriers is that one thread may have awaited for others.
+    pub block_wide: bool,
 }
 
 /// What comes after a step.
@@ -160,14 +163,15 @@ impl Action {
         matches!(self, Self::Await(_) | Self::AwaitGroup(..) | Self::Wait { .. })
     }
 
-    /// The accesses that begin.
+    /// The accesses that begin and have to be ordered with what came before.
     pub(super) fn starts(&self) -> impl Iterator<Item = AccessId> {
         let (accesses, issues): (&[AccessId], &[Issue]) = match self {
             Self::Access(accesses) => (accesses, &[]),
             Self::Issue(issues) => (&[], issues),
             _ => (&[], &[]),
         };
-        let issued = issues.iter().map(|issue| issue.access);
+        let own = issues.iter().filter(|issue| !issue.block_wide);
+        let issued = own.map(|issue| issue.access);
         accesses.iter().copied().chain(issued)
     }
 }

@@ -46,26 +46,28 @@ pub(super) fn hitting_set(paths: &[Vec<usize>], cost: impl Fn(usize) -> Cost) ->
 /// Groups paths that share places, directly or over others.
 fn parts(paths: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
     let mut group: Vec<usize> = (0..paths.len()).collect();
-    fn find(group: &mut [usize], mut i: usize) -> usize {
-        while group[i] != i {
-            group[i] = group[group[i]];
-            i = group[i];
-        }
-        i
-    }
     let mut first_with = BTreeMap::new();
     for (i, path) in paths.iter().enumerate() {
         for place in path {
             let other = *first_with.entry(*place).or_insert(i);
-            let (a, b) = (find(&mut group, other), find(&mut group, i));
+            let (a, b) = (root(&mut group, other), root(&mut group, i));
             group[a.max(b)] = a.min(b);
         }
     }
     let mut parts: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
     for (i, path) in paths.iter().enumerate() {
-        parts.entry(find(&mut group, i)).or_default().push(path.clone());
+        parts.entry(root(&mut group, i)).or_default().push(path.clone());
     }
     parts.into_values().collect()
+}
+
+/// The number of the group that `i` is in; the ways there become shorter.
+fn root(group: &mut [usize], mut i: usize) -> usize {
+    while group[i] != i {
+        group[i] = group[group[i]];
+        i = group[i];
+    }
+    i
 }
 
 /// What is left of a part while it is made smaller.

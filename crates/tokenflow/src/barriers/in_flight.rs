@@ -26,6 +26,7 @@ pub(super) struct Flight {
     tokens: Vec<Token>,
     /// True if it may be complete: a later group of its queue may be.
     may_be_over: bool,
+    block_wide: bool,
 }
 
 /// Two accesses that meet although no barrier could order them.
@@ -74,7 +75,10 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
             flights = forget_tokens_of_many(flights, seen.len());
             flights.retain(|flight| seen.insert(flight.clone()));
         }
-        for flight in flights.iter().filter(|flight| !flight.may_be_over) {
+        for flight in flights
+            .iter()
+            .filter(|flight| !flight.may_be_over && !flight.block_wide)
+        {
             overlaps(kernel, relation, at, flight, &mut out.overlaps);
         }
         let mut left: Vec<Flight> = Vec::with_capacity(flights.len());
@@ -82,7 +86,11 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
         flights.sort_unstable();
         for mut flight in flights {
             let outcome = advance(kernel, at, &mut flight);
-            if outcome != Outcome::GoesOn && ended.insert((at, flight.access, flight.issue, flight.distance))
+            // What all threads await, all threads see.
+            let seen_by_all = flight.block_wide && kernel.steps[at].divergent.is_none();
+            if outcome != Outcome::GoesOn
+                && !seen_by_all
+                && ended.insert((at, flight.access, flight.issue, flight.distance))
             {
                 out.ends[at].push(flight.clone());
             }
@@ -124,6 +132,7 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
         groups: 0,
         tokens,
         may_be_over: false,
+        block_wide: issue.block_wide,
     }
 }
 

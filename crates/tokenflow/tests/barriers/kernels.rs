@@ -67,11 +67,14 @@ pub struct Lowered {
     pub starts: HashMap<(usize, usize), StepId>,
 }
 
+/// Where control comes from.
+type End = (StepId, EdgeKind, Vec<(Token, Token)>);
+
 struct Lowering<'p> {
     program: &'p Program,
     out: Lowered,
     nodes: usize,
-    last: Vec<(StepId, EdgeKind, Vec<(Token, Token)>)>,
+    last: Vec<End>,
     loops: Vec<LoopId>,
     divergent: Option<RegionId>,
     bytes: HashMap<i64, Rc<ThreadBytes>>,
@@ -136,6 +139,7 @@ impl Lowering<'_> {
                     access,
                     tokens: vec![Token(*token)],
                     queue: None,
+                    block_wide: false,
                 };
                 self.step(Action::Issue(vec![issue]))
             }

@@ -165,6 +165,17 @@ fn conflicts(events: &[Event], paths: &mut BTreeSet<BTreeSet<StepId>>) -> bool {
     overlaps
 }
 
+/// Notes that control comes by a step; `None` if executions get too long.
+fn come(states: &mut [State], step: StepId, region: Option<usize>) -> Option<()> {
+    for state in states {
+        state.events.push(Event::Come(step, region.is_none()));
+        if state.events.len() > MAX_LENGTH * 4 {
+            return None;
+        }
+    }
+    Some(())
+}
+
 impl Runner<'_> {
     fn number(&mut self, nodes: &[Node], next: &mut usize) {
         for node in nodes {
@@ -191,16 +202,6 @@ impl Runner<'_> {
         Some(states)
     }
 
-    fn come(&self, states: &mut [State], step: StepId, region: Option<usize>) -> Option<()> {
-        for state in states {
-            state.events.push(Event::Come(step, region.is_none()));
-            if state.events.len() > MAX_LENGTH * 4 {
-                return None;
-            }
-        }
-        Some(())
-    }
-
     fn bytes(&self, index: &Index, iterations: &[i64]) -> Vec<i64> {
         let of = |depth: usize| iterations[iterations.len() - 1 - depth];
         let threads = 0..i64::from(self.program.threads);
@@ -218,7 +219,7 @@ impl Runner<'_> {
     fn node(&self, node: &Node, mut states: Vec<State>, region: Option<usize>) -> Option<Vec<State>> {
         let number = self.numbers[&std::ptr::from_ref(node)];
         let step = self.lowered.step[number];
-        self.come(&mut states, step, region)?;
+        come(&mut states, step, region)?;
         match node {
             Node::Access { index, kind } => {
                 for state in &mut states {
@@ -260,20 +261,20 @@ impl Runner<'_> {
                 if *divergent {
                     // Some threads take one way, some the other.
                     for (i, arm) in [then, other].into_iter().enumerate() {
-                        self.come(&mut states, self.lowered.starts[&(number, i)], inner)?;
+                        come(&mut states, self.lowered.starts[&(number, i)], inner)?;
                         states = self.block(arm, states, inner)?;
                     }
-                    self.come(&mut states, self.lowered.after[&number], region)?;
+                    come(&mut states, self.lowered.after[&number], region)?;
                     return Some(states);
                 }
                 let mut after = Vec::new();
                 for (i, arm) in [then, other].into_iter().enumerate() {
                     let mut start = states.clone();
-                    self.come(&mut start, self.lowered.starts[&(number, i)], inner)?;
+                    come(&mut start, self.lowered.starts[&(number, i)], inner)?;
                     after.extend(self.block(arm, start, inner)?);
                 }
                 states = after;
-                self.come(&mut states, self.lowered.after[&number], region)?;
+                come(&mut states, self.lowered.after[&number], region)?;
             }
             Node::Loop { .. } => {
                 states = self.run_loop(number, node, states, region)?;
@@ -308,20 +309,24 @@ impl Runner<'_> {
                 .collect();
             state.tokens.extend(values);
         };
-        states.iter_mut().for_each(|state| bind(state, true));
+        for state in &mut states {
+            bind(state, true);
+        }
         let mut after = if *at_least_once {
             Vec::new()
         } else {
             states.clone()
         };
-        states.iter_mut().for_each(|state| state.iterations.push(0));
-        let trips = max_trips.map_or(ITERATIONS, |trips| trips as usize);
+        for state in &mut states {
+            state.iterations.push(0);
+        }
+        let trips = max_trips.map_or(Some(ITERATIONS), |trips| usize::try_from(trips).ok())?;
         for _ in 0..trips {
-            self.come(&mut states, self.lowered.starts[&(number, 0)], region)?;
+            come(&mut states, self.lowered.starts[&(number, 0)], region)?;
             states = self.block(body, states, region)?;
             // The step at the end of the body is the one before the step after the loop.
             let after_step = self.lowered.after[&number];
-            self.come(&mut states, StepId(after_step.0 - 1), region)?;
+            come(&mut states, StepId(after_step.0 - 1), region)?;
             for state in &mut states {
                 bind(state, false);
                 let mut left = state.clone();
@@ -333,7 +338,7 @@ impl Runner<'_> {
                 return None;
             }
         }
-        self.come(&mut after, self.lowered.after[&number], region)?;
+        come(&mut after, self.lowered.after[&number], region)?;
         Some(after)
     }
 }

@@ -32,6 +32,16 @@ MLIR_CAPI_EXPORTED bool asyncOptTensorMapGetBox(MlirType type, MlirType *box,
 MLIR_CAPI_EXPORTED bool asyncOptMBarrierGroupGetNumber(MlirType type,
                                                        uint32_t *number);
 
+/// Returns true if `type` is a `!nvgpu.warpgroup.descriptor`, and tells the
+/// memref type of its matrix.
+MLIR_CAPI_EXPORTED bool asyncOptWarpgroupDescriptorGetMatrix(MlirType type,
+                                                             MlirType *matrix);
+
+/// Returns true if `type` is a `!nvgpu.warpgroup.accumulator`, and tells the
+/// vector type of its matrix.
+MLIR_CAPI_EXPORTED bool asyncOptWarpgroupAccumulatorGetMatrix(MlirType type,
+                                                              MlirType *matrix);
+
 #ifdef __cplusplus
 }
 #endif

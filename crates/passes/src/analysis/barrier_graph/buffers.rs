@@ -4,11 +4,11 @@ use crate::analysis::escape::is_private;
 use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
 use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
 use async_mlir::gpu::{MemorySpace, is_workgroup};
-use async_mlir::ir::{Op, Value};
+use async_mlir::ir::{Op, Region, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
-use tokenflow::barriers::{Access, AccessKind, BufferId, Footprint, Offset};
+use tokenflow::barriers::{BufferId, Footprint, Offset};
 
 /// The buffers of a function.
 pub(super) struct Buffers<'c> {
@@ -19,19 +19,31 @@ pub(super) struct Buffers<'c> {
     private: FxHashMap<BufferId, bool>,
 }
 
+/// Memory that other blocks can access, too.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Elsewhere<'c> {
+    /// None of it.
+    #[default]
+    Nothing,
+    /// This buffer.
+    Buffer(Value<'c>),
+    /// Perhaps any.
+    Anything,
+}
+
 /// What an operation touches.
 #[derive(Default)]
 pub(super) struct Touched<'c> {
     /// Memory of the workgroup.
     pub workgroup: Vec<Footprint>,
-    /// Memory that other blocks can access, too: the buffer, or `None` if it may be any.
-    pub global: Option<Option<Value<'c>>>,
+    /// Memory that other blocks can access, too.
+    pub global: Elsewhere<'c>,
 }
 
 impl<'c> Buffers<'c> {
     pub fn new(function: Op<'c>) -> Self {
         let mut footprints = Footprints::new(function);
-        let arguments = function.regions().filter_map(|region| region.first());
+        let arguments = function.regions().filter_map(Region::first);
         let arguments = arguments.flat_map(|block| block.args().collect::<Vec<Value>>());
         let results = function
             .self_and_nested()
@@ -68,12 +80,14 @@ impl<'c> Buffers<'c> {
         } else if is_pointer(base.ty()) {
             // It may lead to whatever is known outside.
             touched.workgroup = self.escaped().into_iter().map(anything).collect();
-            touched.global = Some(None);
+            touched.global = Elsewhere::Anything;
         } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
             && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))
         {
-            let is_known = buffer_origin(base) != BufferOrigin::Unknown;
-            touched.global = Some(Some(base).filter(|_| is_known));
+            touched.global = match buffer_origin(base) {
+                BufferOrigin::Unknown => Elsewhere::Anything,
+                _ => Elsewhere::Buffer(base),
+            };
         }
         touched
     }
@@ -92,14 +106,6 @@ impl<'c> Buffers<'c> {
         reachable
     }
 
-    /// An access of any byte of a buffer.
-    pub fn anything(&self, buffer: BufferId) -> Access {
-        Access {
-            footprint: anything(buffer),
-            kind: AccessKind::Write,
-        }
-    }
-
     /// The buffers that others may know.
     fn escaped(&mut self) -> Vec<BufferId> {
         let all = self.all.clone();
@@ -115,7 +121,8 @@ impl<'c> Buffers<'c> {
     }
 }
 
-fn anything(buffer: BufferId) -> Footprint {
+/// Any byte of a buffer.
+pub(super) fn anything(buffer: BufferId) -> Footprint {
     Footprint {
         buffer,
         bytes: None,

@@ -59,9 +59,9 @@ pub(super) fn combine(
             return None;
         }
         of = Some(*other);
-        period = (1..)
+        period = (1..=MAX_PERIOD)
             .map(|n| n * period)
-            .find(|n| n % values.len() == 0 || *n > MAX_PERIOD)?;
+            .find(|both| both % values.len() == 0)?;
     }
     if period > MAX_PERIOD {
         return None;

@@ -40,17 +40,6 @@ impl Machine<'_> {
         }
     }
 
-    /// What comes next for a phase lies after these waits for the last one.
-    fn after_waits(&mut self, t: usize, key: Key) {
-        let actor = self.actor(t);
-        let Some(live) = self.get(key) else { return };
-        let mut waits = std::mem::take(&mut live.waits);
-        waits.retain(|wait| self.memory.unordered(*wait, actor));
-        if let Some(live) = self.get(key) {
-            live.waits = waits;
-        }
-    }
-
     /// Thread `t` arrives, unless a predicate says that it does not.
     pub(super) fn arrive(&mut self, t: usize, key: Key, how: Arrival) -> Result<(), Reason> {
         if !self.holds(t, how.predicate)? {

@@ -1,13 +1,66 @@
 //! Who waits for phases: who goes on, and who never will.
 
-use super::{Key, Machine, Reason, State};
+use super::{Key, MBarrier, Machine, Reason, State};
 use crate::code::{MBarrierOp, Op, Phase};
 use crate::machine::Stop;
 use crate::machine::Thread;
+use crate::memory::Actor;
 use crate::report::{Problem, Spot};
 use crate::value::{CopyId, Pending, Value};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A thread that has waited for a phase.
+pub(super) struct Wait {
+    pub by: Actor,
+    /// The threads of its warpgroup where they came to one instruction after that: whoever comes after one of them there comes
+    /// after the wait, though not after what the thread did in memory.
+    met: Option<Arc<[Actor]>>,
+}
 
 impl Machine<'_> {
+    /// The threads of a warpgroup come to one instruction.
+    pub(in crate::machine) fn waits_meet(&mut self, all: &Range<usize>) {
+        if self.mbarriers.is_empty() {
+            return;
+        }
+        let actors: Arc<[Actor]> = all.clone().map(|t| self.actor(t)).collect();
+        let first = actors[0].spot.thread;
+        let members = first..first + u32::try_from(actors.len()).unwrap_or(0);
+        for mbarrier in self.mbarriers.values_mut() {
+            let MBarrier::Live(live) = mbarrier else { continue };
+            let waits = live.waits.iter_mut();
+            for wait in waits.filter(|wait| members.contains(&wait.by.spot.thread)) {
+                wait.met.get_or_insert_with(|| Arc::clone(&actors));
+            }
+        }
+    }
+
+    /// What comes next for a phase lies after these waits for the last one.
+    pub(super) fn after_waits(&mut self, t: usize, key: Key) {
+        let actor = self.actor(t);
+        let Some(live) = self.get(key) else { return };
+        let mut waits = std::mem::take(&mut live.waits);
+        // Many waits have met at one instruction.
+        let mut last: Option<(Arc<[Actor]>, bool)> = None;
+        waits.retain(|wait| {
+            if !self.memory.unordered(wait.by, actor) {
+                return false;
+            }
+            let Some(met) = &wait.met else { return true };
+            let known = last.as_ref().filter(|(actors, _)| Arc::ptr_eq(actors, met));
+            let after = known.map_or_else(
+                || met.iter().any(|one| !self.memory.unordered(*one, actor)),
+                |(_, after)| *after,
+            );
+            last = Some((Arc::clone(met), after));
+            !after
+        });
+        if let Some(live) = self.get(key) {
+            live.waits = waits;
+        }
+    }
+
     /// Lets thread `t` pass what it stands at, if it may. Returns false if not.
     pub(super) fn passes(&mut self, t: usize, key: Key, does: MBarrierOp) -> Result<bool, Reason> {
         let (parity, token) = match does {
@@ -63,8 +116,8 @@ impl Machine<'_> {
         let actor = self.actor(t);
         if let Some(live) = self.get(key) {
             live.seen.insert(thread, phase);
-            live.waits.retain(|wait| wait.spot.thread != thread);
-            live.waits.push(actor);
+            live.waits.retain(|wait| wait.by.spot.thread != thread);
+            live.waits.push(Wait { by: actor, met: None });
             live.waiters.push(actor);
         }
     }

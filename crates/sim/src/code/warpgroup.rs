@@ -1,0 +1,82 @@
+//! What the threads of a warpgroup do together: matrix multiplication, and what goes with it.
+
+use super::{Op, Queue, Reg};
+use crate::value::Elem;
+use crate::wgmma::Major;
+
+/// Instructions of warpgroups.
+#[derive(Clone, Debug)]
+pub enum Warpgroup {
+    /// All threads of a warpgroup come to an instruction, where the kernel multiplies: `.sync.aligned`.
+    Meet,
+    /// `nvvm.wgmma.fence.aligned`
+    Fence,
+    /// `nvvm.wgmma.mma_async`
+    Multiply(Box<Wgmma>),
+    /// A matrix descriptor of a memref: `nvgpu.warpgroup.generate.descriptor`
+    Describe {
+        /// Where to.
+        to: Reg,
+        /// The matrix.
+        view: Reg,
+        /// The descriptor, but for the address.
+        rest: u64,
+    },
+    /// `nvgpu.warpgroup.mma.store`
+    Store {
+        /// The accumulator: those of 64 rows each, one after the other.
+        value: Reg,
+        /// Where to.
+        view: Reg,
+        /// How many columns it has.
+        columns: usize,
+    },
+}
+
+/// D = A B + D, or D = A B.
+#[derive(Clone, Debug)]
+pub struct Wgmma {
+    /// Where a thread's part of D goes.
+    pub to: Reg,
+    /// What is added to.
+    pub accumulator: Reg,
+    /// A, of 64 rows.
+    pub a: Factor,
+    /// B.
+    pub b: Factor,
+    /// The columns of B and D.
+    pub n: usize,
+    /// The type of D.
+    pub output: Elem,
+    /// The type of the registers that hold it.
+    pub held: Elem,
+    /// True if D is not added to.
+    pub zero: bool,
+    /// True if integers that are too large saturate, and don't wrap around.
+    pub saturates: bool,
+    /// The queue that it is in.
+    pub queue: Queue,
+}
+
+/// A or B, in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor {
+    /// Its descriptor.
+    pub descriptor: Reg,
+    /// What is contiguous.
+    pub major: Major,
+    /// The type of the elements.
+    pub elem: Elem,
+    /// True if they are integers without a sign.
+    pub unsigned: bool,
+    /// True if it is negated.
+    pub negative: bool,
+}
+
+impl Op {
+    /// Returns true if a warpgroup multiplies.
+    #[must_use]
+    pub fn is_wgmma(&self) -> bool {
+        matches!(self, Self::Warpgroup(Warpgroup::Multiply(_)))
+    }
+}

@@ -1,0 +1,214 @@
+//! Matrix multiplication of warpgroups: `nvgpu.warpgroup.*`, as upstream lowers it to `nvvm.wgmma.*`.
+//!
+//! **Refusals.** Matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are
+//! right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
+
+use super::{Done, Reader, Unknown, number};
+use crate::code::{Factor, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
+use crate::scalar::Scalar;
+use crate::value::{Elem, Value as Constant};
+use crate::wgmma::{Descriptor, Major, ROWS, Swizzle};
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{attr, nvgpu};
+use async_mlir::nvgpu::{accumulated_matrix, described_matrix, tensor_map};
+use async_mlir::types;
+
+/// The numbers of a row of A and of B's boxes, which are as many as K has.
+const K: usize = 64;
+/// The K of one multiplication.
+const STEP: usize = 16;
+/// The bytes of a row, and of an address in descriptors.
+const LINE: u64 = 128;
+const UNIT: u64 = 16;
+
+/// The numbers of rows and columns, and the type of the elements.
+type Matrix = ([usize; 2], Elem);
+
+impl<'c> Reader<'c> {
+    /// Reads `op` if it belongs to such a multiplication of `nvgpu`; returns false if not.
+    pub(super) fn warpgroup_tiles(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        match op.name() {
+            nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
+            nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
+                let ([rows, columns], _) = Self::accumulator(op, op.result(0))?;
+                let zeros = vec![0; rows / ROWS * columns / 2];
+                self.set(op, op.result(0), Constant::Vector(zeros.into()));
+            }
+            nvgpu::WARPGROUP_MMA => self.warpgroup_mma(op)?,
+            nvgpu::WARPGROUP_MMA_STORE => self.store_accumulator(op)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The memref holds boxes, one after the other, each with lines of 128 bytes.
+    fn matrix_descriptor(&mut self, op: Op<'c>) -> Done<'c> {
+        let map = tensor_map(op.operand(1).ty()).ok_or_else(|| Unknown::operation(op))?;
+        let sizes = matrix(map.tile, types::memref_shape(map.tile).map(|shape| shape.element));
+        let Some(([lines, _], _)) = sizes.filter(|_| map.swizzle == 128) else {
+            let message = "the interpreter knows descriptors of boxes that are swizzled by 128 bytes only";
+            return Err(Unknown::new(op, message));
+        };
+        let rest = Descriptor {
+            start: 0,
+            leading: lines as u64 * LINE,
+            stride: Swizzle::B128.period(),
+            base_offset: 0,
+            swizzle: Swizzle::B128,
+        };
+        let (to, view) = (self.reg(op.result(0)), self.operand(op, 0));
+        let rest = rest.encode();
+        self.emit(op, Instruction::Warpgroup(Warpgroup::Describe { to, view, rest }));
+        Ok(())
+    }
+
+    /// The matrix that a value is an accumulator of.
+    fn accumulator(op: Op<'c>, value: Value<'c>) -> Result<Matrix, Unknown<'c>> {
+        let ty = accumulated_matrix(value.ty());
+        let shape = ty.and_then(types::vector_shape);
+        let found = shape.and_then(|shape| matrix_of(&shape.sizes, Some(shape.element)));
+        let fits = |([rows, columns], elem): &Matrix| {
+            rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::Int(32))
+        };
+        found.filter(fits).ok_or_else(|| {
+            let message =
+                "the interpreter knows accumulators of 64 rows, or a multiple, of numbers of 32 bits only";
+            Unknown::new(op, message)
+        })
+    }
+
+    fn warpgroup_mma(&mut self, op: Op<'c>) -> Done<'c> {
+        let ([rows, n], output) = Self::accumulator(op, op.result(0))?;
+        let described = |i: usize| {
+            let ty = described_matrix(op.operand(i).ty())?;
+            matrix(ty, types::memref_shape(ty).map(|shape| shape.element))
+        };
+        let (Some((a, elem)), Some((b, other))) = (described(0), described(1)) else {
+            return Err(Unknown::operation(op));
+        };
+        let fits = a == [rows, K] && b == [K, n] && n.is_multiple_of(K) && elem == other;
+        let plain = op.has_attr(attr::TRANSPOSE_B) && !op.has_attr(attr::TRANSPOSE_A);
+        if !fits || !plain || !matches!(elem, Elem::F16 | Elem::BF16) {
+            let message = "upstream lowers this to descriptors of other matrices than the types say, but for A of Mx64 and B \
+                           of 64xN numbers of 16 bits with transposeB";
+            return Err(Unknown::new(op, message));
+        }
+        self.fence_accumulators(op);
+        let (from, to) = (self.operand(op, 2), self.reg(op.result(0)));
+        let parts = (0..rows / ROWS).map(|part| self.rows_of_mma(op, part, (elem, output, n), from));
+        let parts: Vec<Reg> = parts.collect();
+        let count = u32::try_from(n / 2).unwrap_or(0);
+        let picks = (0..parts.len()).flat_map(|part| (0..count).map(move |i| (part, i)));
+        let picks = picks
+            .map(|(part, i)| (u32::try_from(part).unwrap_or(0), i))
+            .collect();
+        self.picked(op, to, parts.into(), picks);
+        let queue = self.wgmma_queue();
+        self.meet_for(op, queue);
+        self.emit(op, Instruction::Commit { queue, token: None });
+        self.meet_for(op, queue);
+        let n = op.int_attr(attr::WAIT_GROUP).unwrap_or(1);
+        let n = u32::try_from(n).map_err(|_| Unknown::operation(op))?;
+        self.emit(
+            op,
+            Instruction::Wait {
+                queue,
+                n,
+                read: false,
+            },
+        );
+        Ok(())
+    }
+
+    fn picked(&mut self, op: Op<'c>, to: Reg, from: Box<[Reg]>, picks: Box<[(u32, u32)]>) {
+        let pick = VectorOp::Pick {
+            to,
+            from,
+            picks,
+            number: false,
+        };
+        self.emit(op, Instruction::Vector(pick));
+    }
+
+    /// Multiplies 64 rows of A with B, step by step along K. Returns the accumulator.
+    fn rows_of_mma(
+        &mut self,
+        op: Op<'c>,
+        part: usize,
+        (elem, output, n): (Elem, Elem, usize),
+        from: Reg,
+    ) -> Reg {
+        let count = n / 2;
+        let mut accumulator = self.fresh();
+        let numbers = part * count..(part + 1) * count;
+        let picks = numbers.map(|i| (0, u32::try_from(i).unwrap_or(0)));
+        self.picked(op, accumulator, [from].into(), picks.collect());
+        for k in 0..K / STEP {
+            let (part, k) = (part as u64, k as u64);
+            let a = (part * ROWS as u64 * LINE + k * STEP as u64 * 2) / UNIT;
+            let b = k * STEP as u64 * LINE / UNIT;
+            let mut factor = |operand: usize, step: u64, major: Major| Factor {
+                descriptor: self.stepped(op, operand, step),
+                major,
+                elem,
+                unsigned: false,
+                negative: false,
+            };
+            let (a, b) = (factor(0, a, Major::K), factor(1, b, Major::MN));
+            let wgmma = Wgmma {
+                to: self.fresh(),
+                accumulator,
+                a,
+                b,
+                n,
+                output,
+                held: output,
+                zero: false,
+                saturates: false,
+                queue: self.wgmma_queue(),
+            };
+            accumulator = wgmma.to;
+            self.emit_wgmma(op, wgmma);
+        }
+        accumulator
+    }
+
+    /// A descriptor of what lies further on.
+    fn stepped(&mut self, op: Op<'c>, operand: usize, step: u64) -> Reg {
+        let (descriptor, by, to) = (self.operand(op, operand), self.fresh(), self.fresh());
+        let value = Constant::Bits(step);
+        self.emit(op, Instruction::Set { to: by, value });
+        self.scalar(op, Scalar::Add, Elem::INDEX, to, &[descriptor, by]);
+        to
+    }
+
+    fn store_accumulator(&mut self, op: Op<'c>) -> Done<'c> {
+        let ([rows, columns], elem) = Self::accumulator(op, op.operand(0))?;
+        let shape = types::memref_shape(op.operand(1).ty()).ok_or_else(|| Unknown::operation(op))?;
+        if number(shape.element) != Some(elem) || shape.sizes.len() != 2 {
+            return Err(Unknown::operation(op));
+        }
+        if rows > ROWS && columns != 2 * ROWS {
+            let message = "upstream stores accumulators of more than 64 rows where they belong only if they have 128 columns";
+            return Err(Unknown::new(op, message));
+        }
+        let (value, view) = (self.operand(op, 0), self.operand(op, 1));
+        let store = Warpgroup::Store { value, view, columns };
+        self.emit(op, Instruction::Warpgroup(store));
+        Ok(())
+    }
+}
+
+/// A memref of two known sizes.
+fn matrix(ty: Type<'_>, element: Option<Type<'_>>) -> Option<Matrix> {
+    matrix_of(&types::memref_shape(ty)?.sizes, element)
+}
+
+fn matrix_of(sizes: &[Option<i64>], element: Option<Type<'_>>) -> Option<Matrix> {
+    let [Some(rows), Some(columns)] = *sizes else {
+        return None;
+    };
+    let sizes = [usize::try_from(rows).ok()?, usize::try_from(columns).ok()?];
+    Some((sizes, number(element?)?))
+}

@@ -1,0 +1,79 @@
+//! What is wrong with the multiplications of a warpgroup.
+
+use super::{Problem, Spot};
+
+impl Problem {
+    /// Threads of a warpgroup stand at an instruction of all of them that others don't come to.
+    #[must_use]
+    pub fn divergent_warpgroup(at: Spot, other: Option<Spot>) -> Self {
+        Self {
+            kind: "divergent-warpgroup",
+            note: false,
+            at,
+            other,
+            message: "this is an operation of a whole warpgroup, and not all of its 128 threads come to it"
+                .into(),
+            advice: "let all four warps of the warpgroup reach it: take it out of the condition",
+        }
+    }
+
+    /// An accumulator that is used while a multiplication may still write it.
+    #[must_use]
+    pub fn early_accumulator(at: Spot, multiplication: Spot) -> Self {
+        Self {
+            kind: "early-use",
+            note: false,
+            at,
+            other: Some(multiplication),
+            message:
+                "uses an accumulator before the matrix multiplication that writes it has been waited for"
+                    .into(),
+            advice: "commit a group after the multiplication and wait for it before this, or let the wait there leave fewer \
+                     groups in flight",
+        }
+    }
+
+    /// A multiplication whose accumulator was written with no fence after; or there was none at all.
+    #[must_use]
+    pub fn unfenced_accumulator(at: Spot, first: bool) -> Self {
+        let message = if first {
+            "no wgmma.fence comes before the first matrix multiplication of the warpgroup"
+        } else {
+            "adds to an accumulator that was written after the last wgmma.fence"
+        };
+        Self {
+            kind: "missing-wgmma-fence",
+            note: false,
+            at,
+            other: None,
+            message: message.into(),
+            advice: "put nvvm.wgmma.fence.aligned after the accumulator is written, before this",
+        }
+    }
+
+    /// A multiplication that nobody has waited for when the kernel ends.
+    #[must_use]
+    pub fn unfinished_multiplication(at: Spot, committed: bool) -> Self {
+        let (kind, message, advice) = if committed {
+            (
+                "undrained",
+                "the kernel ends and nobody has waited for this",
+                "wait for its group before the kernel ends: it may still read workgroup memory",
+            )
+        } else {
+            (
+                "never-committed",
+                "no group is committed after this, so that no wait waits for it",
+                "put nvvm.wgmma.commit.group.sync.aligned after it, before the wait",
+            )
+        };
+        Self {
+            kind,
+            note: false,
+            at,
+            other: None,
+            message: message.into(),
+            advice,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The barriers of all kernels of the tests and examples, derived anew: kernels that were clean are clean, compute the same,
+//! and have no more barriers in loops; and without any one of the new barriers, some run fails.
+#![allow(missing_docs)]
+
+mod kernel;
+
+use async_mlir::gpu::is_barrier;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::melior::Context;
+use async_sim::adversary::Adversary;
+use async_sim::code::Code;
+use kernel::lit::{self, call};
+use kernel::{Outcome, context, execute, try_lower};
+use std::collections::BTreeMap;
+
+const CALLS: usize = 1;
+const ATTEMPTS: u64 = 40;
+const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
+
+/// Kernels that get more barriers than they have, and why that is as it should be.
+const EXPLAINED: [(&str, &str); 3] = [
+    (
+        "ordered-loads.mlir, @one_thread_awaits",
+        "the second load orders what one thread has awaited of the first",
+    ),
+    (
+        "lint/warnings.mlir, @in_a_loop",
+        "races where there are more iterations",
+    ),
+    (
+        "Sim/subgroup-mma.mlir, @warp_barrier",
+        "does not say that its block is one warp",
+    ),
+];
+
+/// Calls that a kernel is clean with, and what it writes. None if it is not.
+fn clean_calls(code: &Code) -> Option<Vec<(u64, Outcome)>> {
+    let mut calls = Vec::new();
+    for seed in 0..ATTEMPTS {
+        let call = call(code, seed);
+        let outcome = execute(code, &call, Adversary::Late);
+        if outcome.stopped {
+            continue;
+        }
+        if !outcome.is_clean() || !execute(code, &call, Adversary::Early).is_clean() {
+            return None;
+        }
+        calls.push((seed, outcome));
+        if calls.len() == CALLS {
+            break;
+        }
+    }
+    (!calls.is_empty()).then_some(calls)
+}
+
+/// How many barriers a function has at each depth of loops, the deepest first.
+fn barriers(function: Op<'_>) -> Vec<usize> {
+    let mut count = vec![0; 8];
+    function.walk(|op| {
+        if is_barrier(op) {
+            let loops = op
+                .ancestors()
+                .filter(|outer| outer.name().ends_with(".for") || outer.is("scf.while"));
+            count[7 - loops.count().min(7)] += 1;
+        }
+        Walk::Advance
+    });
+    count
+}
+
+fn barriers_by_function(module: Op<'_>) -> BTreeMap<String, Vec<usize>> {
+    let mut all = BTreeMap::new();
+    module.walk(|op| {
+        if op.is_function() {
+            all.insert(
+                op.str_attr("sym_name").unwrap_or_default().to_owned(),
+                barriers(op),
+            );
+        }
+        Walk::Advance
+    });
+    all
+}
+
+#[derive(Default)]
+struct Tally {
+    kernels: usize,
+    changed: usize,
+    barriers: usize,
+    /// Kernels that are not clean any more, or have more barriers than before.
+    wrong: Vec<String>,
+}
+
+/// Derives the barriers of a source anew and runs its kernels.
+fn hold(context: &Context, title: &str, source: &str, tally: &mut Tally) {
+    let Some(before) = try_lower(context, source, "builtin.module()") else {
+        return;
+    };
+    let Some(after) = try_lower(context, source, "builtin.module(gpux-insert-barriers)") else {
+        return;
+    };
+    let (before, after) = (Op::from(before.as_operation()), Op::from(after.as_operation()));
+    let (written, placed) = (barriers_by_function(before), barriers_by_function(after));
+    let mut others = lit::kernels(after, false);
+    for (name, code) in lit::kernels(before, false) {
+        let (Ok(code), Some(Ok(other))) = (code, others.remove(&name)) else {
+            continue;
+        };
+        let Some(calls) = clean_calls(&code) else { continue };
+        tally.kernels += 1;
+        for (seed, meant) in &calls {
+            let call = call(&code, *seed);
+            for adversary in ADVERSARIES {
+                let outcome = execute(&other, &call, adversary);
+                if !outcome.is_clean() || outcome.memory != meant.memory {
+                    tally
+                        .wrong
+                        .push(format!("{title}, @{name}, call {seed}: {}", outcome.findings));
+                }
+            }
+        }
+        let (Some(written), Some(placed)) = (written.get(&name), placed.get(&name)) else {
+            continue;
+        };
+        // What a function that is called does is not known.
+        let title = format!("{title}, @{name}");
+        let explained = EXPLAINED.iter().any(|(part, _)| title.contains(part));
+        if placed > written && !source.contains("call @") && !explained {
+            tally
+                .wrong
+                .push(format!("{title}: {placed:?} instead of {written:?}"));
+        }
+        tally.changed += usize::from(written != placed);
+        tally.barriers += placed.iter().sum::<usize>();
+    }
+}
+
+#[test]
+fn barriers_that_are_derived_anew_are_enough_and_no_more() {
+    let context = context();
+    context.set_allow_unregistered_dialects(true);
+    context.attach_diagnostic_handler(|_| true);
+    let root = lit::root();
+    let mut tally = Tally::default();
+    for file in lit::all_files() {
+        let text = std::fs::read_to_string(&file).expect("a test");
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        for source in text
+            .split("// -----")
+            .filter(|source| !source.contains("expected-error"))
+        {
+            hold(&context, &name, source, &mut tally);
+        }
+    }
+    println!(
+        "{} clean kernels, {} of them with other barriers now; {} barriers",
+        tally.kernels, tally.changed, tally.barriers
+    );
+    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
+    assert!(tally.kernels >= 300, "only {} clean kernels", tally.kernels);
+}

@@ -1,0 +1,78 @@
+// RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | FileCheck %s
+// RUN: async-opt %s --gpux-insert-barriers=keep-barriers=true 2>/dev/null | FileCheck %s --check-prefix=KEEP
+// RUN: async-opt %s --gpux-insert-barriers=explain=true -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+
+!row = memref<128xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  // Two barriers where one is enough, and one before anything is accessed.
+  //
+  // CHECK-LABEL: gpu.func @too_many
+  // CHECK-NOT: gpu.barrier
+  // CHECK: memref.store
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  //
+  // KEEP-LABEL: gpu.func @too_many
+  // KEEP-COUNT-3: gpu.barrier
+  // KEEP-NOT: gpu.barrier
+  // KEEP: gpu.return
+  //
+  // EXPLAIN: remark: block barriers for workgroup memory: dropped 3 barriers, inserted 1
+  // EXPLAIN: remark: a barrier comes before this: without it, the two accesses below are not ordered
+  // EXPLAIN: note: 'memref.store' writes what another thread accesses later
+  // EXPLAIN: note: 'memref.load' reads it
+  gpu.func @too_many(%out: memref<128xf32>) workgroup(%s: !row) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c127 = arith.constant 127 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    gpu.barrier
+    %mirrored = arith.subi %c127, %t : index
+    memref.store %x, %s[%t] : !row
+    gpu.barrier
+    gpu.barrier
+    %v = memref.load %s[%mirrored] : !row
+    memref.store %v, %out[%t] : memref<128xf32>
+    gpu.return
+  }
+
+  // The barrier may order what the block does to global memory, and so it stays; it is enough for the rest.
+  //
+  // CHECK-LABEL: gpu.func @global
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @global(%g: memref<128xf32>) workgroup(%s: !row) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c127 = arith.constant 127 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c127, %t : index
+    memref.store %x, %s[%t] : !row
+    memref.store %x, %g[%t] : memref<128xf32>
+    gpu.barrier
+    %v = memref.load %g[%mirrored] : memref<128xf32>
+    %w = memref.load %s[%mirrored] : !row
+    %sum = arith.addf %v, %w : f32
+    memref.store %sum, %g[%t] : memref<128xf32>
+    gpu.return
+  }
+
+  // A barrier beside a fence belongs to it.
+  //
+  // CHECK-LABEL: gpu.func @fence
+  // CHECK: nvvm.fence.proxy
+  // CHECK-NEXT: gpu.barrier
+  gpu.func @fence() workgroup(%s: !row) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    memref.store %x, %s[%t] : !row
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    gpu.barrier
+    gpu.return
+  }
+}
