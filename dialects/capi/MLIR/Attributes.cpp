@@ -32,8 +32,7 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 NVVM::MMATypesAttr, NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
                 NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
                 NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
-                NVVM::WGMMATypesAttr,
-                vector::CombiningKindAttr>(keyword)
+                NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 
