@@ -63,9 +63,10 @@ def Gpux_Dialect : Dialect {
     `--gpux-tokens-to-groups` for stores. Both produce the **issued form**, which
     has no token, and which only the issuing thread executes.
 
-    The program has to order accesses to global memory: between what other
-    threads do there and a block-wide operation, it needs a barrier, as between
-    any two threads, and a proxy fence (`nvvm.fence.proxy`), as in PTX.
+    In global memory, the operation is ordered only after what the thread did that
+    issues it. Between what other threads do there and the operation, the program
+    needs a barrier, as between any two threads, and a proxy fence
+    (`nvvm.fence.proxy`), as in PTX.
 
     All ops have unknown memory effects: no load moves across them, and no two of
     them are merged. (`gpux.elect`, which has no effects, is the exception.)

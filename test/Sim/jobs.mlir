@@ -12,7 +12,7 @@ gpu.module @jobs {
   memref.global @fresh : memref<8xf32> = uninitialized
 
   // The first block has a buffer more.
-  // BOUNDS: error: gpux.copy: 16 bytes from byte 24 on are not inside of the workgroup buffer of {{.*}}, which has 32 bytes
+  // BOUNDS: error: gpux.copy: 16 bytes from byte 24 on are not inside of workgroup buffer %line, which has 32 bytes
   // BOUNDS-NEXT: this: thread 0 of block 3
   gpu.func @out_of_bounds(%g: memref<64xf32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : index

@@ -12,7 +12,7 @@
 // CHECK: landing.mlir:[[#@LINE+19]]:8: error: RAW race: memref.load
 // CHECK-NEXT: this: thread 0 of block 0
 // CHECK-NEXT: against: gpux.copy at {{.*}}landing.mlir:[[#@LINE+14]]:3, thread 0 of block 0
-// CHECK-NEXT: on: bytes 12 to 15 of the workgroup buffer
+// CHECK-NEXT: on: bytes 12 to 15 of workgroup buffer %dst (from element [3] on)
 // EARLY: argument 1: {{.*}} 3{{$}}
 // LATE: argument 1: {{.*}} NaN{{$}}
 

@@ -47,7 +47,7 @@ gpu.module @reports {
     return
   }
 
-  // ARRIVE: error: nvgpu.mbarrier.try_wait.parity: waits forever for phase 0 of number 0 of the mbarriers of {{.*}}: 1 of its 2 arrivals are missing
+  // ARRIVE: error: nvgpu.mbarrier.try_wait.parity: waits forever for phase 0 of %ring[0]: 1 of its 2 arrivals are missing
   // ARRIVE-NEXT: this: thread 0 of block 0
   // ARRIVE-NEXT: against: nvgpu.mbarrier.arrive.expect_tx at
   // ARRIVE: help: let as many threads arrive as the mbarrier was initialized with
@@ -68,7 +68,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // MANY: error: nvgpu.mbarrier.try_wait.parity: phase 0 of number 0 of {{.*}} expects 16 bytes more than the copies on it bring
+  // MANY: error: nvgpu.mbarrier.try_wait.parity: phase 0 of %ring[0] expects 16 bytes more than the copies on it bring
   // MANY-NOT: error
   gpu.func @too_many_bytes(%x: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -85,7 +85,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // FEW: error: nvgpu.mbarrier.try_wait.parity: the copies on phase 0 of number 0 of {{.*}} bring 16 bytes more than it expects
+  // FEW: error: nvgpu.mbarrier.try_wait.parity: the copies on phase 0 of %ring[0] bring 16 bytes more than it expects
   gpu.func @too_few_bytes(%x: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c1 = arith.constant 1 : index
@@ -102,7 +102,7 @@ gpu.module @reports {
   }
 
   // Nobody waits for them, either.
-  // LEFT: error: nvgpu.mbarrier.arrive.expect_tx: phase 0 of number 0 of {{.*}} expects 128 bytes more than the copies on it bring
+  // LEFT: error: nvgpu.mbarrier.arrive.expect_tx: phase 0 of %ring[0] expects 128 bytes more than the copies on it bring
   gpu.func @bytes_left() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -115,7 +115,7 @@ gpu.module @reports {
   }
 
   // Thread 0 arms the next phase as soon as it has seen the first. Thread 1 may look when that one is complete, too.
-  // BEHIND: error: nvgpu.mbarrier.try_wait.parity: waits for phase 0 of number 0 of {{.*}}, and nothing keeps phase 1 from being complete before: the parity then says that it is not
+  // BEHIND: error: nvgpu.mbarrier.try_wait.parity: waits for phase 0 of %ring[0], and nothing keeps phase 1 from being complete before: the parity then says that it is not
   // BEHIND-NEXT: this: thread 1 of block 0
   // BEHIND-NEXT: against: nvgpu.mbarrier.arrive.expect_tx at
   gpu.func @two_phases_behind(%x: memref<64xf16>) workgroup(%buf: !line, %other: !line) kernel
@@ -138,7 +138,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // TWICE: error: nvgpu.mbarrier.arrive.expect_tx: arrives on phase 0 of number 0 of {{.*}}, which has all its arrivals already and may be complete
+  // TWICE: error: nvgpu.mbarrier.arrive.expect_tx: arrives on phase 0 of %ring[0], which has all its arrivals already and may be complete
   gpu.func @armed_twice(%x: memref<64xf16>) workgroup(%buf: !line, %other: !line) kernel
       attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c1 = arith.constant 1 : index
@@ -153,7 +153,7 @@ gpu.module @reports {
   }
 
   // Two arrivals make a phase, one of each thread. Thread 0 may arrive twice before thread 1 does.
-  // MISPLACED: error: nvgpu.mbarrier.arrive: arrives on phase 1 of number 0 of {{.*}}, and may count for phase 0: nothing orders it after what completes that one
+  // MISPLACED: error: nvgpu.mbarrier.arrive: arrives on phase 1 of %ring[0], and may count for phase 0: nothing orders it after what completes that one
   // MISPLACED-NEXT: this: thread 1 of block 0
   // MISPLACED-NEXT: against: nvgpu.mbarrier.arrive at {{.*}}, thread 0 of block 0
   gpu.func @arrives_again() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
@@ -167,7 +167,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // NEVER: error: nvgpu.mbarrier.arrive.expect_tx: number 1 of the mbarriers of {{.*}} was not initialized
+  // NEVER: error: nvgpu.mbarrier.arrive.expect_tx: %ring[1] was not initialized
   gpu.func @never_initialized() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c1 = arith.constant 1 : index
     %bytes = arith.constant 128 : index
@@ -178,7 +178,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // FENCE: error: nvgpu.mbarrier.try_wait.parity: number 0 of {{.*}} was initialized by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between
+  // FENCE: error: nvgpu.mbarrier.try_wait.parity: %ring[0] was initialized by another thread, and no nvvm.fence.mbarrier.init and gpu.barrier lie between
   // FENCE-NEXT: this: thread 1 of block 0
   // FENCE-NEXT: against: nvgpu.mbarrier.init at {{.*}}, thread 0 of block 0
   gpu.func @no_init_fence() kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
@@ -193,7 +193,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // AFTER: error: nvgpu.mbarrier.arrive: number 0 of {{.*}} was invalidated before
+  // AFTER: error: nvgpu.mbarrier.arrive: %ring[0] was invalidated before
   gpu.func @after_inval() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -207,7 +207,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // INVAL: error: nvvm.mbarrier.inval: number 0 of {{.*}} is invalidated, and another thread may still use it
+  // INVAL: error: nvvm.mbarrier.inval: %ring[0] is invalidated, and another thread may still use it
   // INVAL: against: nvgpu.mbarrier.try_wait.parity at {{.*}}, thread 1 of block 0
   gpu.func @inval_too_early(%x: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 2, 1, 1>} {
@@ -230,7 +230,7 @@ gpu.module @reports {
     gpu.return
   }
 
-  // AGAIN: error: nvgpu.mbarrier.init: number 0 of {{.*}} is an mbarrier already
+  // AGAIN: error: nvgpu.mbarrier.init: %ring[0] is an mbarrier already
   gpu.func @initialized_twice() kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c1 = arith.constant 1 : index
     %true = arith.constant true
@@ -307,7 +307,7 @@ gpu.module @reports {
   }
 
   // Whatever it is that lands in time.
-  // COUNT: error: nvgpu.mbarrier.arrive.expect_tx: phase 0 of number 0 of {{.*}} expects 1048576 bytes, of which none may have landed, and an mbarrier counts at most 1048575
+  // COUNT: error: nvgpu.mbarrier.arrive.expect_tx: phase 0 of %ring[0] expects 1048576 bytes, of which none may have landed, and an mbarrier counts at most 1048575
   gpu.func @beyond_count(%x: memref<64xf16>) workgroup(%buf: !line) kernel {
     %c1 = arith.constant 1 : index
     %many = arith.constant 1048576 : index
@@ -319,9 +319,11 @@ gpu.module @reports {
   }
 
   // Parity 1 is that of the phase before the first, which counts as complete.
-  // PASSES: error: RAW race: memref.load accesses what a bulk copy writes, and the wait for it passed on a phase that was complete before
-  // PASSES: waited: last by
-  // PASSES: help: wait for the other parity
+  // PASSES: error: nvgpu.mbarrier.try_wait.parity: passes at once: parity 1 is that of the phase before the first of %ring[0], which counts as complete; phase 0 is not complete
+  // PASSES-NEXT: this: thread 0 of block 0
+  // PASSES-NEXT: help: wait for the parity of the phase: 0 for the first
+  // PASSES-NEXT: also: RAW of memref.load
+  // PASSES-NOT: error
   gpu.func @parity_that_passes_too_early(%x: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -337,7 +339,7 @@ gpu.module @reports {
   }
 
   // Thread 1 comes when phase 0 is complete, and waits for the next one, on which nobody arrives.
-  // FLIPPED: error: nvgpu.mbarrier.try_wait.parity: waits forever for parity 1 of number 0 of {{.*}}: phase 0, which is complete and which this thread has not waited for, has parity 0
+  // FLIPPED: error: nvgpu.mbarrier.try_wait.parity: waits forever for parity 1 of %ring[0]: phase 0, which is complete and which this thread has not waited for, has parity 0
   // FLIPPED-NEXT: this: thread 1 of block 0
   // FLIPPED: help: wait for the parity of the phase
   gpu.func @parity_that_never_passes(%x: memref<64xf16>) workgroup(%buf: !line) kernel

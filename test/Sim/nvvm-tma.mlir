@@ -101,7 +101,7 @@ gpu.module @pointers {
     gpu.return
   }
 
-  // FEW: error: nvvm.mbarrier.try_wait.parity: the copies on phase 0 of number 0 of workgroup buffer 0 bring 16 bytes more than it expects
+  // FEW: error: nvvm.mbarrier.try_wait.parity: the copies on phase 0 of %bar[0] bring 16 bytes more than it expects
   gpu.func @too_few_bytes(%x: !tile) workgroup(%bar: !bar, %buf: !buf) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %x_at = builtin.unrealized_conversion_cast %x : !tile to !llvm.ptr
     %bytes = llvm.mlir.constant(16 : i32) : i32
@@ -123,7 +123,7 @@ gpu.module @pointers {
     gpu.return
   }
 
-  // ALIGN: error: nvvm.cp.async.bulk.tensor.shared.cluster.global: byte 16 of workgroup buffer 1 is no multiple of 128, which the access needs
+  // ALIGN: error: nvvm.cp.async.bulk.tensor.shared.cluster.global: byte 16 of workgroup buffer %buf is no multiple of 128, which the access needs
   gpu.func @no_tile(%x: !tile) workgroup(%bar: !bar, %buf: memref<64xf16, #gpu.address_space<workgroup>>) kernel
       attributes {known_block_size = array<i32: 1, 1, 1>} {
     %x_at = builtin.unrealized_conversion_cast %x : !tile to !llvm.ptr

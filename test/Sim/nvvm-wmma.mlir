@@ -292,7 +292,7 @@ func.func @different_strides() {
   return
 }
 
-// OUTSIDE: error: nvvm.wmma.load: 2 bytes from byte 512 on are not inside of the workgroup buffer
+// OUTSIDE: error: nvvm.wmma.load: 2 bytes from byte 512 on are not inside of workgroup buffer %s
 func.func @outside() {
   %stride = llvm.mlir.constant(17 : i32) : i32
   %s = memref.alloc() : memref<16x16xf16, 3>

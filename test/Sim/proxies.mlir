@@ -27,7 +27,7 @@ gpu.module @proxies {
   // STORED: error: missing fence: gpux.bulk_store goes through the asynchronous proxy to what was written through the generic one, and the writing thread has executed no proxy fence between
   // STORED-NEXT: this: thread 0 of block 0
   // STORED-NEXT: against: memref.store at {{.*}}, thread 0 of block 0
-  // STORED-NEXT: on: bytes 0 to 1 of workgroup buffer 0
+  // STORED-NEXT: on: bytes 0 to 1 of workgroup buffer %
   // STORED-NEXT: help: put nvvm.fence.proxy
   gpu.func @written_and_stored(%y: memref<64xf16>) workgroup(%buf: !line) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {

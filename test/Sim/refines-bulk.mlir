@@ -18,6 +18,18 @@
 
 // OTHER: k: error: this is another program: thread 0 of block 0 comes to gpux.bulk_load at {{.*}} where {{.*}}tokens.mlir comes to gpux.bulk_load
 
+// What lies in global memory counts, too.
+//
+// RUN: sed -e "s/bulk_load async %%x, %%other/bulk_load async %%y, %%other/" %t/tokens.mlir > %t/elsewhere.mlir
+// RUN: not async-sim %t/elsewhere.mlir --refines=%t/tokens.mlir | FileCheck %s --check-prefix=GLOBAL
+// GLOBAL: k: error: this is another program: thread 0 of block 0 at gpux.bulk_load at {{.*}} copies from or to another place in memory than {{.*}}tokens.mlir at gpux.bulk_load
+
+// Bulk copies of `nvvm` are issued for all, so barriers may be added there.
+//
+// RUN: async-sim %t/nvvm_barrier.mlir --refines=%t/nvvm.mlir | FileCheck %s --check-prefix=ADDED
+// ADDED: k: clean
+// ADDED-NOT: error
+
 //--- tokens.mlir
 !line = memref<64xf16, #gpu.address_space<workgroup>>
 gpu.module @m { gpu.func @k(%x: memref<64xf16>, %y: memref<64xf16>) workgroup(%buf: !line, %other: !line) kernel
@@ -146,5 +158,56 @@ gpu.module @m { gpu.func @k(%x: memref<64xf16>, %y: memref<64xf16>) workgroup(%b
   %a = gpux.bulk_load async %x, %buf : memref<64xf16> to !line
   %b = gpux.bulk_load async %x, %buf : memref<64xf16> to !line
   async.await %a, %b
+  gpu.return
+}}
+
+//--- nvvm.mlir
+!line = memref<64xf16, #gpu.address_space<workgroup>>
+!global = !llvm.ptr<1>
+!shared = !llvm.ptr<3>
+gpu.module @m { gpu.func @k(%y: memref<64xf16>) workgroup(%buf: !line) kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %bytes = arith.constant 128 : i32
+  %g = memref.extract_aligned_pointer_as_index %y : memref<64xf16> -> index
+  %s = memref.extract_aligned_pointer_as_index %buf : !line -> index
+  %gi = arith.index_cast %g : index to i64
+  %si = arith.index_cast %s : index to i64
+  %to = llvm.inttoptr %gi : i64 to !global
+  %from = llvm.inttoptr %si : i64 to !shared
+  %leader = gpux.elect
+  %zero = arith.constant dense<0.0> : vector<64xf16>
+  scf.if %leader {
+    vector.store %zero, %buf[%c0] : !line, vector<64xf16>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    nvvm.cp.async.bulk.global.shared.cta %to, %from, %bytes : !global, !shared
+  }
+  nvvm.cp.async.bulk.commit.group
+  nvvm.cp.async.bulk.wait_group 0
+  gpu.return
+}}
+
+//--- nvvm_barrier.mlir
+!line = memref<64xf16, #gpu.address_space<workgroup>>
+!global = !llvm.ptr<1>
+!shared = !llvm.ptr<3>
+gpu.module @m { gpu.func @k(%y: memref<64xf16>) workgroup(%buf: !line) kernel attributes {known_block_size = array<i32: 2, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %bytes = arith.constant 128 : i32
+  %g = memref.extract_aligned_pointer_as_index %y : memref<64xf16> -> index
+  %s = memref.extract_aligned_pointer_as_index %buf : !line -> index
+  %gi = arith.index_cast %g : index to i64
+  %si = arith.index_cast %s : index to i64
+  %to = llvm.inttoptr %gi : i64 to !global
+  %from = llvm.inttoptr %si : i64 to !shared
+  %leader = gpux.elect
+  %zero = arith.constant dense<0.0> : vector<64xf16>
+  scf.if %leader {
+    vector.store %zero, %buf[%c0] : !line, vector<64xf16>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    nvvm.cp.async.bulk.global.shared.cta %to, %from, %bytes : !global, !shared
+  }
+  nvvm.cp.async.bulk.commit.group
+  nvvm.cp.async.bulk.wait_group 0
+  gpu.barrier
   gpu.return
 }}

@@ -29,3 +29,26 @@ func.func @two(%src: !global, %dst: !global) {
   memref.store %y, %dst[%c0] : !global
   return
 }
+
+// The token of a copy stands for the group that the copy is in. Before there is one, nothing is waited for.
+//
+// RUN: async-sim %s --kernel=no_group_yet --refines=%s | FileCheck %s --check-prefix=NONE
+// RUN: sed -e "/THE WAIT/d" %s > %t.without.mlir
+// RUN: async-sim %t.without.mlir --kernel=no_group_yet --refines=%s | FileCheck %s --check-prefix=NONE
+// RUN: sed -e "/THE OTHER WAIT/d" %s > %t.late.mlir
+// RUN: not async-sim %t.late.mlir --kernel=no_group_yet --refines=%s | FileCheck %s --check-prefix=LATE
+// NONE: no_group_yet: clean
+// NONE-NOT: error
+// LATE: no_group_yet: error: memref.load at {{.*}} is reached while a copy may be in flight
+func.func @no_group_yet(%src: !global, %dst: !global) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %a = memref.alloc() : !shared
+  %copy = nvgpu.device_async_copy %src[%c0], %a[%c0], 4 : !global to !shared
+  nvgpu.device_async_wait %copy // THE WAIT
+  %x = memref.load %src[%c4] : !global
+  %group = nvgpu.device_async_create_group %copy
+  nvgpu.device_async_wait %copy // THE OTHER WAIT
+  %y = memref.load %a[%c0] : !shared
+  return
+}

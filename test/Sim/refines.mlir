@@ -52,3 +52,24 @@ func.func @last_of_two(%src: !src, %other: !src, %i: index) {
   %y = memref.load %other[%i] : !src
   return
 }
+
+// A copy reads the same place in both forms, too: else the tile is another one, and all else looks right.
+//
+// RUN: async-sim %s --kernel=tile --refines=%s | FileCheck %s --check-prefix=TILE
+// RUN: sed -e "s/src.%%i.,/src[%%c0],/" %s > %t.source.mlir
+// RUN: not async-sim %t.source.mlir --kernel=tile --refines=%s | FileCheck %s --check-prefix=SOURCE
+// RUN: sed -e "s/4, %%c4 :/4, %%c2 :/" %s > %t.less.mlir
+// RUN: not async-sim %t.less.mlir --kernel=tile --refines=%s | FileCheck %s --check-prefix=SOURCE
+// TILE: tile: clean
+// TILE-NOT: error
+// SOURCE: tile: error: this is another program: thread 0 of block 0 at gpux.copy at {{.*}} copies from or to another place in memory than {{.*}}refines.mlir at gpux.copy at
+func.func @tile(%src: !src) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %i = arith.constant 8 : index
+  %dst = memref.alloc() : !dst
+  %t = gpux.copy async %src[%i], %dst[%c0], 4, %c4 : !src to !dst
+  async.await %t
+  return
+}

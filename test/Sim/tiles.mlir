@@ -137,7 +137,7 @@ gpu.module @tiles {
     gpu.return
   }
 
-  // ALIGN: error: gpux.tma_load: byte 32 of workgroup buffer 0 is no multiple of 128, which the access needs
+  // ALIGN: error: gpux.tma_load: byte 32 of workgroup buffer %a is no multiple of 128, which the access needs
   gpu.func @misaligned(%x: !tile) workgroup(%a: memref<4x8xf16, #gpu.address_space<workgroup>>) kernel {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index

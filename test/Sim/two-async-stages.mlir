@@ -50,6 +50,7 @@ gpu.module @pipelines {
       // TWO-NEXT: against: nvvm.cp.async.bulk.global.shared.cta at {{.*}}, thread 0 of block 0, iteration 0 of
       // TWO-NEXT: on: bytes 0 to 15
       // TWO-NEXT: waited: last by nvvm.cp.async.bulk.wait_group
+      // TWO-NEXT: it frees the sources of 0 of 1 group of this thread; the copy is in the 1st: the count is 1 and has to be 0
       // TWO-NEXT: help: wait for the copy before its source changes, or give the buffer another slot
       // TWO-NOT: error
       gpux.copy %a[%i, %c0], %b[%slot, %c0], 4 : !A to memref<3x4xf32, #gpu.address_space<workgroup>>

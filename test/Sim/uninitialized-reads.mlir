@@ -23,7 +23,7 @@ memref.global "private" @fresh : memref<4xf32> = uninitialized
 // FORGOTTEN: [[#@LINE+15]]:8: error: uninitialized read: memref.load reads memory that nothing has written
 // FORGOTTEN-NEXT: this: thread 0 of block 0
 // FORGOTTEN-NEXT: nearest: gpux.copy at {{.*}}uninitialized-reads.mlir:[[#@LINE+9]]:11, thread 31 of block 0
-// FORGOTTEN-NEXT: on: bytes 128 to 131 of the workgroup buffer of {{.*}} (from element [1, 0] on) the first time; 124 bytes in later accesses
+// FORGOTTEN-NEXT: on: bytes 128 to 131 of workgroup buffer %rows (from element [1, 0] on) the first time; 124 bytes in later accesses
 // FORGOTTEN-NEXT: help:
 // FORGOTTEN-NEXT: forgotten: not clean
 func.func @forgotten(%src: !src, %dst: !src) {
@@ -45,7 +45,7 @@ func.func @forgotten(%src: !src, %dst: !src) {
 // HALO: error: uninitialized read: memref.load
 // HALO-NEXT: this: thread 30 of block 0
 // HALO-NEXT: nearest: gpux.copy at {{.*}}, thread 31 of block 0
-// HALO-NEXT: on: bytes 128 to 131 of the workgroup buffer of {{.*}} (from element [32] on) the first time; 4 bytes in later accesses
+// HALO-NEXT: on: bytes 128 to 131 of workgroup buffer {{.*}} (from element [32] on) the first time; 4 bytes in later accesses
 // HALO: halo: not clean
 // JSON: "kind": "uninitialized-read"
 func.func @halo(%src: !src, %dst: !src) {

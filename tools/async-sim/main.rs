@@ -162,7 +162,7 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
             Role::Meant => UncountedWaits::OfToken,
             _ => UncountedWaits::All,
         };
-        let code = match read::read(kernel, uncounted) {
+        let code = match read::read_from(kernel, uncounted, path) {
             Ok(code) => code,
             Err(unknown) => {
                 Diagnostic::error(unknown.op.location(), unknown.message).emit();

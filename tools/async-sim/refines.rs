@@ -48,6 +48,16 @@ fn compare(kernel: &Kept, meant: &Kept) -> Option<String> {
             kernel.who(copy),
             wait.map_or_else(|| "none".into(), |wait| at(kernel, Some(wait))),
         ),
+        Difference::OtherEnd {
+            meant: expected,
+            instead,
+        } => format!(
+            "{name}: error: this is another program: {} at {} copies from or to another place in memory than {} at {}",
+            kernel.who(instead),
+            at(kernel, Some(instead)),
+            meant.path,
+            at(meant, Some(expected))
+        ),
         Difference::Other {
             meant: expected,
             instead,

@@ -218,7 +218,7 @@ impl<'a> Runs<'a> {
             Schedule::Random => Adversary::Random(self.options.seed),
             Schedule::Exhaustive => Adversary::Exhaustive {
                 answers: Vec::new(),
-                asked: 0,
+                used: 0,
             },
         }
     }
@@ -258,7 +258,7 @@ impl<'a> Runs<'a> {
         let timeline = timeline.map(|recorder| recorder.replay(&machine.iterations));
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
-        let settled = !machine.memory.asked;
+        let settled = !machine.memory.schedule_matters;
         let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
         let names = Names {

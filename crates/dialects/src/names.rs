@@ -1,6 +1,6 @@
 //! The names of our operations and attributes, each written once.
 //!
-//! What upstream's dialects have is in [`async_mlir::names`]; attributes that ours share with them are in both.
+//! What upstream's dialects have is in [`async_mlir::names`], also the names of attributes that ours share with them.
 
 use async_mlir::names::{attributes, operations};
 
@@ -29,14 +29,14 @@ attributes! {
     /// Attributes of operations of `async` and `gpux`.
     gpux_attr {
         BYPASS_L1 = "bypass_l1" of [gpux::COPY],
-        CALLEE = "callee" of [async_::CALL],
+        CALLEE = (async_mlir::names::attr::CALLEE) of [async_::CALL],
         ELEMENTS = "elements" of [gpux::COPY],
-        FUNCTION_TYPE = "function_type" of [async_::FUNC],
-        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE],
+        FUNCTION_TYPE = (async_mlir::names::attr::FUNCTION_TYPE) of [async_::FUNC],
+        OPERAND_SEGMENT_SIZES = (async_mlir::names::attr::OPERAND_SEGMENT_SIZES) of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE],
         PENDING = "pending" of [gpux::WAIT_GROUP],
         QUEUE = "queue" of [gpux::COMMIT_GROUP, gpux::WAIT_GROUP],
-        READ = "read" of [gpux::WAIT_GROUP],
-        SYM_NAME = "sym_name" of [async_::FUNC],
+        READ = (async_mlir::names::attr::READ) of [gpux::WAIT_GROUP],
+        SYM_NAME = (async_mlir::names::attr::SYM_NAME) of [async_::FUNC],
     }
     discardable {
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.

@@ -24,6 +24,7 @@
 //! - [`types`]: what melior does not say of types and constants.
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
+pub mod affine;
 pub mod arith;
 pub mod calls;
 pub mod control_flow;

@@ -32,7 +32,7 @@ macro_rules! attributes {
     (
         $(#[$doc:meta])*
         $module:ident {
-            $($constant:ident = $name:literal of [$($op:expr),*],)*
+            $($constant:ident = $name:tt of [$($op:expr),*],)*
         }
         discardable {
             $($(#[$discardable_doc:meta])* $discardable:ident = $discardable_name:literal,)*
@@ -44,7 +44,7 @@ macro_rules! attributes {
         $(#[$doc])*
         #[allow(missing_docs)] // Each is called what it is called in MLIR.
         pub mod $module {
-            $(pub const $constant: &str = $name;)*
+            $(#[allow(unused_parens)] pub const $constant: &str = $name;)* // A path in parentheses is one token.
             $($(#[$discardable_doc])* pub const $discardable: &str = $discardable_name;)*
         }
     };
@@ -52,6 +52,7 @@ macro_rules! attributes {
 
 operations! {
     affine "affine" {
+        APPLY = "apply",
         FOR = "for",
         IF = "if",
         LOAD = "load",
@@ -506,6 +507,7 @@ attributes! {
         LEAD_DIMENSION = "leadDimension" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX],
         LINKAGE = "linkage" of [llvm::MLIR_GLOBAL],
         M = "m" of [nvvm::WMMA_LOAD, nvvm::WMMA_MMA, nvvm::WMMA_STORE],
+        MAP = "map" of [affine::APPLY],
         MAPPING = "mapping" of [scf::FORALL],
         MASK = "mask" of [vector::SHUFFLE],
         MASK_DIM_SIZES = "mask_dim_sizes" of [vector::CONSTANT_MASK],
@@ -524,7 +526,7 @@ attributes! {
         NVGPU_NUM_GROUPS = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
         OFFSETS = "offsets" of [vector::EXTRACT_STRIDED_SLICE, vector::INSERT_STRIDED_SLICE],
         OP = "op" of [gpu::ALL_REDUCE, gpu::SUBGROUP_REDUCE],
-        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL, nvvm::BARRIER, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
+        OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, gpu::LAUNCH_FUNC, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL, nvvm::BARRIER, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         OP_TYPE = "opType" of [gpu::SUBGROUP_MMA_ELEMENTWISE],
         PERMUTATION = "permutation" of [memref::TRANSPOSE, vector::TRANSPOSE],
         PERMUTATION_MAP = "permutation_map" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
@@ -554,6 +556,7 @@ attributes! {
         STATIC_UPPER_BOUND = "staticUpperBound" of [scf::FORALL],
         SYM_NAME = "sym_name" of [func::FUNC, memref::GLOBAL],
         SYM_VISIBILITY = "sym_visibility" of [memref::GLOBAL],
+        TARGETS = "targets" of [gpu::MODULE],
         TRANSPOSE = "transpose" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX, nvgpu::LDMATRIX],
         TRANSPOSE_A = "transposeA" of [nvgpu::WARPGROUP_MMA],
         TRANSPOSE_B = "transposeB" of [nvgpu::WARPGROUP_MMA],
@@ -572,7 +575,7 @@ attributes! {
         GPU_KERNEL = "gpu.kernel",
         GPU_KNOWN_BLOCK_SIZE = "gpu.known_block_size",
         GPU_KNOWN_GRID_SIZE = "gpu.known_grid_size",
-        /// On a kernel, where its dialect is not known.
+        /// On a kernel, where its dialect is not known; on a launch, the kernel.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",
         NVVM_KERNEL = "nvvm.kernel",

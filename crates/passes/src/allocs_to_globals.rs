@@ -10,9 +10,8 @@
 //! An allocation that is executed again (in a loop) is only taken if nothing of the last one is left by then: its uses
 //! are in the same block, its copies are awaited there, and a barrier there keeps threads that are ahead from it.
 
-mod repeated;
-
 use crate::utils::device::{device_code, is_workgroup_alloc};
+use crate::utils::static_allocs::check;
 use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::calls::UsedSymbols;
 use async_mlir::gpu::is_workgroup;
@@ -21,7 +20,6 @@ use async_mlir::melior::ir::Attribute;
 use async_mlir::melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use async_mlir::names::{attr, builtin, gpu, memref};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use async_mlir::types::{memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pass.
@@ -58,59 +56,13 @@ impl Pass for AllocsToGlobals {
             };
             let table = tables.entry(around).or_insert_with(|| Table::of(around));
             for &alloc in &allocs {
-                check(function, alloc, table)?;
+                check(function, alloc, &table.used)?;
             }
             table.make_globals(function, &allocs);
             cx.count("globals", allocs.len() as u64);
         }
         Ok(())
     }
-}
-
-/// Returns an error if `alloc` in `function` is not one buffer for the whole block.
-fn check<'c>(function: Op<'c>, alloc: Op<'c>, table: &Table) -> Result<(), PassError<'c>> {
-    if alloc.num_operands() > 0 {
-        let message = "allocates workgroup memory of a size that is not known before the kernel runs";
-        let help = "give it a static size, or take a view of gpu.dynamic_shared_memory";
-        return Err(PassError::new(alloc, message).note(alloc, help));
-    }
-    if !is_row_by_row(alloc) {
-        let message = "allocates workgroup memory with a layout that is not row-major";
-        return Err(PassError::new(alloc, message).note(alloc, "allocate it row-major, and take a view"));
-    }
-    if function.is(gpu::LAUNCH) {
-        let message = "allocates workgroup memory in a gpu.launch, which is not a function yet";
-        return Err(PassError::new(alloc, message).note(function, "run --gpu-kernel-outlining first"));
-    }
-    if table.used.has(function) {
-        let message =
-            "allocates workgroup memory in a function that is called, and each call would need its own";
-        let help = "run --gpux-inline-calls first, or pass the buffer to this function as an argument";
-        return Err(PassError::new(alloc, message).note(function, help));
-    }
-    repeated::check(alloc)
-}
-
-/// Returns true if the elements of what `alloc` allocates are row by row, without gaps.
-fn is_row_by_row(alloc: Op<'_>) -> bool {
-    let ty = alloc.result(0).ty();
-    let (Some(shape), Some(layout)) = (memref_shape(ty), memref_layout(ty)) else {
-        return false;
-    };
-    let mut stride = Some(1);
-    layout.offset == Some(0)
-        && shape
-            .sizes
-            .iter()
-            .zip(&layout.strides)
-            .rev()
-            .all(|(&size, &given)| {
-                let matches = given == stride;
-                stride = stride
-                    .zip(size)
-                    .and_then(|(stride, size)| stride.checked_mul(size));
-                matches
-            })
 }
 
 /// A symbol table that functions are in.

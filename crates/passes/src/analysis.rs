@@ -2,10 +2,15 @@
 //!
 //! [`mod@cfg`] says how control passes between blocks and regions, through MLIR's interfaces alone; [`vocabulary`] what single
 //! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
-//! come [`skeleton`], which groups are counted on, and [`phase_skeleton`], which phases of mbarriers are planned on. [`token_origins`] says
+//! come [`skeleton`], which groups are counted on, [`phase_skeleton`], which phases of mbarriers are planned on, and
+//! [`buffer_flow`], which lifetimes of buffers are worked out on, with [`buffer_uses`]; [`buffer_parts`] tells
+//! parts of one buffer apart. [`token_origins`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
 
 pub mod barrier_graph;
+pub mod buffer_flow;
+pub mod buffer_parts;
+pub mod buffer_uses;
 pub mod cfg;
 pub mod escape;
 pub mod footprints;

@@ -20,6 +20,7 @@ mod tensors;
 mod transfers;
 
 use crate::utils::chip::sm_of;
+use crate::utils::device::device_code;
 use crate::utils::launches::lower_launches;
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::registry::{ASYNC, GPUX};
@@ -140,9 +141,6 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let run_before = "run --gpux-tokens-to-groups before --gpux-to-nvvm";
     let mut found = Device::default();
     let mut in_async = Vec::new();
-    // Functions with counted code; the block looked at last stands for all the operations in it.
-    let mut device = FxHashSet::default();
-    let mut block = None;
     for op in root.self_and_nested() {
         match op.name() {
             gpux::COPY if op.num_results() == 0 => found.copies.push(op),
@@ -171,27 +169,20 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
                     let help = "await it in the caller, or run --gpux-inline-calls first";
                     return Err(PassError::new(token.location(), message).note(token.location(), help));
                 }
-                continue;
             }
             _ if op.dialect() == gpux::NAMESPACE => {
                 return Err(PassError::new(op, "has no lowering to NVVM"));
             }
-            _ => {
-                if op.dialect() == async_::NAMESPACE {
-                    in_async.push(op);
-                }
-                continue;
-            }
-        }
-        if block != op.block() {
-            block = op.block();
-            device.extend(function_around(op));
+            _ if op.dialect() == async_::NAMESPACE => in_async.push(op),
+            _ => {}
         }
     }
+    if in_async.is_empty() {
+        return Ok(found);
+    }
+    let device: FxHashSet<Op> = device_code(root).into_iter().collect();
     for op in in_async {
-        if op.ancestors().any(|outer| outer.is(gpu::MODULE))
-            || function_around(op).is_some_and(|function| device.contains(&function))
-        {
+        if device.contains(&op) || op.ancestors().any(|outer| device.contains(&outer)) {
             let what_to_do = match op.name() {
                 async_::FUNC | async_::CALL => {
                     "run --gpux-inline-calls first, or write its body where it is called"
@@ -249,11 +240,6 @@ fn by_function(ops: Vec<Op<'_>>) -> Vec<(Op<'_>, Vec<Op<'_>>)> {
         }
     }
     functions
-}
-
-/// The outermost function that has `op` inside.
-fn function_around(op: Op<'_>) -> Option<Op<'_>> {
-    op.ancestors().filter(|outer| outer.is_function()).last()
 }
 
 /// What `#gpux.queue` names.

@@ -15,6 +15,7 @@ mod lint;
 mod lower_launches;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
+mod pack_workgroup_memory;
 mod tokens_to_groups;
 mod tokens_to_mbarriers;
 mod utils;
@@ -31,6 +32,7 @@ pub use lint::Lint;
 pub use lower_launches::LowerLaunches;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
+pub use pack_workgroup_memory::PackWorkgroupMemory;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
 
@@ -41,6 +43,7 @@ pub fn register_all() {
     register_pass::<InlineCalls>();
     register_pass::<Lint>();
     register_pass::<AllocsToGlobals>();
+    register_pass::<PackWorkgroupMemory>();
     register_pass::<InsertBarriers>();
     register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();

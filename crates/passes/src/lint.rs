@@ -6,6 +6,7 @@
 //!
 //! - an asynchronous operation whose tokens nobody awaits, and that do not go anywhere they might be awaited;
 //! - a copy of a kernel that no commit follows, and no `nvvm.cp.async.mbarrier.arrive`, so that no wait completes it;
+//! - a copy of `nvgpu` in a kernel that no wait follows, so that nobody waits for its token or its group;
 //! - an operand of a block-wide operation that differs between threads;
 //! - a copy whose address is misaligned for some thread ([`alignment`]).
 //!
@@ -27,10 +28,10 @@ use async_mlir::calls::is_call;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{llvm, nvvm};
+use async_mlir::names::{llvm, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
-use tokenflow::{Item, Site, Token, never_committed};
+use tokenflow::{Item, Site, Token, never_committed, never_waited};
 
 /// The pass.
 pub struct Lint;
@@ -67,8 +68,18 @@ impl Pass for Lint {
             warnings.extend(thread_varying_operand(*op, completion));
         }
         if is_kernel(function) && !ops.iter().any(|&op| completes_otherwise(op)) {
-            let sites = never_committed(&skeleton.program);
-            warnings.extend(sites.into_iter().filter_map(|site| uncommitted(&skeleton, site)));
+            let uncommitted_sites = never_committed(&skeleton.program);
+            let mut unwaited_sites = never_waited(&skeleton.program);
+            unwaited_sites.retain(|site| uncommitted_sites.binary_search(site).is_err());
+            let uncommitted = uncommitted_sites
+                .into_iter()
+                .filter_map(|site| uncommitted(&skeleton, site));
+            warnings.extend(uncommitted);
+            warnings.extend(
+                unwaited_sites
+                    .into_iter()
+                    .filter_map(|site| unwaited(&skeleton, site)),
+            );
         }
         warnings.extend(alignment::check(function, &issues));
         cx.count("warnings", warnings.len() as u64);
@@ -172,6 +183,19 @@ fn uncommitted<'c>(skeleton: &Skeleton<'c>, site: Site) -> Option<Diagnostic<'c>
         Diagnostic::warning(op, "is in no group: no commit of its queue follows on any path").note(
             op,
             "no wait for groups completes it: commit a group after it, and wait for that before its data is used",
+        )
+    })
+}
+
+/// A warning about a copy of `nvgpu`, whose token nobody waits for, as a copy or as part of a group: no wait follows. Which group a
+/// copy is in, the hardware counts; so whether a token is an operand of the group says nothing.
+fn unwaited<'c>(skeleton: &Skeleton<'c>, site: Site) -> Option<Diagnostic<'c>> {
+    let op = skeleton.sites[site.0 as usize];
+    op.is(nvgpu::DEVICE_ASYNC_COPY).then(|| {
+        Diagnostic::warning(op, "is never waited for: no wait for groups follows on any path").note(
+            op,
+            "nobody can rely on what it writes: wait for its group before its data is used; if the data is not needed, remove \
+             the operation",
         )
     })
 }

@@ -37,7 +37,8 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::string(
                 "toolkit",
                 "",
-                "the CUDA toolkit that has ptxas and libdevice; empty: found by CUDA_HOME or ptxas on the PATH",
+                "the folder of a CUDA toolkit, with libdevice (and ptxas for format=bin); empty: that of CUDA_ROOT, CUDA_HOME or CUDA_PATH, \
+                 that of the ptxas on the PATH, or a usual one such as /usr/local/cuda",
             ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),

@@ -5,12 +5,12 @@
 //! hardware does, and nothing else commits any.
 //!
 //! **Effect.** Every wait has the largest count at which all that its token names is complete after it, or is gone if
-//! that is so without it. Typed counts that complete more on purpose stay.
+//! that is so without it. Explicit counts that complete more on purpose stay.
 //!
 //! **Refusals.** No commit is added: a copy that no group commits gets a warning. A wait whose token may come from
 //! elsewhere (an argument, a call, memory) can't be counted: it stays as it is, with a remark.
 //!
-//! [`mod@solve`] asks the algorithm, [`relax`] decides which typed counts stay, with what [`memory`] knows of buffers.
+//! [`mod@solve`] asks the algorithm, [`relax`] decides which explicit counts stay, with what [`memory`] knows of buffers.
 
 mod memory;
 mod relax;
@@ -67,7 +67,7 @@ impl Pass for NvgpuExactWaits {
         let Solved {
             verdicts,
             uncommitted,
-        } = solve(op, found.typed, typed_count);
+        } = solve(op, found.explicit, explicit_count);
         if !found.tracked_by_mbarriers {
             for copy in uncommitted {
                 let message = "on some path to the end of the function, no group commits this copy, and nothing can \
@@ -86,7 +86,7 @@ impl Pass for NvgpuExactWaits {
 #[derive(Default)]
 struct Found {
     copies_or_waits: bool,
-    typed: bool,
+    explicit: bool,
     tracked_by_mbarriers: bool,
 }
 
@@ -100,7 +100,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
             nvgpu::DEVICE_ASYNC_WAIT => {
                 found.copies_or_waits = true;
                 if let Some(n) = op.int_attr(attr::NVGPU_NUM_GROUPS) {
-                    found.typed = true;
+                    found.explicit = true;
                     if n < 0 {
                         negative = Some((op, n));
                         return Walk::Stop;
@@ -122,7 +122,7 @@ fn look<'c>(function: Op<'c>) -> Result<Found, PassError<'c>> {
 }
 
 /// The count that `wait` has, as the hardware takes it.
-fn typed_count(wait: Op) -> Option<u8> {
+fn explicit_count(wait: Op) -> Option<u8> {
     let n = wait.int_attr(attr::NVGPU_NUM_GROUPS)?;
     let most = Completion::of(wait)?.queue?.max_pending();
     Some(u8::try_from(n).map_or(most, |n| n.min(most)))
@@ -140,10 +140,10 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         cx.count("kept", 1);
         return;
     }
-    let typed = verdict.wait.typed;
+    let explicit = verdict.wait.explicit;
     let Some(exact) = verdict.exact else {
         if verdict.wait.foreign {
-            remark_foreign(op, typed);
+            remark_foreign(op, explicit);
             cx.count("kept", 1);
         } else {
             op.erase();
@@ -151,9 +151,9 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         }
         return;
     };
-    if let Some(typed) = typed
-        && typed > exact.n
-        && verdict.sound_in_input.is_some_and(|sound| sound < typed)
+    if let Some(explicit) = explicit
+        && explicit > exact.n
+        && verdict.sound_in_input.is_some_and(|sound| sound < explicit)
         && !verdict.open
     {
         let message = format!(
@@ -193,14 +193,14 @@ fn warn_open(op: Op) {
 
 fn warn_kept(verdict: &Verdict, reason: &Reason) {
     let op = verdict.wait.op;
-    let typed = op.int_attr(attr::NVGPU_NUM_GROUPS).unwrap_or_default();
+    let explicit = op.int_attr(attr::NVGPU_NUM_GROUPS).unwrap_or_default();
     let exact = match verdict.exact {
         Some(exact) => format!("the exact count for the copies awaited here is {}", exact.n),
         None => "the copies awaited here are complete without a wait".to_owned(),
     };
     let warning = Diagnostic::warning(
         op.location(),
-        format!("`numGroups = {typed}` is kept, as it completes more; {exact}"),
+        format!("`numGroups = {explicit}` is kept, as it completes more; {exact}"),
     );
     let warning = match reason {
         Reason::NeverNamed(copy) => warning.note(
@@ -226,8 +226,8 @@ fn warn_kept(verdict: &Verdict, reason: &Reason) {
     warning.emit();
 }
 
-fn remark_foreign(op: Op, typed: Option<u8>) {
-    let count = match typed {
+fn remark_foreign(op: Op, explicit: Option<u8>) {
+    let count = match explicit {
         Some(_) => "its count stays",
         None => "it keeps waiting for all groups",
     };

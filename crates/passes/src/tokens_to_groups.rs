@@ -23,14 +23,14 @@ mod stores;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::AsyncVocabulary;
-use crate::utils::device::own_ops;
+use crate::utils::device::{device_code, is_for_device, own_ops};
 use crate::utils::erase;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use async_dialects::completion::Completion;
-use async_dialects::names::{async_, gpux};
+use async_dialects::names::async_;
 use async_dialects::registry::{ASYNC, GPUX};
 use async_dialects::types::is_token;
-use async_mlir::ir::{Op, Walk};
+use async_mlir::ir::Op;
 use async_mlir::names::gpu;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
@@ -110,7 +110,7 @@ impl Pass for TokensToGroups {
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let options = options(op, cx)?;
-        if !is_device_code(op) {
+        if !has_device_code(op) {
             return Ok(());
         }
         refuse_token_arguments(op)?;
@@ -192,29 +192,16 @@ fn translate<'c>(
     }
 }
 
-/// Returns true if `function` runs on the device: it stands in a `gpu.module`, or has an operation of a group queue, or
-/// awaits tokens without being asynchronous host code.
-fn is_device_code(function: Op<'_>) -> bool {
-    if function.is(gpu::FUNC) || function.ancestors().any(|op| op.is(gpu::MODULE)) {
+/// Returns true if there may be something to translate in `function`: it is device code, or launches some with operations that only
+/// devices have, or awaits tokens without being asynchronous host code.
+fn has_device_code(function: Op<'_>) -> bool {
+    let is_own = |code: &Op| !code.is(gpu::LAUNCH) || is_for_device(*code);
+    if device_code(function).iter().any(is_own) {
         return true;
     }
-    let (mut device, mut host, mut awaits) = (false, function.is(async_::FUNC), false);
-    function.walk(|op| match op.name() {
-        _ if Completion::of(op).is_some() || op.is(gpux::ELECT) => {
-            device = true;
-            Walk::Stop
-        }
-        async_::REGION | async_::CALL => {
-            host = true;
-            Walk::Advance
-        }
-        async_::AWAIT => {
-            awaits = true;
-            Walk::Advance
-        }
-        _ => Walk::Advance,
-    });
-    device || (awaits && !host)
+    let is_host = |op: &Op| matches!(op.name(), async_::FUNC | async_::REGION | async_::CALL);
+    let ops = function.self_and_nested();
+    ops.iter().any(|op| op.is(async_::AWAIT)) && !ops.iter().any(is_host)
 }
 
 /// What holds after the pass: no operation of a group queue has a token.

@@ -2,12 +2,15 @@
 //!
 //! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations; [`device`] looks for device
 //! code; [`block_wide`] is about operations that all threads execute and one issues; [`launches`] about what host code hands
-//! to kernels; [`chip`] about the names of GPUs.
+//! to kernels; [`chip`] about GPUs; [`static_allocs`] about allocations that can be laid out before the kernel runs, and
+//! [`alignment`] about what copies need.
 
+pub(crate) mod alignment;
 pub(crate) mod block_wide;
 pub(crate) mod builders;
 pub(crate) mod chip;
 pub(crate) mod device;
 pub(crate) mod erase;
 pub(crate) mod launches;
+pub(crate) mod static_allocs;
 pub(crate) mod tokens;

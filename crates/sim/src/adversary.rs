@@ -18,7 +18,7 @@ pub enum Adversary {
         /// The answers so far.
         answers: Vec<bool>,
         /// How many of them were used.
-        asked: usize,
+        used: usize,
     },
 }
 
@@ -29,12 +29,12 @@ impl Adversary {
             Self::Late => false,
             Self::Early => true,
             Self::Random(state) => coin(state),
-            Self::Exhaustive { answers, asked } => {
-                if *asked == answers.len() {
+            Self::Exhaustive { answers, used } => {
+                if *used == answers.len() {
                     answers.push(false);
                 }
-                *asked += 1;
-                answers[*asked - 1]
+                *used += 1;
+                answers[*used - 1]
             }
         }
     }
@@ -53,13 +53,13 @@ impl Adversary {
     /// The next run of an exhaustive search, or `None` if all answers were tried.
     #[must_use]
     pub fn next(self) -> Option<Self> {
-        let Self::Exhaustive { mut answers, asked } = self else {
+        let Self::Exhaustive { mut answers, used } = self else {
             return None;
         };
-        answers.truncate(asked);
+        answers.truncate(used);
         while answers.pop_if(|answer| *answer).is_some() {}
         *answers.last_mut()? = true;
-        Some(Self::Exhaustive { answers, asked: 0 })
+        Some(Self::Exhaustive { answers, used: 0 })
     }
 }
 

@@ -101,6 +101,8 @@ struct Thread {
     /// True if `counters` have changed since they were looked up.
     moved: bool,
     queues: Queues,
+    /// How often it has issued a copy that completes on an mbarrier, or let one track its copies.
+    issued: u32,
     steps: u64,
     /// What it has printed.
     printed: String,
@@ -225,6 +227,7 @@ impl<'c> Machine<'c> {
                 iterations: 0,
                 moved: false,
                 queues: Queues::new(self.code.queues.len()),
+                issued: 0,
                 steps: 0,
                 printed: String::new(),
                 written: FxHashMap::default(),
@@ -233,10 +236,11 @@ impl<'c> Machine<'c> {
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.next_era();
-        let mut stuck = false;
+        let (mut stuck, mut warps) = (false, self.turns());
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
-            for warp in self.turns() {
-                self.run_warp(&warp, each)?;
+            self.reorder(&mut warps);
+            for warp in &warps {
+                self.run_warp(warp, each)?;
             }
             stuck = !(self.runs()
                 || self.warpgroups()?
@@ -264,26 +268,27 @@ impl<'c> Machine<'c> {
         Ok(())
     }
 
-    /// The threads of each warp, in the order in which they run next.
-    fn turns(&mut self) -> Vec<Vec<usize>> {
+    /// The threads of each warp, in an order in which they may run.
+    fn turns(&self) -> Vec<Vec<usize>> {
         let threads: Vec<usize> = (0..self.threads.len()).collect();
         let mut warps: Vec<Vec<usize>> = threads.chunks(WARP).map(<[usize]>::to_vec).collect();
-        match &mut self.thread_order {
-            ThreadOrder::Ascending => {}
-            ThreadOrder::Descending => {
-                warps.reverse();
-                for warp in &mut warps {
-                    warp.reverse();
-                }
-            }
-            ThreadOrder::Random(state) => {
-                warps.sort_by_cached_key(|_| next_random(state));
-                for warp in &mut warps {
-                    warp.sort_by_cached_key(|_| next_random(state));
-                }
+        if self.thread_order == ThreadOrder::Descending {
+            warps.reverse();
+            for warp in &mut warps {
+                warp.reverse();
             }
         }
         warps
+    }
+
+    /// Changes the order if it is another one each time.
+    fn reorder(&mut self, warps: &mut [Vec<usize>]) {
+        if let ThreadOrder::Random(state) = &mut self.thread_order {
+            warps.sort_by_cached_key(|_| next_random(state));
+            for warp in warps {
+                warp.sort_by_cached_key(|_| next_random(state));
+            }
+        }
     }
 
     /// Runs the threads of a warp until they have to wait for others.

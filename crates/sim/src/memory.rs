@@ -12,6 +12,7 @@ mod accesses;
 mod cells;
 mod copies;
 mod fork;
+mod history;
 mod mbarriers;
 mod order;
 mod races;
@@ -94,7 +95,7 @@ pub struct Memory {
     /// The adversary before it was asked anything.
     first_adversary: Adversary,
     /// True if the adversary had a say: other schedules may go another way.
-    pub asked: bool,
+    pub schedule_matters: bool,
     order: Order,
     accesses: Accesses,
     /// What was found.
@@ -139,7 +140,7 @@ impl Memory {
             access: 0,
             first_adversary: adversary.clone(),
             adversary,
-            asked: false,
+            schedule_matters: false,
             order: Order::new(threads_per_block),
             accesses: Accesses::new(threads_per_block),
             reports: Reports::default(),
@@ -239,6 +240,7 @@ impl Memory {
     pub fn read(&mut self, actor: Actor, at: Pointer, bytes: usize, align: usize) -> Result<&[u8], Fault> {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
+        self.reports.rely(actor.spot);
         self.note_unwritten(actor, at.buffer, start..start + bytes);
         self.note_mbarriers(actor, at.buffer, &(start..start + bytes));
         if !self.is_private(at.buffer) {
@@ -263,6 +265,7 @@ impl Memory {
         let start = self.check(at, data.len(), align)?;
         self.access += 1;
         self.note_mbarriers(actor, at.buffer, &(start..start + data.len()));
+        self.reports.rely(actor.spot);
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
             let mut rest = start..start + data.len();
@@ -328,6 +331,7 @@ impl Memory {
     /// The threads of a block pass a barrier.
     pub fn block_barrier(&mut self) {
         self.order.next_era();
+        self.reports.block_barrier();
     }
 
     /// A thread arrives on an mbarrier: returns what those who learn of it know.
@@ -379,7 +383,7 @@ impl Memory {
 
     /// Asks the adversary whether what may have happened has.
     pub fn may_already(&mut self) -> bool {
-        self.asked = true;
+        self.schedule_matters = true;
         self.adversary.already()
     }
 }

@@ -19,9 +19,11 @@ mod masked;
 mod matrices;
 mod mbarriers;
 mod memory;
+mod names;
 mod print;
 mod tiles;
 mod together;
+mod unknown;
 mod vectors;
 mod views;
 mod warpgroup;
@@ -30,6 +32,7 @@ mod wmma;
 
 use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
+pub use self::unknown::Unknown;
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
@@ -43,38 +46,6 @@ use async_mlir::names::{attr, builtin, gpu as device, nvgpu, nvvm};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// What can't be read, and where it stands.
-#[derive(Debug, Error)]
-#[error("{message}")]
-pub struct Unknown<'c> {
-    /// The operation.
-    pub op: Op<'c>,
-    /// What is not known about it.
-    pub message: String,
-}
-
-impl<'c> Unknown<'c> {
-    fn new(op: Op<'c>, message: impl Into<String>) -> Self {
-        Self {
-            op,
-            message: message.into(),
-        }
-    }
-
-    fn cluster(op: Op<'c>) -> Self {
-        let message = format!(
-            "the interpreter knows no clusters, and so not this '{}': run the kernel with blocks that stand alone",
-            op.name()
-        );
-        Self::new(op, message)
-    }
-
-    fn operation(op: Op<'c>) -> Self {
-        Self::new(op, format!("the interpreter does not know '{}'", op.name()))
-    }
-}
 
 type Done<'c> = Result<(), Unknown<'c>>;
 
@@ -93,6 +64,15 @@ pub enum UncountedWaits {
 ///
 /// At the first operation that is not known.
 pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown<'_>> {
+    read_from(function, uncounted, "")
+}
+
+/// The same for a function that was parsed from `file`, which says what buffers are called.
+///
+/// # Errors
+///
+/// At the first operation that is not known.
+pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) -> Result<Code, Unknown<'c>> {
     let mut reader = Reader {
         uncounted,
         code: Code::default(),
@@ -103,6 +83,7 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
         call_sites: Vec::new(),
         queues: Vec::new(),
         names: HashMap::new(),
+        value_names: names::Names::of(file),
         globals: HashMap::new(),
         dynamic: None,
     };
@@ -129,6 +110,8 @@ struct Reader<'c> {
     /// The queues by their numbers.
     queues: Vec<Option<GroupQueue>>,
     names: HashMap<&'c str, Arc<str>>,
+    /// What values are called in the text.
+    value_names: names::Names,
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
     dynamic: Option<Reg>,

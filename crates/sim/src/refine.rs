@@ -9,7 +9,7 @@
 //! numbers of their own in the order of issue, box by box. Their lowering adds block barriers, which pass on what a thread
 //! has observed; where there are such copies, barriers are no steps, either.
 
-use crate::code::{Code, Instr, Op};
+use crate::code::{Code, Instr};
 use crate::report::Spot;
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::collections::{BTreeSet, HashMap};
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// What a thread does in both forms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// The issue of a copy; its address is the destination's.
+    /// The issue of a copy; `at` is its destination.
     Copy,
     /// A load.
     Load,
@@ -30,13 +30,18 @@ pub enum Kind {
     WarpBarrier,
 }
 
+/// So many bytes from an address on.
+pub type Bytes = (Pointer, usize);
+
 /// Something that both forms do.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// What.
     pub kind: Kind,
     /// Where, and how many bytes; nothing for a barrier.
-    pub at: Option<(Pointer, usize)>,
+    pub at: Option<Bytes>,
+    /// The other end of a copy: what it reads, or what lies in global memory.
+    pub other_end: Option<Bytes>,
     /// Which instruction.
     pub spot: Spot,
 }
@@ -74,8 +79,8 @@ enum Event {
 #[derive(Default)]
 pub struct Trace {
     threads: Vec<Thread>,
-    /// The copies that are issued for all, box by box, with what lies in workgroup memory.
-    shared: Vec<(Spot, (Pointer, usize))>,
+    /// The copies that are issued for all, box by box, with what lies in workgroup memory and in global memory.
+    shared: Vec<(Spot, [Bytes; 2])>,
     /// The numbers of each.
     numbers: HashMap<CopyId, Range<usize>>,
     /// What was observed of them since the last block barrier.
@@ -88,7 +93,7 @@ impl Trace {
     /// The trace of a run of `code` that has not begun.
     #[must_use]
     pub fn of(code: &Code) -> Self {
-        let is_shared = |instr: &Instr| matches!(instr.op, Op::Bulk(_));
+        let is_shared = |instr: &Instr| instr.op.is_bulk();
         Self {
             has_shared: code.instrs.iter().any(is_shared),
             ..Self::default()
@@ -104,15 +109,26 @@ impl Trace {
     }
 
     /// Notes an access, or a barrier.
-    pub fn step(&mut self, kind: Kind, at: Option<(Pointer, usize)>, spot: Spot) {
-        let step = Event::Step(Step { kind, at, spot });
-        self.thread(spot.thread).events.push(step);
+    pub fn step(&mut self, kind: Kind, at: Option<Bytes>, spot: Spot) {
+        let step = Step {
+            kind,
+            at,
+            other_end: None,
+            spot,
+        };
+        self.thread(spot.thread).events.push(Event::Step(step));
     }
 
-    /// Notes the issue of a copy, or of an operation that writes nowhere.
-    pub fn issue(&mut self, id: CopyId, at: Option<(Pointer, usize)>, spot: Spot) {
-        self.step(Kind::Copy, at, spot);
+    /// Notes the issue of a copy to `at` of what is at `from`; either may be nowhere.
+    pub fn issue(&mut self, id: CopyId, at: Option<Bytes>, from: Option<Bytes>, spot: Spot) {
+        let step = Step {
+            kind: Kind::Copy,
+            at,
+            other_end: from,
+            spot,
+        };
         let thread = self.thread(spot.thread);
+        thread.events.push(Event::Step(step));
         thread.copies.insert(id, thread.issued.len());
         thread.issued.push(spot);
     }
@@ -122,10 +138,11 @@ impl Trace {
         self.thread(spot.thread).events.push(Event::Wait(spot));
     }
 
-    /// Notes the issue of a copy that one thread issues for all.
-    pub fn issue_for_all(&mut self, id: CopyId, boxes: &[(Pointer, usize)], spot: Spot) {
+    /// Notes the issue of a copy that one thread issues for all; of each box, what lies in workgroup memory and where it is at
+    /// home in global memory.
+    pub fn issue_for_all(&mut self, id: CopyId, boxes: &[[Bytes; 2]], spot: Spot) {
         let first = self.shared.len();
-        self.shared.extend(boxes.iter().map(|at| (spot, *at)));
+        self.shared.extend(boxes.iter().map(|ends| (spot, *ends)));
         self.numbers.insert(id, first..self.shared.len());
     }
 
@@ -189,6 +206,13 @@ pub enum Difference {
         /// The last wait that the second form has passed.
         wait: Option<Spot>,
     },
+    /// A copy reads another place, or is at home at another one in global memory.
+    OtherEnd {
+        /// The copy of the first form.
+        meant: Spot,
+        /// That of the second form.
+        instead: Spot,
+    },
     /// They do different things: this is no lowering of the other.
     Other {
         /// What the first form does; `None` if its thread ends.
@@ -226,20 +250,15 @@ pub fn differences(meant: &Trace, other: &Trace) -> Vec<Difference> {
 fn shared_differ(meant: &Trace, other: &Trace, buffers: &mut Buffers) -> Option<Difference> {
     let count = meant.shared.len().max(other.shared.len());
     let step = |trace: &Trace, i: usize| {
-        let (spot, at) = *trace.shared.get(i)?;
+        let (spot, [local, global]) = *trace.shared.get(i)?;
         Some(Step {
             kind: Kind::Copy,
-            at: Some(at),
+            at: Some(local),
+            other_end: Some(global),
             spot,
         })
     };
-    (0..count).find_map(|i| {
-        let (meant, instead) = (step(meant, i), step(other, i));
-        (!buffers.same(meant, instead)).then(|| Difference::Other {
-            meant: meant.map(|step| step.spot),
-            instead: instead.map(|step| step.spot),
-        })
-    })
+    (0..count).find_map(|i| buffers.differ(step(meant, i), step(other, i)))
 }
 
 /// Which buffer of the second form stands for which of the first, and the other way round.
@@ -250,27 +269,39 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Returns true if both forms do the same.
-    fn same(&mut self, meant: Option<Step>, other: Option<Step>) -> bool {
-        let (Some(meant), Some(other)) = (meant, other) else {
-            return meant.is_none() && other.is_none();
+    /// How both forms differ in what they do next, if they do.
+    fn differ(&mut self, meant: Option<Step>, instead: Option<Step>) -> Option<Difference> {
+        let same = match (meant, instead) {
+            (Some(meant), Some(instead)) => meant.kind == instead.kind && self.same(meant.at, instead.at),
+            _ => meant.is_none() && instead.is_none(),
         };
-        let place = match (meant.at, other.at) {
-            (Some((from, bytes)), Some((to, others))) => {
-                let other = *self.others.entry(from.buffer).or_insert(to.buffer);
-                let meant = *self.meant.entry(to.buffer).or_insert(from.buffer);
-                (other, meant) == (to.buffer, from.buffer) && (from.offset, bytes) == (to.offset, others)
-            }
-            (None, None) => true,
-            _ => false,
+        if !same {
+            return Some(Difference::Other {
+                meant: meant.map(|step| step.spot),
+                instead: instead.map(|step| step.spot),
+            });
+        }
+        let (meant, instead) = meant.zip(instead)?;
+        (!self.same(meant.other_end, instead.other_end)).then_some(Difference::OtherEnd {
+            meant: meant.spot,
+            instead: instead.spot,
+        })
+    }
+
+    /// Returns true if these are the same bytes in both forms.
+    fn same(&mut self, meant: Option<Bytes>, instead: Option<Bytes>) -> bool {
+        let (Some((at, bytes)), Some((there, others))) = (meant, instead) else {
+            return meant.is_none() && instead.is_none();
         };
-        meant.kind == other.kind && place
+        let other = *self.others.entry(at.buffer).or_insert(there.buffer);
+        let meant = *self.meant.entry(there.buffer).or_insert(at.buffer);
+        (other, meant) == (there.buffer, at.buffer) && (at.offset, bytes) == (there.offset, others)
     }
 }
 
 fn compare_threads(
     [meant, other]: [&Thread; 2],
-    shared: &[(Spot, (Pointer, usize))],
+    shared: &[(Spot, [Bytes; 2])],
     barriers: bool,
     buffers: &mut Buffers,
 ) -> Option<Difference> {
@@ -286,13 +317,11 @@ fn compare_threads(
             missing.remove(&observation);
             ahead.insert(observation);
         }
-        let (here, there) = (found.map(|step| step.spot), expected.map(|step| step.spot));
-        if !buffers.same(expected, found) {
-            return Some(Difference::Other {
-                meant: there,
-                instead: here,
-            });
+        let difference = buffers.differ(expected, found);
+        if difference.is_some() {
+            return difference;
         }
+        let here = found.map(|step| step.spot);
         if let Some(&(copy, _)) = missing.first() {
             let copy = match copy {
                 Number::Own(copy) => other.issued[copy],

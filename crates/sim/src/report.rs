@@ -2,15 +2,19 @@
 
 mod adopt;
 mod bulk;
+mod waits;
 mod warpgroup;
-pub use bulk::MAX_TX;
+
+pub use self::bulk::MAX_TX;
+use self::waits::Waits;
+pub use self::waits::{Groups, Missed, StaleWait, Wait, Waited};
 
 use crate::value::BufferId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A dynamic instance of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Spot {
     /// The instruction, by number.
     pub instr: u32,
@@ -96,9 +100,9 @@ pub struct Race {
     /// waited for, all have.
     pub waited: Option<bool>,
     /// The last wait of the later thread before that, the first time.
-    pub last_wait: Option<Spot>,
-    /// A wait of the later thread for the earlier copy that passed on a phase before that copy's.
-    pub stale_wait: Option<Spot>,
+    pub last_wait: Option<Waited>,
+    /// A wait of one of the two threads that waited for nothing, and should have kept them apart.
+    pub stale_wait: Option<StaleWait>,
     /// Of a read of what nobody had written: true if nobody wrote it after that, either.
     pub never_written: bool,
 }
@@ -243,10 +247,7 @@ impl Problem {
 pub struct Reports {
     races: BTreeMap<(Hazard, u32, Option<u32>), Race>,
     problems: BTreeMap<(&'static str, u32, u32), Problem>,
-    /// By the operation of a copy, and a thread.
-    stale_waits: BTreeMap<(u32, u32), Spot>,
-    /// By thread.
-    last_waits: HashMap<u32, Spot>,
+    waits: Waits,
 }
 
 impl Reports {
@@ -275,9 +276,8 @@ impl Reports {
                     iterations: Vec::new(),
                     more: false,
                     waited: None,
-                    last_wait: self.last_waits.get(&now.thread).copied(),
-                    stale_wait: before
-                        .and_then(|before| self.stale_waits.get(&(before.instr, now.thread)).copied()),
+                    last_wait: None,
+                    stale_wait: None,
                     never_written: true,
                 }
             });
@@ -289,35 +289,24 @@ impl Reports {
         first
     }
 
-    /// Notes of a race whether the later thread has observed its own instance of the earlier copy.
-    pub fn note_waited(&mut self, hazard: Hazard, now: Spot, before: Spot, waited: Option<bool>) {
+    /// Notes of a race whether the later thread has observed its own instance of the earlier copy, and what it last waited for.
+    /// Only threads of the same block can wait for each other.
+    pub fn note_waits(
+        &mut self,
+        hazard: Hazard,
+        (now, before): (Spot, Spot),
+        waits: (Option<bool>, Option<Waited>),
+        same_block: bool,
+    ) {
+        let fence = matches!(hazard, Hazard::UnfencedWrite | Hazard::UnfencedRead);
+        let stale_wait = self.blame(now, before).filter(|_| same_block && !fence).cloned();
+        if let Some(stale) = &stale_wait {
+            self.problem(Problem::passes_at_once(stale));
+        }
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
-            race.waited = waited;
+            (race.waited, race.last_wait) = waits;
+            race.stale_wait = stale_wait;
         }
-    }
-
-    /// Notes that a thread passes a wait or an await.
-    pub fn wait(&mut self, wait: Spot) {
-        self.last_waits.insert(wait.thread, wait);
-    }
-
-    /// Notes a wait for an mbarrier that passes on a phase which its thread knows already, while `copies` are in flight on the
-    /// next one.
-    pub fn stale_wait(&mut self, wait: Spot, copies: impl Iterator<Item = Spot>) {
-        for copy in copies {
-            self.stale_waits.entry((copy.instr, wait.thread)).or_insert(wait);
-        }
-    }
-
-    /// Notes that a thread has seen a copy land: waits before are of no account.
-    pub fn seen(&mut self, thread: u32, copy: Spot) {
-        self.stale_waits.remove(&(copy.instr, thread));
-    }
-
-    /// A block has ended: its threads access nothing any more.
-    pub fn forget_waits(&mut self) {
-        self.last_waits.clear();
-        self.stale_waits.clear();
     }
 
     /// The reads of what nobody had written in `buffer`.

@@ -3,8 +3,11 @@
 mod causes;
 mod hazards;
 mod reasons;
+mod text;
+mod waits;
 
 pub use self::causes::{Cause, Group, groups};
+pub use self::waits::LastWait;
 
 use self::hazards::{Copied, Sides, Waits};
 use crate::code::{Code, Completion, Op, OpLocation};
@@ -12,9 +15,7 @@ use crate::machine::Stop;
 use crate::memory::Buffer;
 use crate::report::{Hazard, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
-use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 
 /// What it takes to name things.
 pub struct Names<'a> {
@@ -86,7 +87,11 @@ pub struct Finding {
     /// What they collide on.
     pub on: Option<Bytes>,
     /// The last wait before it, where a wait is missing.
-    pub last_wait: Option<Instance>,
+    pub last_wait: Option<LastWait>,
+    /// True if it may follow from other phases of mbarriers: a race with a copy that completes on one, or a wait that is late.
+    follows_phases: bool,
+    /// True if it is of barriers that are no mbarriers.
+    of_barriers: bool,
 }
 
 /// Adds what another run has found, but for what is known: the same of the same operations.
@@ -156,6 +161,10 @@ impl Names<'_> {
         &self.buffers[id.0 as usize]
     }
 
+    fn op(&self, spot: Spot) -> &Op {
+        &self.code.instrs[spot.instr as usize].op
+    }
+
     fn instance(&self, spot: Spot) -> Instance {
         let place = &self.code.instrs[spot.instr as usize].place;
         let per_block = self.block.iter().product::<u32>().max(1);
@@ -208,7 +217,7 @@ impl Names<'_> {
     fn race(&self, race: &Race) -> Finding {
         let at = self.instance(race.now);
         let against = race.before.map(|before| self.instance(before));
-        let op = |spot: Spot| &self.code.instrs[spot.instr as usize].op;
+        let op = |spot: Spot| self.op(spot);
         let copied = |op: Option<&Op>| match op {
             Some(Op::Copy(_)) => Copied::Alone,
             Some(Op::Bulk(bulk)) if matches!(bulk.completion, Completion::Group(_)) => Copied::Alone,
@@ -222,7 +231,7 @@ impl Names<'_> {
             blocks: against.as_ref().is_some_and(|against| against.block != at.block),
             waited: race.waited,
             stale: race.stale_wait.is_some(),
-            wait: match race.last_wait.map(op) {
+            wait: match race.last_wait.as_ref().map(|wait| op(wait.at)) {
                 Some(Op::Wait { read: true, .. }) => Waits::Reads,
                 Some(Op::Await(_)) => Waits::Tokens,
                 _ => Waits::Groups,
@@ -230,20 +239,23 @@ impl Names<'_> {
         };
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
+        let is_wait = matches!(cause, Cause::Wait | Cause::Parity);
+        let better = self
+            .advice_on_groups(race)
+            .filter(|_| advice == hazards::WAIT_EARLIER);
         let buffer = self.buffer(race.buffer);
+        let on_mbarrier = |spot: Spot| matches!(op(spot), Op::Bulk(bulk) if matches!(bulk.completion, Completion::MBarrier(_)));
         Finding {
             kind: race.hazard.kind(),
             cause,
             note: false,
             message: message.into(),
-            advice: advice.into(),
+            advice: better.unwrap_or_else(|| advice.into()),
             at,
             against,
-            last_wait: race
-                .stale_wait
-                .or(race.last_wait)
-                .filter(|_| matches!(cause, Cause::Wait | Cause::Parity))
-                .map(|wait| self.instance(wait)),
+            last_wait: self.last_wait(race).filter(|_| is_wait),
+            follows_phases: on_mbarrier(race.now) || race.before.is_some_and(on_mbarrier),
+            of_barriers: false,
             on: Some(Bytes {
                 buffer: buffer.name.clone(),
                 range: race.bytes,
@@ -256,9 +268,14 @@ impl Names<'_> {
     }
 
     fn problem(&self, problem: &Problem) -> Finding {
+        let is_mbarrier = |spot: Spot| matches!(self.op(spot), Op::MBarrier { .. });
         Finding {
             kind: problem.kind,
-            cause: Cause::of_problem(problem.kind),
+            cause: if self.waits_for_mbarrier(problem) {
+                Cause::Deadlock
+            } else {
+                Cause::of_problem(problem.kind)
+            },
             note: problem.note,
             message: problem.message.clone(),
             advice: problem.advice.into(),
@@ -266,7 +283,15 @@ impl Names<'_> {
             against: problem.other.map(|other| self.instance(other)),
             on: None,
             last_wait: None,
+            follows_phases: problem.kind == "phase-overrun" && self.op(problem.at).is_wait_for_phase(),
+            of_barriers: !is_mbarrier(problem.at) && !problem.other.is_some_and(is_mbarrier),
         }
+    }
+
+    /// Returns true if threads stand elsewhere while others wait for an mbarrier.
+    fn waits_for_mbarrier(&self, problem: &Problem) -> bool {
+        let other = problem.other.map(|other| self.op(other));
+        problem.kind == "divergent-barrier" && matches!(other, Some(Op::MBarrier { .. }))
     }
 
     /// Why a run ended early.
@@ -283,6 +308,8 @@ impl Names<'_> {
             against: None,
             on: None,
             last_wait: None,
+            follows_phases: false,
+            of_barriers: false,
         }
     }
 }
@@ -314,138 +341,4 @@ fn element(buffer: &Buffer, byte: usize) -> String {
     }
     indices.reverse();
     format!("[{}]", indices.join(", "))
-}
-
-impl Instance {
-    /// `thread 3 of block 0, iteration 2 of the scf.for at kernel.mlir:12:5`
-    fn text(&self) -> String {
-        let mut text = self.who.clone();
-        for (iteration, place) in &self.loops {
-            let _ = write!(text, ", iteration {iteration} of the {place}");
-        }
-        text
-    }
-
-    fn json(&self) -> Value {
-        let loops: Vec<Value> = self
-            .loops
-            .iter()
-            .map(|(iteration, place)| json!({ "loop": place, "iteration": iteration }))
-            .collect();
-        json!({
-            "op": self.op,
-            "location": self.location,
-            "thread": self.thread,
-            "block": self.block,
-            "loops": loops,
-        })
-    }
-}
-
-impl Finding {
-    /// The report for people: several lines.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let severity = if self.note { "note" } else { "error" };
-        let (location, op) = (&self.at.location, &self.at.op);
-        let mut text = match &self.on {
-            Some(_) => {
-                let kind = match self.kind {
-                    "missing-fence" => "missing fence".to_owned(),
-                    "uninitialized-read" => "uninitialized read".to_owned(),
-                    kind => format!("{kind} race"),
-                };
-                format!("{location}: {severity}: {kind}: {op} {}\n", self.message)
-            }
-            None => format!("{location}: {severity}: {op}: {}\n", self.message),
-        };
-        let _ = writeln!(text, "  this:    {}", self.at.text());
-        if let Some(on) = &self.on {
-            on.seen(&mut text);
-        }
-        if let Some(against) = &self.against {
-            let (op, location) = (&against.op, &against.location);
-            let label = match self.kind {
-                "uninitialized-read" => "nearest:",
-                _ => "against:",
-            };
-            let _ = writeln!(text, "  {label} {op} at {location}, {}", against.text());
-        }
-        if let Some(on) = &self.on {
-            on.place(&mut text);
-        }
-        if let Some(wait) = &self.last_wait {
-            let (op, location) = (&wait.op, &wait.location);
-            let _ = writeln!(text, "  waited:  last by {op} at {location}, {}", wait.text());
-        }
-        if !self.advice.is_empty() {
-            let _ = writeln!(text, "  help:    {}", self.advice);
-        }
-        text
-    }
-
-    /// The report for tools.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        let mut object = json!({
-            "kind": self.kind,
-            "cause": self.cause.name(),
-            "severity": if self.note { "note" } else { "error" },
-            "message": self.message,
-            "advice": self.advice,
-            "at": self.at.json(),
-            "against": self.against.as_ref().map(Instance::json),
-            "last_wait": self.last_wait.as_ref().map(Instance::json),
-        });
-        if let Some(on) = &self.on {
-            object["buffer"] = on.buffer.as_str().into();
-            object["bytes"] = json!([on.range.0, on.range.1]);
-            object["element"] = on.element.as_str().into();
-            object["count"] = on.count.into();
-            let innermost = on
-                .iterations
-                .first()
-                .map_or(&[][..], |(_, iterations)| iterations);
-            object["iterations"] = json!(innermost);
-            object["more_iterations"] = on.more.into();
-        }
-        object
-    }
-}
-
-impl Bytes {
-    fn seen(&self, text: &mut String) {
-        let more = if self.more { ", and more" } else { "" };
-        for (around, iterations) in &self.iterations {
-            let [first, .., last] = iterations.as_slice() else {
-                continue;
-            };
-            let whole = iterations.len() == (last - first + 1) as usize;
-            let numbers: Vec<String> = iterations.iter().map(ToString::to_string).collect();
-            let numbers = if whole {
-                format!("{first} to {last}")
-            } else {
-                numbers.join(", ")
-            };
-            let _ = writeln!(text, "           seen in iterations {numbers}{more} of {around}");
-        }
-    }
-
-    fn place(&self, text: &mut String) {
-        let (first, last) = self.range;
-        let more = self.count - u64::try_from(last - first + 1).unwrap_or(0);
-        let more = match more {
-            0 => String::new(),
-            more => format!(" the first time; {more} bytes in later accesses"),
-        };
-        let element = match self.element.as_str() {
-            "" => String::new(),
-            element => format!(" (from element {element} on)"),
-        };
-        let _ = writeln!(
-            text,
-            "  on:      bytes {first} to {last} of {}{element}{more}",
-            self.buffer
-        );
-    }
 }

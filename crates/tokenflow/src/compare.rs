@@ -79,19 +79,23 @@ pub(crate) enum EarlyExit {
 /// Compares translation `b` with translation `a` of the same program.
 pub(crate) fn compare(
     program: &Program,
-    index: &ProgramInfo,
+    program_info: &ProgramInfo,
     queue: Queue,
     (a, b): (Translation, Translation),
     early_exit: EarlyExit,
 ) -> Comparison {
-    let mut comparison = compare_one(program, Lockstep::new(index, queue, false, a, b), early_exit);
+    let mut comparison = compare_one(
+        program,
+        Lockstep::new(program_info, queue, false, a, b),
+        early_exit,
+    );
     if early_exit == EarlyExit::OnMore && !comparison.forces_no_more() {
         return comparison;
     }
     if let (Some(a), Some(b)) = (a.of_reads(), b.of_reads()) {
         comparison.add(compare_one(
             program,
-            Lockstep::new(index, queue, true, a, b),
+            Lockstep::new(program_info, queue, true, a, b),
             early_exit,
         ));
     }
@@ -135,15 +139,15 @@ impl Comparison {
 /// have read its sources.
 #[must_use]
 pub fn unread_exits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<usize> {
-    let index = ProgramInfo::new(program);
+    let program_info = ProgramInfo::new(program);
     let n = read_counts(solution);
     let translation = Translation {
         commits: &solution.commits,
         n: &n,
         reads: None,
     };
-    let mut run = Lockstep::new(&index, queue, true, translation, translation);
-    run.graph(&program.body, &index.root, &Vec::new(), true);
+    let mut run = Lockstep::new(&program_info, queue, true, translation, translation);
+    run.graph(&program.body, &program_info.root, &Vec::new(), true);
     run.exits.into_iter().collect()
 }
 

@@ -78,21 +78,21 @@ impl QueueSolution {
 /// tokens in the FIFO, whatever other waits complete.
 #[must_use]
 pub fn solve_queue(program: &Program, queue: Queue, commits: Commits, drop_implied: bool) -> QueueSolution {
-    let index = ProgramInfo::new(program);
-    solve_indexed(program, &index, queue, commits, drop_implied)
+    let program_info = ProgramInfo::new(program);
+    solve_indexed(program, &program_info, queue, commits, drop_implied)
 }
 
 pub(crate) fn solve_indexed(
     program: &Program,
-    index: &ProgramInfo,
+    program_info: &ProgramInfo,
     queue: Queue,
     commits: Commits,
     drop_implied: bool,
 ) -> QueueSolution {
-    let solve = |view| solve_view(program, index, queue, &commits, view, drop_implied);
+    let solve = |view| solve_view(program, program_info, queue, &commits, view, drop_implied);
     let (waits, mut uncovered) = solve(CompletionKind::Done);
     let mut reads = vec![None; waits.len()];
-    if index.reads[usize::from(queue.0)] {
+    if program_info.reads[usize::from(queue.0)] {
         // Waits for reads complete nothing else, so the counts above are not theirs to change.
         let done = counts(&waits);
         let (found, open_reads) = solve(CompletionKind::Read(&done));
@@ -114,24 +114,24 @@ pub(crate) fn solve_indexed(
 /// Returns the counts for one completion, and the awaits that are reached with an open group.
 fn solve_view(
     program: &Program,
-    index: &ProgramInfo,
+    program_info: &ProgramInfo,
     queue: Queue,
     commits: &Commits,
     view: CompletionKind,
     drop_implied: bool,
 ) -> (Vec<Option<Count>>, BTreeSet<u32>) {
-    let mut eval = Evaluator::new(program, index, queue, commits, view);
+    let mut eval = Evaluator::new(program, program_info, queue, commits, view);
     if drop_implied {
         eval.assign_counts();
     } else {
         eval.mode = Mode::Distance;
-        eval.graph(&program.body, &index.root, &[]);
+        eval.graph(&program.body, &program_info.root, &[]);
         eval.n = eval.measured.iter().map(|&age| count(age)).collect();
-        if index.covered {
+        if program_info.covered {
             // The distance does not know what is complete.
             let distances = eval.measured.clone();
             eval.mode = Mode::Measure;
-            eval.graph(&program.body, &index.root, &[]);
+            eval.graph(&program.body, &program_info.root, &[]);
             eval.measured = distances;
         }
     }
@@ -160,18 +160,18 @@ pub(crate) fn counts(waits: &[Option<Count>]) -> Vec<N> {
 /// the program itself may be left out.
 #[must_use]
 pub fn covered_by_awaits(program: &Program, queue: Queue, solution: &QueueSolution) -> Vec<bool> {
-    let index = ProgramInfo::new(program);
+    let program_info = ProgramInfo::new(program);
     let (done, reads) = (counts(&solution.waits), counts(&solution.reads));
     let mut covered = vec![true; done.len()];
     for (view, n) in [
         (CompletionKind::Done, &done),
         (CompletionKind::Read(&done), &reads),
     ] {
-        let mut eval = Evaluator::new(program, &index, queue, &solution.commits, view);
+        let mut eval = Evaluator::new(program, &program_info, queue, &solution.commits, view);
         eval.mode = Mode::Measure;
         eval.awaits_alone = true;
         eval.n.clone_from(n);
-        eval.graph(&program.body, &index.root, &[]);
+        eval.graph(&program.body, &program_info.root, &[]);
         for (covered, (&age, &n)) in covered.iter_mut().zip(eval.measured.iter().zip(n)) {
             *covered &= count(age) >= n;
         }
@@ -211,12 +211,14 @@ pub(crate) fn reaches_end(program: &Program) -> bool {
 
 impl<'p> Evaluator<'p> {
     fn assign_counts(&mut self) {
-        let (program, index) = (self.program, self.index);
+        let (program, program_info) = (self.program, self.program_info);
         self.mode = Mode::Assign;
-        if index.root.cyclic {
-            self.solve_loop(&index.root, |this| this.graph(&program.body, &index.root, &[]));
+        if program_info.root.cyclic {
+            self.solve_loop(&program_info.root, |this| {
+                this.graph(&program.body, &program_info.root, &[])
+            });
         } else {
-            self.graph(&program.body, &index.root, &[]);
+            self.graph(&program.body, &program_info.root, &[]);
         }
     }
 

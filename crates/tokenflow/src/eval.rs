@@ -91,7 +91,7 @@ pub(crate) struct Outcome {
 
 pub(crate) struct Evaluator<'p> {
     pub program: &'p Program,
-    pub index: &'p ProgramInfo,
+    pub program_info: &'p ProgramInfo,
     queue: Queue,
     pub commits: Commits,
     view: CompletionKind<'p>,
@@ -115,14 +115,14 @@ pub(crate) struct Evaluator<'p> {
 impl<'p> Evaluator<'p> {
     pub fn new(
         program: &'p Program,
-        index: &'p ProgramInfo,
+        program_info: &'p ProgramInfo,
         queue: Queue,
         commits: &Commits,
         view: CompletionKind<'p>,
     ) -> Self {
         Self {
             program,
-            index,
+            program_info,
             queue,
             commits: commits.clone(),
             view,
@@ -133,8 +133,8 @@ impl<'p> Evaluator<'p> {
             uncovered: BTreeSet::new(),
             version: 0,
             work: 0,
-            tokens: Tokens::new(program, index),
-            memo: (0..index.graphs).map(|_| Vec::new()).collect(),
+            tokens: Tokens::new(program, program_info),
+            memo: (0..program_info.graphs).map(|_| Vec::new()).collect(),
         }
     }
 
@@ -358,5 +358,5 @@ impl<'p> Evaluator<'p> {
 fn next_info<'p>(inner: &mut std::slice::Iter<'p, GraphInfo>) -> &'p GraphInfo {
     inner
         .next()
-        .unwrap_or_else(|| unreachable!("the index has an entry for every inner graph"))
+        .unwrap_or_else(|| unreachable!("the tree has an entry for every inner graph"))
 }

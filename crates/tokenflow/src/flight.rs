@@ -83,12 +83,12 @@ pub fn in_flight(flat: &Flat, queue: Queue, waits: &Waits) -> Flight {
 /// `None` if its tokens are complete without a wait.
 #[must_use]
 pub fn sound_counts(program: &Program, queue: Queue, waits: &[Option<u8>]) -> Vec<Option<u8>> {
-    let index = ProgramInfo::new(program);
+    let program_info = ProgramInfo::new(program);
     let commits = vec![0; program.slots as usize];
-    let mut eval = Evaluator::new(program, &index, queue, &commits, CompletionKind::Done);
+    let mut eval = Evaluator::new(program, &program_info, queue, &commits, CompletionKind::Done);
     eval.mode = Mode::Measure;
     eval.n = waits.iter().map(|n| n.unwrap_or(NO_WAIT)).collect();
-    eval.graph(&program.body, &index.root, &[]);
+    eval.graph(&program.body, &program_info.root, &[]);
     let counts = eval.measured.iter().map(|&age| count(age));
     counts.map(|n| (n != NO_WAIT).then_some(n)).collect()
 }

@@ -1,4 +1,4 @@
-//! Operations that no commit follows, on any path: no wait for groups completes them.
+//! Operations that no commit follows, or no wait, on any path: no wait for groups completes them.
 //!
 //! For each queue, a backward reachability over the program without nesting ([`Flat`]). Cost: linear in it, times the number of
 //! queues.
@@ -10,6 +10,25 @@ use crate::program::{Item, Program, Queue, Site};
 /// of the program itself.
 #[must_use]
 pub fn never_committed(program: &Program) -> Vec<Site> {
+    never_followed(
+        program,
+        &|item, queue| matches!(item, Item::Commit { queue: of, .. } if *of == queue),
+    )
+}
+
+/// Returns the operations of `program`, in program order, after which no path has a wait for groups of their queue, or an await
+/// of whatever.
+#[must_use]
+pub fn never_waited(program: &Program) -> Vec<Site> {
+    never_followed(program, &|item, queue| match item {
+        Item::Wait { queue: of, .. } => *of == queue,
+        Item::Await { .. } => true,
+        _ => false,
+    })
+}
+
+/// Returns the operations after which no path has an item that `follows` finds for their queue.
+fn never_followed(program: &Program, follows: &dyn Fn(&Item, Queue) -> bool) -> Vec<Site> {
     let flat = Flat::new(program);
     let mut before = vec![Vec::new(); flat.blocks.len()];
     for (b, block) in flat.blocks.iter().enumerate() {
@@ -18,19 +37,24 @@ pub fn never_committed(program: &Program) -> Vec<Site> {
         }
     }
     let mut found: Vec<Site> = (0..program.queues)
-        .flat_map(|queue| of_queue(&flat, &before, Queue(queue)))
+        .flat_map(|queue| of_queue(&flat, &before, Queue(queue), follows))
         .collect();
     found.sort_unstable();
     found
 }
 
-fn of_queue(flat: &Flat, before: &[Vec<usize>], queue: Queue) -> Vec<Site> {
-    let commits = |item: &Item| matches!(item, Item::Commit { queue: of, .. } if *of == queue);
-    // The blocks from whose start a commit can be reached.
+fn of_queue(
+    flat: &Flat,
+    before: &[Vec<usize>],
+    queue: Queue,
+    follows: &dyn Fn(&Item, Queue) -> bool,
+) -> Vec<Site> {
+    let follows = |item: &Item| follows(item, queue);
+    // The blocks from whose start one can be reached.
     let mut reaches: Vec<bool> = flat
         .blocks
         .iter()
-        .map(|block| block.items.iter().any(|item| commits(item)))
+        .map(|block| block.items.iter().any(|item| follows(item)))
         .collect();
     let mut work: Vec<usize> = (0..reaches.len()).filter(|&b| reaches[b]).collect();
     while let Some(b) = work.pop() {
@@ -42,12 +66,12 @@ fn of_queue(flat: &Flat, before: &[Vec<usize>], queue: Queue) -> Vec<Site> {
     }
     let mut found = Vec::new();
     for block in &flat.blocks {
-        let mut committed = block.next.iter().any(|&next| reaches[next]);
+        let mut followed = block.next.iter().any(|&next| reaches[next]);
         for item in block.items.iter().rev() {
-            committed |= commits(item);
+            followed |= follows(item);
             if let Item::Issue { site, queue: of, .. } = item
                 && *of == queue
-                && !committed
+                && !followed
             {
                 found.push(*site);
             }
@@ -64,7 +88,7 @@ mod tests {
     use rustc_hash::FxHashSet;
 
     /// Follows every path from each operation, without looking at a block twice.
-    fn by_search(program: &Program) -> Vec<Site> {
+    fn by_search(program: &Program, follows: fn(&Item, Queue) -> bool) -> Vec<Site> {
         let flat = Flat::new(program);
         let mut found = Vec::new();
         for block in &flat.blocks {
@@ -72,16 +96,16 @@ mod tests {
                 let Item::Issue { site, queue, .. } = item else {
                     continue;
                 };
-                let is_commit = |item: &&Item| matches!(item, Item::Commit { queue: of, .. } if of == queue);
-                let mut committed = block.items[i + 1..].iter().any(is_commit);
+                let is_one = |item: &&Item| follows(item, *queue);
+                let mut followed = block.items[i + 1..].iter().any(is_one);
                 let (mut seen, mut work) = (FxHashSet::default(), block.next.clone());
                 while let Some(at) = work.pop() {
                     if seen.insert(at) {
-                        committed |= flat.blocks[at].items.iter().any(is_commit);
+                        followed |= flat.blocks[at].items.iter().any(is_one);
                         work.extend(&flat.blocks[at].next);
                     }
                 }
-                if !committed {
+                if !followed {
                     found.push(*site);
                 }
             }
@@ -94,9 +118,16 @@ mod tests {
         #![proptest_config(config(400))]
 
         #[test]
-        fn are_those_from_which_no_path_leads_to_a_commit(recipe in any_program(Style::Given)) {
+        fn are_those_from_which_no_path_leads_there(recipe in any_program(Style::Given)) {
             let program = recipe.program();
-            prop_assert_eq!(never_committed(&program), by_search(&program));
+            let commits = by_search(&program, |item, queue| {
+                matches!(item, Item::Commit { queue: of, .. } if *of == queue)
+            });
+            prop_assert_eq!(never_committed(&program), commits);
+            let waits = by_search(&program, |item, queue| {
+                matches!(item, Item::Await { .. }) || matches!(item, Item::Wait { queue: of, .. } if *of == queue)
+            });
+            prop_assert_eq!(never_waited(&program), waits);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::program::{Await, Block, Graph, Item, Program, Target, Token, ensure_s
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// The index of a whole program.
+/// What is known of a whole program.
 pub(crate) struct ProgramInfo {
     /// For each token, how many frames lie around the graph that defines it.
     pub depth: Vec<u32>,
@@ -380,7 +380,7 @@ mod tests {
             .chain(block.items.iter().flat_map(defs))
     }
 
-    fn check(index: &ProgramInfo, graph: &Graph, info: &GraphInfo, depth: u32) {
+    fn check(program_info: &ProgramInfo, graph: &Graph, info: &GraphInfo, depth: u32) {
         let blocks = 0..graph.blocks.len();
         let reached: Vec<BTreeSet<usize>> = blocks.clone().map(|b| reached(graph, b, None)).collect();
         let is_reached = |b: usize| b == 0 || reached[0].contains(&b);
@@ -397,7 +397,7 @@ mod tests {
         let mut live_in = vec![BTreeSet::new(); graph.blocks.len()];
         for d in blocks.clone() {
             for token in defs_of(&graph.blocks[d]) {
-                assert_eq!(index.depth[token.0 as usize], depth);
+                assert_eq!(program_info.depth[token.0 as usize], depth);
                 for b in blocks.clone().filter(|&b| b != d) {
                     let mut after = super::tests::reached(graph, b, Some(d));
                     after.insert(b);
@@ -424,7 +424,7 @@ mod tests {
             assert_eq!(items.clone().count(), block_info.inner.len());
             for (item, inner) in items.zip(&block_info.inner) {
                 check(
-                    index,
+                    program_info,
                     item.graph().expect("it has one"),
                     inner,
                     depth + frames(item),
@@ -439,8 +439,8 @@ mod tests {
         #[test]
         fn is_what_a_search_finds(recipe in any_program(Style::Mixed)) {
             let program = recipe.program();
-            let index = ProgramInfo::new(&program);
-            check(&index, &program.body, &index.root, 0);
+            let program_info = ProgramInfo::new(&program);
+            check(&program_info, &program.body, &program_info.root, 0);
         }
     }
 }

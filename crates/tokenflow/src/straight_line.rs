@@ -41,18 +41,18 @@ struct Offsets {
 impl StraightLine {
     /// Returns the steps of the program's body; `None` if it has several blocks, or `queue` has commits or waits of the
     /// program's own, or too many tokens are live at once.
-    pub fn new(program: &Program, index: &ProgramInfo, queue: Queue) -> Option<Self> {
+    pub fn new(program: &Program, program_info: &ProgramInfo, queue: Queue) -> Option<Self> {
         let [block] = program.body.blocks.as_slice() else {
             return None;
         };
-        if index.root.cyclic || !is_plain(&program.body, queue) {
+        if program_info.root.cyclic || !is_plain(&program.body, queue) {
             return None;
         }
         let mut last_use = vec![0; program.tokens as usize];
         for (i, item) in (1..).zip(&block.items) {
             uses(item, &mut |token| last_use[token.0 as usize] = i);
         }
-        let mut inner = index.root.blocks[0].inner.iter();
+        let mut inner = program_info.root.blocks[0].inner.iter();
         let mut line = Self {
             offsets: vec![Offsets::default()],
             live_in: Vec::new(),
@@ -82,7 +82,10 @@ impl StraightLine {
         }
         line.offsets.push(at);
         debug_assert_eq!(at.slots, program.slots as usize, "in program order");
-        debug_assert_eq!((at.awaits, at.graphs), (program.awaits as usize, index.graphs));
+        debug_assert_eq!(
+            (at.awaits, at.graphs),
+            (program.awaits as usize, program_info.graphs)
+        );
         Some(line)
     }
 
@@ -92,8 +95,8 @@ impl StraightLine {
     }
 
     /// A step of the program that this was made of.
-    pub fn step<'p>(&self, program: &'p Program, index: &'p ProgramInfo, step: usize) -> Step<'p> {
-        let (block, inner) = (&program.body.blocks[0], &index.root.blocks[0].inner);
+    pub fn step<'p>(&self, program: &'p Program, program_info: &'p ProgramInfo, step: usize) -> Step<'p> {
+        let (block, inner) = (&program.body.blocks[0], &program_info.root.blocks[0].inner);
         match step.checked_sub(1) {
             None => Step::Start(block.start),
             Some(i) => Step::Item(

@@ -1,8 +1,8 @@
 // RUN: async-opt %s --gpux-insert-barriers 2>/dev/null | FileCheck %s
 // RUN: async-opt %s --gpux-insert-barriers -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: async-opt %s --gpux-insert-barriers -o %t 2>/dev/null
-// RUN: async-sim %t --kernel=await_first --arg=5 | FileCheck %s --check-prefix=CLEAN
-// RUN: async-sim %t --kernel=issue_first --arg=5 | FileCheck %s --check-prefix=CLEAN
+// RUN: async-sim %t --kernel=await_first --arg=0=5 | FileCheck %s --check-prefix=CLEAN
+// RUN: async-sim %t --kernel=issue_first --arg=0=5 | FileCheck %s --check-prefix=CLEAN
 
 // CLEAN: clean
 

@@ -154,4 +154,39 @@ gpu.module @kernels {
     "test.commit"() : () -> ()
     gpu.return
   }
+
+  // Multiples of 4, and what does not grow evenly.
+  gpu.func @affine(%src: !src) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c4 = arith.constant 4 : index
+    %t = gpu.thread_id x
+    %i = affine.apply affine_map<(d0)[s0] -> (d0 * 4 + s0)>(%t)[%c4]
+    %down = affine.apply affine_map<(d0) -> (d0 - d0 mod 4)>(%t)
+    %a = gpux.copy async %src[%i], %dst[%i], 4 : !src to !dst
+    async.await %a
+    %b = gpux.copy async %src[%down], %dst[%down], 4 : !src to !dst
+    async.await %b
+    gpu.return
+  }
+
+  // A wait counts groups: it is for the first copy, too, which no operand names. The one around the loop is for the last copy.
+  gpu.func @counted(%src: !src, %n: index) workgroup(%dst: !dst) kernel {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %copy = nvgpu.device_async_copy %src[%c0], %dst[%c0], 4 : !src to !dst
+    %group = nvgpu.device_async_create_group
+    scf.for %i = %c0 to %n step %c4 {
+      nvgpu.device_async_wait %group {numGroups = 0 : i32}
+      %next = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
+      %made = nvgpu.device_async_create_group %next
+    }
+    gpu.return
+  }
+
+  // Whoever calls this may wait.
+  func.func @left_to_the_caller(%src: !src, %dst: !dst, %i: index) {
+    %copy = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
+    %group = nvgpu.device_async_create_group %copy
+    return
+  }
 }

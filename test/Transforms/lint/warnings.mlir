@@ -108,3 +108,48 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+!src = memref<1024xf32>
+!dst = memref<1024xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  // The group of the second copy is made, and nobody waits for it.
+  gpu.func @unwaited(%src: !src, %i: index) workgroup(%dst: !dst) kernel {
+    %first = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
+    %group = nvgpu.device_async_create_group %first
+    nvgpu.device_async_wait %group {numGroups = 0 : i32}
+    // expected-warning @+2 {{'nvgpu.device_async_copy' op is never waited for: no wait for groups follows on any path}}
+    // expected-note @+1 {{wait for its group before its data is used}}
+    %second = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
+    %left = nvgpu.device_async_create_group %second
+    gpu.return
+  }
+
+  // Without a group, that is what is wrong.
+  gpu.func @ungrouped(%src: !src, %i: index) workgroup(%dst: !dst) kernel {
+    // expected-warning @+2 {{is in no group}}
+    // expected-note @+1 {{commit a group after it}}
+    %copy = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : !src to !dst
+    gpu.return
+  }
+}
+
+// -----
+
+!src = memref<1024xf32>
+!dst = memref<1024xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  gpu.func @sixteen_bytes_at_each_thread_by_affine(%src: !src, %n: index) workgroup(%dst: !dst) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %t = gpu.thread_id x
+    %two = affine.apply affine_map<(d0)[s0] -> (d0 * 2 + s0 * 4 + s0 mod 3)>(%t)[%n]
+    // expected-warning @+2 {{copies 16 bytes, but its source is 8 bytes further for each thread}}
+    // expected-note @+1 {{multiply the thread index}}
+    %token = gpux.copy async %src[%two], %dst[%two], 4 : !src to !dst
+    async.await %token
+    gpu.return
+  }
+}

@@ -1,8 +1,8 @@
 // RUN: async-opt %s --nvgpu-exact-waits --split-input-file | FileCheck %s
 
 // Without a count a wait waits for all groups; it need not.
-// CHECK-LABEL: @untyped
-func.func @untyped(%src: memref<64xf32>, %a: memref<64xf32, 3>, %b: memref<64xf32, 3>, %i: index) {
+// CHECK-LABEL: @without_counts
+func.func @without_counts(%src: memref<64xf32>, %a: memref<64xf32, 3>, %b: memref<64xf32, 3>, %i: index) {
   %0 = nvgpu.device_async_copy %src[%i], %a[%i], 4 : memref<64xf32> to memref<64xf32, 3>
   %1 = nvgpu.device_async_create_group %0
   %2 = nvgpu.device_async_copy %src[%i], %b[%i], 4 : memref<64xf32> to memref<64xf32, 3>

@@ -92,7 +92,7 @@ func.func @rotation(%a: !shared, %dst: !global, %n: index) {
   return
 }
 
-// A wait for reads alone says nothing of writes, whoever typed it. The store is in the group that the given commit closes,
+// A wait for reads alone says nothing of writes, whoever wrote it. The store is in the group that the given commit closes,
 // so the given wait is for it. The thread that waited knows that its sources are read; the barrier is how the others do.
 // CHECK-LABEL: func.func @given_read_wait
 // CHECK: gpux.wait_group <bulk>, 0 read

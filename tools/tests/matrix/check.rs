@@ -88,9 +88,9 @@ pub fn run(context: &Context, forms: &[Form], kernel: &Kernel) -> Result<(), Str
         let code = helper::parse(context, &form.source);
         for schedule in SCHEDULES {
             let under = format!("{}, {schedule:?}", form.name);
-            let asked = run_once(&code, &call, schedule, &expected)
+            let schedule_matters = run_once(&code, &call, schedule, &expected)
                 .map_err(|error| keep(&form.source, &format!("{under}: {error}")))?;
-            if !asked {
+            if !schedule_matters {
                 // Nothing was left to the schedule, so this run stands for all.
                 break;
             }
@@ -119,7 +119,7 @@ fn run_once(
     let mut machine = Machine::new(code, launch, memory);
     let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let iterations = std::mem::take(&mut machine.iterations);
-    let asked = machine.memory.asked;
+    let schedule_matters = machine.memory.schedule_matters;
     let (buffers, _, reports) = machine.memory.into_parts();
     let names = Names {
         code,
@@ -137,7 +137,7 @@ fn run_once(
         Value::Tensor(tensor) => tensor.view.buffer,
         _ => return Err(format!("argument {} is no buffer", expected.0)),
     };
-    differs(&buffers[buffer.0 as usize].data, &expected.1).map_or(Ok(asked), Err)
+    differs(&buffers[buffer.0 as usize].data, &expected.1).map_or(Ok(schedule_matters), Err)
 }
 
 /// Where the result is not what it should be.

@@ -99,7 +99,13 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         let source = match value.definition() {
             Definition::Result(op, _) => Source::Computed(op),
             Definition::Argument(block, index) => match block.parent_op() {
-                Some(function) if function.is_function() => Source::Given(function, index),
+                Some(function) if function.is_function() => {
+                    if function.region(0).first() == Some(block) {
+                        Source::Given(function, index)
+                    } else {
+                        Source::Unknown
+                    }
+                }
                 Some(around) => {
                     work.extend(bound_to(around, value));
                     work.extend(control_operands(around));

@@ -16,6 +16,7 @@
 //! Views are looked through. Where the buffer can't be told (a loop carries it, say), every workgroup buffer of the
 //! function is aligned: it costs less than 16 bytes each.
 
+use crate::utils::alignment::COPY_ALIGNMENT;
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
@@ -27,13 +28,6 @@ use async_mlir::melior::ir::{Attribute, Identifier};
 use async_mlir::names::{arith, attr, builtin, gpu, memref};
 use async_mlir::types::symbol;
 use rustc_hash::FxHashMap;
-
-/// What copies of up to 16 bytes and bulk copies need.
-pub(super) const COPY_ALIGNMENT: i64 = 16;
-/// What a tile needs.
-pub(super) const TILE_ALIGNMENT: i64 = 128;
-/// What a swizzled tile needs.
-pub(super) const SWIZZLED_TILE_ALIGNMENT: i64 = 1024;
 
 /// The buffers of a module, and which of them are aligned already.
 pub(super) struct Buffers<'c> {

@@ -7,7 +7,8 @@
 //!
 //! `nvgpu` has a tensor's coordinates innermost first, and `gpux` its indices outermost first.
 
-use super::buffers::{Buffers, COPY_ALIGNMENT, SWIZZLED_TILE_ALIGNMENT, TILE_ALIGNMENT};
+use super::buffers::Buffers;
+use crate::utils::alignment::{COPY_ALIGNMENT, tile_alignment};
 use crate::utils::builders::constant;
 use async_dialects::names::gpux;
 use async_mlir::ir::{Op, OpBuilder, Value};
@@ -272,16 +273,6 @@ fn cast<'c>(name: &str, op: Op<'c>, value: Value<'c>, ty: Type<'c>) -> Value<'c>
         .results(&[ty])
         .before(op)
         .result(0)
-}
-
-/// What the memory of a tile of `tensor` has to be aligned to.
-fn tile_alignment(tensor: Value<'_>) -> i64 {
-    let swizzled = tensor_map(tensor.ty()).is_some_and(|map| map.swizzle > 0);
-    if swizzled {
-        SWIZZLED_TILE_ALIGNMENT
-    } else {
-        TILE_ALIGNMENT
-    }
 }
 
 /// The sizes of a memref of static shape.

@@ -8,10 +8,11 @@
 use crate::analysis::uniformity::{is_shared, is_thread_varying, may_diverge};
 use async_dialects::completion::Completion;
 use async_dialects::names::{gpux, gpux_attr};
+use async_mlir::affine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
-use async_mlir::names::{arith, attr, gpu, index, nvgpu, scf};
+use async_mlir::names::{affine as affine_ops, arith, attr, gpu, index, nvgpu, scf};
 use async_mlir::types::{bit_width, memref_layout, memref_shape};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -141,6 +142,7 @@ impl<'c> Coefficients<'c> {
                 _ => self.none_of(op),
             },
             arith::INDEX_CAST | arith::INDEX_CASTUI | arith::EXTUI | arith::EXTSI => of(0),
+            affine_ops::APPLY => affine::growth(op.attr(attr::MAP)?, &of),
             // These differ with the thread's index in ways of their own.
             _ if is_thread_varying(op) => None,
             _ if op.num_regions() == 0 && op.is_pure() => self.none_of(op),

@@ -1,7 +1,7 @@
-//! Whether a typed count may be relaxed: the copies that it completes and the exact count does not must still be
+//! Whether an explicit count may be relaxed: the copies that it completes and the exact count does not must still be
 //! completed, before anything may access what they write, by a wait whose token names them.
 //!
-//! Notation: *w* is a wait with a typed count, *s* a copy that it completes and the exact count leaves in flight. A wait
+//! Notation: *w* is a wait with an explicit count, *s* a copy that it completes and the exact count leaves in flight. A wait
 //! names *s* if its token can come from the token of *s* or from that of a group that *s* may be in.
 //!
 //! The rule. *w* is relaxed if, for each of its *s*,
@@ -12,7 +12,7 @@
 //!
 //! Other asynchronous copies into the buffer don't count as accesses: what *s* wrote would have been read before.
 //!
-//! Cost: for each typed count that is to be relaxed, the blocks between it and the waits that name its copies.
+//! Cost: for each explicit count that is to be relaxed, the blocks between it and the waits that name its copies.
 
 use super::memory::{Access, BufferSlice, access, destination};
 use crate::analysis::skeleton::Skeleton;
@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use tokenflow::{Await, Flat, Flight, Item, Operations, Site, Token};
 
-/// Why a typed count must stay.
+/// Why an explicit count must stay.
 pub(super) enum Reason<'c> {
     /// No wait names the copy from here on.
     NeverNamed(Op<'c>),
@@ -107,7 +107,7 @@ impl<'a, 'c> Relaxation<'a, 'c> {
         }
     }
 
-    /// Returns why wait `w`, whose typed count completes `more` than the exact one, must stay; `None` if it may go.
+    /// Returns why wait `w`, whose explicit count completes `more` than the exact one, must stay; `None` if it may go.
     pub fn reason_to_keep(&self, w: Await, more: &Operations) -> Option<Reason<'c>> {
         if more.unknown {
             return Some(Reason::Calls);

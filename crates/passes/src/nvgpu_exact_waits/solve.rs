@@ -1,7 +1,7 @@
-//! The exact counts of a function's waits, with typed counts where they must stay.
+//! The exact counts of a function's waits, with explicit counts where they must stay.
 //!
-//! 1. Solve with every count exact but those that can't be known (a token from elsewhere), which are as typed.
-//! 2. Keep the typed counts that must stay ([`super::relax`]).
+//! 1. Solve with every count exact but those that can't be known (a token from elsewhere), which are as they stand.
+//! 2. Keep the explicit counts that must stay ([`super::relax`]).
 //! 3. If there are new ones, solve again with them as given. What they complete lets others be dropped or loosened, so
 //!    the question is asked again, until no more are kept.
 
@@ -21,14 +21,14 @@ use tokenflow::{
     sound_counts,
 };
 
-/// How often typed counts are looked at one by one; what would complete more than the exact count after that is kept.
+/// How often explicit counts are looked at one by one; what would complete more than the exact count after that is kept.
 const ROUNDS: usize = 8;
 
 /// A wait of the input.
 pub(super) struct Wait<'c> {
     pub op: Op<'c>,
     /// The count it has, as the hardware takes it.
-    pub typed: Option<u8>,
+    pub explicit: Option<u8>,
     /// True if its token may come from elsewhere.
     pub foreign: bool,
 }
@@ -42,7 +42,7 @@ pub(super) struct Verdict<'c> {
     pub sound_in_input: Option<u8>,
     /// True if its token's group may still be open.
     pub open: bool,
-    /// Why the typed count stays.
+    /// Why the explicit count stays.
     pub kept: Option<Reason<'c>>,
 }
 
@@ -75,15 +75,15 @@ pub(super) struct Solved<'c> {
     pub uncommitted: Vec<Op<'c>>,
 }
 
-/// Solves `function`. `typed` gives the count of a wait.
+/// Solves `function`. `explicit` gives the count of a wait.
 pub(super) fn solve<'c>(
     function: Op<'c>,
-    any_typed: bool,
-    typed: impl Fn(Op<'c>) -> Option<u8>,
+    any_explicit: bool,
+    explicit: impl Fn(Op<'c>) -> Option<u8>,
 ) -> Solved<'c> {
     let vocabulary = Marking {
         nvgpu: NvgpuVocabulary::new(function.context()),
-        marks: any_typed,
+        marks: any_explicit,
     };
     let skeleton = skeleton::read(function, &vocabulary, &FxHashSet::default());
     let origins = TokenOrigins::new(&skeleton);
@@ -92,7 +92,7 @@ pub(super) fn solve<'c>(
         if op.is(nvgpu::DEVICE_ASYNC_WAIT) {
             let wait = Wait {
                 op,
-                typed: typed(op),
+                explicit: explicit(op),
                 foreign: origins.may_be_foreign(skeleton.tokens[&op.operand(0)]),
             };
             waits.insert(Await(w), wait);
@@ -135,7 +135,7 @@ struct Solver<'a, 'c> {
     waits: BTreeMap<Await, Wait<'c>>,
     /// The waits whose count is given.
     held: BTreeMap<Await, u8>,
-    /// Those of them that must stay as typed, with the exact count.
+    /// Those of them that must stay as they are, with the exact count.
     kept: BTreeMap<Await, (Reason<'c>, Option<Count>)>,
 }
 
@@ -149,7 +149,9 @@ impl<'a, 'c> Solver<'a, 'c> {
             None
         });
         let foreign = waits.iter().filter(|(_, wait)| wait.foreign);
-        let held = foreign.map(|(&w, wait)| (w, wait.typed.unwrap_or(0))).collect();
+        let held = foreign
+            .map(|(&w, wait)| (w, wait.explicit.unwrap_or(0)))
+            .collect();
         Self {
             skeleton,
             queue,
@@ -163,7 +165,7 @@ impl<'a, 'c> Solver<'a, 'c> {
     fn solve(mut self) -> Solved<'c> {
         let mut input = self.no_waits();
         for (w, wait) in &self.waits {
-            input[w.0 as usize] = Some(wait.typed.unwrap_or(0));
+            input[w.0 as usize] = Some(wait.explicit.unwrap_or(0));
         }
         let sound = sound_counts(&self.program, self.queue, &input);
         for round in 0.. {
@@ -201,7 +203,7 @@ impl<'a, 'c> Solver<'a, 'c> {
         solve_given(program, &commits, true).swap_remove(usize::from(self.queue.0))
     }
 
-    /// Compares the typed counts that are not given with the exact ones.
+    /// Compares the explicit counts that are not given with the exact ones.
     fn flight(&self, flat: &Flat, solution: &QueueSolution) -> Flight {
         let weak: Vec<Option<u8>> = solution
             .waits
@@ -210,8 +212,8 @@ impl<'a, 'c> Solver<'a, 'c> {
             .collect();
         let mut strong = weak.clone();
         for (w, wait) in &self.waits {
-            if wait.typed.is_some() && !self.held.contains_key(w) {
-                strong[w.0 as usize] = wait.typed;
+            if wait.explicit.is_some() && !self.held.contains_key(w) {
+                strong[w.0 as usize] = wait.explicit;
             }
         }
         let opaque =
@@ -224,7 +226,7 @@ impl<'a, 'c> Solver<'a, 'c> {
         in_flight(flat, self.queue, &waits)
     }
 
-    /// Keeps the typed counts that must stay; returns true if there are any that were not kept before.
+    /// Keeps the explicit counts that must stay; returns true if there are any that were not kept before.
     fn keep(&mut self, round: usize, flat: &Flat, flight: &Flight, solution: &QueueSolution) -> bool {
         if flight.more.is_empty() {
             return false;
@@ -243,7 +245,7 @@ impl<'a, 'c> Solver<'a, 'c> {
         };
         let any = !new.is_empty();
         for (w, reason) in new {
-            self.held.insert(w, self.waits[&w].typed.unwrap_or(0));
+            self.held.insert(w, self.waits[&w].explicit.unwrap_or(0));
             self.kept.insert(w, (reason, solution.waits[w.0 as usize]));
         }
         any

@@ -1,4 +1,4 @@
-//! The names of GPUs.
+//! The names of GPUs, and how much workgroup memory they have.
 
 /// The oldest GPU that has `cp.async`.
 const FIRST_SM: u32 = 80;
@@ -19,4 +19,17 @@ pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
             "chip is '{chip}', which LLVM does not know: {FIRST_SM} to 121 as in sm_80, sm_90a or sm_100f"
         )),
     }
+}
+
+/// How many bytes of workgroup memory a block gets without asking for more when it is launched.
+pub(crate) const STATIC_WORKGROUP_BYTES: u64 = 48 << 10;
+
+/// The most bytes of workgroup memory that a block can have on `sm`; of a GPU that is not known, what the largest have.
+pub(crate) fn max_workgroup_bytes(sm: Option<u32>) -> u64 {
+    let kilobytes = match sm {
+        Some(80 | 87) => 163,
+        Some(86 | 88 | 89 | 120 | 121) => 99,
+        _ => 227,
+    };
+    kilobytes << 10
 }

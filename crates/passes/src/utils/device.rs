@@ -23,10 +23,11 @@ pub(crate) fn device_code(root: Op<'_>) -> Vec<Op<'_>> {
     found
 }
 
-/// Returns true if `function` itself has an operation that hosts don't have.
-fn is_for_device(function: Op<'_>) -> bool {
-    let stopped = function.walk(|op| match op.name() {
-        gpu::LAUNCH => Walk::Skip,
+/// Returns true if `code`, a function or a launch, itself has an operation that hosts don't have; what a function launches is
+/// not its own.
+pub(crate) fn is_for_device(code: Op<'_>) -> bool {
+    let stopped = code.walk(|op| match op.name() {
+        gpu::LAUNCH if op != code => Walk::Skip,
         _ if Completion::of(op).is_some() || op.is(gpux::ELECT) => Walk::Stop,
         _ => Walk::Advance,
     });

@@ -174,6 +174,15 @@ impl Op {
         self.is_wgmma() || matches!(self, Self::Copy(Copy { bulk: true, .. }) | Self::Bulk(_))
     }
 
+    /// Returns true if it waits for the phase of an mbarrier, or looks whether that is complete.
+    #[must_use]
+    pub fn is_wait_for_phase(&self) -> bool {
+        let Self::MBarrier { does, .. } = self else {
+            return false;
+        };
+        matches!(does, MBarrierOp::Wait { .. } | MBarrierOp::Test { .. })
+    }
+
     /// Returns true if it is issued by one thread, and has a token that can be awaited.
     #[must_use]
     pub fn is_awaitable(&self) -> bool {
@@ -184,6 +193,15 @@ impl Op {
                 ..
             }) | Self::Issue(Issued { awaitable: true, .. })
         )
+    }
+
+    /// Returns true if what it issues is complete with its group alone.
+    #[must_use]
+    pub fn is_grouped(&self) -> bool {
+        match self {
+            Self::Copy(Copy { issued, .. }) | Self::Issue(issued) => !issued.awaitable,
+            _ => false,
+        }
     }
 
     /// Returns true if all threads of the block execute it together.

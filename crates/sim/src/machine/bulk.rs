@@ -49,6 +49,7 @@ impl Machine<'_> {
         match slot {
             Completion::MBarrier(slot) => {
                 let key = self.slot(t, slot)?;
+                self.will_fly(t, key);
                 let id = self.start(t, actor, issue, true)?;
                 self.bulk.push((id, false));
                 self.flies(t, key, id, bytes);
@@ -233,7 +234,7 @@ impl Machine<'_> {
                         bytes,
                     }],
                     fill: Arc::new([0]),
-                    boxes: vec![(local, bytes)],
+                    boxes: vec![[(local, bytes), (global, bytes)]],
                     bytes,
                 }
             }

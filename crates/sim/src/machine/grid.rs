@@ -34,6 +34,9 @@ struct Progress {
 /// All workers' memory together has at most so many bytes.
 const MAX_BYTES: usize = 1 << 30;
 
+/// More cores than machines have; each worker is a thread.
+const MAX_WORKERS: usize = 256;
+
 /// How often somebody is told how far the workers are.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
@@ -96,8 +99,7 @@ impl Machine<'_> {
         if exhaustive || watched || !ordered || meets(self.code) {
             return 1;
         }
-        let room = MAX_BYTES / self.memory.bytes().max(1);
-        jobs.min(blocks as usize).min(room).max(1)
+        at_most(jobs, blocks, self.memory.bytes())
     }
 
     /// Runs blocks in the order of their numbers.
@@ -209,6 +211,12 @@ impl Machine<'_> {
     }
 }
 
+/// How many of `jobs` workers find work, room for a copy of so many bytes each, and threads.
+fn at_most(jobs: usize, blocks: u32, bytes: usize) -> usize {
+    let room = MAX_BYTES / bytes.max(1);
+    jobs.min(blocks as usize).min(MAX_WORKERS).min(room).max(1)
+}
+
 /// Runs the blocks of each machine, all at once; returns the machines in the same order, and how they ended.
 fn run_shares<'c>(
     forks: Vec<(Machine<'c>, Range<u32>)>,
@@ -241,4 +249,18 @@ fn run_shares<'c>(
             .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_workers_than_blocks_room_and_threads() {
+        assert_eq!(at_most(20_000, 3, 16), 3);
+        assert_eq!(at_most(20_000, 1 << 20, 16), MAX_WORKERS);
+        assert_eq!(at_most(8, 1 << 20, MAX_BYTES / 2), 2);
+        assert_eq!(at_most(8, 1 << 20, MAX_BYTES * 2), 1);
+        assert_eq!(at_most(8, 0, 0), 1, "also for no blocks");
+    }
 }

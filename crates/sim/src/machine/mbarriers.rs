@@ -5,15 +5,15 @@
 
 mod arrivals;
 mod life;
+mod live;
 mod waits;
 
-use self::waits::Wait;
+use self::live::{Live, Progress, Seen};
 use super::{Machine, Next, Reason, State};
 use crate::code::{MBarrierOp, Slot};
-use crate::memory::{Actor, Array, Clock, Fault, Space};
+use crate::memory::{Array, Fault, Space};
 use crate::report::{Problem, Spot};
-use crate::value::{BufferId, CopyId, Pointer, Value};
-use std::collections::BTreeMap;
+use crate::value::{BufferId, Pointer, Value};
 
 /// The bytes of an mbarrier.
 const BYTES: usize = 8;
@@ -26,87 +26,6 @@ pub(super) enum MBarrier {
     Live(Box<Live>),
     /// It was invalidated there.
     Dead(Spot),
-}
-
-/// An mbarrier.
-pub(super) struct Live {
-    init: Actor,
-    /// When its thread has executed a fence after the initialization.
-    fenced: Option<Actor>,
-    /// The arrivals that make a phase, and those that are missing.
-    expected: i64,
-    pending: i64,
-    /// The bytes that the phase expects, less those that have landed.
-    tx: i64,
-    /// How many phases are complete.
-    phase: u64,
-    /// What will land in this phase, and how many bytes.
-    flights: Vec<(CopyId, i64)>,
-    /// What has landed in the last one.
-    landed: Vec<CopyId>,
-    /// What is known to those who see this phase complete, and the last one.
-    arriving: Clock,
-    arrived: Clock,
-    /// The arrivals of this phase, and of the last one.
-    arrivals: [Vec<Actor>; 2],
-    /// Who has waited for the last phase.
-    waiters: Vec<Actor>,
-    /// Those of them who are not known to have done so to those who make this one complete.
-    waits: Vec<Wait>,
-    /// The last phase that each thread has seen complete.
-    seen: BTreeMap<u32, u64>,
-    /// The last use by each thread.
-    uses: BTreeMap<u32, Actor>,
-    /// What was done last for its phase, but for the loads.
-    armed: Spot,
-    /// True if something is wrong with its phases, and was reported.
-    broken: bool,
-}
-
-impl Live {
-    fn new(init: Actor, expected: i64) -> Self {
-        Self {
-            init,
-            fenced: None,
-            expected,
-            pending: expected,
-            tx: 0,
-            phase: 0,
-            flights: Vec::new(),
-            landed: Vec::new(),
-            arriving: Clock::new(),
-            arrived: Clock::new(),
-            arrivals: [Vec::new(), Vec::new()],
-            waiters: Vec::new(),
-            waits: Vec::new(),
-            seen: BTreeMap::new(),
-            uses: BTreeMap::new(),
-            armed: init.spot,
-            broken: false,
-        }
-    }
-
-    /// The bytes that are in flight.
-    fn flying(&self) -> i64 {
-        self.flights.iter().map(|(_, bytes)| bytes).sum()
-    }
-
-    /// Returns true if the phase is complete as soon as all that is in flight has landed.
-    fn can_complete(&self) -> bool {
-        self.pending == 0 && self.tx == self.flying()
-    }
-
-    /// Begins the next phase. Returns a thread that may miss that this one was complete before the last one it waited for.
-    fn complete(&mut self) -> Option<Actor> {
-        self.landed = self.flights.drain(..).map(|(id, _)| id).collect();
-        self.arrived = std::mem::take(&mut self.arriving);
-        (self.pending, self.tx) = (self.expected, 0);
-        self.phase += 1;
-        self.arrivals.swap(0, 1);
-        self.arrivals[0].clear();
-        self.waiters.clear();
-        self.waits.drain(..).next().map(|wait| wait.by)
-    }
 }
 
 impl Machine<'_> {
@@ -140,12 +59,16 @@ impl Machine<'_> {
     /// What to call an mbarrier.
     fn called(&self, (buffer, offset): Key) -> String {
         let buffer = self.memory.buffer(buffer);
+        let (name, number) = (&buffer.name, offset / 8);
         let of_mbarriers = |array: &Array| array.element == BYTES;
+        let is_row = |array: &Array| array.sizes.len() == 1;
+        let in_text = name.strip_prefix("workgroup buffer ").unwrap_or(name);
         match &buffer.array {
-            Some(array) if of_mbarriers(array) => {
-                format!("number {} of {}", offset / 8, buffer.name)
+            Some(array) if of_mbarriers(array) && is_row(array) && in_text.starts_with('%') => {
+                format!("{in_text}[{number}]")
             }
-            _ => format!("the mbarrier at byte {offset} of {}", buffer.name),
+            Some(array) if of_mbarriers(array) => format!("number {number} of {name}"),
+            _ => format!("the mbarrier at byte {offset} of {name}"),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Machine, Reason};
 use crate::code::{Copy, Issued, Op, Queue, Reg};
 use crate::memory::{Kind, Transfer};
-use crate::report::Problem;
+use crate::report::{Groups, Problem, Wait};
 use crate::value::{CopyId, Guard, Guarded, Pending, Value};
 use std::collections::HashSet;
 use std::collections::VecDeque;
@@ -21,6 +21,10 @@ struct Fifo {
     groups: VecDeque<Arc<[CopyId]>>,
     /// How many of the oldest groups are known to have read their sources.
     sources_free: usize,
+    /// How many groups were committed.
+    committed: u32,
+    /// The youngest group that is complete.
+    last: Arc<[CopyId]>,
 }
 
 impl Queues {
@@ -53,6 +57,40 @@ impl Queues {
             groups.chain(fifo.open.iter().copied()).collect::<Vec<_>>()
         };
         self.queues.iter().flat_map(all)
+    }
+
+    /// Waits until `n` groups are in flight, or until all others have read their sources. Returns what that completes, and
+    /// what is complete then.
+    fn wait(&mut self, queue: Queue, n: u32, read: bool) -> (Vec<Pending>, (Groups, Arc<[CopyId]>)) {
+        let fifo = self.fifo(queue);
+        let finished = fifo.groups.len().saturating_sub(n as usize);
+        let complete = fifo.committed.saturating_sub(n);
+        let first = if read { fifo.sources_free.min(finished) } else { 0 };
+        let done = fifo.groups.range(first..finished);
+        let pending = |copy: &CopyId| Pending {
+            copy: *copy,
+            source: read,
+        };
+        let ids = done.flat_map(|group| group.iter().map(pending)).collect();
+        let mut last = Arc::clone(&fifo.last);
+        if let Some(group) = finished
+            .checked_sub(1)
+            .and_then(|youngest| fifo.groups.get(youngest))
+        {
+            last = Arc::clone(group);
+        }
+        if read {
+            fifo.sources_free = fifo.sources_free.max(finished);
+        } else {
+            fifo.sources_free = fifo.sources_free.saturating_sub(finished);
+            fifo.groups.drain(..finished);
+            fifo.last = Arc::clone(&last);
+        }
+        let groups = Groups {
+            committed: fifo.committed,
+            complete,
+        };
+        (ids, (groups, last))
     }
 
     /// What is left, and whether a group was committed for it.
@@ -102,38 +140,21 @@ impl Machine<'_> {
                 let fifo = self.threads[t].queues.fifo(*queue);
                 let group: Arc<[CopyId]> = std::mem::take(&mut fifo.open).into();
                 fifo.groups.push_back(Arc::clone(&group));
+                self.memory.commit(&group, fifo.committed);
+                fifo.committed += 1;
                 if let Some(token) = token {
                     let group = group.iter().map(|&id| id.into()).collect();
                     self.set(t, *token, Value::Token(group));
                 }
             }
-            Op::Wait { queue, n, read: true } => {
-                let fifo = self.threads[t].queues.fifo(*queue);
-                let first = fifo.sources_free;
-                fifo.sources_free = fifo.groups.len().saturating_sub(*n as usize).max(first);
-                let groups = fifo.groups.range(first..fifo.sources_free);
-                let ids = groups.flat_map(|group| group.iter().copied());
-                let sources: Vec<Pending> = ids.map(|copy| Pending { copy, source: true }).collect();
-                self.observe(t, &sources);
-            }
-            Op::Wait {
-                queue,
-                n,
-                read: false,
-            } => {
-                let fifo = self.threads[t].queues.fifo(*queue);
-                let finished = fifo.groups.len().saturating_sub(*n as usize);
-                fifo.sources_free = fifo.sources_free.saturating_sub(finished);
-                let groups = fifo.groups.drain(..finished);
-                let ids: Vec<Pending> = groups
-                    .flat_map(|group| group.to_vec())
-                    .map(Pending::from)
-                    .collect();
-                self.observe(t, &ids);
+            Op::Wait { queue, n, read } => {
+                let (finished, wait) = self.threads[t].queues.wait(*queue, *n, *read);
+                self.observe(t, &finished, Some(wait));
             }
             Op::Await(tokens) => {
-                let ids = self.copies(t, tokens)?;
-                self.observe(t, &ids);
+                let mut ids = self.copies(t, tokens)?;
+                ids.retain(|pending| self.can_be_awaited(pending.copy));
+                self.observe(t, &ids, None);
             }
             Op::Join { to, from } => {
                 let mut copies = self.copies(t, from)?;
@@ -158,6 +179,13 @@ impl Machine<'_> {
             _ => return Err(Reason::Operand("an asynchronous instruction")),
         }
         Ok(())
+    }
+
+    /// Returns true if whoever awaits the token of a copy waits for it: tokens of `nvgpu` stand for the group that the copy is in,
+    /// and it may be in none yet.
+    fn can_be_awaited(&self, id: CopyId) -> bool {
+        let op = &self.code.instrs[self.memory.issuer(id).instr as usize].op;
+        !op.is_grouped() || self.memory.is_committed(id)
     }
 
     fn issue(&mut self, t: usize, copy: &Copy) -> Result<(), Reason> {
@@ -189,8 +217,11 @@ impl Machine<'_> {
         let spot = self.spot(t);
         match &mut self.trace {
             // Bulk copies are issued by one thread for others.
-            Some(trace) if copy.bulk => trace.issue_for_all(id, &[(from, written)], spot),
-            Some(trace) => trace.issue(id, Some((to, written)), spot),
+            Some(trace) if copy.bulk => trace.issue_for_all(id, &[[(from, written), (to, written)]], spot),
+            Some(trace) => {
+                let from = (read > 0).then_some((from, read));
+                trace.issue(id, Some((to, written)), from, spot);
+            }
             None => {}
         }
         self.join_group(t, id, copy.issued, bytes.unsigned_abs());
@@ -207,7 +238,7 @@ impl Machine<'_> {
         let (actor, spot) = (self.actor(t), self.spot(t));
         let id = self.memory.transfer(actor, nothing)?;
         if let Some(trace) = &mut self.trace {
-            trace.issue(id, None, spot);
+            trace.issue(id, None, None, spot);
         }
         self.join_group(t, id, issued, 0);
         Ok(())
@@ -234,8 +265,9 @@ impl Machine<'_> {
         Ok(usize::try_from(read * unit).unwrap_or(0))
     }
 
-    /// Thread `t` observes that copies are complete, or that their sources were read.
-    pub(super) fn observe(&mut self, t: usize, all: &[Pending]) {
+    /// Thread `t` observes that copies are complete, or that their sources were read; with a wait for groups, how many then are,
+    /// and the youngest of them.
+    pub(super) fn observe(&mut self, t: usize, all: &[Pending], groups: Option<(Groups, Arc<[CopyId]>)>) {
         let (spot, actor) = (self.spot(t), self.actor(t));
         if let Some(timeline) = self.timing() {
             // The model knows no difference between what is read and what has landed.
@@ -245,7 +277,12 @@ impl Machine<'_> {
         if let Some(trace) = &mut self.trace {
             trace.wait(spot);
         }
-        self.memory.reports.wait(spot);
+        let (groups, copies) = groups.unzip();
+        self.memory.reports.wait(Wait {
+            at: spot,
+            groups,
+            copies: copies.unwrap_or_else(|| all.iter().map(|pending| pending.copy).collect()),
+        });
         for &pending in all {
             if let Some(trace) = &mut self.trace {
                 trace.observe(spot.thread, pending);

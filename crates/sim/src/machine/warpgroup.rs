@@ -118,7 +118,7 @@ impl Machine<'_> {
             self.threads[t].queues.push(wgmma.queue, id);
             let spot = self.spot(t);
             if let Some(trace) = &mut self.trace {
-                trace.issue(id, None, spot);
+                trace.issue(id, None, None, spot);
             }
         }
         let k = K_BYTES / wgmma.a.elem.bytes();

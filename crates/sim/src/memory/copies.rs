@@ -33,15 +33,17 @@ pub struct Transfer {
 /// An asynchronous copy.
 pub(super) struct Copy {
     pub(super) actor: Actor,
-    what: Transfer,
+    pub(super) what: Transfer,
     /// What was read, where that was before the source changed.
     taken: Option<Vec<u8>>,
     landed: bool,
     /// It is known that the source was read.
     source_free: bool,
-    complete: bool,
+    pub(super) complete: bool,
+    /// The number of its group among those of its queue and thread, once it is committed.
+    pub(super) group: Option<u32>,
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
-    asked: [u64; 2],
+    decided: [u64; 2],
 }
 
 impl Copy {
@@ -111,6 +113,7 @@ impl Memory {
     /// If bytes are not there.
     pub fn transfer(&mut self, actor: Actor, what: Transfer) -> Result<CopyId, Fault> {
         self.access += 1;
+        self.reports.rely(actor.spot);
         let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
         let id = CopyId(self.first_copy.saturating_add(count));
         let pieces = Arc::clone(&what.pieces);
@@ -155,7 +158,8 @@ impl Memory {
             landed: false,
             source_free: false,
             complete: false,
-            asked: [0; 2],
+            group: None,
+            decided: [0; 2],
         });
         Ok(id)
     }
@@ -303,7 +307,7 @@ impl Memory {
 
     fn ask(&mut self, id: CopyId, question: usize) -> bool {
         let access = self.access;
-        let last = &mut self.copy_mut(id).asked[question];
+        let last = &mut self.copy_mut(id).decided[question];
         if std::mem::replace(last, access) == access {
             return false;
         }
@@ -323,52 +327,17 @@ impl Memory {
         reader.unwrap_or(self.copy(last)).actor
     }
 
-    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete; `None` if it has issued none.
-    pub(super) fn has_waited(&self, thread: u32, like: Spot) -> Option<bool> {
-        let own = Spot { thread, ..like };
-        let mut copies = self.copies.iter().rev();
-        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared)?;
-        Some(copy.complete)
-    }
-
-    /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
-    pub(super) fn nearest_copy(&self, buffer: BufferId, byte: usize) -> Option<Spot> {
-        let done = self.done_copies.iter().map(|(spot, pieces)| (*spot, pieces));
-        let copies = self
-            .copies
-            .iter()
-            .map(|copy| (copy.actor.spot, &copy.what.pieces));
-        let near = done.chain(copies).rev().filter_map(|(spot, pieces)| {
-            let there = destinations(pieces).filter(|(at, _)| at.buffer == buffer);
-            let distances = there.map(|(at, bytes)| {
-                let (first, end) = (start(at), start(at) + bytes);
-                first.saturating_sub(byte).max((byte + 1).saturating_sub(end))
-            });
-            Some((distances.min()?, spot))
-        });
-        let nearest = near.min_by_key(|(distance, _)| *distance);
-        nearest.map(|(_, spot)| spot)
-    }
-
-    /// A block has ended, and if it was not stuck with it all copies: those are kept to be named that wrote where something
-    /// is left to be written.
-    pub(super) fn forget_copies(&mut self) {
-        if self.copies.iter().any(|copy| !copy.complete) {
-            return;
+    /// Notes that copies are committed, as the group of this number of their queue and thread.
+    pub fn commit(&mut self, copies: &[CopyId], group: u32) {
+        for &id in copies {
+            self.copy_mut(id).group = Some(group);
         }
-        let copies = std::mem::take(&mut self.copies);
-        let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
-        self.first_copy = self.first_copy.saturating_add(count);
-        let buffers = &self.buffers;
-        let unwritten = |at: Pointer| {
-            let buffer = &buffers[at.buffer.0 as usize];
-            buffer.space == Space::Global && !buffer.unwritten.is_empty()
-        };
-        let kept = copies
-            .into_iter()
-            .filter(|copy| destinations(&copy.what.pieces).any(|(at, _)| unwritten(at)));
-        self.done_copies
-            .extend(kept.map(|copy| (copy.actor.spot, copy.what.pieces)));
+    }
+
+    /// Returns true if a copy is in a group.
+    #[must_use]
+    pub fn is_committed(&self, id: CopyId) -> bool {
+        self.copy(id).group.is_some()
     }
 
     /// A write is about to change the source of a copy: what it reads may be settled already.
@@ -454,7 +423,7 @@ impl Memory {
 }
 
 /// The byte that a checked address begins at.
-fn start(at: Pointer) -> usize {
+pub(super) fn start(at: Pointer) -> usize {
     usize::try_from(at.offset).unwrap_or(0)
 }
 
@@ -464,7 +433,7 @@ fn sources(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
         .filter_map(|piece| Some((piece.source?, piece.bytes)))
 }
 
-fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
+pub(super) fn destinations(pieces: &[Piece]) -> impl Iterator<Item = (Pointer, usize)> {
     pieces
         .iter()
         .filter_map(|piece| Some((piece.destination?, piece.bytes)))

@@ -73,7 +73,7 @@ impl Memory {
             access: 0,
             adversary: self.adversary.clone(),
             first_adversary: self.first_adversary.clone(),
-            asked: false,
+            schedule_matters: false,
             order: self.order.clone(),
             accesses: Accesses::new(threads_per_block),
             reports: Reports::default(),
@@ -139,7 +139,7 @@ impl Memory {
             })
         };
         self.reports.adopt(fork.reports, entries, &place);
-        self.asked |= fork.asked;
+        self.schedule_matters |= fork.schedule_matters;
         for (id, mut theirs) in fork.buffers.into_iter().enumerate() {
             if id >= common {
                 self.bytes += theirs.data.len();

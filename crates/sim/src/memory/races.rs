@@ -210,8 +210,10 @@ impl Memory {
 
     fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {
         if self.reports.race(hazard, now, Some(before), buffer, bytes) {
-            let waited = self.has_waited(now.thread, before);
-            self.reports.note_waited(hazard, now, before, waited);
+            let waits = self.waits(now.thread, before);
+            let block = |spot: Spot| spot.thread / self.order.threads_per_block;
+            let same_block = block(now) == block(before);
+            self.reports.note_waits(hazard, (now, before), waits, same_block);
         }
     }
 

@@ -185,7 +185,8 @@ impl<'c> Reader<'c> {
     fn create_mbarriers(&mut self, op: Op<'c>) -> Done<'c> {
         let count = mbarriers(op.result(0).ty()).ok_or_else(|| Unknown::operation(op))?;
         let to: Reg = self.reg(op.result(0));
-        let name = format!("the mbarriers of {}", self.place(op).location);
+        let name = self.value_names.at(op.location());
+        let name = name.unwrap_or_else(|| format!("the mbarriers of {}", self.place(op).location));
         let view = View {
             buffer: BufferId(0),
             base: 0,

@@ -149,7 +149,10 @@ impl<'c> Reader<'c> {
         if !workgroup {
             return self.private(function, arg);
         }
-        let name = format!("workgroup buffer {}", self.code.workgroup.len());
+        let name = match self.value_names.at(arg.location()) {
+            Some(name) => format!("workgroup buffer {name}"),
+            None => format!("workgroup buffer {}", self.code.workgroup.len()),
+        };
         let decl = self.declare(function, (arg, arg.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
         self.code.workgroup.push(decl);
         Ok(())
@@ -186,7 +189,10 @@ impl<'c> Reader<'c> {
         if !is_workgroup(value.ty()) {
             return self.private(op, value);
         }
-        let name = format!("the workgroup buffer of {}", super::short(op.location()));
+        let name = match self.value_names.at(op.location()) {
+            Some(name) => format!("workgroup buffer {name}"),
+            None => format!("the workgroup buffer of {}", super::short(op.location())),
+        };
         let align = op
             .int_attr(attr::ALIGNMENT)
             .and_then(|align| u32::try_from(align).ok());

@@ -1,6 +1,6 @@
 //! Puts together what was found in earlier and in later blocks.
 
-use super::{Hazard, Problem, Race, Reports};
+use super::{Hazard, Problem, Race, Reports, StaleWait};
 use crate::value::BufferId;
 
 impl Reports {
@@ -12,7 +12,11 @@ impl Reports {
                 now: race.now.in_iterations(entries),
                 before: race.before.map(|before| before.in_iterations(entries)),
                 last_wait: race.last_wait.map(|wait| wait.in_iterations(entries)),
-                stale_wait: race.stale_wait.map(|wait| wait.in_iterations(entries)),
+                stale_wait: race.stale_wait.map(|wait| StaleWait {
+                    at: wait.at.in_iterations(entries),
+                    before: wait.before.map(|before| before.in_iterations(entries)),
+                    ..wait
+                }),
                 iterations: race
                     .iterations
                     .iter()

@@ -1,6 +1,6 @@
 //! What goes wrong with bulk copies and mbarriers.
 
-use super::{Problem, Spot};
+use super::{Problem, Spot, StaleWait};
 
 /// The most bytes that a phase counts (PTX ISA, tx-count: up to 2^20 - 1).
 pub const MAX_TX: i64 = (1 << 20) - 1;
@@ -129,7 +129,45 @@ impl Problem {
             format!(
                 "waits forever for phase {phase} of {name}: {pending} of its {expected} arrivals are missing{bytes}"
             ),
-            "let as many threads arrive as the mbarrier was initialized with, in every phase that is waited for",
+            if phase == 0 && pending == expected {
+                "let as many threads arrive as the mbarrier was initialized with; if there is nothing to wait for yet, as for a \
+                 slot that is empty at first, begin with parity 1, which passes at once"
+            } else {
+                "let as many threads arrive as the mbarrier was initialized with, in every phase that is waited for"
+            },
+        )
+    }
+
+    /// A wait that waits for nothing, and what comes after it relies on it.
+    #[must_use]
+    pub fn passes_at_once(wait: &StaleWait) -> Self {
+        let name = &wait.mbarrier;
+        let next = wait.phase.map_or(0, |phase| phase + 1);
+        let phase = match (wait.phase, wait.before) {
+            (Some(phase), _) => {
+                format!("phase {phase} of {name}, after which this thread has gone on before")
+            }
+            (None, Some(_)) => format!(
+                "the phase before the first of {name}, which counts as complete and after which this thread has gone on before"
+            ),
+            (None, None) => format!("the phase before the first of {name}, which counts as complete"),
+        };
+        Self::new(
+            "wrong-parity",
+            (wait.at, wait.before),
+            format!(
+                "passes at once: parity {} is that of {phase}; phase {next} is not complete",
+                (next + 1) % 2
+            ),
+            match wait.before {
+                Some(_) => {
+                    "let the parity flip each time that the thread waits for this mbarrier again: count the uses of the \
+                     mbarrier, over all loops around"
+                }
+                None => {
+                    "wait for the parity of the phase: 0 for the first, and the other one each time the mbarrier is used again"
+                }
+            },
         )
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A missing wait lets every read of what the copy writes race with it, and the next copy to the same slot as well. So findings
 //! are put in groups: those of one [`Cause`] that share an operation or come after one wait, and with a missing wait also what the copy does to its
-//! slot. A group is reported by its first finding, and lists the others.
+//! slot. What is wrong with the phases of one mbarrier shifts those of all others that threads come to later, and lets tiles be
+//! read and filled at the wrong time: all that is one group. A group is reported by its first finding, and lists the others.
 
 use super::Finding;
 use std::fmt::Write;
@@ -113,7 +114,9 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
         members.sort_by_key(|finding| {
             // A slot that is filled too early is reported where it is filled.
             let reads = finding.cause == Cause::Slot && finding.kind == "RAW";
-            (finding.note, finding.cause, finding.on.is_some(), reads)
+            // Threads that stand elsewhere may be why nobody arrives.
+            let deadlock = finding.kind == "deadlock";
+            (finding.note, finding.cause, finding.on.is_some(), reads, deadlock)
         });
         if !members.is_empty() {
             groups.push(Group(members));
@@ -142,12 +145,35 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
         || are(Cause::Commit, Cause::Wait)
         || are(Cause::Commit, Cause::Slot);
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
-    let wait = |finding: &Finding| finding.last_wait.as_ref().map(|wait| wait.instr);
+    let wait = |finding: &Finding| finding.last_wait.as_ref().map(|last| last.wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);
-    a.note == b.note && (same_wait || reverse || (same || follows) && a.instrs().any(shared))
+    let mbarriers =
+        a.is_of_mbarriers() && b.follows_mbarriers() || b.is_of_mbarriers() && a.follows_mbarriers();
+    a.note == b.note && (mbarriers || same_wait || reverse || (same || follows) && a.instrs().any(shared))
 }
 
 impl Finding {
+    /// Returns true if it says that an mbarrier is not used as it has to be: then its phases, and those of others that threads
+    /// come to later, are not what the kernel takes them for.
+    fn is_of_mbarriers(&self) -> bool {
+        match self.kind {
+            // With another operation, it is one after all.
+            "use-before-init" => self.against.is_none(),
+            "use-after-inval" | "init-twice" => true,
+            // Alone, the count is too large for the hardware, and right.
+            "wrong-bytes" => self.against.is_some(),
+            _ => {
+                let of_phases = matches!(self.cause, Cause::Parity | Cause::Phase | Cause::Deadlock);
+                of_phases && !self.follows_phases && !self.of_barriers
+            }
+        }
+    }
+
+    /// Returns true if it may be so only since the phases of mbarriers are not what the kernel takes them for.
+    fn follows_mbarriers(&self) -> bool {
+        self.is_of_mbarriers() || self.follows_phases && self.cause != Cause::Fence
+    }
+
     /// The operations that it is about.
     fn instrs(&self) -> impl Iterator<Item = u32> {
         let against = self.against.as_ref().map(|against| against.instr);

@@ -50,7 +50,7 @@ type Text = (&'static str, &'static str);
 /// Nothing orders two blocks of a kernel.
 const ORDER_BLOCKS: &str =
     "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
-const WAIT_EARLIER: &str =
+pub(super) const WAIT_EARLIER: &str =
     "wait for the copy before this, or let the wait there leave fewer groups in flight";
 const WAIT_FOR_WRITES: &str = "wait for the copy before this: the wait there waits until sources are read (`read`), and not for what is written";
 const AWAIT_TOKEN: &str = "await the token of that copy before this: the await there is of other tokens";

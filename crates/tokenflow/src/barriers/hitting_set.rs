@@ -5,6 +5,7 @@
 //! That solves what is left of straight lines. The rest falls apart into parts that share no place; each is searched by branch
 //! and bound.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a place costs: compared from the first number to the last, and added up number by number.
@@ -21,8 +22,9 @@ impl Cost {
     }
 }
 
-/// So many nodes of a search are visited for each part.
-const BUDGET: usize = 20_000;
+/// So many nodes of a search are visited for each part, as long as that takes no more than so many looks at a place.
+const NODES: usize = 20_000;
+const LOOKS: usize = 4_000_000;
 
 /// Returns places, one at least of each path. Of places that are as good, the last one is chosen.
 pub(super) fn hitting_set(paths: &[Vec<usize>], cost: impl Fn(usize) -> Cost) -> Vec<usize> {
@@ -77,6 +79,9 @@ struct Problem<'a> {
     /// On which paths each place is.
     on: BTreeMap<usize, BTreeSet<usize>>,
     chosen: Vec<usize>,
+    /// The paths and places that a rule may apply to.
+    changed_paths: BTreeSet<usize>,
+    changed_places: BTreeSet<usize>,
 }
 
 impl<'a> Problem<'a> {
@@ -87,29 +92,61 @@ impl<'a> Problem<'a> {
                 on.entry(*place).or_default().insert(i);
             }
         }
-        let paths = paths.iter().map(|path| path.iter().copied().collect());
+        let sets = paths.iter().map(|path| path.iter().copied().collect());
         Self {
             cost,
-            paths: paths.enumerate().collect(),
-            on,
+            paths: sets.enumerate().collect(),
             chosen: Vec::new(),
+            changed_paths: (0..paths.len()).collect(),
+            changed_places: on.keys().copied().collect(),
+            on,
         }
     }
 
     fn reduce(&mut self) {
         loop {
-            let changed =
-                self.drop_implied_paths() | self.drop_dominated_places() | self.choose_only_places();
-            if !changed {
+            if let Some(path) = self.changed_paths.pop_first() {
+                self.reduce_path(path);
+            } else if let Some(place) = self.changed_places.pop_first() {
+                self.reduce_place(place);
+            } else {
                 break;
             }
         }
+    }
+
+    /// Takes a path out that another one implies, or chooses its only place.
+    fn reduce_path(&mut self, id: usize) {
+        let Some(path) = self.paths.get(&id) else { return };
+        if path.len() == 1
+            && let Some(&place) = path.first()
+        {
+            self.chosen.push(place);
+            for path in self.on.get(&place).cloned().unwrap_or_default() {
+                self.remove_path(path);
+            }
+        } else if self.is_implied(id, path) {
+            self.remove_path(id);
+        }
+    }
+
+    /// Returns true if another path is a part of this one. Its first place is then on both.
+    fn is_implied(&self, id: usize, path: &BTreeSet<usize>) -> bool {
+        path.iter().any(|place| {
+            self.on[place].iter().any(|other| {
+                let shorter = &self.paths[other];
+                shorter.first() == Some(place)
+                    && (shorter.len(), *other) < (path.len(), id)
+                    && shorter.is_subset(path)
+            })
+        })
     }
 
     fn remove_path(&mut self, path: usize) {
         for place in self.paths.remove(&path).unwrap_or_default() {
             if let Some(on) = self.on.get_mut(&place) {
                 on.remove(&path);
+                self.changed_places.insert(place);
                 if on.is_empty() {
                     self.on.remove(&place);
                 }
@@ -117,69 +154,28 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn drop_implied_paths(&mut self) -> bool {
-        let mut dropped = false;
-        let ids: Vec<usize> = self.paths.keys().copied().collect();
-        for id in ids {
-            let path = &self.paths[&id];
-            // Whatever is a part of it shares its rarest place.
-            let implied = path.iter().any(|place| {
-                let others = self.on[place].iter().filter(|other| **other != id);
-                others
-                    .map(|other| (other, &self.paths[other]))
-                    .any(|(other, shorter)| {
-                        shorter.first() == Some(place)
-                            && (shorter.len(), *other) < (path.len(), id)
-                            && shorter.is_subset(path)
-                    })
-            });
-            if implied {
-                self.remove_path(id);
-                dropped = true;
-            }
+    /// Takes a place out if another one is on all of its paths, and no worse.
+    fn reduce_place(&mut self, id: usize) {
+        let Some(on) = self.on.get(&id) else { return };
+        let Some(path) = on.first().map(|path| &self.paths[path]) else {
+            return;
+        };
+        let rank = |place: usize| ((self.cost)(place), Reverse(place));
+        let dominated = path
+            .iter()
+            .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
+        if !dominated {
+            return;
         }
-        dropped
-    }
-
-    fn drop_dominated_places(&mut self) -> bool {
-        let mut dropped = false;
-        let ids: Vec<usize> = self.on.keys().copied().collect();
-        for id in ids {
-            let on = &self.on[&id];
-            let Some(path) = on.iter().next().map(|path| &self.paths[path]) else {
+        for path in self.on.remove(&id).unwrap_or_default() {
+            let Some(places) = self.paths.get_mut(&path) else {
                 continue;
             };
-            let rank = |place: usize| ((self.cost)(place), std::cmp::Reverse(place));
-            let dominated = path
-                .iter()
-                .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
-            if dominated {
-                for path in self.on.remove(&id).unwrap_or_default() {
-                    if let Some(path) = self.paths.get_mut(&path) {
-                        path.remove(&id);
-                    }
-                }
-                dropped = true;
-            }
+            places.remove(&id);
+            // It may imply others now.
+            let first = places.first().and_then(|first| self.on.get(first));
+            self.changed_paths.extend(first.into_iter().flatten());
         }
-        dropped
-    }
-
-    fn choose_only_places(&mut self) -> bool {
-        let only: BTreeSet<usize> = self
-            .paths
-            .values()
-            .filter(|path| path.len() == 1)
-            .flatten()
-            .copied()
-            .collect();
-        for &place in &only {
-            for path in self.on.get(&place).cloned().unwrap_or_default() {
-                self.remove_path(path);
-            }
-        }
-        self.chosen.extend(&only);
-        !only.is_empty()
     }
 }
 
@@ -188,38 +184,40 @@ struct Search<'a> {
     paths: Vec<Vec<usize>>,
     cost: &'a dyn Fn(usize) -> Cost,
     best: (Cost, Vec<usize>),
-    nodes: usize,
+    /// How many nodes may be visited.
+    budget: usize,
 }
 
 impl<'a> Search<'a> {
     fn new(paths: Vec<Vec<usize>>, cost: &'a dyn Fn(usize) -> Cost) -> Self {
         let greedy = greedy(&paths, cost);
+        let places: usize = paths.iter().map(Vec::len).sum();
         Self {
             best: (total(&greedy, cost), greedy),
             paths,
             cost,
-            nodes: 0,
+            budget: NODES.min(LOOKS / places.max(1)),
         }
     }
 
     fn run(mut self) -> Vec<usize> {
-        self.visit(&mut Vec::new(), Cost::default(), &mut BTreeSet::new());
+        self.visit(&mut BTreeSet::new(), Cost::default(), &mut BTreeSet::new());
         self.best.1
     }
 
     /// Completes `chosen` in all ways that are cheaper than the best one, without the places in `excluded`.
-    fn visit(&mut self, chosen: &mut Vec<usize>, cost: Cost, excluded: &mut BTreeSet<usize>) {
-        self.nodes += 1;
-        if self.nodes > BUDGET || cost.plus(self.bound(chosen, excluded)) >= self.best.0 {
+    fn visit(&mut self, chosen: &mut BTreeSet<usize>, cost: Cost, excluded: &mut BTreeSet<usize>) {
+        if self.budget == 0 || cost.plus(self.bound(chosen, excluded)) >= self.best.0 {
             return;
         }
+        self.budget -= 1;
         let open = self
             .paths
             .iter()
             .filter(|path| !path.iter().any(|place| chosen.contains(place)));
         let free = |path: &Vec<usize>| path.iter().filter(|place| !excluded.contains(place)).count();
         let Some(path) = open.min_by_key(|path| free(path)) else {
-            self.best = (cost, chosen.clone());
+            self.best = (cost, chosen.iter().copied().collect());
             return;
         };
         let mut places: Vec<usize> = path
@@ -227,11 +225,11 @@ impl<'a> Search<'a> {
             .copied()
             .filter(|place| !excluded.contains(place))
             .collect();
-        places.sort_by_key(|place| ((self.cost)(*place), std::cmp::Reverse(*place)));
+        places.sort_by_key(|place| ((self.cost)(*place), Reverse(*place)));
         for &place in &places {
-            chosen.push(place);
+            chosen.insert(place);
             self.visit(chosen, cost.plus((self.cost)(place)), excluded);
-            chosen.pop();
+            chosen.remove(&place);
             excluded.insert(place);
         }
         for place in &places {
@@ -240,7 +238,7 @@ impl<'a> Search<'a> {
     }
 
     /// What paths that share no place cost at least.
-    fn bound(&self, chosen: &[usize], excluded: &BTreeSet<usize>) -> Cost {
+    fn bound(&self, chosen: &BTreeSet<usize>, excluded: &BTreeSet<usize>) -> Cost {
         let mut used: BTreeSet<usize> = BTreeSet::new();
         let mut bound = Cost::default();
         for path in &self.paths {
@@ -263,32 +261,43 @@ impl<'a> Search<'a> {
 
 /// Chooses the place on most paths that are left, again and again, and then drops what is not needed.
 fn greedy(paths: &[Vec<usize>], cost: &dyn Fn(usize) -> Cost) -> Vec<usize> {
-    let mut chosen: Vec<usize> = Vec::new();
-    loop {
-        let open = paths
-            .iter()
-            .filter(|path| !path.iter().any(|place| chosen.contains(place)));
-        let mut on: BTreeMap<usize, usize> = BTreeMap::new();
-        open.flatten()
-            .for_each(|place| *on.entry(*place).or_default() += 1);
-        let best = on
-            .iter()
-            .max_by_key(|(place, on)| (**on, std::cmp::Reverse(cost(**place)), **place));
-        let Some((&place, _)) = best else { break };
-        chosen.push(place);
-    }
-    let mut i = 0;
-    while i < chosen.len() {
-        let needed = paths.iter().any(|path| {
-            let mut hit = path.iter().filter(|place| chosen.contains(place));
-            hit.next() == Some(&chosen[i]) && hit.next().is_none()
-        });
-        if needed {
-            i += 1;
-        } else {
-            chosen.remove(i);
+    let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (i, path) in paths.iter().enumerate() {
+        for place in path {
+            on.entry(*place).or_default().push(i);
         }
     }
+    let rank = |place: usize, open: usize| (open, Reverse(cost(place)), place);
+    let mut open: BTreeMap<usize, usize> = on.iter().map(|(place, on)| (*place, on.len())).collect();
+    let mut queue: BTreeSet<_> = open.iter().map(|(place, open)| rank(*place, *open)).collect();
+    let mut hits = vec![0_usize; paths.len()];
+    let mut chosen = Vec::new();
+    while let Some((count, _, place)) = queue.pop_last().filter(|(count, ..)| *count > 0) {
+        debug_assert_eq!(open.get(&place), Some(&count), "a place has one rank");
+        chosen.push(place);
+        for &path in &on[&place] {
+            hits[path] += 1;
+            if hits[path] > 1 {
+                continue;
+            }
+            for &other in paths[path].iter().filter(|other| **other != place) {
+                let Some(count) = open.get_mut(&other) else {
+                    continue;
+                };
+                if queue.remove(&rank(other, *count)) {
+                    queue.insert(rank(other, *count - 1));
+                }
+                *count -= 1;
+            }
+        }
+    }
+    chosen.retain(|place| {
+        let needed = on[place].iter().any(|path| hits[*path] == 1);
+        if !needed {
+            on[place].iter().for_each(|path| hits[*path] -= 1);
+        }
+        needed
+    });
     chosen
 }
 

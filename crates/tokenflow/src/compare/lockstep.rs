@@ -52,15 +52,15 @@ pub(super) struct Lockstep<'a> {
 
 impl<'a> Lockstep<'a> {
     pub fn new(
-        index: &'a ProgramInfo,
+        program_info: &'a ProgramInfo,
         queue: Queue,
         reads: bool,
         a: Translation<'a>,
         b: Translation<'a>,
     ) -> Self {
-        let given = index.largest_wait[usize::from(queue.0)];
+        let given = program_info.largest_wait[usize::from(queue.0)];
         Self {
-            root: &index.root,
+            root: &program_info.root,
             queue,
             reads,
             early_exit: EarlyExit::Never,
@@ -73,7 +73,7 @@ impl<'a> Lockstep<'a> {
             more_at_waits: false,
             less: false,
             exits: BTreeSet::new(),
-            outermost: index.root.id,
+            outermost: program_info.root.id,
             loops: 0,
         }
     }

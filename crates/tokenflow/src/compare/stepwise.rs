@@ -17,13 +17,13 @@ pub(crate) struct StepwiseComparison<'a> {
 impl<'a> StepwiseComparison<'a> {
     /// Begins where what is in flight has the same `ages` in both; `age_limit` is older than any count.
     pub fn new(
-        index: &'a ProgramInfo,
+        program_info: &'a ProgramInfo,
         queue: Queue,
         (a, b): (Translation<'a>, Translation<'a>),
         age_limit: Age,
         ages: &[Age],
     ) -> Self {
-        let mut run = Lockstep::new(index, queue, false, a, b);
+        let mut run = Lockstep::new(program_info, queue, false, a, b);
         run.early_exit = EarlyExit::OnMore;
         run.age_limit = [age_limit; 2];
         Self {

@@ -37,9 +37,9 @@ pub(super) struct Tokens<'p> {
 }
 
 impl<'p> Tokens<'p> {
-    pub fn new(program: &Program, index: &'p ProgramInfo) -> Self {
+    pub fn new(program: &Program, program_info: &'p ProgramInfo) -> Self {
         Self {
-            depth: &index.depth,
+            depth: &program_info.depth,
             frames: Vec::new(),
             parent: (0..program.tokens).collect(),
             root_age: vec![Age::DONE; program.tokens as usize],

@@ -16,7 +16,7 @@ pub(super) const WRITTEN: u64 = 2;
 pub(super) const UNFENCED: u64 = 4;
 /// Fenced, without a barrier.
 pub(super) const FENCED: u64 = 8;
-/// Copies of the threads may write it until they are waited for.
+/// Copies of the threads may write it; that is never known to be over.
 pub(super) const COPIED: u64 = 16;
 /// Loaded since the last barrier or before, which some threads may not know yet.
 pub(super) const LANDED: u64 = 32;
@@ -80,7 +80,8 @@ impl HazardState {
         }
     }
 
-    /// Threads wait for copies of their own.
+    /// Threads wait for copies of their own, for all or for some: others may still write, so what is [`COPIED`] stays so, and each
+    /// later wait may be the one for them. That costs a fence too many after a wait for the last of them, and never lacks one.
     pub fn complete_copies(&mut self) {
         for pending in self
             .buffers
@@ -149,6 +150,11 @@ mod tests {
         state.fence();
         state.barrier();
         assert_eq!(state.pending(A), COPIED);
+        state.complete_copies();
+        assert_eq!(state.pending(A) & (WRITTEN | UNFENCED), WRITTEN | UNFENCED);
+        // That may have been the wait for another copy.
+        state.fence();
+        state.barrier();
         state.complete_copies();
         assert_eq!(state.pending(A) & (WRITTEN | UNFENCED), WRITTEN | UNFENCED);
     }

@@ -61,7 +61,7 @@ struct Trial {
 
 impl QueuePlacer<'_> {
     pub(super) fn balance(&self, base: &QueueSolution) -> Balanced {
-        let graphs = diamonds(&self.program.body, &self.index.root);
+        let graphs = diamonds(&self.program.body, &self.program_info.root);
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
         let off = vec![Form::Off; all.len()];
         let none = self.trial(&graphs, base, off);
@@ -78,7 +78,7 @@ impl QueuePlacer<'_> {
 
     /// Returns where branches meet whose arms commit unequal numbers of groups and can't be made equal.
     pub(super) fn uneven(&self, solution: &QueueSolution) -> Vec<Slot> {
-        let graphs = diamonds(&self.program.body, &self.index.root);
+        let graphs = diamonds(&self.program.body, &self.program_info.root);
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
         let rendered = self.apply_forms(&graphs, &solution.commits, &vec![Form::Off; all.len()]);
         // Where nothing waits afterwards, nothing suffers.
@@ -237,9 +237,9 @@ impl QueuePlacer<'_> {
         };
         let mut committed = CommitCounts {
             queue: self.queue,
-            graphs: vec![None; self.index.graphs],
+            graphs: vec![None; self.program_info.graphs],
             diamonds: FxHashMap::default(),
-            unbounded: vec![false; self.index.graphs],
+            unbounded: vec![false; self.program_info.graphs],
         };
         for graph in graphs {
             for diamond in &graph.diamonds {

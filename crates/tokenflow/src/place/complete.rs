@@ -76,12 +76,12 @@ impl Latest {
 
 /// Returns, for each item of the body's first block, whether control reaches its end and every operation of `queue` is
 /// complete there.
-pub(super) fn complete(program: &Program, index: &ProgramInfo, queue: Queue) -> Vec<bool> {
+pub(super) fn complete(program: &Program, program_info: &ProgramInfo, queue: Queue) -> Vec<bool> {
     let mut run = Run {
         queue,
         known: FxHashMap::default(),
     };
-    let (Some(block), Some(info)) = (program.body.blocks.first(), index.root.blocks.first()) else {
+    let (Some(block), Some(info)) = (program.body.blocks.first(), program_info.root.blocks.first()) else {
         return Vec::new();
     };
     let mut state = Some(Latest::Complete);

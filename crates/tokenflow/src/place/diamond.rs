@@ -348,17 +348,22 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn committed(program: &Program, index: &ProgramInfo, queue: Queue, commits: &Commits) -> Option<u64> {
+    fn committed(
+        program: &Program,
+        program_info: &ProgramInfo,
+        queue: Queue,
+        commits: &Commits,
+    ) -> Option<u64> {
         let mut committed = CommitCounts {
             queue,
-            graphs: vec![None; index.graphs],
+            graphs: vec![None; program_info.graphs],
             diamonds: FxHashMap::default(),
-            unbounded: vec![false; index.graphs],
+            unbounded: vec![false; program_info.graphs],
         };
-        for graph in diamonds(&program.body, &index.root) {
+        for graph in diamonds(&program.body, &program_info.root) {
             committed.note(graph.graph, graph.info, commits);
         }
-        committed.graphs[index.root.id]
+        committed.graphs[program_info.root.id]
     }
 
     /// How many groups executions commit; no more than `most` and one are told apart.
@@ -384,10 +389,10 @@ mod tests {
         #[test]
         fn all_executions_commit_as_many(recipe in any_program(Style::Mixed), seed in any::<u64>()) {
             let program = recipe.program();
-            let index = ProgramInfo::new(&program);
+            let program_info = ProgramInfo::new(&program);
             for queue in queues(&program) {
                 for commits in [commits(&program, queue, 0), commits(&program, queue, seed)] {
-                    if let Some(n) = committed(&program, &index, queue, &commits) {
+                    if let Some(n) = committed(&program, &program_info, queue, &commits) {
                         let totals = totals(&program, queue, &commits, n);
                         prop_assert!(totals.iter().all(|&total| total == n), "{} {:?}", n, totals);
                     }
@@ -398,16 +403,16 @@ mod tests {
 
     /// For each diamond, how many groups each arm commits, with one group for each operation.
     fn arms(program: &Program) -> Vec<Vec<Option<u64>>> {
-        let index = ProgramInfo::new(program);
+        let program_info = ProgramInfo::new(program);
         let commits = program.one_group_each(Q);
         let mut committed = CommitCounts {
             queue: Q,
-            graphs: vec![None; index.graphs],
+            graphs: vec![None; program_info.graphs],
             diamonds: FxHashMap::default(),
-            unbounded: vec![false; index.graphs],
+            unbounded: vec![false; program_info.graphs],
         };
         let mut out = Vec::new();
-        for graph in diamonds(&program.body, &index.root) {
+        for graph in diamonds(&program.body, &program_info.root) {
             for diamond in &graph.diamonds {
                 let columns = diamond
                     .arms

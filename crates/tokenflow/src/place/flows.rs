@@ -90,7 +90,9 @@ impl Flows {
             }
             Item::Join { token, of } => {
                 let ready = of.iter().all(|from| self.any.ready[from.0 as usize]);
-                self.any.ready[token.0 as usize] = ready;
+                for classes in [&mut self.any, &mut self.joined] {
+                    classes.ready[token.0 as usize] = ready;
+                }
                 for &from in of {
                     self.any.join(from, *token);
                     self.joined.join(from, *token);
@@ -137,6 +139,8 @@ mod tests {
         let [carried] = b.for_([joined], |b, _| [b.copy()]);
         let ready = b.ready();
         let mixed = b.join(&[alone, ready]);
+        let other = b.copy();
+        let _ = b.join(&[other, ready]);
         let mut flows = Flows::of(&b.finish());
         let mut same = |a, b| {
             (
@@ -151,7 +155,8 @@ mod tests {
         assert_eq!(same(x, alone), (false, false));
         // A token that is complete from the start is no tie.
         assert_eq!(same(alone, mixed), (true, true));
-        assert!(!same(ready, mixed).0);
+        assert_eq!(same(ready, mixed), (false, false));
+        assert_eq!(same(alone, other), (false, false));
     }
 
     #[test]

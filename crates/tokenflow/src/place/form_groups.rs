@@ -174,7 +174,7 @@ impl QueuePlacer<'_> {
             flows: Flows::of(self.program),
             gaps: BTreeMap::new(),
         };
-        finder.graph(&self.program.body, &self.index.root);
+        finder.graph(&self.program.body, &self.program_info.root);
         finder.into_units(columns)
     }
 }

@@ -74,10 +74,12 @@ impl<'p> QueuePlacer<'p> {
     /// Returns what commits near those of `known` are tried with, if its body allows that.
     pub(super) fn incremental(&self, known: &QueueSolution) -> Option<Incremental<'_>> {
         let line = self.straight_line.get_or_init(|| {
-            let plain =
-                self.drop_implied && !self.commits_all() && !self.index.covered && self.trials >= TRIALS;
+            let plain = self.drop_implied
+                && !self.commits_all()
+                && !self.program_info.covered
+                && self.trials >= TRIALS;
             plain
-                .then(|| StraightLine::new(self.program, &self.index, self.queue))
+                .then(|| StraightLine::new(self.program, &self.program_info, self.queue))
                 .flatten()
         });
         let line = line.as_ref().filter(|line| line.len() >= STEPS)?;
@@ -205,7 +207,7 @@ impl<'a> States<'a> {
         }
         let mut eval = Evaluator::new(
             placer.program,
-            &placer.index,
+            &placer.program_info,
             placer.queue,
             &solution.commits,
             CompletionKind::Done,
@@ -213,10 +215,11 @@ impl<'a> States<'a> {
         eval.begin(std::iter::empty());
         let translation = Translation::new(&solution.commits, n);
         let both = (translation, translation);
-        let mut comparison = StepwiseComparison::new(&placer.index, placer.queue, both, age_limit, &[]);
+        let mut comparison =
+            StepwiseComparison::new(&placer.program_info, placer.queue, both, age_limit, &[]);
         let (mut live_in, mut first, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..line.len() {
-            let step = line.step(placer.program, &placer.index, i);
+            let step = line.step(placer.program, &placer.program_info, i);
             live_in.extend(line.live_in(i).iter().map(|&token| eval.age(token)));
             first.push(in_flight.len());
             in_flight.extend(comparison.ages());
@@ -267,7 +270,7 @@ impl<'a> States<'a> {
                 eval.n[w] = NO_WAIT;
                 eval.measured[w] = Age::DONE;
             }
-            if !eval.run_step(&line.step(placer.program, &placer.index, at)) {
+            if !eval.run_step(&line.step(placer.program, &placer.program_info, at)) {
                 return None;
             }
             at += 1;
@@ -314,12 +317,17 @@ impl<'a> States<'a> {
             solved, last_change, ..
         } = trial;
         let mut at = solved.steps.start;
-        let mut comparison =
-            StepwiseComparison::new(&placer.index, placer.queue, both, self.age_limit, in_flight(at));
+        let mut comparison = StepwiseComparison::new(
+            &placer.program_info,
+            placer.queue,
+            both,
+            self.age_limit,
+            in_flight(at),
+        );
         while at < line.len()
             && (at <= last_change || at < solved.steps.end || !comparison.is_at(in_flight(at)))
         {
-            if !comparison.run_step(&line.step(placer.program, &placer.index, at)) {
+            if !comparison.run_step(&line.step(placer.program, &placer.program_info, at)) {
                 return TrialResult::More;
             }
             at += 1;

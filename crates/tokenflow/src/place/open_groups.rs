@@ -103,14 +103,14 @@ impl QueuePlacer<'_> {
         let mut run = Run {
             placer: self,
             commits,
-            known: vec![[None; OpenGroup::SETS]; self.index.graphs],
+            known: vec![[None; OpenGroup::SETS]; self.program_info.graphs],
             out: OpenGroups {
                 at: vec![OpenGroup::default(); commits.len()],
                 given: OpenGroup::default(),
                 end: OpenGroup::default(),
             },
         };
-        let end = run.graph(&self.program.body, &self.index.root, OpenGroup::NOTHING);
+        let end = run.graph(&self.program.body, &self.program_info.root, OpenGroup::NOTHING);
         run.out.end.join(end);
         run.out
     }
@@ -180,7 +180,7 @@ impl<'a> Legality<'a> {
             commits: commits.clone(),
             before: Vec::with_capacity(line.len() + 1),
             illegal: Vec::with_capacity(line.len() + 1),
-            known: vec![[None; OpenGroup::SETS]; placer.index.graphs],
+            known: vec![[None; OpenGroup::SETS]; placer.program_info.graphs],
             out: OpenGroups {
                 at: vec![OpenGroup::default(); commits.len()],
                 given: OpenGroup::default(),
@@ -208,7 +208,10 @@ impl<'a> Legality<'a> {
             known: std::mem::take(&mut self.known),
             out: std::mem::take(&mut self.out),
         };
-        let open = match self.line.step(self.placer.program, &self.placer.index, step) {
+        let open = match self
+            .line
+            .step(self.placer.program, &self.placer.program_info, step)
+        {
             Step::Start(slot) => run.slot(slot, open),
             Step::Item(item, info) => run.item(item, &mut info.iter(), open),
         };
@@ -429,7 +432,7 @@ mod tests {
             let options = Options { form_groups, balance, ..Options::default() };
             for queue in queues(&program) {
                 let placer = QueuePlacer::new(&program, queue, &options);
-                let Some(line) = StraightLine::new(&program, &placer.index, queue) else { continue };
+                let Some(line) = StraightLine::new(&program, &placer.program_info, queue) else { continue };
                 let (known, none) = (commits(&program, queue, 0), vec![0; program.slots as usize]);
                 let mut legality = Legality::new(&placer, &line, (&known, &none), &options);
                 for i in 0..program.slots.min(20) {

@@ -83,8 +83,8 @@ impl QueuePlacer<'_> {
         let mut finder = Finder {
             queue: self.queue,
             relevant: self.relevant(base),
-            concerned: vec![false; self.index.graphs],
-            issues_alone: vec![true; self.index.graphs],
+            concerned: vec![false; self.program_info.graphs],
+            issues_alone: vec![true; self.program_info.graphs],
             points: Points {
                 list: Vec::new(),
                 of_slot: vec![None; self.program.slots as usize],
@@ -92,8 +92,8 @@ impl QueuePlacer<'_> {
                 candidates: Vec::new(),
             },
         };
-        finder.mark(&self.program.body, &self.index.root);
-        finder.graph(&self.program.body, &self.index.root, 1, false);
+        finder.mark(&self.program.body, &self.program_info.root);
+        finder.graph(&self.program.body, &self.program_info.root, 1, false);
         let anywhere = self.program.rules(self.queue).divergent;
         let allowed = finder
             .points
@@ -110,9 +110,9 @@ impl QueuePlacer<'_> {
         let done = counts(&base.waits);
         let mut relevant = vec![false; done.len()];
         for view in [CompletionKind::Done, CompletionKind::Read(&done)] {
-            let mut eval = Evaluator::new(self.program, &self.index, self.queue, &base.commits, view);
+            let mut eval = Evaluator::new(self.program, &self.program_info, self.queue, &base.commits, view);
             eval.mode = Mode::Distance;
-            eval.graph(&self.program.body, &self.index.root, &[]);
+            eval.graph(&self.program.body, &self.program_info.root, &[]);
             for (relevant, age) in relevant.iter_mut().zip(&eval.measured) {
                 *relevant |= *age != Age::DONE;
             }

@@ -16,7 +16,7 @@ use std::cell::{OnceCell, RefCell};
 /// Places the commits of one queue.
 pub(super) struct QueuePlacer<'p> {
     pub program: &'p Program,
-    pub index: ProgramInfo,
+    pub program_info: ProgramInfo,
     pub queue: Queue,
     pub drop_implied: bool,
     pub max_padding: u32,
@@ -73,7 +73,7 @@ impl<'p> QueuePlacer<'p> {
         let size = (program.slots + program.awaits + program.tokens) as usize;
         Self {
             program,
-            index: ProgramInfo::new(program),
+            program_info: ProgramInfo::new(program),
             queue,
             drop_implied: options.drop_implied,
             max_padding: options.max_padding,
@@ -96,7 +96,7 @@ impl<'p> QueuePlacer<'p> {
     pub fn place(&self, base: &QueueSolution, options: &Options) -> Placed {
         let options = &self.allowed(options);
         let mut placed = Placed::new(base);
-        let given = self.index.largest_wait[usize::from(self.queue.0)];
+        let given = self.program_info.largest_wait[usize::from(self.queue.0)];
         if base.last_wait().is_none() && given.is_none() && !options.form_groups {
             return placed;
         }
@@ -214,7 +214,13 @@ impl<'p> QueuePlacer<'p> {
         {
             return known.clone();
         }
-        solve_indexed(self.program, &self.index, self.queue, commits, self.drop_implied)
+        solve_indexed(
+            self.program,
+            &self.program_info,
+            self.queue,
+            commits,
+            self.drop_implied,
+        )
     }
 
     /// Returns true if every operation has to be committed by the end.
@@ -233,7 +239,7 @@ impl<'p> QueuePlacer<'p> {
 
     /// Returns true if the operations have two completions.
     pub fn reads(&self) -> bool {
-        self.index.reads[usize::from(self.queue.0)]
+        self.program_info.reads[usize::from(self.queue.0)]
     }
 
     /// Compares solution `b` with solution `a`.
@@ -245,7 +251,7 @@ impl<'p> QueuePlacer<'p> {
         let (na, nb) = (Counts::new(a), Counts::new(b));
         let reads = self.reads();
         let both = (na.with(&a.commits, reads), nb.with(&b.commits, reads));
-        compare(self.program, &self.index, self.queue, both, early_exit)
+        compare(self.program, &self.program_info, self.queue, both, early_exit)
     }
 }
 

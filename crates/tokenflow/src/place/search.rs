@@ -94,7 +94,7 @@ impl<'p> QueuePlacer<'p> {
         };
         let spent = if exhaustive {
             if options.balance && options.max_padding > 0 {
-                search.graphs = diamonds(&self.program.body, &self.index.root);
+                search.graphs = diamonds(&self.program.body, &self.program_info.root);
             }
             search.all_sets(candidates);
             false

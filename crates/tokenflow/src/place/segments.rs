@@ -62,7 +62,11 @@ fn needs(block: &Block) -> Vec<usize> {
 fn quiet(placer: &Placer) -> Vec<bool> {
     let mut all: Option<Vec<bool>> = None;
     for queue_placer in &placer.queues {
-        let complete = complete(queue_placer.program, &queue_placer.index, queue_placer.queue);
+        let complete = complete(
+            queue_placer.program,
+            &queue_placer.program_info,
+            queue_placer.queue,
+        );
         all = Some(match all {
             None => complete,
             Some(all) => all

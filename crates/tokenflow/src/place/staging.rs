@@ -173,7 +173,7 @@ impl<'a, 'p> Finder<'a, 'p> {
             next_slot: 0,
             issues: Vec::new(),
         };
-        finder.graph(&placer.program.body, &placer.index.root);
+        finder.graph(&placer.program.body, &placer.program_info.root);
         finder
     }
 

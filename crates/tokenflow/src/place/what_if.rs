@@ -55,7 +55,7 @@ pub fn operations_by_commit(
             run.closed.insert(slot, BTreeSet::new());
         }
     }
-    run.graph(&program.body, &placer.index.root, BTreeSet::new());
+    run.graph(&program.body, &placer.program_info.root, BTreeSet::new());
     run.closed
 }
 

@@ -1,10 +1,12 @@
 //! Which buffers of the workgroup an operation accesses, and how.
 //!
-//! Buffers are told apart by what they start as: attributions, globals and allocations share no byte. What is reached
+//! Buffers are told apart by what they start as: attributions, globals and allocations share no byte; and where all that is
+//! done with one is to take views at constant offsets, by views that don't overlap. What is reached
 //! through anything but views of one of these may be any of them. So may be, in a function that casts workgroup memory to
 //! another memory space, what is in that space.
 
-use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects};
+use crate::analysis::buffer_parts::{ByteView, overlapping};
+use crate::analysis::memory::{Access, BufferOrigin, Effects, base, buffer_origin, effects, view_source};
 use async_dialects::names::gpux;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
@@ -16,6 +18,8 @@ use tokenflow::phases::{AccessKind, Buffer};
 /// Numbers buffers of the workgroup.
 pub struct Buffers<'c> {
     known: FxHashMap<Root<'c>, usize>,
+    /// Views of parts of buffers, each with the first one of its part.
+    parts: FxHashMap<Value<'c>, Value<'c>>,
     /// True if memory of the workgroup is also reached through other memory spaces.
     cast: bool,
 }
@@ -27,6 +31,8 @@ enum Root<'c> {
     Value(Value<'c>),
     /// A global, by name.
     Global(&'c str),
+    /// A part of a buffer, by the first view of it.
+    Part(Value<'c>),
     /// The arguments that callers hand over: they may be the same.
     Arguments,
     /// Dynamic memory of the workgroup.
@@ -38,9 +44,11 @@ impl<'c> Buffers<'c> {
     #[must_use]
     pub fn new(function: Op<'c>) -> Self {
         let casts = |op: Op| op.is(memref::MEMORY_SPACE_CAST) && is_workgroup(op.operand(0).ty());
+        let ops = function.self_and_nested();
         Self {
             known: FxHashMap::default(),
-            cast: function.self_and_nested().into_iter().any(casts),
+            parts: parts(&ops),
+            cast: ops.into_iter().any(casts),
         }
     }
 
@@ -52,11 +60,18 @@ impl<'c> Buffers<'c> {
 
     /// The buffer that `memref` is a view of.
     pub fn of(&mut self, memref: Value<'c>) -> Buffer {
-        let Some(root) = root(memref) else {
+        let Some(root) = self.part(memref).map(Root::Part).or_else(|| root(memref)) else {
             return Buffer::Any;
         };
         let next = self.known.len();
         Buffer::Known(*self.known.entry(root).or_insert(next))
+    }
+
+    /// The part of a buffer that `memref` is a view of.
+    fn part(&self, memref: Value<'c>) -> Option<Value<'c>> {
+        let source = |value: &Value<'c>| value.defining_op().and_then(view_source);
+        let mut sources = std::iter::successors(Some(memref), source);
+        sources.find_map(|view| self.parts.get(&view).copied())
     }
 
     /// What `op` itself accesses of the workgroup's memory.
@@ -93,6 +108,30 @@ impl Buffers<'_> {
         let is_known = base.ty().is_mem_ref() && buffer_origin(base) != BufferOrigin::Unknown;
         is_workgroup(base.ty()) || !is_known
     }
+}
+
+/// The views of buffers in `ops` that are used for nothing but views at constant offsets, each with the first one that it
+/// shares bytes with, directly or through others.
+fn parts<'c>(ops: &[Op<'c>]) -> FxHashMap<Value<'c>, Value<'c>> {
+    let mut views: FxHashMap<Root<'c>, Option<Vec<ByteView<'c>>>> = FxHashMap::default();
+    for op in ops.iter().filter(|op| op.num_results() == 1) {
+        let Some(root) = root(op.result(0)).filter(|_| op.result(0) == base(op.result(0))) else {
+            continue;
+        };
+        let uses = op.result(0).uses().into_iter();
+        let of_op: Option<Vec<_>> = uses.map(|it| ByteView::of(it.owner)).collect();
+        let known = views.entry(root).or_insert_with(|| Some(Vec::new()));
+        *known = known
+            .take()
+            .zip(of_op)
+            .map(|(known, of_op)| [known, of_op].concat());
+    }
+    let mut parts = FxHashMap::default();
+    for part in views.into_values().flatten().flat_map(overlapping) {
+        let first = part[0].op.result(0);
+        parts.extend(part.iter().map(|view| (view.op.result(0), first)));
+    }
+    parts
 }
 
 /// What `memref` is a view of, if it can be told apart.

@@ -11,8 +11,8 @@ const CHUNK: i64 = 16;
 pub(super) struct Issue {
     pub pieces: Vec<Piece>,
     pub fill: Arc<[u8]>,
-    /// What lies in workgroup memory, box by box.
-    pub boxes: Vec<(Pointer, usize)>,
+    /// What lies in workgroup memory and in global memory, box by box.
+    pub boxes: Vec<[(Pointer, usize); 2]>,
     pub bytes: usize,
 }
 
@@ -54,12 +54,25 @@ pub(super) fn tiles(tensor: &Tensor, indices: &[i64], (local, at): (&View, Point
             ..at
         };
         rows(tensor, &first, start, load, &mut issue.pieces);
-        issue.boxes.push((start, usize::try_from(box_bytes).unwrap_or(0)));
+        let bytes = usize::try_from(box_bytes).unwrap_or(0);
+        issue
+            .boxes
+            .push([(start, bytes), (origin(tensor, &first), bytes)]);
         if let Some(along) = along {
             first[along] = first[along].saturating_add(shape.sizes[along]);
         }
     }
     issue
+}
+
+/// Where the first element of a box is, or would be if it were in bounds.
+fn origin(tensor: &Tensor, first: &[i64]) -> Pointer {
+    let view = &tensor.view;
+    let distances = first
+        .iter()
+        .zip(&view.strides)
+        .map(|(index, stride)| index.wrapping_mul(*stride));
+    view.element(distances.fold(view.offset, i64::wrapping_add))
 }
 
 /// The rows of one box.

@@ -3,7 +3,7 @@
 use super::{Key, MBarrier, Machine, Reason};
 use crate::code::{Arrival, Op};
 use crate::memory::Actor;
-use crate::report::{MAX_TX, Problem};
+use crate::report::{MAX_TX, Problem, Spot, StaleWait};
 use crate::value::{CopyId, Pending, Value};
 
 impl Machine<'_> {
@@ -15,7 +15,7 @@ impl Machine<'_> {
         };
         let problem = Problem::overrun(spot, live.armed, live.phase, arrives, &name);
         live.broken = true;
-        self.memory.reports.problem(problem);
+        self.memory.reports.problem_after_waits(problem);
         self.complete_phase(key);
     }
 
@@ -36,7 +36,7 @@ impl Machine<'_> {
         };
         let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
         if let Some(problem) = problem {
-            self.memory.reports.problem(problem);
+            self.memory.reports.problem_after_waits(problem);
         }
     }
 
@@ -86,7 +86,7 @@ impl Machine<'_> {
             return;
         };
         live.broken = true;
-        self.memory.reports.problem(problem);
+        self.memory.reports.problem_after_waits(problem);
     }
 
     /// Thread `t` lets the mbarrier track all copies that it has issued: when they are complete, that is an arrival. It
@@ -107,6 +107,11 @@ impl Machine<'_> {
         let queues = &mut self.threads[t].queues;
         queues.forget_open(|id| memory.is_done(id.into()));
         let copies: Vec<(CopyId, i64)> = queues.issued().filter(flies).map(|id| (id, 0)).collect();
+        self.threads[t].issued += 1;
+        for (id, _) in &copies {
+            let copy = self.memory.issuer(*id);
+            self.passed_already(key, copy);
+        }
         if let Some(live) = self.get(key) {
             live.pending -= i64::from(counted);
             live.armed = spot;
@@ -158,8 +163,23 @@ impl Machine<'_> {
         self.live(t, key);
         self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.threads[t].issued += 1;
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));
+        }
+    }
+
+    /// Thread `t` is about to issue a load that completes on an mbarrier.
+    pub(in crate::machine) fn will_fly(&mut self, t: usize, key: Key) {
+        self.passed_already(key, self.spot(t));
+    }
+
+    /// An mbarrier is to track the copy `copy`: whoever has passed that already does not wait for it.
+    fn passed_already(&mut self, key: Key, copy: Spot) {
+        let Some(live) = self.get(key) else { return };
+        let stale: Vec<StaleWait> = live.stale.values().cloned().collect();
+        for wait in stale {
+            self.memory.reports.stale_wait(&wait, copy);
         }
     }
 

@@ -1,17 +1,17 @@
 //! Who waits for phases: who goes on, and who never will.
 
-use super::{Key, MBarrier, Machine, Reason, State};
+use super::{Key, MBarrier, Machine, Progress, Reason, Seen, State};
 use crate::code::{MBarrierOp, Op, Phase};
 use crate::machine::Stop;
 use crate::machine::Thread;
 use crate::memory::Actor;
-use crate::report::{Problem, Spot};
+use crate::report::{Problem, StaleWait};
 use crate::value::{CopyId, Pending, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A thread that has waited for a phase.
-pub(super) struct Wait {
+pub(in crate::machine) struct Wait {
     pub by: Actor,
     /// The threads of its warpgroup where they came to one instruction after that: whoever comes after one of them there comes
     /// after the wait, though not after what the thread did in memory.
@@ -82,18 +82,54 @@ impl Machine<'_> {
             return Ok(false);
         }
         // The phase before the first counts as complete.
-        let known = live.phase == 0 || live.seen.get(&thread) == Some(&(live.phase - 1));
-        let flights: Vec<CopyId> = live.flights.iter().map(|(id, _)| *id).collect();
-        let started = live.phase > 0;
-        if started {
+        let phase = live.phase.checked_sub(1);
+        let last = live.seen.get(&thread).filter(|seen| seen.phase == phase).copied();
+        if phase.is_some() {
             self.see(t, key);
         }
-        if known {
-            let copies: Vec<Spot> = flights.into_iter().map(|id| self.memory.issuer(id)).collect();
-            let wait = self.spot(t);
-            self.memory.reports.stale_wait(wait, copies.into_iter());
-        }
+        self.judge(t, key, (phase, last), parity.is_some());
         Ok(true)
+    }
+
+    /// Thread `t` has passed a wait after `phase`, as it had before in `last`: notes if that may have waited for nothing.
+    /// That is not known of tests of a token, which says what phase is meant.
+    fn judge(&mut self, t: usize, key: Key, (phase, last): (Option<u64>, Option<Seen>), by_parity: bool) {
+        let (at, progress) = (self.spot(t), self.progress(t));
+        // A thread that has done nothing since waits for the same once more.
+        let again = last.filter(|last| last.progress != progress);
+        let stale = (by_parity && (phase.is_none() || again.is_some())).then(|| StaleWait {
+            at,
+            before: again.map(|last| last.at),
+            phase,
+            mbarrier: self.called(key).into(),
+        });
+        self.memory
+            .reports
+            .pass(at.thread, stale.clone().filter(|_| again.is_some()));
+        let Some(live) = self.get(key) else { return };
+        if again.is_some() || last.is_none() {
+            live.seen.insert(at.thread, Seen { phase, at, progress });
+        }
+        let flights: Vec<CopyId> = live.flights.iter().map(|(id, _)| *id).collect();
+        match &stale {
+            Some(stale) => live.stale.insert(at.thread, stale.clone()),
+            None => live.stale.remove(&at.thread),
+        };
+        for (stale, id) in stale
+            .iter()
+            .flat_map(|stale| flights.iter().map(move |id| (stale, id)))
+        {
+            let copy = self.memory.issuer(*id);
+            self.memory.reports.stale_wait(stale, copy);
+        }
+    }
+
+    /// How far thread `t` is, as other threads may know.
+    fn progress(&self, t: usize) -> Progress {
+        Progress {
+            moment: self.moment(t),
+            issued: self.threads[t].issued,
+        }
     }
 
     /// Thread `t` sees that the last phase is complete.
@@ -112,10 +148,9 @@ impl Machine<'_> {
             self.memory.reports.seen(thread, copy);
         }
         let landed: Vec<Pending> = landed.into_iter().map(Pending::from).collect();
-        self.observe(t, &landed);
+        self.observe(t, &landed, None);
         let actor = self.actor(t);
         if let Some(live) = self.get(key) {
-            live.seen.insert(thread, phase);
             live.waits.retain(|wait| wait.by.spot.thread != thread);
             live.waits.push(Wait { by: actor, met: None });
             live.waiters.push(actor);
@@ -183,7 +218,8 @@ impl Machine<'_> {
             };
             let parity = self.bits(t, parity).unwrap_or(0) & 1;
             let Some(live) = self.get(key) else { continue };
-            let next = live.seen.get(&spot.thread).map_or(0, |seen| seen + 1);
+            let seen = live.seen.get(&spot.thread).and_then(|seen| seen.phase);
+            let next = seen.map_or(0, |seen| seen + 1);
             let meant = next + (next + parity) % 2;
             live.broken = true;
             let problem = if meant == next + 1 && live.phase == meant && live.pending == live.expected {
@@ -197,7 +233,7 @@ impl Machine<'_> {
                 let missing = (live.pending, live.expected, live.tx - live.flying());
                 Problem::deadlock(spot, live.armed, live.phase, missing, &name)
             };
-            self.memory.reports.problem(problem);
+            self.memory.reports.problem_after_waits(problem);
         }
         let at_barrier = |thread: &Thread| matches!(thread.state, State::Barrier | State::Block);
         if let (Some(&(t, ..)), Some(other)) = (waiting.first(), self.threads.iter().position(at_barrier)) {

@@ -46,7 +46,7 @@ struct Peeled<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     peel: Peel,
     copy: ProgramClone,
-    index: ProgramInfo,
+    program_info: ProgramInfo,
     commits: Commits,
     /// The counts of the unpeeled program.
     old: Counts,
@@ -59,11 +59,11 @@ struct Peeled<'a, 'p> {
 impl<'a, 'p> Peeled<'a, 'p> {
     fn new(placer: &'a QueuePlacer<'p>, solution: &QueueSolution, peel: Peel) -> Self {
         let copy = clone_peeled(placer.program, &[peel]);
-        let index = ProgramInfo::new(&copy.program);
+        let program_info = ProgramInfo::new(&copy.program);
         let commits = copy.commits(&solution.commits);
         let new = solve_indexed(
             &copy.program,
-            &index,
+            &program_info,
             placer.queue,
             commits.clone(),
             placer.drop_implied,
@@ -75,7 +75,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
             new: Counts::new(&new),
             sound: new.uncovered.is_empty(),
             copy,
-            index,
+            program_info,
             commits,
         }
     }
@@ -116,7 +116,7 @@ impl<'a, 'p> Peeled<'a, 'p> {
         let (a, b) = (a.with(&self.commits, reads), b.with(&self.commits, reads));
         compare(
             &self.copy.program,
-            &self.index,
+            &self.program_info,
             self.placer.queue,
             (a, b),
             EarlyExit::Never,

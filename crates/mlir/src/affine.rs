@@ -1,0 +1,65 @@
+//! Affine maps, as functions of their operands.
+
+use melior::ir::{Attribute, AttributeLike};
+#[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
+use mlir_sys::*;
+
+/// By how much the only result of the affine map `map` grows where operand `i`, dimensions before symbols, grows by `growth(i)`.
+/// `None` if it has several results, if it does not grow evenly, or if that is not known of an operand that it depends on.
+#[must_use]
+pub fn growth(map: Attribute<'_>, growth: &dyn Fn(usize) -> Option<i64>) -> Option<i64> {
+    let raw = map.to_raw();
+    // SAFETY: a live attribute, which is a map with one result where that is asked.
+    unsafe {
+        if !mlirAttributeIsAAffineMap(raw) {
+            return None;
+        }
+        let map = mlirAffineMapAttrGetValue(raw);
+        if mlirAffineMapGetNumResults(map) != 1 {
+            return None;
+        }
+        let dims = usize::try_from(mlirAffineMapGetNumDims(map)).ok()?;
+        of_expression(mlirAffineMapGetResult(map, 0), dims, growth)
+    }
+}
+
+/// The same of an expression; it is as deep as MLIR's own recursions over it.
+///
+/// # Safety
+///
+/// The expression is live.
+unsafe fn of_expression(
+    expression: MlirAffineExpr,
+    dims: usize,
+    growth: &dyn Fn(usize) -> Option<i64>,
+) -> Option<i64> {
+    // SAFETY: a live expression, of the kind that was asked.
+    unsafe {
+        if mlirAffineExprIsAConstant(expression) {
+            return Some(0);
+        }
+        if mlirAffineExprIsADim(expression) {
+            return growth(usize::try_from(mlirAffineDimExprGetPosition(expression)).ok()?);
+        }
+        if mlirAffineExprIsASymbol(expression) {
+            let symbol = usize::try_from(mlirAffineSymbolExprGetPosition(expression)).ok()?;
+            return growth(dims + symbol);
+        }
+        let sides = [
+            mlirAffineBinaryOpExprGetLHS(expression),
+            mlirAffineBinaryOpExprGetRHS(expression),
+        ];
+        let [left, right] = [
+            of_expression(sides[0], dims, growth)?,
+            of_expression(sides[1], dims, growth)?,
+        ];
+        if mlirAffineExprIsAAdd(expression) {
+            return left.checked_add(right);
+        }
+        // MLIR keeps constant factors on the right.
+        if mlirAffineExprIsAMul(expression) && mlirAffineExprIsAConstant(sides[1]) {
+            return left.checked_mul(mlirAffineConstantExprGetValue(sides[1]));
+        }
+        (left == 0 && right == 0).then_some(0)
+    }
+}

@@ -1,0 +1,163 @@
+//! What the waits of a thread have done, so that a report can say why one was not enough.
+
+use super::{Problem, Reports, Spot};
+use crate::value::CopyId;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The last wait of a thread.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Where.
+    pub at: Spot,
+    /// The groups of its queue, if it waits for groups.
+    pub groups: Option<Groups>,
+    /// The copies of the youngest group that is complete, or all that the wait is for.
+    pub copies: Arc<[CopyId]>,
+}
+
+/// The groups of a queue of one thread, after a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Groups {
+    /// How many the thread has committed so far.
+    pub committed: u32,
+    /// How many of them are complete; with `read`, how many have read their sources.
+    pub complete: u32,
+}
+
+/// The last wait of a thread that comes too early for a copy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waited {
+    /// The wait.
+    pub at: Spot,
+    /// The groups of its queue, if it waits for groups.
+    pub groups: Option<Groups>,
+    /// The copies of the youngest group that is complete, or all that the wait is for.
+    pub copies: Vec<Spot>,
+    /// The thread's own instance of the copy, if it has issued one.
+    pub missed: Option<Missed>,
+}
+
+/// Where a copy is that a wait does not complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missed {
+    /// In the group of this number of its queue, from 0 on.
+    Group(u32),
+    /// In no group.
+    Uncommitted,
+}
+
+/// A wait for an mbarrier that waited for nothing: the last phase was complete, and the thread went on after it before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaleWait {
+    /// The wait.
+    pub at: Spot,
+    /// The wait of the same thread that has passed on the same phase before, if there is one.
+    pub before: Option<Spot>,
+    /// The phase that was complete; the one before the first is none.
+    pub phase: Option<u64>,
+    /// What to call the mbarrier.
+    pub mbarrier: Arc<str>,
+}
+
+impl Waited {
+    pub(super) fn in_iterations(self, entries: &[u32]) -> Self {
+        let copies = self.copies.into_iter();
+        Self {
+            at: self.at.in_iterations(entries),
+            copies: copies.map(|copy| copy.in_iterations(entries)).collect(),
+            ..self
+        }
+    }
+}
+
+/// The waits of all threads of the block that runs.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Waits {
+    /// The last wait of each thread.
+    last: HashMap<u32, Wait>,
+    /// By the operation of a copy, and a thread that should have waited for it.
+    stale: BTreeMap<(u32, u32), StaleWait>,
+    /// The threads whose last wait for an mbarrier let them go on once more after a phase.
+    relying: HashMap<u32, StaleWait>,
+    /// The operations that such threads have executed.
+    relied: HashMap<(u32, u32), StaleWait>,
+}
+
+impl Reports {
+    /// Notes that a thread passes a wait or an await.
+    pub fn wait(&mut self, wait: Wait) {
+        self.waits.last.insert(wait.at.thread, wait);
+    }
+
+    /// The last wait of a thread.
+    pub(crate) fn last_wait(&self, thread: u32) -> Option<&Wait> {
+        self.waits.last.get(&thread)
+    }
+
+    /// Notes that the thread of `wait` has not waited for the copy `copy`.
+    pub fn stale_wait(&mut self, wait: &StaleWait, copy: Spot) {
+        let key = (copy.instr, wait.at.thread);
+        self.waits.stale.entry(key).or_insert_with(|| wait.clone());
+    }
+
+    /// Notes that a thread has seen a copy land: waits before are of no account.
+    pub fn seen(&mut self, thread: u32, copy: Spot) {
+        self.waits.stale.remove(&(copy.instr, thread));
+    }
+
+    /// Notes that `thread` passes a wait for an mbarrier, and goes on once more after the same phase if it is `stale`.
+    pub fn pass(&mut self, thread: u32, stale: Option<StaleWait>) {
+        match stale {
+            Some(stale) => self.waits.relying.insert(thread, stale),
+            None => self.waits.relying.remove(&thread),
+        };
+    }
+
+    /// The threads of the block pass a barrier, which orders them whatever they have waited for.
+    pub fn block_barrier(&mut self) {
+        self.waits.relying.clear();
+    }
+
+    /// Notes what a thread does, if the wait before it waited for nothing.
+    pub fn rely(&mut self, spot: Spot) {
+        // Nobody does in a correct kernel.
+        if self.waits.relying.is_empty() && self.waits.relied.is_empty() {
+            return;
+        }
+        let key = (spot.instr, spot.thread);
+        match self.waits.relying.get(&spot.thread) {
+            Some(stale) => self.waits.relied.insert(key, stale.clone()),
+            None => self.waits.relied.remove(&key),
+        };
+    }
+
+    /// The wait that waited for nothing, and that what a thread does now relies on.
+    pub fn relies_on(&self, thread: u32) -> Option<&StaleWait> {
+        self.waits.relying.get(&thread)
+    }
+
+    /// The wait that waited for nothing, and that lets `now` come too early or too late to `before`.
+    pub(super) fn blame(&self, now: Spot, before: Spot) -> Option<&StaleWait> {
+        let Waits { stale, relied, .. } = &self.waits;
+        let should_have_waited = stale
+            .get(&(before.instr, now.thread))
+            .or_else(|| stale.get(&(now.instr, before.thread)));
+        should_have_waited
+            .or_else(|| self.relies_on(now.thread))
+            .or_else(|| relied.get(&(before.instr, before.thread)))
+    }
+
+    /// Adds a problem of what a thread does now with an mbarrier, and the wait that it relies on and that waited for nothing.
+    pub fn problem_after_waits(&mut self, problem: Problem) {
+        if let Some(stale) = self.relies_on(problem.at.thread).cloned() {
+            self.problem(Problem::passes_at_once(&stale));
+        }
+        self.problem(problem);
+    }
+
+    /// A block has ended: its threads access nothing any more.
+    pub fn forget_waits(&mut self) {
+        self.waits = Waits::default();
+    }
+}

@@ -1,0 +1,178 @@
+//! Where asynchronous accesses may be in flight.
+//!
+//! A token is followed from where it comes from to what takes it over, on every path: an await, a token that is made of it,
+//! or an edge that hands it over. The access is in flight on the way, and on the ways of all tokens that it may become. If a
+//! token is lost on some path, because another takes its place, the access is in flight wherever control may go after it.
+
+use super::flow::{Flow, Issue, NodeId, NodeSet, TokenId, TokenOrigin, Until};
+
+/// Where a token goes until something takes it over.
+#[derive(Clone)]
+enum Way {
+    /// By these nodes.
+    Known(Vec<NodeId>),
+    /// On some path, another takes its place.
+    Lost,
+}
+
+/// Follows tokens and groups.
+pub(super) struct InFlight<'a> {
+    flow: &'a Flow,
+    /// What each token may become.
+    becomes: Vec<Vec<TokenId>>,
+    /// The ends of the edges that hand each token over.
+    entries: Vec<Vec<NodeId>>,
+    /// The way of each token that was followed.
+    ways: Vec<Option<Way>>,
+    seen: NodeSet,
+    seen_open: NodeSet,
+}
+
+impl<'a> InFlight<'a> {
+    pub fn new(flow: &'a Flow) -> Self {
+        let mut becomes = vec![Vec::new(); flow.tokens.len()];
+        let mut entries = vec![Vec::new(); flow.tokens.len()];
+        for node in &flow.nodes {
+            for (token, of) in &node.joins {
+                for &of in of {
+                    becomes[of].push(*token);
+                }
+            }
+            for edge in &node.edges {
+                for &(from, to) in &edge.bindings {
+                    becomes[from].push(to);
+                    entries[to].push(edge.to);
+                }
+            }
+        }
+        Self {
+            flow,
+            becomes,
+            entries,
+            ways: vec![None; flow.tokens.len()],
+            seen: NodeSet::new(flow.nodes.len()),
+            seen_open: NodeSet::new(flow.nodes.len()),
+        }
+    }
+
+    /// The nodes at which `issue` of `node` may be in flight, that of the await included.
+    pub fn of(&mut self, node: NodeId, issue: &Issue) -> Vec<NodeId> {
+        let mut nodes = match &issue.until {
+            Until::Tokens(tokens) => {
+                let found = tokens.iter().find_map(|&token| self.until_complete(token));
+                found.unwrap_or_else(|| self.all_after(node))
+            }
+            Until::Queue(queue) => self.until_wait(node, *queue, !issue.write),
+            Until::Unknown => self.all_after(node),
+        };
+        nodes.push(node);
+        nodes
+    }
+
+    /// Where `token`, or what it becomes, is on its way; `None` if it may be lost.
+    fn until_complete(&mut self, token: TokenId) -> Option<Vec<NodeId>> {
+        let mut nodes = Vec::new();
+        let mut met = rustc_hash::FxHashSet::from_iter([token]);
+        let mut work = vec![token];
+        while let Some(token) = work.pop() {
+            if self.ways[token].is_none() {
+                self.ways[token] = Some(self.way(token).map_or(Way::Lost, Way::Known));
+            }
+            match &self.ways[token] {
+                Some(Way::Known(way)) => nodes.extend(way),
+                _ => return None,
+            }
+            work.extend(self.becomes[token].iter().filter(|&&next| met.insert(next)));
+        }
+        Some(nodes)
+    }
+
+    /// The nodes from where `token` comes from to what takes it over; `None` if it is lost on some path.
+    fn way(&mut self, token: TokenId) -> Option<Vec<NodeId>> {
+        let flow = self.flow;
+        self.seen.clear();
+        let mut way = Vec::new();
+        let mut work = Vec::new();
+        match flow.tokens[token] {
+            TokenOrigin::Inside(node) => return Some(vec![node]),
+            TokenOrigin::Lost => return None,
+            TokenOrigin::Edges => work.extend(&self.entries[token]),
+            TokenOrigin::Node(node) => {
+                way.push(node);
+                self.leave(node, token, &mut work)?;
+            }
+        }
+        while let Some(node) = work.pop() {
+            if !self.seen.insert(node) {
+                continue;
+            }
+            if flow.tokens[token] == TokenOrigin::Node(node) {
+                // The next one takes its place.
+                return None;
+            }
+            way.push(node);
+            let step = &flow.nodes[node];
+            let is_taken =
+                step.awaits.contains(&token) || step.joins.iter().any(|(_, of)| of.contains(&token));
+            if !is_taken {
+                self.leave(node, token, &mut work)?;
+            }
+        }
+        Some(way)
+    }
+
+    /// Adds the nodes to which `token` goes on from `node`, none at the end; `None` if another takes its place.
+    fn leave(&self, node: NodeId, token: TokenId, work: &mut Vec<NodeId>) -> Option<()> {
+        for edge in &self.flow.nodes[node].edges {
+            if edge.bindings.iter().any(|(from, _)| *from == token) {
+                continue;
+            }
+            if edge.bindings.iter().any(|(_, to)| *to == token) {
+                return None;
+            }
+            work.push(edge.to);
+        }
+        Some(())
+    }
+
+    /// Where an operation that joins the open group of `queue` at `node` may be in flight: until that group is closed, and
+    /// all groups are waited for.
+    fn until_wait(&mut self, node: NodeId, queue: usize, reads: bool) -> Vec<NodeId> {
+        self.seen.clear();
+        self.seen_open.clear();
+        let flow = self.flow;
+        let mut nodes = Vec::new();
+        let edges = |node: NodeId, open| flow.nodes[node].edges.iter().map(move |edge| (edge.to, open));
+        let mut work: Vec<(NodeId, bool)> = edges(node, true).collect();
+        while let Some((node, open)) = work.pop() {
+            let seen = if open { &mut self.seen_open } else { &mut self.seen };
+            if !seen.insert(node) {
+                continue;
+            }
+            nodes.push(node);
+            let step = &flow.nodes[node];
+            let is_over = step
+                .waits
+                .is_some_and(|(waited, only_reads)| waited == queue && (reads || !only_reads));
+            if open || !is_over {
+                work.extend(edges(node, open && step.commits != Some(queue)));
+            }
+        }
+        nodes
+    }
+
+    /// All nodes that control may come by after `node`.
+    fn all_after(&mut self, node: NodeId) -> Vec<NodeId> {
+        self.seen.clear();
+        let edges = |node: NodeId| self.flow.nodes[node].edges.iter().map(|edge| edge.to);
+        let mut work: Vec<NodeId> = edges(node).collect();
+        let mut nodes = Vec::new();
+        while let Some(node) = work.pop() {
+            if self.seen.insert(node) {
+                nodes.push(node);
+                work.extend(edges(node));
+            }
+        }
+        nodes
+    }
+}
