@@ -10,12 +10,14 @@ mod together;
 mod vector;
 mod warpgroup;
 
-pub use self::bulk::{Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Slot};
+pub use self::bulk::{Arrival, Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Phase, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
-pub use self::together::{Cluster, LdMatrix, Mma, Shuffle, ShuffleMode, ShuffleSync, WarpReduce};
+pub use self::together::{
+    Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, WarpReduce,
+};
 pub use self::vector::VectorOp;
 pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
@@ -64,7 +66,29 @@ impl Code {
             matches!(
                 op,
                 Op::MBarrier {
-                    does: MBarrierOp::Arrive { .. },
+                    does: MBarrierOp::Arrive(_),
+                    ..
+                }
+            )
+        };
+        self.instrs.iter().any(|instr| arrives(&instr.op))
+    }
+
+    /// Returns true if some threads of a block meet at barriers of their own.
+    #[must_use]
+    pub fn has_named_barriers(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.any(|op| matches!(op, Op::NamedBarrier(_)))
+    }
+
+    /// Returns true if copies of a thread may be complete for those who wait for an mbarrier.
+    #[must_use]
+    pub fn has_arrivals_after_copies(&self) -> bool {
+        let arrives = |op: &Op| {
+            matches!(
+                op,
+                Op::MBarrier {
+                    does: MBarrierOp::ArriveAfterCopies { .. },
                     ..
                 }
             )

@@ -7,6 +7,7 @@
 
 mod access;
 mod accumulators;
+mod barriers;
 mod bulk;
 mod compute;
 mod fragments;
@@ -25,14 +26,14 @@ mod views;
 mod warp;
 mod warpgroup;
 
+use self::barriers::{BARRIERS, NamedBarrier};
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
 use crate::adversary::next_random;
 use crate::code::{Code, Init, Reg};
 use crate::memory::{Contents, Memory, Space};
-use crate::refine::{Kind, Trace};
-use crate::report::Problem;
+use crate::refine::Trace;
 use crate::timeline::Recorder;
 use crate::value::{BufferId, CopyId, Guard, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -82,6 +83,8 @@ enum State {
     Block,
     /// For the phase of an mbarrier.
     MBarrier,
+    /// At a barrier that has a number.
+    Named,
     /// For the other threads of its warpgroup.
     Warpgroup,
     Done,
@@ -98,7 +101,7 @@ struct Thread {
     /// True if `counters` have changed since they were looked up.
     moved: bool,
     queues: Queues,
-    /// How many copies it has issued that complete on mbarriers.
+    /// How often it has issued a copy that completes on an mbarrier, or let one track its copies.
     issued: u32,
     steps: u64,
     /// What it has printed.
@@ -148,6 +151,8 @@ pub struct Machine<'c> {
     era: NonZeroU32,
     /// The mbarriers of the block.
     mbarriers: BTreeMap<Key, MBarrier>,
+    /// The barriers of the block that have numbers.
+    barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
     bulk: Vec<(CopyId, bool)>,
     /// What was not done when a value was used that it guards, and what guards it.
@@ -179,6 +184,7 @@ impl<'c> Machine<'c> {
             private: Vec::new(),
             era: NonZeroU32::MIN,
             mbarriers: BTreeMap::new(),
+            barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
             accumulators: accumulators::registers(code),
@@ -228,6 +234,7 @@ impl<'c> Machine<'c> {
                 fenced: None,
             })
             .collect();
+        self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.next_era();
         let (mut stuck, mut warps) = (false, self.turns());
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
@@ -235,7 +242,11 @@ impl<'c> Machine<'c> {
             for warp in &warps {
                 self.run_warp(warp, each)?;
             }
-            stuck = !(self.warpgroups()? || self.wake()? || self.block_wide()? || self.pass_barrier());
+            stuck = !(self.runs()
+                || self.warpgroups()?
+                || self.wake()?
+                || self.block_wide()?
+                || self.pass_barrier());
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
@@ -333,61 +344,5 @@ impl<'c> Machine<'c> {
             }
         }
         Ok(())
-    }
-
-    fn next_era(&mut self) {
-        self.memory.block_barrier();
-        self.era = self.era.saturating_add(1);
-    }
-
-    /// Passes the barrier if all threads of the block stand at it. Returns false if nobody can go on.
-    fn pass_barrier(&mut self) -> bool {
-        if self.deadlock() {
-            return false;
-        }
-        let waiting: Vec<usize> = (0..self.threads.len())
-            .filter(|&t| matches!(self.threads[t].state, State::Barrier | State::Block))
-            .collect();
-        if self.divergent_warp() || self.divergent_warpgroup() {
-            return false;
-        }
-        let Some(&first) = waiting.first() else {
-            return false;
-        };
-        // Threads that have ended, or stand at another barrier, never come to this one.
-        let place = |t: usize| (self.threads[t].pc, &self.threads[t].counters);
-        let elsewhere = (0..self.threads.len()).find(|&t| place(t) != place(first));
-        if let Some(other) = elsewhere {
-            let ended = self.threads[other].state == State::Done;
-            self.settle(other);
-            let (at, other) = (self.spot(first), self.spot(other));
-            let problem = if self.code.instrs[self.threads[first].pc].op.is_block_wide() {
-                Problem::divergent_block(
-                    at,
-                    other,
-                    ended,
-                    self.code.instrs[self.threads[first].pc].op.is_bulk(),
-                )
-            } else {
-                Problem::divergent_barrier(at, other, ended)
-            };
-            self.memory.reports.problem(problem);
-            return false;
-        }
-        let spot = self.spot(first);
-        if let Some(timeline) = self.timing() {
-            timeline.barrier(spot.into());
-        }
-        for t in waiting {
-            self.note_step(t, Kind::Barrier, None);
-            self.threads[t].state = State::Running;
-            self.threads[t].pc += 1;
-        }
-        let threads = self.first_thread..self.first_thread + self.launch.block.iter().product::<u32>();
-        if let Some(trace) = &mut self.trace {
-            trace.spread(threads);
-        }
-        self.next_era();
-        true
     }
 }

@@ -13,6 +13,7 @@ mod cells;
 mod copies;
 mod fork;
 mod history;
+mod mbarriers;
 mod order;
 mod races;
 mod shadow;
@@ -241,6 +242,7 @@ impl Memory {
         self.access += 1;
         self.reports.rely(actor.spot);
         self.note_unwritten(actor, at.buffer, start..start + bytes);
+        self.note_mbarriers(actor, at.buffer, &(start..start + bytes));
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
             self.note_read((actor, id), at.buffer, start, bytes, false);
@@ -262,6 +264,7 @@ impl Memory {
     pub fn write(&mut self, actor: Actor, at: Pointer, data: &[u8], align: usize) -> Result<(), Fault> {
         let start = self.check(at, data.len(), align)?;
         self.access += 1;
+        self.note_mbarriers(actor, at.buffer, &(start..start + data.len()));
         self.reports.rely(actor.spot);
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
@@ -292,6 +295,11 @@ impl Memory {
             buffer.shadow.each_access(&mut |id| renumbering.keep(id));
         }
         self.accesses = renumbering.finish();
+    }
+
+    /// From now on, other threads may wait for copies that a thread has issued for itself.
+    pub fn share_copies(&mut self) {
+        self.order.share_copies();
     }
 
     /// From now on, arrivals on mbarriers order threads, too.

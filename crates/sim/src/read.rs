@@ -8,7 +8,9 @@
 mod aggregates;
 mod arith;
 mod asynchronous;
+mod attributes;
 mod bulk;
+mod clusters;
 mod flow;
 mod fragments;
 mod launch;
@@ -26,7 +28,9 @@ mod vectors;
 mod views;
 mod warpgroup;
 mod warpgroup_tiles;
+mod wmma;
 
+use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
 pub use self::unknown::Unknown;
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
@@ -38,7 +42,7 @@ use async_mlir::ir::{Block, Op, Value};
 use async_mlir::location::file_position;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type, TypeLike};
-use async_mlir::names::{attr, builtin, gpu as device, nvgpu};
+use async_mlir::names::{attr, builtin, gpu as device, nvgpu, nvvm};
 use async_mlir::types::{self, Float};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -136,7 +140,11 @@ impl<'c> Reader<'c> {
         for (i, arg) in entry.args().enumerate() {
             let to = self.reg(arg);
             if i < inputs {
-                let kind = Self::param_kind(function, described(arg).unwrap_or(arg.ty()))?;
+                let ty = described(arg).unwrap_or(arg.ty());
+                if ty == arg.ty() && is_tensor_map(arg) {
+                    return Err(Unknown::new(function, UNKNOWN_BOX));
+                }
+                let kind = Self::param_kind(function, ty)?;
                 let made_by = None;
                 self.code.params.push(Param { to, kind, made_by });
             } else {
@@ -274,6 +282,7 @@ impl<'c> Reader<'c> {
             || self.together(op)?
             || self.mbarriers(op)?
             || self.warpgroups(op)?
+            || clusters::is_refused(op)?
         {
             return Ok(());
         }
@@ -288,6 +297,8 @@ impl<'c> Reader<'c> {
             gpux::TMA_STORE,
             nvgpu::TMA_ASYNC_LOAD,
             nvgpu::TMA_ASYNC_STORE,
+            nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL,
+            nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA,
         ];
         let align = if tiles.into_iter().any(has) {
             memory::TILE_ALIGN
@@ -346,42 +357,27 @@ fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
     u32::try_from(sizes?.iter().product::<i64>()).ok()
 }
 
+/// What is said of a pointer to a descriptor.
+const UNKNOWN_BOX: &str = "a parameter is a pointer to a tensor map descriptor, and nothing tells what box that has: cast it to \
+                           the !nvgpu.tensormap.descriptor that it was";
+
+/// Returns true if a pointer is used as one to a descriptor.
+fn is_tensor_map(arg: Value<'_>) -> bool {
+    let copies = [
+        nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL,
+        nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA,
+    ];
+    arg.uses()
+        .into_iter()
+        .any(|user| copies.iter().any(|copy| user.owner.is(copy)))
+}
+
 /// The descriptor that a lowered kernel's pointer `arg` stands for, if it is turned into one.
 fn described(arg: Value<'_>) -> Option<Type<'_>> {
     let uses = arg.uses().into_iter();
     let casts = uses.filter(|user| user.owner.is(builtin::UNREALIZED_CONVERSION_CAST));
     let mut types = casts.map(|user| user.owner.result(0).ty());
     types.find(|ty| bulk::tensor_tile(*ty).is_some())
-}
-
-/// The alignment that an attribution is given.
-fn attribution_align(function: Op<'_>, index: usize) -> Option<u32> {
-    use async_mlir::melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
-    let all = ArrayAttribute::try_from(function.attr(attr::WORKGROUP_ATTRIB_ATTRS)?).ok()?;
-    let dictionary = DictionaryAttribute::try_from(all.element(index).ok()?).ok()?;
-    let align = IntegerAttribute::try_from(dictionary.element_by_name(attr::LLVM_ALIGN)?).ok()?;
-    u32::try_from(align.value()).ok()
-}
-
-/// The numbers of an array attribute: dense, or of integers.
-fn ints(op: Op<'_>, name: &str) -> Option<Vec<i64>> {
-    use async_mlir::melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute};
-    let attribute = op.attr(name)?;
-    if let Ok(array) = DenseI64ArrayAttribute::try_from(attribute) {
-        return (0..array.len()).map(|i| array.element(i).ok()).collect();
-    }
-    if let Ok(array) = DenseI32ArrayAttribute::try_from(attribute) {
-        return (0..array.len())
-            .map(|i| array.element(i).ok().map(i64::from))
-            .collect();
-    }
-    let array = ArrayAttribute::try_from(attribute).ok()?;
-    (0..array.len())
-        .map(|i| {
-            let numbers = types::constant_numbers(array.element(i).ok()?)?;
-            numbers.first().map(|bits| bits.cast_signed())
-        })
-        .collect()
 }
 
 /// `kernel.mlir:12:8`, or all of the location if it is of another kind.

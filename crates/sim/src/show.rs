@@ -90,6 +90,8 @@ pub struct Finding {
     pub last_wait: Option<LastWait>,
     /// True if it may follow from other phases of mbarriers: a race with a copy that completes on one, or a wait that is late.
     follows_phases: bool,
+    /// True if it is of barriers that are no mbarriers.
+    of_barriers: bool,
 }
 
 /// Adds what another run has found, but for what is known: the same of the same operations.
@@ -253,6 +255,7 @@ impl Names<'_> {
             against,
             last_wait: self.last_wait(race).filter(|_| is_wait),
             follows_phases: on_mbarrier(race.now) || race.before.is_some_and(on_mbarrier),
+            of_barriers: false,
             on: Some(Bytes {
                 buffer: buffer.name.clone(),
                 range: race.bytes,
@@ -265,6 +268,7 @@ impl Names<'_> {
     }
 
     fn problem(&self, problem: &Problem) -> Finding {
+        let is_mbarrier = |spot: Spot| matches!(self.op(spot), Op::MBarrier { .. });
         Finding {
             kind: problem.kind,
             cause: if self.waits_for_mbarrier(problem) {
@@ -280,6 +284,7 @@ impl Names<'_> {
             on: None,
             last_wait: None,
             follows_phases: problem.kind == "phase-overrun" && self.op(problem.at).is_wait_for_phase(),
+            of_barriers: !is_mbarrier(problem.at) && !problem.other.is_some_and(is_mbarrier),
         }
     }
 
@@ -304,6 +309,7 @@ impl Names<'_> {
             on: None,
             last_wait: None,
             follows_phases: false,
+            of_barriers: false,
         }
     }
 }

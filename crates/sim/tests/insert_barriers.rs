@@ -7,6 +7,7 @@ mod kernel;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::Context;
+use async_mlir::names::{affine, scf};
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use kernel::lit::{self, call};
@@ -61,7 +62,7 @@ fn barriers(function: Op<'_>) -> Vec<usize> {
         if is_barrier(op) {
             let loops = op
                 .ancestors()
-                .filter(|outer| matches!(outer.name(), "scf.for" | "affine.for" | "scf.while"));
+                .filter(|outer| matches!(outer.name(), affine::FOR | scf::FOR | scf::WHILE));
             count[7 - loops.count().min(7)] += 1;
         }
         Walk::Advance

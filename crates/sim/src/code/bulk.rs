@@ -11,13 +11,14 @@ pub struct Bulk {
     pub load: bool,
     /// What is in global memory.
     pub global: GlobalSide,
-    /// The memref in workgroup memory.
+    /// The memref in workgroup memory, or a pointer.
     pub local: Reg,
     /// How it is seen to be complete.
     pub completion: Completion,
     /// Whether it is issued at all.
     pub predicate: Option<Reg>,
-    /// How many bytes it moves, if `local` and a line in global memory are pointers and no memrefs.
+    /// How many bytes it moves, if `local` and a line in global memory are pointers and no memrefs. A tile has the size of its
+    /// box.
     pub bytes: Option<Reg>,
 }
 
@@ -78,36 +79,34 @@ pub enum Slot {
 /// What is done with an mbarrier.
 #[derive(Clone, Copy, Debug)]
 pub enum MBarrierOp {
-    /// `nvgpu.mbarrier.init`
+    /// `nvgpu.mbarrier.init`, `nvvm.mbarrier.init`
     Init {
         /// How many arrivals make a phase.
         count: Reg,
         /// Whether it is done at all.
         predicate: Option<Reg>,
     },
-    /// `nvgpu.mbarrier.arrive`, with a number of bytes: `nvgpu.mbarrier.arrive.expect_tx`
-    Arrive {
-        /// The bytes that the phase is to wait for.
-        bytes: Option<Reg>,
-        /// Where the number of the phase goes.
-        token: Option<Reg>,
-        /// Whether it is done at all.
-        predicate: Option<Reg>,
+    /// `mbarrier.arrive` of `nvgpu` and `nvvm`, and its variants
+    Arrive(Arrival),
+    /// `nvvm.cp.async.mbarrier.arrive`: an arrival as soon as all copies that the thread has issued are complete.
+    ArriveAfterCopies {
+        /// True if it is one of the arrivals that the mbarrier was initialized with; else it is one more.
+        counted: bool,
     },
     /// `nvvm.mbarrier.expect_tx`
     ExpectTx {
         /// The bytes that the phase is to wait for.
         bytes: Reg,
     },
-    /// `nvgpu.mbarrier.try_wait.parity`
+    /// `mbarrier.try_wait.parity` of `nvgpu` and `nvvm`
     Wait {
         /// The parity of the phase.
         parity: Reg,
     },
-    /// `nvgpu.mbarrier.test.wait`
+    /// `mbarrier.test.wait` of `nvgpu` and `nvvm`, `nvvm.mbarrier.try_wait`
     Test {
-        /// What the arrival has returned.
-        token: Reg,
+        /// Of which phase.
+        phase: Phase,
         /// Where it goes whether the phase is complete.
         to: Reg,
     },
@@ -118,6 +117,32 @@ pub enum MBarrierOp {
     },
     /// `nvvm.mbarrier.inval`
     Inval,
+}
+
+/// How a thread arrives on an mbarrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// How many arrivals it is; one if there is no number.
+    pub count: Option<Reg>,
+    /// The bytes that the phase is to wait for: `mbarrier.arrive.expect_tx`
+    pub bytes: Option<Reg>,
+    /// Where the number of the phase goes.
+    pub token: Option<Reg>,
+    /// Whether it is done at all.
+    pub predicate: Option<Reg>,
+    /// True if as many arrivals less make a phase from now on: `nvvm.mbarrier.arrive_drop`
+    pub drops: bool,
+    /// True if it must not be the last arrival of the phase: `mbarrier.arrive.nocomplete`
+    pub leaves_open: bool,
+}
+
+/// How a test names a phase.
+#[derive(Clone, Copy, Debug)]
+pub enum Phase {
+    /// By what an arrival on it has returned.
+    Token(Reg),
+    /// By its parity.
+    Parity(Reg),
 }
 
 /// Which thread issues for others.

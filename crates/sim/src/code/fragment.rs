@@ -1,6 +1,6 @@
-//! Matrices of `gpu.subgroup_mma_*`, of which each lane of a warp has a part.
+//! Matrices of `gpu.subgroup_mma_*` and `nvvm.wmma.*`, of which each lane of a warp has a part.
 
-use super::{Access, Reg};
+use super::{Index, Reg, Target};
 use crate::value::Elem;
 
 /// A matrix. Which of its elements a lane has, row by row counted, is up to the implementation: here, every 32nd one.
@@ -20,9 +20,9 @@ pub struct Matrix {
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Its first element.
-    pub first: Access,
+    pub first: Target,
     /// How many elements further the next row is, or the next column if it is `transposed`.
-    pub lead: i64,
+    pub lead: Index,
     /// True if it lies column by column.
     pub transposed: bool,
 }
@@ -30,7 +30,7 @@ pub struct Place {
 /// What a warp does with such matrices.
 #[derive(Clone, Debug)]
 pub enum Fragment {
-    /// `gpu.subgroup_mma_load_matrix`
+    /// `gpu.subgroup_mma_load_matrix`, `nvvm.wmma.load`
     Load {
         /// Where to.
         to: Reg,
@@ -39,7 +39,7 @@ pub enum Fragment {
         /// What.
         matrix: Matrix,
     },
-    /// `gpu.subgroup_mma_store_matrix`
+    /// `gpu.subgroup_mma_store_matrix`, `nvvm.wmma.store`
     Store {
         /// The matrix.
         value: Reg,
@@ -48,7 +48,7 @@ pub enum Fragment {
         /// What.
         matrix: Matrix,
     },
-    /// `gpu.subgroup_mma_compute`
+    /// `gpu.subgroup_mma_compute`, `nvvm.wmma.mma`
     Multiply {
         /// Where to.
         to: Reg,

@@ -2,7 +2,7 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce, Warpgroup,
+    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce, Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -318,6 +318,8 @@ pub enum Op {
     },
     /// `gpu.barrier`
     Barrier,
+    /// `nvvm.barrier` of some threads, `nvvm.barrier.arrive`
+    NamedBarrier(NamedBarrier),
     /// `nvvm.bar.warp.sync`
     WarpBarrier {
         /// The lanes that meet, as bits.

@@ -4,6 +4,17 @@ use super::{Reg, Target};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 
+/// `nvvm.barrier` with a number or a number of threads, `nvvm.barrier.arrive`
+#[derive(Clone, Copy, Debug)]
+pub struct NamedBarrier {
+    /// Which barrier; 0 if there is no number.
+    pub number: Option<Reg>,
+    /// How many threads it is of; all if there is no number.
+    pub count: Option<Reg>,
+    /// True if the threads wait there.
+    pub waits: bool,
+}
+
 /// `gpu.shuffle`
 #[derive(Clone, Debug)]
 pub struct Shuffle {

@@ -1,4 +1,4 @@
-//! `gpu.subgroup_mma_*`: matrices whose layout among the lanes of a warp is nobody's business.
+//! `gpu.subgroup_mma_*` and `nvvm.wmma.*`: matrices whose layout among the lanes of a warp is nobody's business.
 
 use super::matrices::{factor, multiply, rounded, summand};
 use super::warp::Together;
@@ -62,14 +62,15 @@ impl Machine<'_> {
 
     /// Where the elements lie, row by row. All lanes have to name the same place.
     fn elements_of_matrix(&self, lanes: &[usize], place: &Place, matrix: Matrix) -> Together<Vec<Pointer>> {
-        let mut first: Option<Pointer> = None;
+        let mut first: Option<(Pointer, i64)> = None;
         for &t in lanes {
-            let (at, _) = self.address(t, &place.first).map_err(|reason| (t, reason))?;
-            if *first.get_or_insert(at) != at {
+            let at = self.target(t, &place.first).map_err(|reason| (t, reason))?;
+            let lead = self.index(t, place.lead).map_err(|reason| (t, reason))?;
+            if *first.get_or_insert((at, lead)) != (at, lead) {
                 return Err((t, Reason::OtherPlace));
             }
         }
-        let Some(first) = first else {
+        let Some((first, lead)) = first else {
             return Ok(Vec::new());
         };
         let int = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
@@ -81,7 +82,7 @@ impl Machine<'_> {
             } else {
                 (row, column)
             };
-            let at = int(outer).saturating_mul(place.lead).saturating_add(int(inner));
+            let at = int(outer).saturating_mul(lead).saturating_add(int(inner));
             Pointer {
                 offset: first.offset.saturating_add(at.saturating_mul(size)),
                 ..first

@@ -74,8 +74,11 @@ impl Machine<'_> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
-        if self.code.has_arrivals() {
+        if self.code.has_arrivals() || self.code.has_named_barriers() {
             self.memory.use_clocks();
+        }
+        if self.code.has_arrivals_after_copies() {
+            self.memory.share_copies();
         }
         if self.code.has_partial_barriers() {
             self.memory.use_partial_barriers();

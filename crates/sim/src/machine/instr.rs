@@ -62,6 +62,7 @@ impl Machine<'_> {
             | Op::LdMatrix(_)
             | Op::Mma(_)
             | Op::Fragment(_)
+            | Op::NamedBarrier(_)
             | Op::WarpBarrier { .. } => {
                 return Ok(Next::Waits(State::Warp));
             }

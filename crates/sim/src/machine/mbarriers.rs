@@ -3,18 +3,20 @@
 //! A phase is complete when all its arrivals are there and its bytes have landed. When they land is up to the adversary,
 //! and later is worse: they do when all threads stand still and one waits for them.
 
+mod arrivals;
+mod life;
 mod live;
 mod waits;
 
 use self::live::{Live, Progress, Seen};
-use super::{Machine, Next, Reason, State, Stop};
+use super::{Machine, Next, Reason, State};
 use crate::code::{MBarrierOp, Slot};
-use crate::memory::{Actor, Fault};
-use crate::report::{MAX_TX, Problem, Spot, StaleWait};
-use crate::value::{BufferId, CopyId, Pointer, Value};
+use crate::memory::{Array, Fault, Space};
+use crate::report::{Problem, Spot};
+use crate::value::{BufferId, Pointer, Value};
 
 /// The bytes of an mbarrier.
-const BYTES: i64 = 8;
+const BYTES: usize = 8;
 
 /// The address of an mbarrier.
 pub(super) type Key = (BufferId, i64);
@@ -47,17 +49,26 @@ impl Machine<'_> {
                 view.element(index)
             }
         };
+        if self.memory.buffer(at.buffer).space != Space::Workgroup {
+            return Err(Reason::Operand("the address of an mbarrier in workgroup memory"));
+        }
         self.memory.check(at, 8, 8)?;
         Ok((at.buffer, at.offset))
     }
 
     /// What to call an mbarrier.
     fn called(&self, (buffer, offset): Key) -> String {
-        let (name, number) = (&self.memory.buffer(buffer).name, offset / BYTES);
-        if name.starts_with('%') {
-            format!("{name}[{number}]")
-        } else {
-            format!("number {number} of {name}")
+        let buffer = self.memory.buffer(buffer);
+        let (name, number) = (&buffer.name, offset / 8);
+        let of_mbarriers = |array: &Array| array.element == BYTES;
+        let is_row = |array: &Array| array.sizes.len() == 1;
+        let in_text = name.strip_prefix("workgroup buffer ").unwrap_or(name);
+        match &buffer.array {
+            Some(array) if of_mbarriers(array) && is_row(array) && in_text.starts_with('%') => {
+                format!("{in_text}[{number}]")
+            }
+            Some(array) if of_mbarriers(array) => format!("number {number} of {name}"),
+            _ => format!("the mbarrier at byte {offset} of {name}"),
         }
     }
 
@@ -75,19 +86,8 @@ impl Machine<'_> {
                     self.init(t, key, count);
                 }
             }
-            MBarrierOp::Arrive {
-                bytes,
-                token,
-                predicate,
-            } => {
-                if self.holds(t, predicate)? {
-                    let bytes = bytes.map_or(Ok(0), |bytes| self.int(t, bytes))?;
-                    let phase = self.arrive(t, key, bytes);
-                    if let Some(token) = token {
-                        self.set(t, token, Value::Bits(phase));
-                    }
-                }
-            }
+            MBarrierOp::Arrive(how) => self.arrive(t, key, how)?,
+            MBarrierOp::ArriveAfterCopies { counted } => self.arrive_after_copies(t, key, counted),
             MBarrierOp::ExpectTx { bytes } => {
                 let bytes = self.int(t, bytes)?;
                 self.expect(t, key, bytes);
@@ -136,178 +136,5 @@ impl Machine<'_> {
         let live = self.get(key)?;
         live.uses.insert(actor.spot.thread, actor);
         Some(live)
-    }
-
-    fn init(&mut self, t: usize, key: Key, count: i64) {
-        let actor = self.actor(t);
-        if let Some(live) = self.get(key) {
-            let before = live.init.spot;
-            let problem = Problem::init_twice(actor.spot, before, &self.called(key));
-            self.memory.reports.problem(problem);
-        }
-        let live = MBarrier::Live(Box::new(Live::new(actor, count)));
-        self.mbarriers.insert(key, live);
-        if let Some(timeline) = self.timing() {
-            timeline.renew(key);
-        }
-    }
-
-    /// Thread `t` makes what it has initialized known.
-    pub(super) fn fence_init(&mut self, t: usize) {
-        let actor = self.actor(t);
-        for mbarrier in self.mbarriers.values_mut() {
-            if let MBarrier::Live(live) = mbarrier
-                && live.init.spot.thread == actor.spot.thread
-            {
-                live.fenced.get_or_insert(actor);
-            }
-        }
-    }
-
-    fn inval(&mut self, t: usize, key: Key) {
-        let actor = self.actor(t);
-        let Some(live) = self.live(t, key) else { return };
-        let uses: Vec<Actor> = live.uses.values().copied().collect();
-        let flight = live.flights.first().map(|(id, _)| *id);
-        let user = uses.into_iter().find(|used| self.memory.unordered(*used, actor));
-        let other = match flight {
-            Some(id) => Some((self.memory.issuer(id), true)),
-            None => user.map(|user| (user.spot, false)),
-        };
-        if let Some((other, flies)) = other {
-            let problem = Problem::inval_in_use(actor.spot, other, flies, &self.called(key));
-            self.memory.reports.problem(problem);
-        }
-        self.mbarriers.insert(key, MBarrier::Dead(actor.spot));
-    }
-
-    /// Reports if a phase is added to that may be complete already. It is then.
-    fn overrun(&mut self, t: usize, key: Key, arrives: bool) {
-        let (spot, name) = (self.spot(t), self.called(key));
-        let Some(live) = self.get(key).filter(|live| live.pending <= 0) else {
-            return;
-        };
-        let problem = Problem::overrun(spot, live.armed, live.phase, arrives, &name);
-        live.broken = true;
-        self.memory.reports.problem_after_waits(problem);
-        self.complete_phase(key);
-    }
-
-    /// Reports if an arrival may come before the last phase is complete, and then count for that one: it has to be after
-    /// all its arrivals, and after somebody who has seen that its loads have landed.
-    fn misplaced(&mut self, t: usize, key: Key) {
-        let (actor, name) = (self.actor(t), self.called(key));
-        let Some(MBarrier::Live(live)) = self.mbarriers.get(&key) else {
-            return;
-        };
-        let missing = |before: &&Actor| self.memory.unordered(**before, actor);
-        let arrival = live.arrivals[1].iter().find(missing);
-        let lands = || !live.landed.is_empty() && live.waiters.iter().all(|wait| missing(&wait));
-        let other = match arrival {
-            Some(arrival) => Some(arrival.spot),
-            None if lands() => live.landed.first().map(|id| self.memory.issuer(*id)),
-            None => None,
-        };
-        let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
-        if let Some(problem) = problem {
-            self.memory.reports.problem_after_waits(problem);
-        }
-        if let Some(live) = self.get(key) {
-            live.arrivals[0].push(actor);
-        }
-    }
-
-    /// Thread `t` arrives. Returns the number of the phase.
-    fn arrive(&mut self, t: usize, key: Key, bytes: i64) -> u64 {
-        let spot = self.spot(t);
-        self.live(t, key);
-        self.overrun(t, key, true);
-        self.misplaced(t, key);
-        self.after_waits(t, key);
-        let clock = self.memory.release(spot.thread);
-        let Some(live) = self.get(key) else { return 0 };
-        live.pending -= 1;
-        live.armed = spot;
-        crate::memory::join(&mut live.arriving, &clock);
-        self.more_bytes(t, key, bytes);
-        let Some(live) = self.get(key) else { return 0 };
-        let phase = live.phase;
-        if let Some(timeline) = self.timing() {
-            timeline.arrive(t, key, phase, spot.into());
-        }
-        let Some(live) = self.get(key) else { return 0 };
-        if live.pending == 0 && live.tx == 0 && live.flights.is_empty() {
-            self.complete_phase(key);
-        }
-        phase
-    }
-
-    fn expect(&mut self, t: usize, key: Key, bytes: i64) {
-        self.live(t, key);
-        self.overrun(t, key, false);
-        let spot = self.spot(t);
-        if let Some(live) = self.get(key) {
-            live.armed = spot;
-        }
-        self.more_bytes(t, key, bytes);
-    }
-
-    /// A phase expects more bytes.
-    fn more_bytes(&mut self, t: usize, key: Key, bytes: i64) {
-        let Some(live) = self.get(key) else { return };
-        let before = live.tx;
-        live.tx = before.saturating_add(bytes);
-        let (phase, now) = (live.phase, live.tx);
-        if now > MAX_TX && before <= MAX_TX {
-            let problem = Problem::beyond_count(self.spot(t), phase, now, &self.called(key));
-            self.memory.reports.problem(problem);
-        }
-    }
-
-    /// Thread `t` has issued a load that completes on an mbarrier.
-    pub(super) fn flies(&mut self, t: usize, key: Key, id: CopyId, bytes: usize) {
-        self.live(t, key);
-        self.after_waits(t, key);
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.threads[t].issued += 1;
-        if let Some(live) = self.get(key) {
-            live.flights.push((id, bytes));
-        }
-    }
-
-    /// Thread `t` is about to issue a load that completes on an mbarrier: whoever has passed that already does not wait for it.
-    pub(super) fn will_fly(&mut self, t: usize, key: Key) {
-        let spot = self.spot(t);
-        let Some(live) = self.get(key) else { return };
-        let stale: Vec<StaleWait> = live.stale.values().cloned().collect();
-        for wait in stale {
-            self.memory.reports.stale_wait(&wait, spot);
-        }
-    }
-
-    fn complete_phase(&mut self, key: Key) {
-        let name = self.called(key);
-        let Some(live) = self.get(key) else { return };
-        let armed = live.armed;
-        let missed = live.complete();
-        let phase = live.phase - 1;
-        if let Some(wait) = missed {
-            live.broken = true;
-            let problem = Problem::overtaken(wait.spot, armed, phase, &name);
-            self.memory.reports.problem(problem);
-        }
-    }
-
-    /// What is left in the mbarriers of a block that ends.
-    pub(super) fn drain_mbarriers(&mut self) {
-        for (key, mbarrier) in std::mem::take(&mut self.mbarriers) {
-            let MBarrier::Live(live) = mbarrier else { continue };
-            let left = live.tx - live.flying();
-            if left != 0 && !live.broken {
-                let name = self.called(key);
-                let problem = Problem::wrong_bytes(live.armed, live.init.spot, live.phase, left, &name);
-                self.memory.reports.problem(problem);
-            }
-        }
     }
 }

@@ -43,6 +43,22 @@ impl Queues {
         &mut self.queues[queue.0 as usize]
     }
 
+    /// Forgets what is done of that which is in no group: nobody may ever commit it.
+    pub fn forget_open(&mut self, is_done: impl Fn(CopyId) -> bool) {
+        for fifo in &mut self.queues {
+            fifo.open.retain(|&id| !is_done(id));
+        }
+    }
+
+    /// What was issued and not waited for.
+    pub fn issued(&self) -> impl Iterator<Item = CopyId> {
+        let all = |fifo: &Fifo| {
+            let groups = fifo.groups.iter().flat_map(|group| group.iter().copied());
+            groups.chain(fifo.open.iter().copied()).collect::<Vec<_>>()
+        };
+        self.queues.iter().flat_map(all)
+    }
+
     /// Waits until `n` groups are in flight, or until all others have read their sources. Returns what that completes, and
     /// what is complete then.
     fn wait(&mut self, queue: Queue, n: u32, read: bool) -> (Vec<Pending>, (Groups, Arc<[CopyId]>)) {
@@ -92,6 +108,8 @@ impl Queues {
 impl Machine<'_> {
     /// What is left in the queues when a block ends.
     pub(super) fn drain(&mut self) {
+        // What mbarriers may track needs no group.
+        let tracked = self.code.has_arrivals_after_copies();
         for t in 0..self.threads.len() {
             let queues = std::mem::take(&mut self.threads[t].queues);
             for (id, committed) in queues.left() {
@@ -104,7 +122,7 @@ impl Machine<'_> {
                     let problem = if issue.is_wgmma() {
                         Problem::unfinished_multiplication(spot, committed)
                     } else {
-                        Problem::undrained(spot, !source, committed, issue.is_awaitable())
+                        Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable())
                     };
                     self.memory.reports.problem(problem);
                 }

@@ -51,6 +51,12 @@ pub enum Reason {
     OtherMask,
     /// Threads of a warp name different places for a matrix that they access together.
     OtherPlace,
+    /// Threads of a warp come to different barriers together.
+    OtherBarrier,
+    /// A block has no barrier of this number.
+    BarrierNumber(u64),
+    /// A barrier can't be of so many threads.
+    BarrierCount(u64),
     /// The warp is not complete.
     PartialWarp,
     /// The warpgroup is not complete.

@@ -41,6 +41,10 @@ impl Machine<'_> {
         if matches!(op, Op::WarpBarrier { .. } | Op::ShuffleSync(_)) {
             lanes.retain(takes_part);
         }
+        if let Op::NamedBarrier(barrier) = op {
+            self.come_to_barrier(&lanes, *barrier)?;
+            return Ok(true);
+        }
         if let Err((lane, reason)) = self.warp(op, &lanes) {
             return Err(self.stop(lane, reason));
         }
@@ -71,6 +75,11 @@ impl Machine<'_> {
                 let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
                 let alive = here.fold(0_u32, |mask, t| mask | 1 << (t % WARP));
                 named & alive
+            }
+            // Threads that have ended are not waited for here, either.
+            Op::NamedBarrier(_) => {
+                let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
+                here.fold(0, |mask, t| mask | 1 << (t % WARP))
             }
             _ if all.len() < WARP && !matches!(op, Op::WarpReduce(_)) => return Err(Reason::PartialWarp),
             _ => u32::MAX,

@@ -98,7 +98,7 @@ impl Memory {
         let what = Transfer {
             pieces,
             fill: Arc::new([0]),
-            shared: false,
+            shared: self.order.shares_copies(),
         };
         for end in [source, destination] {
             self.buffers[end.buffer.0 as usize].copied = true;
@@ -119,7 +119,8 @@ impl Memory {
         let pieces = Arc::clone(&what.pieces);
         for piece in &*pieces {
             for end in [piece.source, piece.destination].into_iter().flatten() {
-                self.check(end, piece.bytes, 1)?;
+                let first = self.check(end, piece.bytes, 1)?;
+                self.note_mbarriers(actor, end.buffer, &(first..first + piece.bytes));
                 self.buffers[end.buffer.0 as usize].copied = true;
             }
         }
@@ -228,7 +229,10 @@ impl Memory {
         }
         Actor {
             moment,
-            kind: Kind::Bulk,
+            kind: match actor.kind {
+                Kind::Block => Kind::Bulk,
+                kind => kind,
+            },
             shared: Some(Shared::new(id, source)),
             ..*actor
         }

@@ -61,8 +61,10 @@ pub struct Order {
     partial_barriers: bool,
     /// What threads know of each other's arrivals, if they arrive anywhere.
     clocks: Option<Clocks>,
-    /// Which threads have observed since the last block barrier that a copy is done, and when they did first.
+    /// Which threads have observed since the last block barrier that a copy is done, and when they did first. It is kept over
+    /// barriers where copies through the generic proxy are waited for by many threads: any of these may execute a proxy fence.
     observers: FxHashMap<Shared, Vec<Option<Moment>>>,
+    shares_copies: bool,
     /// The proxy fences of each thread.
     fences: FxHashMap<u32, Vec<Moment>>,
 }
@@ -95,6 +97,7 @@ impl Order {
             partial_barriers: false,
             clocks: None,
             observers: FxHashMap::default(),
+            shares_copies: false,
             fences: FxHashMap::default(),
         }
     }
@@ -102,6 +105,16 @@ impl Order {
     /// From now on, arrivals on mbarriers order threads, too.
     pub(super) fn use_clocks(&mut self) {
         self.clocks.get_or_insert_default();
+    }
+
+    /// From now on, other threads may wait for copies that a thread has issued for itself.
+    pub(super) fn share_copies(&mut self) {
+        self.shares_copies = true;
+    }
+
+    /// Returns true if they may.
+    pub(super) fn shares_copies(&self) -> bool {
+        self.shares_copies
     }
 
     /// From now on, a barrier of a warp may be of some of its threads.
@@ -199,7 +212,9 @@ impl Order {
 
     /// A block barrier is passed: whoever has observed something, all know now.
     pub(super) fn next_era(&mut self) {
-        self.observers.clear();
+        if !self.shares_copies {
+            self.observers.clear();
+        }
     }
 
     /// A block has ended: nobody asks what its threads have passed any more.
@@ -282,12 +297,44 @@ impl Order {
         if !actor.needs_fence() || !matches!(access.kind, Kind::Plain | Kind::Atomic) {
             return false;
         }
+        if let Some(done) = access.shared {
+            return !self.fenced_since(done, access, actor);
+        }
         let fences = self.fences.get(&access.spot.thread);
         // The first one after the access is known first.
         match fences.and_then(|fences| fences.get(access.moment.fences as usize)) {
             Some(&moment) => self.unordered(Actor { moment, ..access }, actor),
             None => true,
         }
+    }
+
+    /// Returns true if some thread has executed a proxy fence after it knew that a copy is done, before what `actor` does.
+    fn fenced_since(&self, done: Shared, access: Actor, actor: Actor) -> bool {
+        let block = access.spot.thread / self.threads_per_block;
+        let observers = self.observers.get(&done);
+        let fences = self.fences.iter().flat_map(|(&thread, fences)| {
+            fences
+                .iter()
+                .enumerate()
+                .map(move |(i, &moment)| (thread, i, moment))
+        });
+        let mut fences = fences.filter(|(thread, ..)| thread / self.threads_per_block == block);
+        fences.any(|(thread, i, moment)| {
+            let mut fence = Actor {
+                moment,
+                shared: None,
+                ..access
+            };
+            fence.spot.thread = thread;
+            let observed =
+                observers.and_then(|observers| *observers.get((thread % self.threads_per_block) as usize)?);
+            let knows = match observed {
+                Some(observed) => observed.fences as usize <= i,
+                None => self.knows(done, access, fence),
+            };
+            let after = moment.era > access.moment.era || (moment.era == access.moment.era && knows);
+            after && !self.unordered(fence, actor)
+        })
     }
 
     /// Returns true if barriers of a warp order an access before another one of the same era.

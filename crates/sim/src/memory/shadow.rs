@@ -85,6 +85,8 @@ pub struct Buffer {
     pub(super) freed: bool,
     /// A bit for each byte that nobody has written; nothing if there are none.
     pub(super) unwritten: Vec<u64>,
+    /// Where mbarriers begin, and who has initialized them.
+    pub(super) mbarriers: Vec<(usize, Spot)>,
     /// What is known of its bytes.
     pub(super) shadow: Shadow,
 }
@@ -141,6 +143,7 @@ impl Buffer {
             copied: false,
             freed: false,
             unwritten,
+            mbarriers: Vec::new(),
             shadow,
         }
     }
@@ -156,6 +159,7 @@ impl Buffer {
             copied: self.copied,
             freed: self.freed,
             unwritten: self.unwritten.clone(),
+            mbarriers: Vec::new(),
             shadow: Shadow::new(self.data.len()),
         }
     }

@@ -9,7 +9,7 @@ use async_dialects::completion::Completion as Meaning;
 use async_dialects::names::gpux;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::{nvgpu, nvvm};
+use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::types;
 use std::ops::Range;
@@ -26,6 +26,9 @@ impl<'c> Reader<'c> {
             nvgpu::TMA_ASYNC_LOAD => self.nvgpu_load(op)?,
             nvgpu::TMA_ASYNC_STORE => self.nvgpu_store(op, meaning)?,
             nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL => self.nvvm_load(op)?,
+            nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL => self.nvvm_tensor_load(op)?,
+            nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA => self.nvvm_tensor_store(op, meaning)?,
+            nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_SHARED_CTA => return Err(Unknown::cluster(op)),
             _ => return Ok(false),
         };
         self.emit(op, Instruction::Bulk(Box::new(bulk)));
@@ -140,7 +143,7 @@ impl<'c> Reader<'c> {
         let [dst, barriers, tensor, indices, slot, multicast, predicate] =
             segments(op, [0, 1, 2, 3, 4, 5, 6])?;
         if !multicast.is_empty() {
-            return Err(Unknown::new(op, "the interpreter does not know clusters"));
+            return Err(Unknown::cluster(op));
         }
         Ok(Bulk {
             load: true,
@@ -169,7 +172,7 @@ impl<'c> Reader<'c> {
         // What it says of caches, which comes last, moves nothing.
         let [dst, src, barrier, bytes, multicast] = segments(op, [0, 1, 2, 3, 4])?;
         if !multicast.is_empty() {
-            return Err(Unknown::new(op, "the interpreter does not know clusters"));
+            return Err(Unknown::cluster(op));
         }
         Ok(Bulk {
             load: true,
@@ -179,6 +182,56 @@ impl<'c> Reader<'c> {
             predicate: None,
             bytes: Some(self.operand(op, bytes.start)),
         })
+    }
+
+    /// From a tensor to a pointer: a tile has the size of the descriptor's box.
+    fn nvvm_tensor_load(&mut self, op: Op<'c>) -> Result<Bulk, Unknown<'c>> {
+        // What it says of caches, which comes before the predicate, moves nothing.
+        let [dst, tensor, indices, barrier, offsets, multicast, predicate] =
+            segments(op, [0, 1, 2, 3, 4, 5, 7])?;
+        if !multicast.is_empty() {
+            return Err(Unknown::cluster(op));
+        }
+        Self::tiled(op, &offsets)?;
+        Ok(Bulk {
+            load: true,
+            global: self.tile_at(op, tensor.start, indices),
+            local: self.operand(op, dst.start),
+            completion: Completion::MBarrier(Slot::At(self.operand(op, barrier.start))),
+            predicate: self.predicate(op, predicate),
+            bytes: None,
+        })
+    }
+
+    fn nvvm_tensor_store(&mut self, op: Op<'c>, meaning: &Meaning<'c>) -> Result<Bulk, Unknown<'c>> {
+        let [tensor, src, indices, predicate] = segments(op, [0, 1, 2, 4])?;
+        Self::tiled(op, &(0..0))?;
+        Ok(Bulk {
+            load: false,
+            global: self.tile_at(op, tensor.start, indices),
+            local: self.operand(op, src.start),
+            completion: self.store_completion(op, meaning)?,
+            predicate: self.predicate(op, predicate),
+            bytes: None,
+        })
+    }
+
+    /// Coordinates are signed numbers of 32 bits, the innermost one first.
+    fn tile_at(&mut self, op: Op<'c>, tensor: usize, indices: Range<usize>) -> GlobalSide {
+        GlobalSide::Tile {
+            tensor: self.operand(op, tensor),
+            indices: indices.rev().map(|i| self.extended(op, i)).collect(),
+        }
+    }
+
+    /// Refuses what copies no box of a tensor.
+    fn tiled(op: Op<'c>, offsets: &Range<usize>) -> Done<'c> {
+        let mode = op.attr(attr::MODE).and_then(types::keyword).unwrap_or("tile");
+        if mode == "tile" && offsets.is_empty() {
+            return Ok(());
+        }
+        let message = format!("the interpreter knows no copies of mode {mode}: copy tiles");
+        Err(Unknown::new(op, message))
     }
 
     pub(super) fn descriptor(&mut self, op: Op<'c>) -> Done<'c> {

@@ -4,7 +4,7 @@
 
 use super::aggregates::numbers_in;
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Fragment, Matrix, Op as Instruction, Place, VectorOp};
+use crate::code::{Fragment, Index, Matrix, Op as Instruction, Place, Target, VectorOp};
 use crate::machine::WARP;
 use crate::scalar::{Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
@@ -85,7 +85,7 @@ impl<'c> Reader<'c> {
     }
 
     /// How many elements each lane has.
-    fn part_of(matrix: Matrix) -> u32 {
+    pub(super) fn part_of(matrix: Matrix) -> u32 {
         u32::try_from(matrix.rows * matrix.columns / WARP).unwrap_or(0)
     }
 
@@ -99,10 +99,11 @@ impl<'c> Reader<'c> {
             ));
         }
         Ok(Place {
-            first: self.access(op, view, view + 1),
-            lead: op
-                .int_attr(attr::LEAD_DIMENSION)
-                .ok_or_else(|| Unknown::operation(op))?,
+            first: Target::Element(self.access(op, view, view + 1)),
+            lead: Index::Const(
+                op.int_attr(attr::LEAD_DIMENSION)
+                    .ok_or_else(|| Unknown::operation(op))?,
+            ),
             transposed: op.has_attr(attr::TRANSPOSE),
         })
     }

@@ -61,7 +61,10 @@ impl<'c> Reader<'c> {
             return Err(Unknown::operation(launch));
         };
         if cluster != 0 {
-            return Err(Unknown::new(launch, "the interpreter knows no clusters"));
+            return Err(Unknown::new(
+                launch,
+                "the interpreter knows no clusters: launch blocks that stand alone",
+            ));
         }
         let first = usize::try_from(dependencies).unwrap_or(0);
         self.code.grid = constants(launch, first);

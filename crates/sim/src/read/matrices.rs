@@ -166,7 +166,12 @@ impl<'c> Reader<'c> {
     }
 
     /// The numbers that operands of `op` hold, as a vector.
-    fn registers(&mut self, op: Op<'c>, operands: Range<usize>, elem: Elem) -> Result<Reg, Unknown<'c>> {
+    pub(super) fn registers(
+        &mut self,
+        op: Op<'c>,
+        operands: Range<usize>,
+        elem: Elem,
+    ) -> Result<Reg, Unknown<'c>> {
         let ty = op.operand(operands.start).ty();
         let held = Self::elem(op, ty)?;
         let each = super::aggregates::numbers_in(ty).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! mbarriers, what orders accesses around them, and which thread issues for others.
 
 use super::{Done, Reader, Unknown};
-use crate::code::{BufferDecl, Elect, Init, MBarrierOp, Op as Instruction, Reg, Slot};
+use crate::code::{Arrival, BufferDecl, Elect, Init, MBarrierOp, Op as Instruction, Phase, Reg, Slot};
 use crate::value::{BufferId, Elem, View};
 use async_dialects::names::gpux;
 use async_mlir::ir::Op;
@@ -17,8 +17,15 @@ impl<'c> Reader<'c> {
     pub(super) fn mbarriers(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvgpu::TMA_CREATE_DESCRIPTOR => self.descriptor(op)?,
-            // They move nothing.
-            nvgpu::TMA_PREFETCH_DESCRIPTOR | nvgpu::TMA_FENCE_DESCRIPTOR => {}
+            // They move nothing, and order nothing that is looked at here.
+            nvgpu::TMA_PREFETCH_DESCRIPTOR
+            | nvgpu::TMA_FENCE_DESCRIPTOR
+            | nvvm::PREFETCH
+            | nvvm::CP_ASYNC_BULK_PREFETCH
+            | nvvm::CP_ASYNC_BULK_TENSOR_PREFETCH
+            | nvvm::FENCE_PROXY_ACQUIRE
+            | nvvm::FENCE_PROXY_RELEASE
+            | nvvm::MEMORY_BARRIER => {}
             gpux::ELECT => {
                 let (to, of) = (self.reg(op.result(0)), Elect::Block);
                 self.emit(op, Instruction::Elect { to, of });
@@ -44,32 +51,39 @@ impl<'c> Reader<'c> {
 
     /// Reads `op` if it has to do with an mbarrier.
     fn mbarrier(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
-        let optional = |reader: &mut Self, i: usize| (op.num_operands() > i).then(|| reader.operand(op, i));
         let (slot, does) = match op.name() {
             nvgpu::MBARRIER_CREATE => {
                 self.create_mbarriers(op)?;
                 return Ok(true);
             }
             nvgpu::MBARRIER_INIT => {
-                let (count, predicate) = (self.operand(op, 1), optional(self, 3));
+                let (count, predicate) = (self.operand(op, 1), self.optional(op, 3));
                 (self.slot(op, 0, 2), MBarrierOp::Init { count, predicate })
             }
             nvgpu::MBARRIER_ARRIVE_EXPECT_TX => {
                 let bytes = Some(self.operand(op, 1));
-                let arrive = MBarrierOp::Arrive {
+                let arrive = Arrival {
                     bytes,
-                    token: None,
-                    predicate: optional(self, 3),
+                    predicate: self.optional(op, 3),
+                    ..Arrival::default()
                 };
-                (self.slot(op, 0, 2), arrive)
+                (self.slot(op, 0, 2), MBarrierOp::Arrive(arrive))
             }
             nvgpu::MBARRIER_ARRIVE => {
-                let arrive = MBarrierOp::Arrive {
-                    bytes: None,
+                let arrive = Arrival {
                     token: Some(self.reg(op.result(0))),
-                    predicate: None,
+                    ..Arrival::default()
                 };
-                (self.slot(op, 0, 1), arrive)
+                (self.slot(op, 0, 1), MBarrierOp::Arrive(arrive))
+            }
+            nvgpu::MBARRIER_ARRIVE_NOCOMPLETE => {
+                let arrive = Arrival {
+                    count: Some(self.operand(op, 2)),
+                    leaves_open: true,
+                    token: Some(self.reg(op.result(0))),
+                    ..Arrival::default()
+                };
+                (self.slot(op, 0, 1), MBarrierOp::Arrive(arrive))
             }
             nvgpu::MBARRIER_TRY_WAIT_PARITY => {
                 let parity = self.operand(op, 1);
@@ -77,21 +91,94 @@ impl<'c> Reader<'c> {
             }
             nvgpu::MBARRIER_TEST_WAIT => {
                 let (token, to) = (self.operand(op, 1), self.reg(op.result(0)));
-                (self.slot(op, 0, 2), MBarrierOp::Test { token, to })
+                let phase = Phase::Token(token);
+                (self.slot(op, 0, 2), MBarrierOp::Test { phase, to })
             }
             nvgpu::MBARRIER_GET => {
                 let to = self.reg(op.result(0));
                 (self.slot(op, 0, 1), MBarrierOp::Get { to })
             }
-            nvvm::MBARRIER_EXPECT_TX => {
-                let bytes = self.operand(op, 1);
-                (Slot::At(self.operand(op, 0)), MBarrierOp::ExpectTx { bytes })
-            }
-            nvvm::MBARRIER_INVAL => (Slot::At(self.operand(op, 0)), MBarrierOp::Inval),
-            _ => return Ok(false),
+            _ => return self.mbarrier_at(op),
         };
         self.emit(op, Instruction::MBarrier { slot, does });
         Ok(true)
+    }
+
+    /// Reads `op` if it has to do with an mbarrier at an address.
+    fn mbarrier_at(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
+        let does = match op.name() {
+            nvvm::MBARRIER_INIT => MBarrierOp::Init {
+                count: self.operand(op, 1),
+                predicate: self.optional(op, 2),
+            },
+            nvvm::MBARRIER_INVAL => MBarrierOp::Inval,
+            nvvm::MBARRIER_EXPECT_TX => MBarrierOp::ExpectTx {
+                bytes: self.operand(op, 1),
+            },
+            nvvm::MBARRIER_ARRIVE
+            | nvvm::MBARRIER_ARRIVE_DROP
+            | nvvm::MBARRIER_ARRIVE_NOCOMPLETE
+            | nvvm::MBARRIER_ARRIVE_DROP_NOCOMPLETE
+            | nvvm::MBARRIER_ARRIVE_EXPECT_TX
+            | nvvm::MBARRIER_ARRIVE_DROP_EXPECT_TX => MBarrierOp::Arrive(self.arrival(op)),
+            nvvm::CP_ASYNC_MBARRIER_ARRIVE => MBarrierOp::ArriveAfterCopies {
+                counted: op.bool_attr(attr::NOINC).unwrap_or(false),
+            },
+            nvvm::MBARRIER_TRY_WAIT_PARITY => MBarrierOp::Wait {
+                parity: self.operand(op, 1),
+            },
+            nvvm::MBARRIER_TEST_WAIT | nvvm::MBARRIER_TRY_WAIT => {
+                let phase = self.operand(op, 1);
+                // A state is of 64 bits, a parity is of 32.
+                let phase = match super::number(op.operand(1).ty()) {
+                    Some(Elem::Int(64)) => Phase::Token(phase),
+                    _ => Phase::Parity(phase),
+                };
+                let to = self.reg(op.result(0));
+                MBarrierOp::Test { phase, to }
+            }
+            _ => return Ok(false),
+        };
+        if op.bool_attr(attr::RELAXED) == Some(true) {
+            let message = "the interpreter knows no relaxed operations of mbarriers: leave out the attribute";
+            return Err(Unknown::new(op, message));
+        }
+        let slot = Slot::At(self.operand(op, 0));
+        self.emit(op, Instruction::MBarrier { slot, does });
+        Ok(true)
+    }
+
+    /// How `op` arrives on an mbarrier at an address.
+    fn arrival(&mut self, op: Op<'c>) -> Arrival {
+        let name = op.name();
+        let expects = [
+            nvvm::MBARRIER_ARRIVE_EXPECT_TX,
+            nvvm::MBARRIER_ARRIVE_DROP_EXPECT_TX,
+        ]
+        .contains(&name);
+        let number = self.optional(op, 1);
+        Arrival {
+            count: number.filter(|_| !expects),
+            bytes: number.filter(|_| expects),
+            token: (op.num_results() > 0).then(|| self.reg(op.result(0))),
+            predicate: self.optional(op, 2),
+            drops: [
+                nvvm::MBARRIER_ARRIVE_DROP,
+                nvvm::MBARRIER_ARRIVE_DROP_EXPECT_TX,
+                nvvm::MBARRIER_ARRIVE_DROP_NOCOMPLETE,
+            ]
+            .contains(&name),
+            leaves_open: [
+                nvvm::MBARRIER_ARRIVE_NOCOMPLETE,
+                nvvm::MBARRIER_ARRIVE_DROP_NOCOMPLETE,
+            ]
+            .contains(&name),
+        }
+    }
+
+    /// Operand `i`, if there is one.
+    fn optional(&mut self, op: Op<'c>, i: usize) -> Option<Reg> {
+        (op.num_operands() > i).then(|| self.operand(op, i))
     }
 
     /// A group of mbarriers is a buffer of the block.

@@ -1,10 +1,11 @@
 //! What the threads of a warp or a block do together.
 
+use super::asynchronous::segments;
 use super::vectors::combining;
 use super::{Done, Reader, Unknown};
 use crate::code::{
-    Cluster, Elect, Id, Index, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync, VectorOp,
-    WarpReduce,
+    Cluster, Elect, Id, Index, NamedBarrier, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync,
+    VectorOp, WarpReduce,
 };
 use crate::machine::WARP;
 use crate::scalar::Scalar;
@@ -18,10 +19,15 @@ impl<'c> Reader<'c> {
     pub(super) fn together(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             gpu::BARRIER | nvvm::BARRIER0 => self.emit(op, Instruction::Barrier),
-            nvvm::BARRIER if op.num_operands() == 0 => self.emit(op, Instruction::Barrier),
-            nvvm::BARRIER => {
-                let message = "the interpreter knows barriers of the whole block only, without an id or a number of threads";
-                return Err(Unknown::new(op, message));
+            nvvm::BARRIER => self.barrier(op)?,
+            nvvm::BARRIER_ARRIVE => {
+                let count = op.num_operands() - 1;
+                let barrier = NamedBarrier {
+                    number: (count > 0).then(|| self.operand(op, 0)),
+                    count: Some(self.operand(op, count)),
+                    waits: false,
+                };
+                self.emit(op, Instruction::NamedBarrier(barrier));
             }
             nvvm::BAR_WARP_SYNC => {
                 let mask = self.operand(op, 0);
@@ -31,9 +37,30 @@ impl<'c> Reader<'c> {
             nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
-            _ => return Ok(self.matrices(op)? || self.fragments(op)?),
+            _ => return Ok(self.matrices(op)? || self.fragments(op)? || self.wmma(op)?),
         }
         Ok(true)
+    }
+
+    /// Without a number of threads, barrier 0 is that of `gpu.barrier`.
+    fn barrier(&mut self, op: Op<'c>) -> Done<'c> {
+        if op.has_attr(attr::REDUCTION_OP) {
+            let message = "the interpreter knows no barriers that reduce: use a gpu.all_reduce";
+            return Err(Unknown::new(op, message));
+        }
+        let [number, count] = segments(op, [0, 1])?;
+        let is_zero = |i: usize| op.operand(i).as_constant_int() == Some(0);
+        if count.is_empty() && number.clone().all(is_zero) {
+            self.emit(op, Instruction::Barrier);
+            return Ok(());
+        }
+        let barrier = NamedBarrier {
+            number: number.map(|i| self.operand(op, i)).next(),
+            count: count.map(|i| self.operand(op, i)).next(),
+            waits: true,
+        };
+        self.emit(op, Instruction::NamedBarrier(barrier));
+        Ok(())
     }
 
     fn shuffle_lanes(&mut self, op: Op<'c>) -> Done<'c> {

@@ -21,6 +21,14 @@ impl<'c> Unknown<'c> {
         }
     }
 
+    pub(super) fn cluster(op: Op<'c>) -> Self {
+        let message = format!(
+            "the interpreter knows no clusters, and so not this '{}': run the kernel with blocks that stand alone",
+            op.name()
+        );
+        Self::new(op, message)
+    }
+
     pub(super) fn operation(op: Op<'c>) -> Self {
         Self::new(op, format!("the interpreter does not know '{}'", op.name()))
     }

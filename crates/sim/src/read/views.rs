@@ -1,7 +1,7 @@
 //! Views of buffers, and what lowering makes of addresses.
 
 use super::{Done, Reader, Unknown};
-use crate::code::{Index, Member, Op as Instruction};
+use crate::code::{Index, Member, Op as Instruction, Reg};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_mlir::ir::{Op, Value};
@@ -253,6 +253,19 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// Operand `i`, an integer with a sign, in 64 bits.
+    pub(super) fn extended(&mut self, op: Op<'c>, i: usize) -> Reg {
+        let from = self.operand(op, i);
+        match super::number(op.operand(i).ty()) {
+            Some(Elem::Int(width)) if width < 64 => {
+                let to = self.fresh();
+                self.scalar(op, Scalar::SignExtend(width), Elem::INDEX, to, &[from]);
+                to
+            }
+            _ => from,
+        }
+    }
+
     fn offset(&mut self, op: Op<'c>) -> Done<'c> {
         let indices = super::ints(op, attr::RAW_CONSTANT_INDICES).unwrap_or_default();
         let elem = op
@@ -264,7 +277,7 @@ impl<'c> Reader<'c> {
             return Err(Unknown::operation(op));
         };
         let index = if op.num_operands() > 1 {
-            Index::Reg(self.operand(op, 1))
+            Index::Reg(self.extended(op, 1))
         } else {
             Index::Const(*index)
         };

@@ -55,6 +55,55 @@ impl Problem {
         )
     }
 
+    /// A warp comes to a barrier with another number of threads than those before it.
+    #[must_use]
+    pub fn other_count(at: Spot, other: Spot, number: usize, [count, before]: [usize; 2]) -> Self {
+        Self::new(
+            "divergent-barrier",
+            (at, Some(other)),
+            format!(
+                "comes to barrier {number} with {count} threads, and others wait for {before} threads there"
+            ),
+            "let all that come to a barrier name the same number of threads, or give these another barrier",
+        )
+    }
+
+    /// A warp that comes to a barrier may be counted for the round before.
+    #[must_use]
+    pub fn other_round(at: Spot, other: Spot, number: usize) -> Self {
+        Self::new(
+            "phase-overrun",
+            (at, Some(other)),
+            format!(
+                "comes to barrier {number}, and may be counted for its last round: nothing orders it after the threads that \
+                 came then"
+            ),
+            "let the threads meet before the barrier is used again, or take another number",
+        )
+    }
+
+    /// Threads wait at a barrier that not enough threads come to.
+    #[must_use]
+    pub fn named_deadlock(
+        at: Spot,
+        other: Option<Spot>,
+        ended: bool,
+        number: usize,
+        [came, all]: [usize; 2],
+    ) -> Self {
+        let others = match (other, ended) {
+            (None, _) => "",
+            (_, true) => ", and others have ended",
+            (_, false) => ", and others stand elsewhere",
+        };
+        Self::new(
+            "deadlock",
+            (at, other),
+            format!("waits forever at barrier {number}: {came} of {all} threads have come{others}"),
+            "let as many threads come to it as it is of, in whole warps",
+        )
+    }
+
     /// A load that is still in flight when its block ends.
     #[must_use]
     pub fn in_flight_at_end(at: Spot) -> Self {
@@ -182,6 +231,36 @@ impl Problem {
         )
     }
 
+    /// An arrival that counts for so many, where fewer are missing of all.
+    #[must_use]
+    pub fn too_many_arrivals(
+        at: Spot,
+        armed: Spot,
+        phase: u64,
+        (count, missing, all): (i64, i64, i64),
+        name: &str,
+    ) -> Self {
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!(
+                "makes {count} arrivals on phase {phase} of {name}, and only {missing} of its {all} arrivals are missing"
+            ),
+            "arrive as often as the mbarrier was initialized with",
+        )
+    }
+
+    /// An arrival without completing the phase is its last one.
+    #[must_use]
+    pub fn completes(at: Spot, armed: Spot, phase: u64, name: &str) -> Self {
+        Self::new(
+            "phase-overrun",
+            (at, Some(armed)),
+            format!("arrives without completing phase {phase} of {name}, and is its last arrival"),
+            "let the last arrival be one that may complete the phase",
+        )
+    }
+
     /// An arrival that may come before the last phase is complete.
     #[must_use]
     pub fn misplaced(at: Spot, other: Spot, phase: u64, name: &str) -> Self {
@@ -254,6 +333,17 @@ impl Problem {
             (at, Some(other)),
             format!("{name} is invalidated, and {use_}"),
             "wait for its last phase in all threads, and put a gpu.barrier after that",
+        )
+    }
+
+    /// Something other than an operation of mbarriers accesses the bytes of one.
+    #[must_use]
+    pub fn mbarrier_accessed(at: Spot, init: Spot, byte: usize, buffer: &str) -> Self {
+        Self::new(
+            "mbarrier-accessed",
+            (at, Some(init)),
+            format!("accesses the bytes of the mbarrier at byte {byte} of {buffer}"),
+            "invalidate it before its memory is used for something else, or put it elsewhere",
         )
     }
 

@@ -69,7 +69,9 @@ impl Cause {
             "divergent-barrier" | "divergent-warp" | "divergent-warpgroup" | "divergent-copy" => {
                 Self::Divergence
             }
-            "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" => Self::Initialization,
+            "use-before-init" | "use-after-inval" | "inval-in-use" | "init-twice" | "mbarrier-accessed" => {
+                Self::Initialization
+            }
             "wrong-bytes" => Self::Bytes,
             "wrong-parity" => Self::Parity,
             "phase-overrun" => Self::Phase,
@@ -162,7 +164,7 @@ impl Finding {
             "wrong-bytes" => self.against.is_some(),
             _ => {
                 let of_phases = matches!(self.cause, Cause::Parity | Cause::Phase | Cause::Deadlock);
-                of_phases && !self.follows_phases
+                of_phases && !self.follows_phases && !self.of_barriers
             }
         }
     }

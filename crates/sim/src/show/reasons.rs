@@ -49,6 +49,19 @@ impl Names<'_> {
                     "threads of the warp access one matrix together here, and name different places";
                 ("divergent-warp", message.into())
             }
+            Reason::OtherBarrier => {
+                let message = "threads of the warp come here together, and name different barriers or numbers of threads";
+                ("divergent-warp", message.into())
+            }
+            Reason::BarrierNumber(number) => {
+                let message = format!("there is no barrier {number}: a block has barriers 0 to 15");
+                ("undefined", message)
+            }
+            Reason::BarrierCount(count) => {
+                let message =
+                    format!("a barrier can't be of {count} threads, only of whole warps: a multiple of 32");
+                ("undefined", message)
+            }
             Reason::PartialWarp => {
                 let message = "the warp is not complete, and all of its 32 threads have to take part";
                 ("divergent-warp", message.into())

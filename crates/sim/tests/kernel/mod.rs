@@ -19,6 +19,7 @@ use async_sim::read::{self, UncountedWaits};
 use async_sim::refine::Trace;
 use async_sim::show::{Finding, Names};
 use async_sim::value::Value;
+use std::collections::BTreeSet;
 use std::sync::Once;
 
 /// How a kernel is called.
@@ -53,6 +54,8 @@ impl Call {
 pub struct Outcome {
     /// What is wrong, or nothing.
     pub findings: String,
+    /// The kind of each finding, where it is, and where what it collides with.
+    pub places: BTreeSet<(&'static str, String, Option<String>)>,
     /// True if it could not go on to its end.
     pub stopped: bool,
     /// The bytes of the arguments' buffers afterwards.
@@ -155,6 +158,11 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     };
     let findings = names.findings(&reports, stop.as_ref());
     let findings = findings.iter().filter(|finding| !finding.note);
+    let places = findings.clone().map(|finding| {
+        let against = finding.against.as_ref().map(|against| against.location.clone());
+        (finding.kind, finding.at.location.clone(), against)
+    });
+    let places = places.collect();
     let findings = findings.map(Finding::text).collect();
     let memory = arguments
         .iter()
@@ -166,6 +174,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         .collect();
     Outcome {
         findings,
+        places,
         stopped: stop.is_some(),
         memory,
         trace,

@@ -1,6 +1,8 @@
 //! Faults: one change each to the instructions of a kernel.
 
-use async_sim::code::{Access, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target};
+use async_sim::code::{
+    Access, Arrival, Bulk, Code, Completion, Id, Index, Instr, Label, MBarrierOp, Op, Reg, Target,
+};
 use async_sim::scalar::{IntPredicate, Scalar};
 use async_sim::value::{Elem, Value};
 use std::collections::BTreeSet;
@@ -91,7 +93,7 @@ impl Fault {
             Self::WaitSunk if is_wait => mutant.move_down(i)?,
             Self::CommitDropped if matches!(op, Op::Commit { token: None, .. }) => mutant.drop(i),
             Self::CommitSunk if matches!(op, Op::Commit { token: None, .. }) => mutant.move_down(i)?,
-            Self::BarrierDropped if matches!(op, Op::Barrier | Op::WarpBarrier { .. }) => mutant.drop(i),
+            Self::BarrierDropped if is_barrier(op) => mutant.drop(i),
             Self::BarrierSunk if matches!(op, Op::Barrier) => mutant.move_down(i)?,
             Self::MBarrierDropped if is_droppable_mbarrier_op(op) => mutant.drop(i),
             Self::BytesExpected => mutant.expect_more(i)?,
@@ -102,6 +104,10 @@ impl Fault {
     }
 }
 
+fn is_barrier(op: &Op) -> bool {
+    matches!(op, Op::Barrier | Op::NamedBarrier(_) | Op::WarpBarrier { .. })
+}
+
 /// Nobody uses what it returns.
 fn is_droppable_mbarrier_op(op: &Op) -> bool {
     match op {
@@ -110,7 +116,7 @@ fn is_droppable_mbarrier_op(op: &Op) -> bool {
             MBarrierOp::Get { .. }
                 | MBarrierOp::Test { .. }
                 | MBarrierOp::Inval
-                | MBarrierOp::Arrive { token: Some(_), .. }
+                | MBarrierOp::Arrive(Arrival { token: Some(_), .. })
         ),
         Op::FenceProxy | Op::FenceInit => true,
         _ => false,
@@ -286,9 +292,9 @@ impl Editor {
         let bytes = match &self.0.instrs[i].op {
             Op::MBarrier {
                 does:
-                    MBarrierOp::Arrive {
+                    MBarrierOp::Arrive(Arrival {
                         bytes: Some(bytes), ..
-                    }
+                    })
                     | MBarrierOp::ExpectTx { bytes },
                 ..
             } => *bytes,
@@ -316,7 +322,7 @@ impl Editor {
         let [constant, changed] = std::array::from_fn(|_| self.reg());
         if let Op::MBarrier { does, .. } = &mut self.0.instrs[i].op {
             match does {
-                MBarrierOp::Arrive { bytes, .. } => *bytes = Some(changed),
+                MBarrierOp::Arrive(Arrival { bytes, .. }) => *bytes = Some(changed),
                 MBarrierOp::ExpectTx { bytes } => *bytes = changed,
                 MBarrierOp::Wait { parity } => *parity = changed,
                 _ => {}

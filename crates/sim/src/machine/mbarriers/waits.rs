@@ -1,7 +1,8 @@
 //! Who waits for phases: who goes on, and who never will.
 
-use super::{Key, MBarrier, Machine, Progress, Reason, Seen, State, Stop};
-use crate::code::{MBarrierOp, Op};
+use super::{Key, MBarrier, Machine, Progress, Reason, Seen, State};
+use crate::code::{MBarrierOp, Op, Phase};
+use crate::machine::Stop;
 use crate::machine::Thread;
 use crate::memory::Actor;
 use crate::report::{Problem, StaleWait};
@@ -64,7 +65,10 @@ impl Machine<'_> {
     pub(super) fn passes(&mut self, t: usize, key: Key, does: MBarrierOp) -> Result<bool, Reason> {
         let (parity, token) = match does {
             MBarrierOp::Wait { parity } => (Some(self.bits(t, parity)? & 1), None),
-            MBarrierOp::Test { token, .. } => (None, Some(self.bits(t, token)?)),
+            MBarrierOp::Test { phase, .. } => match phase {
+                Phase::Parity(parity) => (Some(self.bits(t, parity)? & 1), None),
+                Phase::Token(token) => (None, Some(self.bits(t, token)?)),
+            },
             _ => (None, None),
         };
         if let MBarrierOp::Test { to, .. } = does {
@@ -88,7 +92,7 @@ impl Machine<'_> {
     }
 
     /// Thread `t` has passed a wait after `phase`, as it had before in `last`: notes if that may have waited for nothing.
-    /// That is not known of tests.
+    /// That is not known of tests of a token, which says what phase is meant.
     fn judge(&mut self, t: usize, key: Key, (phase, last): (Option<u64>, Option<Seen>), by_parity: bool) {
         let (at, progress) = (self.spot(t), self.progress(t));
         // A thread that has done nothing since waits for the same once more.
