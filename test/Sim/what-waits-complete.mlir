@@ -84,7 +84,7 @@ gpu.module @waits {
   }
 
   // TOKEN: waited: last by async.await
-  // TOKEN-NEXT: it is for gpux.copy at {{.*}}:[[#@LINE+5]]:{{[0-9]+}}{{$}}
+  // TOKEN-NEXT: what-waits-complete.mlir:[[#@LINE+5]]:
   // TOKEN-NEXT: help: await the token of that copy
   gpu.func @another_token(%x: !src) workgroup(%line: !line) kernel attributes {known_block_size = #one_thread} {
     %c0 = arith.constant 0 : index

@@ -295,8 +295,27 @@ fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
     assert!(alarms.is_empty(), "reported without a reason: {alarms:#?}");
     let harmful: usize = table.values().map(|row| row.harmful - row.results).sum();
     assert!(harmful >= 400, "only {harmful} harmful mutants");
+    // What is missed has one reason: the slot holds an older tile.
+    let explained = [
+        Fault::CopyDropped,
+        Fault::CopyNarrowed,
+        Fault::SlotShifted,
+        Fault::BytesHalved,
+    ];
+    let explained = explained.map(Fault::name);
+    let is_explained = |title: &String| {
+        explained
+            .iter()
+            .any(|name| title.contains(&format!(": {name} at ")))
+    };
     assert!(
-        missed.len() * 100 <= harmful,
+        missed.iter().all(is_explained),
+        "missed for no known reason: {missed:#?}"
+    );
+    // In a sample it may be some more by chance.
+    let percent = if chosen_schedules().is_none() { 2 } else { 1 };
+    assert!(
+        missed.len() * 100 <= harmful * percent,
         "{} of {harmful} are not found",
         missed.len()
     );

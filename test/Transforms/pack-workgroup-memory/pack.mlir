@@ -2,7 +2,7 @@
 // Buffers that are not in use at the same time share bytes.
 //
 // RUN: async-opt %s --gpux-pack-workgroup-memory -o %t.mlir 2>&1 | FileCheck %s --check-prefix=MAP
-// RUN: FileCheck %s --input-file %t.mlir --implicit-check-not=workgroup( --implicit-check-not=memref.alloc --implicit-check-not=memref.dealloc
+// RUN: FileCheck %s --input-file %t.mlir --implicit-check-not="workgroup(" --implicit-check-not=memref.alloc --implicit-check-not=memref.dealloc
 // RUN: async-opt %s --gpux-pack-workgroup-memory=share=free 2>/dev/null | async-sim --kernel=chain --arg 0=64:ramp --print | FileCheck %s --check-prefix=SIM
 // RUN: async-opt %s --gpux-pack-workgroup-memory=share=none 2>&1 | FileCheck %s --check-prefix=NONE
 
