@@ -9,7 +9,7 @@
 //!
 //! **Steps**, in the order in which they run:
 //!
-//! 1. *Relation* (`footprint.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
+//! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
 //!    Nothing below decides what conflicts.
 //! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
 //!    that no barrier mends.
@@ -31,6 +31,7 @@
 //!
 //! What comes out is held against brute force: `tests/barriers`.
 
+mod distance;
 mod exposure;
 mod footprint;
 mod graph;

@@ -5,23 +5,20 @@
 //! meet.
 
 mod buffers;
+mod regions;
 
 use self::buffers::{Buffers, Elsewhere, anything};
-use super::cfg::{Edge as IrEdge, RegionFlow, Target};
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
-use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
-use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Block, Op, Region, Value};
-use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm, scf};
+use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Symbol,
@@ -162,15 +159,6 @@ impl<'c> Reader<'c> {
     fn token(&mut self, value: Value<'c>) -> Token {
         let next = Token(u32::try_from(self.tokens.len()).unwrap_or(u32::MAX));
         *self.tokens.entry(value).or_insert(next)
-    }
-
-    fn bindings(&mut self, edge: &IrEdge<'c>) -> Vec<(Token, Token)> {
-        let tokens = edge.bindings.iter().filter(|(from, _)| is_any_token(*from));
-        let tokens: Vec<(Value, Value)> = tokens.copied().collect();
-        tokens
-            .into_iter()
-            .map(|(from, to)| (self.token(from), self.token(to)))
-            .collect()
     }
 
     /// Reads what is in `block`, and a step at its end.
@@ -367,148 +355,6 @@ impl<'c> Reader<'c> {
         });
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
-    }
-
-    fn regions(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
-        let flow = RegionFlow::new(op);
-        let regions: Vec<Region> = op.regions().filter(|region| region.first().is_some()).collect();
-        let blocks = regions
-            .iter()
-            .map(|region| single_block(op, *region))
-            .collect::<Result<Vec<Block>, _>>();
-        let (Some(entries), Ok(blocks)) = (flow.known_entries(), &blocks) else {
-            self.opaque(op);
-            return Ok(());
-        };
-        let outer = (self.divergent, self.mask.clone(), self.in_loop);
-        let head = self.step(Action::None, op);
-        self.accesses(op);
-        let head = self.last.pop().map_or(head, |(last, ..)| last);
-        self.last.clear();
-        if may_diverge(op) && self.divergent.is_none() {
-            let depth = outer.2.map_or(0, |inner| self.out.kernel.loops[inner].depth + 1);
-            self.divergent = Some(self.out.kernel.regions.push(depth));
-        }
-        let exits: Vec<Vec<IrEdge>> = blocks
-            .iter()
-            .map(|block| flow.exits(block.terminator()))
-            .collect();
-        let place = |to: Target<'c>| match to {
-            Target::After => None,
-            Target::Block(block) => blocks.iter().position(|known| *known == block),
-        };
-        let trips = constant_trip_count(op).filter(|_| op.is(scf::FOR) && !op.has_attr(attr::UNSIGNED_CMP));
-        let repeats = trips != Some(1)
-            && exits.iter().enumerate().any(|(from, edges)| {
-                edges
-                    .iter()
-                    .any(|edge| place(edge.to).is_some_and(|to| to <= from))
-            });
-        let entered = repeats.then(|| self.out.kernel.add_loop(outer.2, 1, trips));
-        let entered = entered.inspect(|entered| self.buffers.footprints.values.add_loop(op, *entered));
-        self.in_loop = entered.or(outer.2);
-        let (mut starts, mut ends) = (Vec::new(), Vec::new());
-        for (i, &block) in blocks.iter().enumerate() {
-            self.mask = self.mask_of_arm(op, i, &outer.1);
-            let first = block.first().or_else(|| block.terminator()).unwrap_or(op);
-            starts.push(self.step(Action::None, first));
-            self.block(block)?;
-            ends.push(self.last.pop().map(|(end, ..)| end));
-            self.last.clear();
-        }
-        (self.divergent, self.mask, self.in_loop) = outer;
-        let mut after: Vec<End> = Vec::new();
-        for edge in entries.iter().filter(|edge| edge.possible) {
-            let bindings = self.bindings(edge);
-            match place(edge.to) {
-                Some(to) => {
-                    let kind = entered.map_or(EdgeKind::Plain, EdgeKind::Enter);
-                    self.out.kernel.connect(head, starts[to], kind, bindings);
-                }
-                // A loop that always runs is not skipped.
-                None if trips.is_none_or(|trips| trips == 0) => after.push((head, EdgeKind::Plain, bindings)),
-                None => {}
-            }
-        }
-        for (from, edges) in exits.iter().enumerate() {
-            let Some(end) = ends[from] else { continue };
-            for edge in edges.iter().filter(|edge| edge.possible) {
-                let bindings = self.bindings(edge);
-                match (place(edge.to), entered) {
-                    (Some(to), Some(entered)) if to <= from => {
-                        self.out
-                            .kernel
-                            .connect(end, starts[to], EdgeKind::Back(entered), bindings);
-                    }
-                    (Some(to), _) if to > from => {
-                        self.out
-                            .kernel
-                            .connect(end, starts[to], EdgeKind::Plain, bindings);
-                    }
-                    (Some(_), _) => {}
-                    (None, entered) => {
-                        let kind = entered.map_or(EdgeKind::Plain, EdgeKind::Leave);
-                        after.push((end, kind, bindings));
-                    }
-                }
-            }
-        }
-        self.last = after;
-        let next = op.next().unwrap_or(op);
-        self.step(Action::None, next);
-        Ok(())
-    }
-
-    /// Which threads come to region `number` of `op`.
-    fn mask_of_arm(&mut self, op: Op<'c>, number: usize, outer: &Mask) -> Mask {
-        if !may_diverge(op) {
-            return outer.clone();
-        }
-        let outer = outer.as_ref().filter(|_| op.is(scf::IF))?;
-        let condition = self.buffers.footprints.values.of(op.operand(0))?;
-        let known = condition
-            .offset
-            .terms
-            .is_empty()
-            .then_some(condition.offset.constant)?;
-        let comes = outer.iter().enumerate().map(|(thread, comes)| {
-            let own = condition.threads.as_ref().map_or(0, |threads| threads[thread]);
-            *comes && (own.wrapping_add(known) != 0) == (number == 0)
-        });
-        let comes: Vec<bool> = comes.collect();
-        Some(Rc::from(comes))
-    }
-
-    /// An operation whose control flow is not known: threads may do all that is in it, in any order, again and again.
-    fn opaque(&mut self, op: Op<'c>) {
-        let outer = (self.divergent, self.mask.take(), self.in_loop);
-        let head = self.step(Action::None, op);
-        if self.divergent.is_none() {
-            let depth = outer.2.map_or(0, |inner| self.out.kernel.loops[inner].depth + 1);
-            self.divergent = Some(self.out.kernel.regions.push(depth));
-        }
-        let entered = self.out.kernel.add_loop(outer.2, 1, None);
-        self.in_loop = Some(entered);
-        self.last = vec![(head, EdgeKind::Enter(entered), Vec::new())];
-        let start = self.step(Action::None, op);
-        for inner in op.self_and_nested() {
-            if is_barrier(inner) {
-                let step = self.step(Action::None, inner);
-                self.out.barriers.push((step, inner));
-            } else {
-                self.accesses(inner);
-            }
-        }
-        let end = self.step(Action::None, op);
-        self.out
-            .kernel
-            .connect(end, start, EdgeKind::Back(entered), Vec::new());
-        (self.divergent, self.mask, self.in_loop) = outer;
-        self.last = vec![
-            (end, EdgeKind::Leave(entered), Vec::new()),
-            (head, EdgeKind::Plain, Vec::new()),
-        ];
-        self.step(Action::None, op.next().unwrap_or(op));
     }
 }
 

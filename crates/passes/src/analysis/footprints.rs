@@ -1,15 +1,15 @@
 //! Which bytes of which buffers of the workgroup an operation accesses, in each thread.
 
+mod extent;
+
+use self::extent::{Extent, element_bytes, extent, span};
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
-use async_dialects::names::{gpux, gpux_attr};
-use async_mlir::gpu::{is_workgroup, mma_matrix};
+use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
-use async_mlir::types::{
-    DYNAMIC, MapResult, bit_width, dense_numbers, map_results, memref_layout, memref_shape, vector_shape,
-};
+use async_mlir::names::{attr, memref};
+use async_mlir::types::{DYNAMIC, dense_numbers, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{BufferId, Footprint, Offset, ThreadBytes};
@@ -46,21 +46,6 @@ pub struct Footprints<'c> {
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
 /// warp accesses them together.
 type TableKey = (Option<*const i64>, Vec<(i64, i64)>, Option<*const bool>, bool);
-
-/// What one access spans, from the address of its indices on.
-struct Extent {
-    /// Where ranges begin, and how many bytes they have.
-    ranges: Vec<(i64, i64)>,
-    /// How many indices say where.
-    indices: usize,
-    /// True if a warp does it together.
-    together: bool,
-    /// False if it may access less.
-    certain: bool,
-}
-
-/// Rows of a vector or matrix beyond these are not told apart.
-const MAX_ROWS: i64 = 256;
 
 impl<'c> Footprints<'c> {
     /// For the operations of `function`.
@@ -280,140 +265,10 @@ impl<'c> Footprints<'c> {
     }
 }
 
-/// How many bytes an element of a memref has.
-fn element_bytes(memory: Value<'_>) -> Option<i64> {
-    let bits = bit_width(memref_shape(memory.ty())?.element)?;
-    Some(i64::from(bits.div_ceil(8)))
-}
-
-/// How many bytes there are from the first element of a memref to after the last.
-fn span(memory: Value<'_>) -> Option<i64> {
-    let shape = memref_shape(memory.ty())?;
-    let strides = memref_layout(memory.ty())?.strides;
-    let mut last = 0_i64;
-    for (size, stride) in shape.sizes.iter().zip(strides) {
-        let steps = (*size)?.checked_sub(1)?;
-        last = last.checked_add(steps.max(0).checked_mul(stride?)?)?;
-    }
-    (last + 1).checked_mul(element_bytes(memory)?)
-}
-
 /// Returns true if `memory` is of the workgroup.
 #[must_use]
 pub fn is_of_workgroup(memory: Value<'_>) -> bool {
     is_workgroup(memory.ty()) || is_workgroup(base(memory).ty())
-}
-
-/// What `op` accesses of `memory` from the address of its indices on.
-fn extent(op: Op<'_>, memory: Value<'_>) -> Option<Extent> {
-    let element = element_bytes(memory)?;
-    let indices = memref_shape(memory.ty())?.sizes.len();
-    let alone = |bytes: i64| Extent {
-        ranges: vec![(0, bytes)],
-        indices,
-        together: false,
-        certain: true,
-    };
-    match op.name() {
-        memref::LOAD | memref::STORE | memref::ATOMIC_RMW => Some(alone(element)),
-        vector::LOAD => rows_of_vector(op.result(0), memory, indices),
-        vector::STORE => rows_of_vector(op.operand(0), memory, indices),
-        vector::MASKEDLOAD => uncertain(rows_of_vector(op.result(0), memory, indices)),
-        vector::MASKEDSTORE => uncertain(rows_of_vector(op.operand(op.num_operands() - 1), memory, indices)),
-        vector::TRANSFER_READ if is_minor_identity(op, indices) => {
-            uncertain(rows_of_vector(op.result(0), memory, indices))
-        }
-        vector::TRANSFER_WRITE if is_minor_identity(op, indices) => {
-            uncertain(rows_of_vector(op.operand(0), memory, indices))
-        }
-        nvgpu::LDMATRIX => Some(Extent {
-            together: true,
-            ..alone(16)
-        }),
-        gpu::SUBGROUP_MMA_LOAD_MATRIX => matrix(op, op.result(0), element, indices),
-        gpu::SUBGROUP_MMA_STORE_MATRIX => matrix(op, op.operand(0), element, indices),
-        gpux::COPY => Some(alone(op.int_attr(gpux_attr::ELEMENTS)?.checked_mul(element)?)),
-        nvgpu::DEVICE_ASYNC_COPY => Some(alone(op.int_attr(attr::NVGPU_ELEMENTS)?.checked_mul(element)?)),
-        _ => None,
-    }
-}
-
-fn uncertain(extent: Option<Extent>) -> Option<Extent> {
-    extent.map(|extent| Extent {
-        certain: false,
-        ..extent
-    })
-}
-
-/// Returns true if a transfer's vector spans the last dimensions, in order.
-fn is_minor_identity(op: Op<'_>, rank: usize) -> bool {
-    let Some(results) = op.attr(attr::PERMUTATION_MAP).and_then(map_results) else {
-        return false;
-    };
-    let first = rank.checked_sub(results.len());
-    first.is_some_and(|first| {
-        results
-            .iter()
-            .enumerate()
-            .all(|(i, result)| *result == MapResult::Dim(first + i))
-    })
-}
-
-/// The rows of a vector that lies in the last dimensions of `memory`.
-fn rows_of_vector(vector: Value<'_>, memory: Value<'_>, indices: usize) -> Option<Extent> {
-    let shape = vector_shape(vector.ty())?;
-    let element = i64::from(bit_width(shape.element)?.div_ceil(8));
-    let sizes = shape.sizes.into_iter().collect::<Option<Vec<i64>>>()?;
-    let strides = memref_layout(memory.ty())?.strides;
-    // The elements of the memref may be vectors themselves.
-    if bit_width(memref_shape(memory.ty())?.element) != bit_width(shape.element) {
-        return None;
-    }
-    let mut rows = vec![0_i64];
-    let (inner, outer) = sizes.split_last()?;
-    let strides = strides.get(strides.len().checked_sub(sizes.len())?..)?;
-    if *strides.last()? != Some(1) {
-        return None;
-    }
-    for (size, stride) in outer.iter().zip(strides) {
-        let stride = (*stride)?;
-        if i64::try_from(rows.len()).ok()?.checked_mul(*size)? > MAX_ROWS {
-            return None;
-        }
-        rows = rows
-            .iter()
-            .flat_map(|row| (0..*size).map(move |i| row + i * stride))
-            .collect();
-    }
-    Some(Extent {
-        ranges: rows
-            .into_iter()
-            .map(|row| (row * element, inner * element))
-            .collect(),
-        indices,
-        together: false,
-        certain: true,
-    })
-}
-
-/// The rows of a matrix that a warp loads or stores.
-fn matrix(op: Op<'_>, value: Value<'_>, element: i64, indices: usize) -> Option<Extent> {
-    let ([rows, columns], _) = mma_matrix(value.ty())?;
-    let (rows, columns) = if op.has_attr(attr::TRANSPOSE) {
-        (columns, rows)
-    } else {
-        (rows, columns)
-    };
-    let distance = op.int_attr(attr::LEAD_DIMENSION)?.checked_mul(element)?;
-    if rows > MAX_ROWS {
-        return None;
-    }
-    Some(Extent {
-        ranges: (0..rows).map(|row| (row * distance, columns * element)).collect(),
-        indices,
-        together: true,
-        certain: true,
-    })
 }
 
 /// Returns true if an access goes on when `op` is over.

@@ -1,8 +1,8 @@
 //! Step 3: which conflicts no barrier separates, and on which way.
 
+use super::distance::Distance;
 use super::graph::{AccessId, Action, Kernel, StepId};
 use super::in_flight::{InFlight, follow_edge};
-use super::offset::Distance;
 use super::relation::{Conflict, Relation};
 use crate::ids::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -3,8 +3,8 @@
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
+use super::distance::{Distance, MAX_DEPTH};
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, StepId};
-use super::offset::{Distance, MAX_DEPTH};
 use super::relation::{Conflict, Relation};
 use crate::Token;
 use crate::ids::IndexVec;

@@ -1,8 +1,9 @@
 //! Step 1c: which accesses conflict.
 
+use super::distance::Distance;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessId, Kernel};
-use super::offset::{Difference, Distance, Pair};
+use super::offset::{Difference, Pair};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,0 +1,103 @@
+//! What operations on integers compute.
+
+use super::{ThreadValue, ThreadValues, rotation};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::Op;
+use async_mlir::names::{arith, attr, index};
+use tokenflow::barriers::Offset;
+
+/// What a multiplication by a constant, or a division by one, makes of what is not known.
+pub(super) fn with_constant<'c>(
+    all: &mut ThreadValues<'c>,
+    op: Op<'c>,
+    a: &ThreadValue,
+    b: &ThreadValue,
+) -> Option<ThreadValue> {
+    match op.name() {
+        arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
+            (_, Some(factor)) => all.scaled(a, factor),
+            (Some(factor), _) => all.scaled(b, factor),
+            _ => None,
+        },
+        arith::SHLI | index::SHL => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            all.scaled(a, 1 << shift)
+        }
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
+            exact_quotient(a, b.as_constant()?)
+        }
+        arith::SHRUI | arith::SHRSI => {
+            let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
+            exact_quotient(a, 1 << shift)
+        }
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => rotation::remainder(a, b.as_constant()?),
+        arith::ANDI => {
+            let modulus = b.as_constant()?.checked_add(1)?;
+            let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
+            is_mask.then(|| rotation::remainder(a, modulus))?
+        }
+        _ => None,
+    }
+}
+
+/// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.
+fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
+    let Offset { constant, terms } = &value.offset;
+    let divides = |number: i64| number % divisor == 0;
+    let known = divisor > 0 && value.threads.is_none() && !terms.is_empty() && divides(*constant);
+    (known && terms.iter().all(|(coefficient, _)| divides(*coefficient))).then(|| ThreadValue {
+        threads: None,
+        offset: Offset {
+            constant: constant / divisor,
+            terms: terms
+                .iter()
+                .map(|(coefficient, symbol)| (coefficient / divisor, symbol.clone()))
+                .collect(),
+        },
+    })
+}
+
+/// A function of two numbers; `None` where it is not defined.
+pub(super) type Function = fn(i64, i64) -> Option<i64>;
+
+/// The function that `op` computes of two numbers, none of which is negative where it matters.
+pub(super) fn function_of(op: Op<'_>) -> Option<Function> {
+    Some(match op.name() {
+        arith::MULI | index::MUL => i64::checked_mul,
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
+            |a, b| (a >= 0 && b > 0).then(|| a / b)
+        }
+        arith::CEILDIVUI | arith::CEILDIVSI | index::CEILDIVU | index::CEILDIVS => {
+            |a, b| (a >= 0 && b > 0).then(|| (a + b - 1) / b)
+        }
+        arith::REMUI | arith::REMSI | index::REMU | index::REMS => |a, b| (a >= 0 && b > 0).then(|| a % b),
+        arith::ANDI => |a, b| Some(a & b),
+        arith::ORI => |a, b| Some(a | b),
+        arith::XORI => |a, b| Some(a ^ b),
+        arith::SHLI | index::SHL => |a, b| (0..31).contains(&b).then(|| a.checked_mul(1 << b))?,
+        arith::SHRUI | arith::SHRSI => |a, b| (a >= 0 && (0..63).contains(&b)).then(|| a >> b),
+        arith::MINUI | arith::MINSI => |a, b| (a >= 0 && b >= 0).then(|| a.min(b)),
+        arith::MAXUI | arith::MAXSI => |a, b| (a >= 0 && b >= 0).then(|| a.max(b)),
+        arith::CMPI => comparison(op.int_attr(attr::PREDICATE)?)?,
+        _ => return None,
+    })
+}
+
+/// The comparison with a number of `arith.cmpi`; numbers below 0 are only compared with signs.
+fn comparison(predicate: i64) -> Option<Function> {
+    let (predicate, _) = Predicate::ALL
+        .into_iter()
+        .find(|(known, _)| *known as i64 == predicate)?;
+    Some(match predicate {
+        Predicate::Equal => |a, b| Some(i64::from(a == b)),
+        Predicate::NotEqual => |a, b| Some(i64::from(a != b)),
+        Predicate::SignedLess => |a, b| Some(i64::from(a < b)),
+        Predicate::SignedLessOrEqual => |a, b| Some(i64::from(a <= b)),
+        Predicate::SignedGreater => |a, b| Some(i64::from(a > b)),
+        Predicate::SignedGreaterOrEqual => |a, b| Some(i64::from(a >= b)),
+        Predicate::UnsignedLess => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a < b)),
+        Predicate::UnsignedLessOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a <= b)),
+        Predicate::UnsignedGreater => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a > b)),
+        Predicate::UnsignedGreaterOrEqual => |a, b| (a >= 0 && b >= 0).then(|| i64::from(a >= b)),
+    })
+}

@@ -1,0 +1,49 @@
+//! How far control has come from one step to another.
+
+/// How many loops can be around an access whose iterations are told apart; further in, they are not.
+pub(super) const MAX_DEPTH: usize = 6;
+
+/// How far control has come from one step to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Distance {
+    /// For each loop around the second step, outermost first, how many iterations later it is than the first step, or, if
+    /// that was not in the loop, than the first iteration. No more than the loop's `counted`, which means so many or more.
+    pub counts: [u8; MAX_DEPTH],
+    /// How many loops, outermost first, have not been left since the first step.
+    pub common: u8,
+}
+
+impl Distance {
+    /// No way at all, within so many loops.
+    pub fn none(depth: usize) -> Self {
+        Self {
+            counts: [0; MAX_DEPTH],
+            common: u8::try_from(depth).unwrap_or(u8::MAX),
+        }
+    }
+
+    /// Into the first iteration of a loop.
+    pub fn enter(mut self, depth: usize) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = 0;
+        }
+        self
+    }
+
+    /// To the next iteration of a loop.
+    pub fn back(mut self, depth: usize, counted: u8) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = (*count + 1).min(counted);
+        }
+        self
+    }
+
+    /// Out of a loop.
+    pub fn leave(mut self, depth: usize) -> Self {
+        if let Some(count) = self.counts.get_mut(depth) {
+            *count = 0;
+        }
+        self.common = self.common.min(u8::try_from(depth).unwrap_or(u8::MAX));
+        self
+    }
+}
