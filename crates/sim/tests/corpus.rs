@@ -157,19 +157,8 @@ fn what_lowering_makes_of_the_lit_tests_waits_for_all_that_they_wait_for() {
     context.set_allow_unregistered_dialects(true);
     // What is refused is listed below; why is not for this test's output.
     context.attach_diagnostic_handler(|_| true);
-    let root = lit::root();
     let mut tally = Tally::default();
-    for file in lit::all_files() {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        // What is to be refused is no program.
-        for source in text
-            .split("// -----")
-            .filter(|source| !source.contains("expected-error"))
-        {
-            hold_source(&context, &name, source, &mut tally);
-        }
-    }
+    lit::for_each_source(|name, source| hold_source(&context, name, source, &mut tally));
     println!(
         "{} kernels hold, {} of them clean programs; left out:",
         tally.held, tally.clean

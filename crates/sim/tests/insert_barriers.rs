@@ -204,18 +204,8 @@ fn barriers_that_are_derived_anew_are_enough_and_no_more() {
     let context = context();
     context.set_allow_unregistered_dialects(true);
     context.attach_diagnostic_handler(|_| true);
-    let root = lit::root();
     let mut tally = Tally::default();
-    for file in lit::all_files() {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        for source in text
-            .split("// -----")
-            .filter(|source| !source.contains("expected-error"))
-        {
-            hold(&context, &name, source, &mut tally);
-        }
-    }
+    lit::for_each_source(|name, source| hold(&context, name, source, &mut tally));
     println!(
         "{} clean kernels, {} of them with other barriers now; {} barriers; {} were taken out, and missed",
         tally.kernels, tally.changed, tally.barriers, tally.removed

@@ -46,16 +46,8 @@ fn kernels_compute_the_same_and_have_the_same_faults() {
     let context = context();
     context.set_allow_unregistered_dialects(true);
     context.attach_diagnostic_handler(|_| true);
-    let root = lit::root();
     let mut tally = Tally::default();
-    for file in lit::all_files() {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        let sources = text.split("// -----");
-        for source in sources.filter(|source| !source.contains("expected-error")) {
-            hold_source(&context, &name, source, &mut tally);
-        }
-    }
+    lit::for_each_source(|name, source| hold_source(&context, name, source, &mut tally));
     println!(
         "{} kernels are the same, {} of them with faults, {} with mbarriers; left out:",
         tally.same, tally.faulty, tally.with_mbarriers

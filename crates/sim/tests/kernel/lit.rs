@@ -21,6 +21,19 @@ pub fn all_files() -> Vec<PathBuf> {
     folders.flat_map(|folder| files(&root().join(folder))).collect()
 }
 
+/// Visits every module of the files with kernels, with the name of its file; what is to be refused is no program.
+pub fn for_each_source(mut visit: impl FnMut(&str, &str)) {
+    let root = root();
+    for file in all_files() {
+        let text = std::fs::read_to_string(&file).expect("a test");
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        let sources = text.split("// -----");
+        for source in sources.filter(|source| !source.contains("expected-error")) {
+            visit(&name, source);
+        }
+    }
+}
+
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of tests") {
