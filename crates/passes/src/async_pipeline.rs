@@ -1,0 +1,161 @@
+//! `--async-pipeline`: software pipelining of `scf.for` loops.
+//!
+//! **Condition.** Device code. A loop whose operations say in which stage they are, or that says how many stages it is to have.
+//!
+//! **Effect.** Each such loop becomes a prologue, a kernel and an epilogue, in token form: iterations overlap as the stages say.
+//! Tokens and values that later stages need rotate through `iter_args`; buffers have as many versions as are in use at a time.
+//!
+//! **Refusals.** A schedule that violates a dependence is an error at the statement, with the other statement in a note. A loop
+//! that only asks for stages is left alone if it can't be pipelined, with a remark that says why.
+//!
+//! [`annotations`] reads what the loop says, [`body`] its statements and values, [`expand`] makes the rounds.
+
+mod accesses;
+mod annotations;
+mod body;
+mod bounds;
+mod dependences;
+mod expand;
+mod integers;
+mod rounds;
+mod storage;
+mod versions;
+
+use self::accesses::Accesses;
+use self::annotations::{Request, read, remove};
+use self::body::Body;
+use self::dependences::check;
+use self::expand::{Epilogue, Expanded, Rotation, expand};
+use self::storage::{Storage, unite_globals};
+use crate::insert_barriers::{derive, derived_anew};
+use async_dialects::names::gpux_attr;
+use async_dialects::registry::ASYNC;
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::Attribute;
+use async_mlir::names::scf;
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use rustc_hash::FxHashSet;
+
+/// The pass.
+pub struct AsyncPipeline;
+
+impl Pass for AsyncPipeline {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("async_pipeline/description.md"),
+        anchor: Anchor::Functions,
+        options: &[
+            OptionInfo::bool(
+                "insert-barriers",
+                true,
+                "derive the block barriers of functions with pipelined loops anew, see gpux-insert-barriers",
+            ),
+            OptionInfo::choice(
+                "epilogue",
+                "peel",
+                &[
+                    ("peel", "the last rounds come after the loop"),
+                    (
+                        "predicate",
+                        "the loop has them, too, with statements that have nothing left to do skipped",
+                    ),
+                ],
+                "where the last rounds of a loop are",
+            ),
+        ],
+        dependent_dialects: &[ASYNC, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
+        statistics: &[StatisticInfo {
+            name: "pipelined",
+            description: "Number of loops pipelined",
+        }],
+        ..PassInfo::new(
+            "async-pipeline",
+            "software-pipelines loops, by stages and orders of their operations",
+        )
+    };
+
+    fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let epilogue = match cx.str("epilogue") {
+            "predicate" => Epilogue::Predicate,
+            _ => Epilogue::Peel,
+        };
+        // Inner loops first: what they become are statements of the outer ones.
+        let loops: Vec<Op> = function
+            .self_and_nested()
+            .into_iter()
+            .filter(|op| op.is(scf::FOR))
+            .collect();
+        let mut storage = Storage::default();
+        unite_globals(function);
+        let barriers = derived_anew(function);
+        let mut pipelined = 0;
+        for around in loops.into_iter().rev() {
+            if pipeline(around, epilogue, &barriers, &mut storage)? {
+                pipelined += 1;
+            }
+        }
+        storage.finish();
+        cx.count("pipelined", pipelined);
+        if pipelined > 0 && cx.bool("insert-barriers") {
+            derive(function, false, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// Pipelines `around` if it is to be; returns true if so.
+fn pipeline<'c>(
+    around: Op<'c>,
+    epilogue: Epilogue,
+    barriers: &FxHashSet<Op<'c>>,
+    storage: &mut Storage<'c>,
+) -> Result<bool, PassError<'c>> {
+    let Some(block) = around.region(0).first() else {
+        return Ok(false);
+    };
+    let Some(request) = read(around, block)? else {
+        return Ok(false);
+    };
+    for op in block.ops() {
+        if barriers.contains(&op) {
+            op.erase();
+        }
+    }
+    let schedule = match request {
+        Request::Annotated(schedule) => schedule,
+        Request::Automatic(_) => return Ok(false),
+    };
+    let body = Body::new(around, block, &schedule)?;
+    let rotation = Rotation::of(&body)?;
+    let versions = check(&body, &Accesses::of(&body))?;
+    let uses = storage.add(&body, &versions)?;
+    let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
+    remove(around, block);
+    around.remove_attr(gpux_attr::STAGE);
+    around.remove_attr(gpux_attr::ORDER);
+    let expanded = expand(&body, &rotation, uses.slots(around), epilogue);
+    storage.add_views(&expanded.slots);
+    if let [Some(stage), Some(order)] = slots {
+        annotate(&expanded, stage, order);
+    }
+    Ok(true)
+}
+
+/// Hands on the stage and the order that a pipelined loop has in the loop around it.
+fn annotate<'c>(expanded: &Expanded<'_, 'c>, stage: Attribute<'c>, order: Attribute<'c>) {
+    let parts = [
+        expanded.prologue.as_slice(),
+        expanded.kernel.as_slice(),
+        expanded.epilogue.as_slice(),
+    ];
+    for (i, part) in parts.into_iter().enumerate() {
+        for op in part {
+            op.set_attr(gpux_attr::STAGE, part_of(stage, i));
+            op.set_attr(gpux_attr::ORDER, part_of(order, i));
+        }
+    }
+}
+
+/// The number for part `i` of a loop: there is one for all, or one for each.
+fn part_of(attribute: Attribute<'_>, i: usize) -> Attribute<'_> {
+    async_mlir::types::array_elements(attribute).map_or(attribute, |parts| parts[i])
+}

@@ -1,0 +1,181 @@
+//! Integers in the code that is made: what is known is not computed there.
+
+use crate::utils::builders::{compare, constant};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::arith;
+
+/// Where operations are made.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'c> {
+    /// Right before an operation.
+    Before(Op<'c>),
+    /// After all others of a block.
+    AtEnd(Block<'c>),
+}
+
+impl<'c> Place<'c> {
+    /// Makes an operation here.
+    pub fn make(self, op: OpBuilder<'c>) -> Op<'c> {
+        match self {
+            Self::Before(next) => op.before(next),
+            Self::AtEnd(block) => op.at_end(block),
+        }
+    }
+
+    /// Moves a detached operation here.
+    pub fn put(self, op: Op<'c>) {
+        match self {
+            Self::Before(next) => op.move_before(next),
+            Self::AtEnd(block) => block.append(op),
+        }
+    }
+}
+
+/// An integer: a constant, or a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Int<'c> {
+    /// It is known.
+    Constant(i64),
+    /// It is known when the code runs.
+    Value(Value<'c>),
+}
+
+impl<'c> Int<'c> {
+    /// What `value` is.
+    pub fn of(value: Value<'c>) -> Self {
+        value.as_constant_int().map_or(Self::Value(value), Self::Constant)
+    }
+
+    /// The constant.
+    pub fn as_constant(self) -> Option<i64> {
+        match self {
+            Self::Constant(constant) => Some(constant),
+            Self::Value(_) => None,
+        }
+    }
+}
+
+/// Makes arithmetic on integers of one type.
+#[derive(Clone, Copy)]
+pub(super) struct Arithmetic<'c> {
+    pub location: Location<'c>,
+    pub ty: Type<'c>,
+    /// Whether numbers have no sign where they are compared.
+    pub unsigned: bool,
+}
+
+impl<'c> Arithmetic<'c> {
+    /// Arithmetic on indices, where `value` is.
+    pub fn of_index(value: Value<'c>) -> Self {
+        Self {
+            location: value.location(),
+            ty: Type::index(value.context()),
+            unsigned: false,
+        }
+    }
+
+    /// The value of `int`.
+    pub fn value(&self, at: Place<'c>, int: Int<'c>) -> Value<'c> {
+        match int {
+            Int::Value(value) => value,
+            Int::Constant(number) => at.make(constant(self.location, self.ty, number)).result(0),
+        }
+    }
+
+    fn binary(&self, at: Place<'c>, name: &str, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        let operands = [self.value(at, a), self.value(at, b)];
+        let op = OpBuilder::new(name, self.location)
+            .operands(&operands)
+            .results(&[self.ty]);
+        Int::Value(at.make(op).result(0))
+    }
+
+    /// The sum.
+    pub fn add(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_add(b)),
+            (Int::Constant(0), other) | (other, Int::Constant(0)) => other,
+            _ => self.binary(at, arith::ADDI, a, b),
+        }
+    }
+
+    /// The difference.
+    pub fn sub(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_sub(b)),
+            (_, Int::Constant(0)) => a,
+            _ => self.binary(at, arith::SUBI, a, b),
+        }
+    }
+
+    /// The product.
+    pub fn mul(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_mul(b)),
+            (Int::Constant(0), _) | (_, Int::Constant(0)) => Int::Constant(0),
+            (Int::Constant(1), other) | (other, Int::Constant(1)) => other,
+            _ => self.binary(at, arith::MULI, a, b),
+        }
+    }
+
+    /// The quotient of numbers without sign, rounded down.
+    pub fn div(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (_, Int::Constant(1)) => a,
+            _ => self.binary(at, arith::DIVUI, a, b),
+        }
+    }
+
+    /// Whether `a` is less than `b`, as the loop compares its bounds.
+    pub fn less(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
+        let predicate = if self.unsigned {
+            Predicate::UnsignedLess
+        } else {
+            Predicate::SignedLess
+        };
+        self.compare(at, predicate, a, b)
+    }
+
+    /// Whether `count`, a number without sign, is more than `number`.
+    pub fn is_more(&self, at: Place<'c>, count: Int<'c>, number: i64) -> Truth<'c> {
+        match count {
+            Int::Constant(count) => Truth::Known(count > number),
+            Int::Value(_) => self.compare(at, Predicate::UnsignedGreater, count, Int::Constant(number)),
+        }
+    }
+
+    fn compare(&self, at: Place<'c>, predicate: Predicate, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
+        if let (Int::Constant(a), Int::Constant(b), Predicate::SignedLess) = (a, b, predicate) {
+            return Truth::Known(a < b);
+        }
+        let (a, b) = (self.value(at, a), self.value(at, b));
+        Truth::If(at.make(compare(self.location, predicate, a, b)).result(0))
+    }
+
+    /// One of two numbers.
+    pub fn select(&self, at: Place<'c>, condition: Truth<'c>, yes: Int<'c>, no: Int<'c>) -> Int<'c> {
+        match condition {
+            Truth::Known(true) => yes,
+            Truth::Known(false) => no,
+            Truth::If(_) if yes == no => yes,
+            Truth::If(condition) => {
+                let operands = [condition, self.value(at, yes), self.value(at, no)];
+                let op = OpBuilder::new(arith::SELECT, self.location)
+                    .operands(&operands)
+                    .results(&[self.ty]);
+                Int::Value(at.make(op).result(0))
+            }
+        }
+    }
+}
+
+/// A condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Truth<'c> {
+    /// It is known.
+    Known(bool),
+    /// It is known when the code runs.
+    If(Value<'c>),
+}
