@@ -183,24 +183,27 @@ fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result
         if !(overlap.certain || apart) || !seen.insert((first, second)) {
             continue;
         }
-        let may = if overlap.certain { "" } else { "may " };
-        let s = if overlap.certain { "es" } else { "" };
+        let is_error = overlap.certain && !overlap.conditional;
+        let may = if is_error { "" } else { "may " };
+        let s = if is_error { "es" } else { "" };
         let message = format!(
             "{may}access{s} memory of the workgroup that another thread accesses at the same time, and no barrier can order \
              the two"
         );
-        let diagnostic = if overlap.certain {
+        let diagnostic = if is_error {
             Diagnostic::error(second, message)
         } else {
             Diagnostic::warning(second, message)
         };
         let help = if apart {
             "the other access: threads take different ways to the two; move one of them to where all threads come by"
+        } else if overlap.conditional {
+            "the other access, which is not complete if the conditions on the way agree: await its token where they do"
         } else {
             "the other access, which is not complete: await its token before"
         };
         diagnostic.note(first, help).emit();
-        failed |= overlap.certain;
+        failed |= is_error;
     }
     if failed {
         Err(PassError::already_emitted())

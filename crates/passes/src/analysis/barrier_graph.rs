@@ -66,6 +66,8 @@ struct Reader<'c> {
     divergent: Option<RegionId>,
     /// Which threads come by.
     mask: Mask,
+    /// True if it depends on a condition whether threads of a divergent region come by.
+    unsure: bool,
     keep_barriers: bool,
     /// The operations that barriers are in.
     with_barriers: FxHashSet<Op<'c>>,
@@ -88,6 +90,7 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         in_loop: None,
         divergent: None,
         mask: all.map(|threads| vec![true; threads as usize].into()),
+        unsure: false,
         keep_barriers,
         with_barriers: with_barriers(function),
     };
@@ -311,12 +314,10 @@ impl<'c> Reader<'c> {
             } else {
                 &mut now
             };
-            list.extend(
-                touched
-                    .workgroup
-                    .into_iter()
-                    .map(|footprint| Access { footprint, kind }),
-            );
+            list.extend(touched.workgroup.into_iter().map(|mut footprint| {
+                footprint.certain &= !self.unsure;
+                Access { footprint, kind }
+            }));
             let buffer = match touched.global {
                 Elsewhere::Nothing => continue,
                 Elsewhere::Buffer(buffer) => Some(buffer),

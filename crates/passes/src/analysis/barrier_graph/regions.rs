@@ -59,11 +59,14 @@ impl<'c> Reader<'c> {
             return Ok(());
         };
         let outer = (self.divergent, self.mask.clone(), self.in_loop);
+        let was_unsure = self.unsure;
         self.step(Action::None, op);
         self.accesses(op);
         let head = self.last_step();
         if self.diverges(op) {
             self.enter_divergent();
+        } else if self.divergent.is_some() {
+            self.unsure |= entries.len() > 1;
         }
         let mut bodies = Bodies {
             exits: blocks
@@ -90,6 +93,7 @@ impl<'c> Reader<'c> {
             bodies.ends.push(self.last_step());
         }
         (self.divergent, self.mask, self.in_loop) = outer;
+        self.unsure = was_unsure;
         self.last = self.connect(head, entries, &bodies);
         self.step(Action::None, op.next().unwrap_or(op));
         Ok(())
