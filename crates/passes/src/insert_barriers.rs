@@ -14,12 +14,13 @@
 mod existing;
 mod explain;
 
-use crate::analysis::barrier_graph::{BarrierGraph, read};
+use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
 use crate::utils::block_wide::barrier;
-use async_dialects::registry::GPUX;
+use async_dialects::names::async_;
+use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{is_barrier, is_kernel};
-use async_mlir::ir::{Op, Walk};
+use async_mlir::ir::{Op, OpBuilder, Walk};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
@@ -44,7 +45,7 @@ impl Pass for InsertBarriers {
                 "emit remarks that say which accesses each barrier is for",
             ),
         ],
-        dependent_dialects: &[GPUX, Dialect::GPU],
+        dependent_dialects: &[ASYNC, GPUX, Dialect::GPU],
         statistics: &[
             StatisticInfo {
                 name: "inserted",
@@ -172,6 +173,13 @@ fn insert(graph: &BarrierGraph, placement: &Placement) {
         let op = graph.ops[*step];
         let new = barrier(op.location());
         match await_before(graph, *step) {
+            // It awaits what it depends on itself: now that is done before.
+            Some(wait) if wait == op => {
+                OpBuilder::new(async_::AWAIT, op.location())
+                    .operands(&dependences(op))
+                    .before(op);
+                new.before(op)
+            }
             Some(wait) => new.after(wait),
             None => new.before(op),
         };
@@ -198,28 +206,34 @@ fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result
         let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
         let region = |step: StepId| graph.kernel.steps[step].divergent;
         let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
+        if apart && region(overlap.first.0).is_some_and(|region| graph.trusted.contains(&region)) {
+            continue;
+        }
         // Where it is not known what meets a copy in flight, tokens are believed.
         if !(overlap.certain || apart) || !seen.insert((first, second)) {
             continue;
         }
-        let may = if overlap.certain { "" } else { "may " };
-        let s = if overlap.certain { "es" } else { "" };
+        let is_error = overlap.certain && !overlap.conditional;
+        let may = if is_error { "" } else { "may " };
+        let s = if is_error { "es" } else { "" };
         let message = format!(
             "{may}access{s} memory of the workgroup that another thread accesses at the same time, and no barrier can order \
              the two"
         );
-        let diagnostic = if overlap.certain {
+        let diagnostic = if is_error {
             Diagnostic::error(second, message)
         } else {
             Diagnostic::warning(second, message)
         };
         let help = if apart {
             "the other access: threads take different ways to the two; move one of them to where all threads come by"
+        } else if overlap.conditional {
+            "the other access, which is not complete if the conditions on the way agree: await its token where they do"
         } else {
             "the other access, which is not complete: await its token before"
         };
         diagnostic.note(first, help).emit();
-        failed |= overlap.certain;
+        failed |= is_error;
     }
     if failed {
         Err(PassError::already_emitted())
