@@ -18,19 +18,22 @@ mod dependences;
 mod expand;
 mod integers;
 mod rounds;
+mod staging;
 mod storage;
 mod versions;
 
 use self::accesses::Accesses;
-use self::annotations::{Request, read, remove};
+use self::annotations::{Request, Schedule, read, remove};
 use self::body::Body;
 use self::dependences::check;
 use self::expand::{Epilogue, Expanded, Rotation, expand};
-use self::storage::{Storage, unite_globals};
+use self::staging::{Nothing, stage};
+use self::storage::{Storage, Uses, unite_globals};
 use crate::insert_barriers::{derive, derived_anew};
 use async_dialects::names::gpux_attr;
 use async_dialects::registry::ASYNC;
-use async_mlir::ir::Op;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
 use async_mlir::names::scf;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -115,29 +118,114 @@ fn pipeline<'c>(
     let Some(request) = read(around, block)? else {
         return Ok(false);
     };
-    for op in block.ops() {
-        if barriers.contains(&op) {
-            op.erase();
+    let removed = Barriers::remove(block, barriers);
+    match request {
+        Request::Annotated(schedule) => {
+            let plan = Plan::of(around, block, &schedule, storage)?;
+            plan.carry_out(epilogue, storage);
+            removed.forget();
+            Ok(true)
+        }
+        Request::Automatic(stages) => {
+            let planned = stage(block, stages)
+                .map_err(|Nothing(why)| PassError::new(around, why))
+                .and_then(|staged| {
+                    let plan = Plan::of(around, block, &staged.schedule, storage)?;
+                    Ok((plan, staged.transfers))
+                });
+            match planned {
+                Ok((plan, transfers)) => {
+                    report(around, stages, &transfers);
+                    plan.carry_out(epilogue, storage);
+                    removed.forget();
+                    Ok(true)
+                }
+                Err(error) => {
+                    remove(around, block);
+                    removed.restore();
+                    let remark = Diagnostic::remark(around, "is not pipelined");
+                    let why = error.into_diagnostic();
+                    why.map_or_else(|| Diagnostic::remark(around, ""), |why| remark.because(why))
+                        .emit();
+                    Ok(false)
+                }
+            }
         }
     }
-    let schedule = match request {
-        Request::Annotated(schedule) => schedule,
-        Request::Automatic(_) => return Ok(false),
-    };
-    let body = Body::new(around, block, &schedule)?;
-    let rotation = Rotation::of(&body)?;
-    let versions = check(&body, &Accesses::of(&body))?;
-    let uses = storage.add(&body, &versions)?;
-    let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
-    remove(around, block);
-    around.remove_attr(gpux_attr::STAGE);
-    around.remove_attr(gpux_attr::ORDER);
-    let expanded = expand(&body, &rotation, uses.slots(around), epilogue);
-    storage.add_views(&expanded.slots);
-    if let [Some(stage), Some(order)] = slots {
-        annotate(&expanded, stage, order);
+}
+
+/// Barriers that were taken out of a loop, each with what it stood before.
+struct Barriers<'c>(Vec<(Op<'c>, Op<'c>)>);
+
+impl<'c> Barriers<'c> {
+    /// Takes those of `derived` that stand in `block` itself: they will be derived anew.
+    fn remove(block: Block<'c>, derived: &FxHashSet<Op<'c>>) -> Self {
+        let barriers = block.ops().into_iter().filter(|op| derived.contains(op));
+        let removed = barriers.filter_map(|op| Some((op, op.next()?)));
+        let removed: Vec<(Op, Op)> = removed.collect();
+        removed.iter().for_each(|(op, _)| op.detach());
+        Self(removed)
     }
-    Ok(true)
+
+    /// Puts them back.
+    fn restore(self) {
+        self.0
+            .into_iter()
+            .rev()
+            .for_each(|(op, next)| op.move_before(next));
+    }
+
+    fn forget(self) {
+        self.0.into_iter().for_each(|(op, _)| op.erase());
+    }
+}
+
+/// Says what was done with a loop that asked for stages.
+fn report(around: Op<'_>, stages: u32, transfers: &[usize]) {
+    let started = transfers.iter().enumerate().filter(|(_, number)| **number > 0);
+    let started = started.map(|(stage, number)| {
+        let plural = if *number == 1 { "" } else { "s" };
+        format!("{number} transfer{plural} in stage {stage}")
+    });
+    let started = started.collect::<Vec<String>>().join(", ");
+    let message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
+    Diagnostic::remark(around, message).emit();
+}
+
+/// What is to become of a loop.
+struct Plan<'c> {
+    body: Body<'c>,
+    rotation: Rotation,
+    uses: Uses<'c>,
+}
+
+impl<'c> Plan<'c> {
+    /// Checks a schedule, and plans the loop that follows it.
+    fn of(
+        around: Op<'c>,
+        block: Block<'c>,
+        schedule: &Schedule<'c>,
+        storage: &mut Storage<'c>,
+    ) -> Result<Self, PassError<'c>> {
+        let body = Body::new(around, block, schedule)?;
+        let rotation = Rotation::of(&body)?;
+        let versions = check(&body, &Accesses::of(&body))?;
+        let uses = storage.add(&body, &versions)?;
+        Ok(Self { body, rotation, uses })
+    }
+
+    fn carry_out(self, epilogue: Epilogue, storage: &mut Storage<'c>) {
+        let Body { around, block, .. } = self.body;
+        let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
+        remove(around, block);
+        around.remove_attr(gpux_attr::STAGE);
+        around.remove_attr(gpux_attr::ORDER);
+        let expanded = expand(&self.body, &self.rotation, self.uses.slots(around), epilogue);
+        storage.add_views(&expanded.slots);
+        if let [Some(stage), Some(order)] = slots {
+            annotate(&expanded, stage, order);
+        }
+    }
 }
 
 /// Hands on the stage and the order that a pipelined loop has in the loop around it.
