@@ -16,6 +16,7 @@ mod body;
 mod bounds;
 mod dependences;
 mod expand;
+mod freshness;
 mod integers;
 mod rounds;
 mod staging;
@@ -27,6 +28,7 @@ use self::annotations::{Request, Schedule, read, remove};
 use self::body::Body;
 use self::dependences::check;
 use self::expand::{Epilogue, Expanded, Rotation, expand};
+use self::integers::Constants;
 use self::staging::{Nothing, stage};
 use self::storage::{Storage, Uses, unite_globals};
 use crate::insert_barriers::{derive, derived_anew};
@@ -82,49 +84,50 @@ impl Pass for AsyncPipeline {
             _ => Epilogue::Peel,
         };
         // Inner loops first: what they become are statements of the outer ones.
-        let loops: Vec<Op> = function
+        let loops = function
             .self_and_nested()
             .into_iter()
-            .filter(|op| op.is(scf::FOR))
-            .collect();
+            .filter(|op| op.is(scf::FOR));
+        let mut loops: Vec<Op> = loops.collect();
+        loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
         let mut storage = Storage::default();
         unite_globals(function);
         let barriers = derived_anew(function);
-        let mut pipelined = 0;
-        for around in loops.into_iter().rev() {
-            if pipeline(around, epilogue, &barriers, &mut storage)? {
+        let (mut pipelined, mut dropped) = (0, 0);
+        for around in loops {
+            if let Some(barriers) = pipeline(around, epilogue, &barriers, &mut storage)? {
                 pipelined += 1;
+                dropped += barriers;
             }
         }
         storage.finish();
         cx.count("pipelined", pipelined);
         if pipelined > 0 && cx.bool("insert-barriers") {
-            derive(function, false, false)?;
+            derive(function, false, false, dropped)?;
         }
         Ok(())
     }
 }
 
-/// Pipelines `around` if it is to be; returns true if so.
+/// Pipelines `around` if it is to be; returns how many barriers it had that are derived anew.
 fn pipeline<'c>(
     around: Op<'c>,
     epilogue: Epilogue,
     barriers: &FxHashSet<Op<'c>>,
     storage: &mut Storage<'c>,
-) -> Result<bool, PassError<'c>> {
+) -> Result<Option<usize>, PassError<'c>> {
     let Some(block) = around.region(0).first() else {
-        return Ok(false);
+        return Ok(None);
     };
     let Some(request) = read(around, block)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let removed = Barriers::remove(block, barriers);
     match request {
         Request::Annotated(schedule) => {
             let plan = Plan::of(around, block, &schedule, storage)?;
             plan.carry_out(epilogue, storage);
-            removed.forget();
-            Ok(true)
+            Ok(Some(removed.forget()))
         }
         Request::Automatic(stages) => {
             let planned = stage(block, stages)
@@ -137,8 +140,7 @@ fn pipeline<'c>(
                 Ok((plan, transfers)) => {
                     report(around, stages, &transfers);
                     plan.carry_out(epilogue, storage);
-                    removed.forget();
-                    Ok(true)
+                    Ok(Some(removed.forget()))
                 }
                 Err(error) => {
                     remove(around, block);
@@ -147,7 +149,7 @@ fn pipeline<'c>(
                     let why = error.into_diagnostic();
                     why.map_or_else(|| Diagnostic::remark(around, ""), |why| remark.because(why))
                         .emit();
-                    Ok(false)
+                    Ok(None)
                 }
             }
         }
@@ -175,8 +177,10 @@ impl<'c> Barriers<'c> {
             .for_each(|(op, next)| op.move_before(next));
     }
 
-    fn forget(self) {
-        self.0.into_iter().for_each(|(op, _)| op.erase());
+    /// Erases them, and returns how many there are.
+    fn forget(self) -> usize {
+        self.0.iter().for_each(|(op, _)| op.erase());
+        self.0.len()
     }
 }
 
@@ -216,13 +220,16 @@ impl<'c> Plan<'c> {
 
     fn carry_out(self, epilogue: Epilogue, storage: &mut Storage<'c>) {
         let Body { around, block, .. } = self.body;
-        let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
+        let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
         around.remove_attr(gpux_attr::ORDER);
-        let expanded = expand(&self.body, &self.rotation, self.uses.slots(around), epilogue);
+        let bounds = around.operands().take(3);
+        let constants = Constants::new(around, bounds);
+        let slots = self.uses.slots(around, &constants);
+        let expanded = expand(&self.body, &self.rotation, slots, &constants, epilogue);
         storage.add_views(&expanded.slots);
-        if let [Some(stage), Some(order)] = slots {
+        if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Work};
 use super::bounds::Bounds;
-use super::integers::{Int, Place, Truth};
+use super::integers::{Constants, Int, Place, Truth};
 use super::rounds::{Emitter, Registers, Round, nothing};
 use super::versions::Slots;
 use async_dialects::names::async_;
@@ -79,14 +79,16 @@ pub(super) fn expand<'a, 'c>(
     body: &'a Body<'c>,
     rotation: &'a Rotation,
     slots: Slots<'a, 'c>,
+    constants: &'a Constants<'c>,
     epilogue: Epilogue,
 ) -> Expanded<'a, 'c> {
     let around = body.around;
-    let bounds = Bounds::new(around);
+    let bounds = Bounds::new(around, constants);
     let last = body.problem.last_stage();
     let at = Place::Before(around);
     let mut pipeline = Pipeline {
         last,
+        end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
         rotation,
         emitter: Emitter {
@@ -124,6 +126,8 @@ pub(super) fn expand<'a, 'c>(
 
 struct Pipeline<'a, 'c> {
     last: u32,
+    /// The loop's variable in the first round after the kernel, with the lag of the last stage.
+    end: Int<'c>,
     /// Whether there are more iterations than the number.
     enough: Vec<Truth<'c>>,
     rotation: &'a Rotation,
@@ -176,6 +180,7 @@ impl<'c> Pipeline<'_, 'c> {
         }
         let arithmetic = bounds.arithmetic;
         let upper = bounds.end(at, fewer);
+        self.end = upper;
         // The value of the variable from which on each stage has no iteration left.
         let ends: Vec<Int> = match epilogue {
             Epilogue::Peel => Vec::new(),
@@ -183,7 +188,7 @@ impl<'c> Pipeline<'_, 'c> {
                 .map(|stage| bounds.end(at, self.last - stage))
                 .collect(),
         };
-        let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(at, int));
+        let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(int));
         let carried = self.carried_values(at);
         let around = self.emitter.body.around;
         let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
@@ -196,7 +201,7 @@ impl<'c> Pipeline<'_, 'c> {
         if arithmetic.unsigned {
             kernel.set_attr(attr::UNSIGNED_CMP, known_attribute(around.context(), "unit"));
         }
-        around.copy_discardable_attrs(kernel);
+        kernel.copy_discardable_attrs(around);
         let arguments: Vec<_> = std::iter::once(operands[0].ty())
             .chain(types)
             .map(|ty| (ty, around.location()))
@@ -245,7 +250,7 @@ impl<'c> Pipeline<'_, 'c> {
         let registers = self.rotation.pairs.iter().map(register);
         let slots = &self.emitter.slots;
         let counters = slots.counters.iter();
-        let counters = counters.map(|(_, number)| slots.arithmetic.value(at, *number));
+        let counters = counters.map(|(_, number)| slots.arithmetic.value(*number));
         registers.chain(counters).collect()
     }
 
@@ -262,7 +267,7 @@ impl<'c> Pipeline<'_, 'c> {
     fn epilogue(&mut self) {
         let at = self.before();
         let last = self.last;
-        let variable = self.emitter.bounds.end(at, last);
+        let variable = self.end;
         for number in 0..last {
             // After a kernel without rounds, iterations may be missing.
             let runs = (0..=last).map(|stage| match (last + number).checked_sub(stage) {
