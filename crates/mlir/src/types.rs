@@ -2,7 +2,7 @@
 
 use crate::ffi;
 use melior::Context;
-use melior::ir::attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute};
+use melior::ir::attribute::{ArrayAttribute, BoolAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute};
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
@@ -126,6 +126,18 @@ pub fn map_results(attribute: Attribute<'_>) -> Option<Vec<MapResult>> {
 pub fn dense_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
     let array = DenseI64ArrayAttribute::try_from(attribute).ok()?;
     (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// The elements of an array of booleans; what is none is false.
+#[must_use]
+pub fn booleans(attribute: Attribute<'_>) -> Vec<bool> {
+    let Ok(list) = ArrayAttribute::try_from(attribute) else {
+        return Vec::new();
+    };
+    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
+    (0..list.len())
+        .map(|i| element(i).is_some_and(|element| element.value()))
+        .collect()
 }
 
 /// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.

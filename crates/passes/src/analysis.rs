@@ -8,13 +8,17 @@
 //! [`thread_values`] are computed for; [`escape`] says which buffers nobody else knows. [`token_origins`] says which queues a
 //! token can belong to, and [`uniformity`] what differs between the threads of a block.
 
+pub mod addresses;
+pub mod alias;
 pub mod barrier_graph;
 pub mod buffer_flow;
 pub mod buffer_parts;
 pub mod buffer_uses;
 pub mod cfg;
+pub mod divisors;
 pub mod escape;
 pub mod footprints;
+pub mod linear;
 pub mod memory;
 pub mod skeleton;
 pub mod thread_values;
