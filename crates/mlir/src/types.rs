@@ -184,6 +184,13 @@ pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
     unsafe { mlirTypeIsAMemRef(ty.to_raw()) }.then(|| shape(ty))
 }
 
+/// Returns true if `ty` is a memref of unknown rank.
+#[must_use]
+pub fn is_unranked_memref(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsAUnrankedMemRef(ty.to_raw()) }
+}
+
 fn shape(ty: Type<'_>) -> Shape<'_> {
     // SAFETY: a live shaped type of known rank, as vectors and memrefs are; the dimensions are in range.
     unsafe {

@@ -38,7 +38,8 @@ gpu.module @proxies {
     // expected-note @+1 {{this may write it}}
     memref.store %x, %in[%t] : memref<16xf32>
     gpu.barrier
-    // expected-remark @+1 {{stays synchronous: it may read what the kernel itself writes, which a bulk copy sees only after a proxy fence}}
+    // expected-remark @+2 {{stays synchronous: it may read what the kernel itself writes, which a bulk copy sees only after a proxy fence}}
+    // expected-note @+1 {{if both are arguments and never the same buffer, say llvm.noalias of one of them}}
     memref.copy %in, %s : memref<16xf32> to memref<16xf32, 3>
     gpu.return
   }

@@ -99,5 +99,6 @@ fn check_proxy<'c>(source: Value<'c>, function: Op<'c>, orders: &mut Orders<'c>)
         return Ok(());
     };
     let message = "may read what the kernel itself writes, which a bulk copy sees only after a proxy fence";
-    Err(Reason::new(message).note(write, "this may write it"))
+    let reason = Reason::new(message).note(write, "this may write it");
+    Err(reason.help("if both are arguments and never the same buffer, say llvm.noalias of one of them"))
 }

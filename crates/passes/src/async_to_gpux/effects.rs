@@ -8,6 +8,7 @@ use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{affine, gpu, linalg, memref, nvgpu, scf, vector};
+use async_mlir::types::is_unranked_memref;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -116,7 +117,9 @@ fn summary(op: Op<'_>) -> Summary<'_> {
     if nothing || TOKENS.contains(&op.name()) {
         return Summary::default();
     }
-    let is_opaque = op.num_regions() > 0 && op.dialect() != linalg::NAMESPACE;
+    // Of memrefs of unknown rank, effects say nothing.
+    let is_opaque = op.num_regions() > 0 && op.dialect() != linalg::NAMESPACE
+        || op.operands().any(|operand| is_unranked_memref(operand.ty()));
     let Effects::Known(known) = (if is_opaque { Effects::Unknown } else { effects(op) }) else {
         return Summary {
             fence: Some(op),

@@ -37,7 +37,9 @@ impl<'c> Reason<'c> {
 
     /// The remark at `op`, the transfer.
     pub fn remark(&self, op: Op<'c>) -> Diagnostic<'c> {
-        let mut remark = Diagnostic::remark(op, format!("stays synchronous: it {}", self.message));
+        // At the location alone: to print an operation, MLIR numbers all values of the function around it.
+        let message = format!("stays synchronous: it {}", self.message);
+        let mut remark = Diagnostic::remark(op.location(), message);
         for (other, message) in &self.notes {
             remark = remark.note(*other, message);
         }

@@ -87,7 +87,8 @@ impl<'c> Recognizer<'c> {
         let Some(source) = sides::source(load) else {
             return computed(load).map(Err);
         };
-        let root = sides::loaded_memory(load).map(Root::of)?;
+        let memory = sides::loaded_memory(load).filter(|memory| memory.ty().is_mem_ref())?;
+        let root = Root::of(memory);
         if matches!(root.space, Some(MemorySpace::Workgroup | MemorySpace::Private)) {
             return None;
         }
