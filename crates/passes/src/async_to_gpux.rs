@@ -123,7 +123,9 @@ impl Pass for AsyncToGpux {
         if let Some(old) = sm_in(cx.str("chip")).filter(|sm| *sm < FIRST_SM) {
             let number = found.transfers.len() + found.regions.len();
             if number > 0 {
-                let message = format!("stays synchronous: sm_{old} has no asynchronous copies, which begin with sm_{FIRST_SM}");
+                let message = format!(
+                    "stays synchronous: sm_{old} has no asynchronous copies, which begin with sm_{FIRST_SM}"
+                );
                 Diagnostic::remark(function, message).emit();
             }
             return Ok(());
@@ -149,13 +151,21 @@ fn read_options<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Options, P
     let chip = cx.str("chip");
     let is_old = sm_in(chip).is_some_and(|sm| sm < FIRST_SM);
     let sm = if is_old { 0 } else { sm_of(chip).map_err(fault)? };
-    let engine = if cx.str(ENGINE) == TMA { Engine::Tma } else { Engine::CpAsync };
+    let engine = if cx.str(ENGINE) == TMA {
+        Engine::Tma
+    } else {
+        Engine::CpAsync
+    };
     if engine == Engine::Tma && sm < FIRST_TMA_SM {
-        return Err(fault(format!("engine=tma needs sm_{FIRST_TMA_SM} or newer, but the chip is {chip}")));
+        return Err(fault(format!(
+            "engine=tma needs sm_{FIRST_TMA_SM} or newer, but the chip is {chip}"
+        )));
     }
     let base_alignment = cx.int("base-alignment");
     if !u64::try_from(base_alignment).is_ok_and(u64::is_power_of_two) {
-        return Err(fault(format!("base-alignment is {base_alignment}, but must be a power of two")));
+        return Err(fault(format!(
+            "base-alignment is {base_alignment}, but must be a power of two"
+        )));
     }
     Ok(Options {
         engine,

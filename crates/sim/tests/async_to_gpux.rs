@@ -47,8 +47,15 @@ fn random_transfers_are_clean_and_right() {
         for (name, text) in [("tokens", &tokens), ("counted", &counted), ("lowered", &lowered)] {
             for adversary in [Adversary::Late, Adversary::Early, Adversary::Random(seed)] {
                 let outcome = run(&context, text, &call, adversary);
-                prop_assert!(outcome.is_clean(), "{name}: {}\n{source}\n{text}", outcome.findings);
-                prop_assert!(outcome.memory == meant.memory, "{name}: other memory\n{source}\n{text}");
+                prop_assert!(
+                    outcome.is_clean(),
+                    "{name}: {}\n{source}\n{text}",
+                    outcome.findings
+                );
+                prop_assert!(
+                    outcome.memory == meant.memory,
+                    "{name}: other memory\n{source}\n{text}"
+                );
                 let difference = refine::compare(&form.trace, &outcome.trace);
                 prop_assert!(difference.is_none(), "{name}: {difference:?}\n{source}\n{text}");
             }
@@ -57,7 +64,10 @@ fn random_transfers_are_clean_and_right() {
     });
     println!("{} copies for {} transfers", copies.get(), transfers.get());
     assert!(result.is_ok(), "{}", result.unwrap_err());
-    assert!(transfers.get() < 4 * copies.get(), "few transfers are asynchronous");
+    assert!(
+        transfers.get() < 4 * copies.get(),
+        "few transfers are asynchronous"
+    );
 }
 
 /// Calls of a kernel, and what it writes, if it is clean.
@@ -85,12 +95,15 @@ fn kernels_of_all_tests_stay_clean_and_right() {
         if texts[0] == texts[1] {
             return;
         }
-        let [before, mut after] = [before, after].map(|module| lit::kernels(module.as_operation().into(), false));
+        let [before, mut after] =
+            [before, after].map(|module| lit::kernels(module.as_operation().into(), false));
         for (kernel, code) in before {
             let (Ok(code), Some(other)) = (code, after.remove(&kernel)) else {
                 continue;
             };
-            let Some((seed, meant)) = clean_call(&code) else { continue };
+            let Some((seed, meant)) = clean_call(&code) else {
+                continue;
+            };
             kernels += 1;
             let Ok(other) = other else {
                 wrong.push(format!("{name}, @{kernel}: can't be read"));

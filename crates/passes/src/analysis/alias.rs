@@ -61,7 +61,7 @@ impl<'c> Root<'c> {
             return false;
         }
         match (self.origin, other.origin) {
-            (Origin::Unknown(_), _) | (_, Origin::Unknown(_)) => true,
+            (Origin::Unknown(_), _) | (_, Origin::Unknown(_)) | (Origin::Dynamic, Origin::Dynamic) => true,
             (Origin::Own(a), Origin::Own(b)) => a == b,
             (Origin::Global(a), Origin::Global(b)) => a == b,
             (Origin::Argument(a), Origin::Argument(b)) => a == b || !(is_noalias(a) || is_noalias(b)),
@@ -70,7 +70,6 @@ impl<'c> Root<'c> {
             | (Origin::Global(_), Origin::Dynamic)
             | (Origin::Dynamic, Origin::Global(_)) => false,
             (Origin::Argument(a), _) | (_, Origin::Argument(a)) => !is_noalias(a),
-            (Origin::Dynamic, Origin::Dynamic) => true,
         }
     }
 }

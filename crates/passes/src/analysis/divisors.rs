@@ -144,9 +144,12 @@ impl<'c> Divisors<'c> {
             arith::SHRSI | arith::SHRUI | index::SHRS | index::SHRU => {
                 of(0).saturating_sub(u32::try_from(constant(1)?).ok()?)
             }
-            arith::DIVSI | arith::DIVUI | arith::FLOORDIVSI | index::DIVS | index::DIVU | index::FLOORDIVS => {
-                of_quotient(of(0), constant(1)?)?
-            }
+            arith::DIVSI
+            | arith::DIVUI
+            | arith::FLOORDIVSI
+            | index::DIVS
+            | index::DIVU
+            | index::FLOORDIVS => of_quotient(of(0), constant(1)?)?,
             arith::SELECT => of(1).min(of(2)),
             arith::INDEX_CAST
             | arith::INDEX_CASTUI

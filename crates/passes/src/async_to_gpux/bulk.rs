@@ -46,15 +46,19 @@ impl<'c> Bulk<'c> {
             };
             bytes = side.elements().unwrap_or(i64::MAX).saturating_mul(element);
             if bytes == 0 || bytes % COPY_ALIGNMENT != 0 || bytes >= MAX_BYTES {
-                let message =
-                    format!("is of {bytes} bytes, but a bulk copy is of a multiple of 16, and less than 1 MiB");
+                let message = format!(
+                    "is of {bytes} bytes, but a bulk copy is of a multiple of 16, and less than 1 MiB"
+                );
                 return Err(Reason::new(message));
             }
-            let log2 = addresses.of(side.memory, &side.indices).map_or(0, |address| address.log2);
+            let log2 = addresses
+                .of(side.memory, &side.indices)
+                .map_or(0, |address| address.log2);
             if log2 < log2_of(COPY_ALIGNMENT) {
                 let known = 1 << log2;
-                let message =
-                    format!("has a {name} that is only known to be aligned to {known} bytes, and a bulk copy needs 16");
+                let message = format!(
+                    "has a {name} that is only known to be aligned to {known} bytes, and a bulk copy needs 16"
+                );
                 return Err(Reason::new(message).help("say what it is aligned to by memref.assume_alignment"));
             }
         }

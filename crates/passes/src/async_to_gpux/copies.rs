@@ -45,7 +45,8 @@ impl<'c> Copies<'c> {
         if let (Some(ours), Some(theirs)) = (ours, theirs)
             && ours != theirs
         {
-            let message = format!("reads elements of type {ours} and writes {theirs}, but a copy does not convert");
+            let message =
+                format!("reads elements of type {ours} and writes {theirs}, but a copy does not convert");
             return Err(Reason::new(message).help("view one of the buffers as the type of the other"));
         }
         let (Some(bytes), Some(total)) = (element_bytes(from), source.side.elements()) else {
@@ -113,7 +114,12 @@ impl<'c> Copies<'c> {
             numbers: RefCell::default(),
             bounds: Vec::new(),
         };
-        emitter.bounds = self.source.bounds.iter().map(|bounds| emitter.least(&self.source, bounds)).collect();
+        emitter.bounds = self
+            .source
+            .bounds
+            .iter()
+            .map(|bounds| emitter.least(&self.source, bounds))
+            .collect();
         let copies = (0..self.total / self.elements).map(|number| {
             let flat = number * self.elements;
             let count = emitter.count(self, flat);
@@ -166,13 +172,16 @@ impl<'c> Limits<'c> {
 fn no_width<'c>(bytes: i64, limits: &[Limits<'c>]) -> Reason<'c> {
     if bytes < WIDTHS[2] {
         let message = format!("is of {bytes} bytes, but cp.async copies 4, 8 or 16");
-        return Reason::new(message)
-            .help("let each thread transfer adjacent elements as one vector: single ones are not merged here");
+        return Reason::new(message).help(
+            "let each thread transfer adjacent elements as one vector: single ones are not merged here",
+        );
     }
     for (limits, name) in limits.iter().zip(["source", "destination"]) {
         if limits.log2 < log2_of(WIDTHS[2]) {
             let known = 1 << limits.log2;
-            let message = format!("has a {name} that is only known to be aligned to {known} bytes, and cp.async needs 4");
+            let message = format!(
+                "has a {name} that is only known to be aligned to {known} bytes, and cp.async needs 4"
+            );
             let strides = memref_layout(limits.memory.ty()).map_or_else(Vec::new, |layout| layout.strides);
             let help = if strides.contains(&None) {
                 "its strides are not static: say what a view of it is aligned to by memref.assume_alignment"
@@ -244,11 +253,13 @@ impl<'c> Emitter<'_, 'c> {
     fn access(&self, side: &Side<'c>, flat: i64) -> [Vec<Value<'c>>; 2] {
         let offsets = side.offsets(flat);
         let indices = side.indices.iter().zip(offsets);
-        let indices = indices.map(|(index, offset)| match index.map(|index| self.mapping.lookup(index)) {
-            None => self.number(offset),
-            Some(index) if offset == 0 => index,
-            Some(index) => self.binary(arith::ADDI, index, self.number(offset)),
-        });
+        let indices = indices.map(
+            |(index, offset)| match index.map(|index| self.mapping.lookup(index)) {
+                None => self.number(offset),
+                Some(index) if offset == 0 => index,
+                Some(index) => self.binary(arith::ADDI, index, self.number(offset)),
+            },
+        );
         [vec![self.mapping.lookup(side.memory)], indices.collect()]
     }
 
@@ -314,7 +325,11 @@ impl<'c> Emitter<'_, 'c> {
                 Some(Limit::Value(limit)) => {
                     let location = self.place.location();
                     let is_read = compare(location, Predicate::SignedLess, self.number(*start), *limit);
-                    let operands = [is_read.before(self.place).result(0), self.value(count), self.number(0)];
+                    let operands = [
+                        is_read.before(self.place).result(0),
+                        self.value(count),
+                        self.number(0),
+                    ];
                     let selected = OpBuilder::new(arith::SELECT, location)
                         .operands(&operands)
                         .results(&[self.index()]);
@@ -332,9 +347,7 @@ impl<'c> Emitter<'_, 'c> {
     fn count_in_row(&self, limit: Option<Limit<'c>>, start: i64, elements: i64) -> Limit<'c> {
         match limit {
             None => Limit::Constant(elements),
-            Some(Limit::Constant(limit)) => {
-                Limit::Constant(limit.saturating_sub(start).clamp(0, elements))
-            }
+            Some(Limit::Constant(limit)) => Limit::Constant(limit.saturating_sub(start).clamp(0, elements)),
             Some(Limit::Value(limit)) => {
                 let rest = if start == 0 {
                     limit

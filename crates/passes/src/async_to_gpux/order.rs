@@ -48,10 +48,12 @@ impl<'c> Orders<'c> {
                 "is read before, and written after, an operation that may order accesses of several threads";
             return Err(Reason::new(message).note(fence, "this one: move both to one side of it"));
         }
-        let writes = order.writes.iter().filter(|(root, _)| root.may_alias(source));
-        if let Some(write) = writes.filter_map(|(_, ops)| between(ops)).next() {
+        let mut writes = order.writes.iter().filter(|(root, _)| root.may_alias(source));
+        if let Some(write) = writes.find_map(|(_, ops)| between(ops)) {
             let message = "may not read what is there any more: its source may be written in between";
-            return Err(Reason::new(message).note(write, "here: move it out from between the load and the store"));
+            return Err(
+                Reason::new(message).note(write, "here: move it out from between the load and the store")
+            );
         }
         Ok(())
     }

@@ -140,7 +140,11 @@ impl<'c> Recognizer<'c> {
         Some(self.copy_of_memrefs(op, [from, to]))
     }
 
-    fn copy_of_memrefs(&mut self, op: Op<'c>, [from, to]: [Value<'c>; 2]) -> Result<Transfer<'c>, Reason<'c>> {
+    fn copy_of_memrefs(
+        &mut self,
+        op: Op<'c>,
+        [from, to]: [Value<'c>; 2],
+    ) -> Result<Transfer<'c>, Reason<'c>> {
         let source = check_source(from)?;
         let [from_side, to_side] = [Side::whole(from)?, Side::whole(to)?];
         let is_of_block = all_threads_reach(op) && is_uniform(from) && is_uniform(to);
@@ -156,7 +160,9 @@ impl<'c> Recognizer<'c> {
                 return Err(Reason::new(message).help(help));
             }
             if op.is(linalg::COPY) {
-                return Err(Reason::new("is a loop that is not written out").help("run --convert-linalg-to-loops"));
+                return Err(
+                    Reason::new("is a loop that is not written out").help("run --convert-linalg-to-loops")
+                );
             }
             let bounds = vec![Vec::new(); from_side.sizes.len()];
             let source = Source {

@@ -71,7 +71,9 @@ impl<'c> Side<'c> {
 
     /// All of a memref of static shape.
     pub fn whole(memory: Value<'c>) -> Result<Self, Reason<'c>> {
-        let sizes = memref_shape(memory.ty()).map(|shape| shape.sizes).unwrap_or_default();
+        let sizes = memref_shape(memory.ty())
+            .map(|shape| shape.sizes)
+            .unwrap_or_default();
         let rank = sizes.len();
         let sizes = sizes.into_iter().collect::<Option<Vec<i64>>>();
         Ok(Self {
@@ -84,7 +86,9 @@ impl<'c> Side<'c> {
 
     /// How many elements there are.
     pub fn elements(&self) -> Option<i64> {
-        self.sizes.iter().try_fold(1_i64, |all, size| all.checked_mul(*size))
+        self.sizes
+            .iter()
+            .try_fold(1_i64, |all, size| all.checked_mul(*size))
     }
 
     /// How far element number `flat` of the box is from its start, in each dimension of the memref.
@@ -253,7 +257,8 @@ fn add_mask<'c>(bounds: &mut [Vec<Bound<'c>>], mask: Value<'c>) -> Result<(), Re
         _ => None,
     });
     let Some(made) = made.filter(|made| made.len() == bounds.len()) else {
-        let message = "has a mask that need not be a number of first elements, which is all that a copy can leave out";
+        let message =
+            "has a mask that need not be a number of first elements, which is all that a copy can leave out";
         return Err(Reason::new(message).help("make the mask by vector.create_mask"));
     };
     for (bounds, bound) in bounds.iter_mut().zip(made) {

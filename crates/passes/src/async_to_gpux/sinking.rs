@@ -67,8 +67,15 @@ struct Group<'c> {
     destination: Root<'c>,
     sources: Vec<Root<'c>>,
     tokens: Vec<Value<'c>>,
-    /// The bytes that are written, by where they start from a common symbolic part; `None` if that is not known of all.
-    written: Option<(Vec<(i64, Value<'c>)>, BTreeMap<i64, i64>)>,
+    /// The bytes that are written; `None` if that is not known of all.
+    written: Option<Written<'c>>,
+}
+
+/// Bytes whose addresses have a symbolic part in common.
+struct Written<'c> {
+    symbols: Vec<(i64, Value<'c>)>,
+    /// Where ranges end, by where they start.
+    ends: BTreeMap<i64, i64>,
 }
 
 impl<'c> Group<'c> {
@@ -77,14 +84,14 @@ impl<'c> Group<'c> {
         if !self.destination.may_alias(pending.destination) {
             return false;
         }
-        let (Some((symbols, written)), Some(extent)) = (&self.written, &pending.extent) else {
+        let (Some(written), Some(extent)) = (&self.written, &pending.extent) else {
             return true;
         };
-        if self.destination != pending.destination || *symbols != extent.symbols {
+        if self.destination != pending.destination || written.symbols != extent.symbols {
             return true;
         }
         let end = extent.start.saturating_add(extent.bytes);
-        let before_end = written.range(..end).next_back();
+        let before_end = written.ends.range(..end).next_back();
         before_end.is_some_and(|(_, other_end)| *other_end > extent.start)
     }
 
@@ -94,8 +101,10 @@ impl<'c> Group<'c> {
             self.sources.push(pending.source);
         }
         match (&mut self.written, pending.extent) {
-            (Some((_, written)), Some(extent)) => {
-                written.insert(extent.start, extent.start.saturating_add(extent.bytes));
+            (Some(written), Some(extent)) => {
+                written
+                    .ends
+                    .insert(extent.start, extent.start.saturating_add(extent.bytes));
             }
             (written, _) => *written = None,
         }
@@ -143,15 +152,17 @@ pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &m
 }
 
 fn insert<'c>(groups: &mut Vec<Group<'c>>, pending: Pending<'c>) {
-    let known = groups.iter_mut().find(|group| group.destination == pending.destination);
+    let known = groups
+        .iter_mut()
+        .find(|group| group.destination == pending.destination);
     if let Some(group) = known {
         group.add(pending);
         return;
     }
-    let written = pending
-        .extent
-        .as_ref()
-        .map(|extent| (extent.symbols.clone(), BTreeMap::new()));
+    let written = pending.extent.as_ref().map(|extent| Written {
+        symbols: extent.symbols.clone(),
+        ends: BTreeMap::new(),
+    });
     let mut group = Group {
         destination: pending.destination,
         sources: Vec::new(),

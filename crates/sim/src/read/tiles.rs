@@ -2,8 +2,8 @@
 
 use super::{Done, Reader, Unknown, number};
 use crate::code::{Access, Op as Instruction, Tile};
-use crate::value::Value as Constant;
 use crate::scalar::Scalar;
+use crate::value::Value as Constant;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, vector};
@@ -52,7 +52,13 @@ impl<'c> Reader<'c> {
         }
         let [zero, value] = [self.fresh(), self.fresh()];
         let bits = Constant::Bits(0);
-        self.emit(op, Instruction::Set { to: zero, value: bits });
+        self.emit(
+            op,
+            Instruction::Set {
+                to: zero,
+                value: bits,
+            },
+        );
         let rank = sizes.len();
         let tile = Tile::whole(sizes, (0..rank).map(Some).collect());
         let [from, to] = [0, 1].map(|i| Access {

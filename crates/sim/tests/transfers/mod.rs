@@ -322,7 +322,9 @@ impl Writer {
         let value = match form {
             Form::Scalar => self.def(&format!("memref.load {source}[{from}] : {ty}")),
             Form::Vector => self.def(&format!("vector.load {source}[{from}] : {ty}, {vector}")),
-            Form::TransferRead => self.def(&format!("vector.transfer_read {source}[{from}], %zero : {ty}, {vector}")),
+            Form::TransferRead => self.def(&format!(
+                "vector.transfer_read {source}[{from}], %zero : {ty}, {vector}"
+            )),
             Form::Rows => self.rows(source, ty, &from, elements),
             Form::Mask(bound) => {
                 let mask = self.def(&format!("vector.create_mask %c{bound} : {mask_type}"));
@@ -349,8 +351,12 @@ impl Writer {
                 let strided = "strided<[1], offset: ?>";
                 let from_ty = format!("memref<{elements}x{element}, {strided}>");
                 let to_ty = format!("memref<{elements}x{element}, {strided}, #gpu.address_space<workgroup>>");
-                let from = self.def(&format!("memref.subview {source}[{from}] [{elements}] [1] : {ty} to {from_ty}"));
-                let to = self.def(&format!("memref.subview %s{buffer}[{to}] [{elements}] [1] : !s to {to_ty}"));
+                let from = self.def(&format!(
+                    "memref.subview {source}[{from}] [{elements}] [1] : {ty} to {from_ty}"
+                ));
+                let to = self.def(&format!(
+                    "memref.subview %s{buffer}[{to}] [{elements}] [1] : !s to {to_ty}"
+                ));
                 self.line(&format!("memref.copy {from}, {to} : {from_ty} to {to_ty}"));
                 return sum;
             }
