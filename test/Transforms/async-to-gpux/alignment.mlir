@@ -77,6 +77,31 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What a loop starts with counts as much as its step.
+  // CHECK-LABEL: gpu.func @first_iteration
+  // CHECK-COUNT-2: gpux.copy async %{{.*}}, 2 :
+  gpu.func @first_iteration(%in: memref<4096xf32>, %n: index) workgroup(%s: !Line) kernel {
+    %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    scf.for %k = %c2 to %n step %c4 {
+      %v = vector.load %in[%k] : memref<4096xf32>, vector<4xf32>
+      vector.store %v, %s[%k] : !Line, vector<4xf32>
+    }
+    gpu.return
+  }
+
+  // The first row is aligned to 16 bytes, the second is 24 bytes further on.
+  // CHECK-LABEL: gpu.func @second_row
+  // CHECK-COUNT-4: gpux.copy async %{{.*}}, 2 :
+  gpu.func @second_row(%in: memref<64x6xf32>) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0.0 : f32
+    %v = vector.transfer_read %in[%c0, %c0], %z {in_bounds = [true, true]} : memref<64x6xf32>, vector<2x4xf32>
+    %w = vector.shape_cast %v : vector<2x4xf32> to vector<8xf32>
+    vector.store %w, %s[%c0] : !Line, vector<8xf32>
+    gpu.return
+  }
+
   // A counter that begins at 0 and grows by 8 is a multiple of 8; one that is halved need not be.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: gpux.copy async %{{.*}}, 4 {bypass_l1}

@@ -77,6 +77,14 @@ gpu.module @kernels {
   // CHECK: %[[T0:.*]] = gpux.copy
   // CHECK-NEXT: async.await %[[T0]]
   // CHECK-NEXT: gpux.copy
+  // CHECK-LABEL: gpu.func @place_from_another_index
+  // CHECK: %[[T0:.*]] = gpux.copy
+  // CHECK-NEXT: async.await %[[T0]]
+  // CHECK-NEXT: gpux.copy
+  // CHECK-LABEL: gpu.func @same_place_by_subtraction
+  // CHECK: %[[T0:.*]] = gpux.copy
+  // CHECK-NEXT: async.await %[[T0]]
+  // CHECK-NEXT: gpux.copy
   // CHECK-LABEL: gpu.func @overlapping
   // CHECK: %[[T0:.*]] = gpux.copy
   // CHECK: async.await %[[T0]]
@@ -95,6 +103,29 @@ gpu.module @kernels {
     memref.store %v, %s[%t] : !Line
     %w = memref.load %in[%i] : memref<512xf32>
     memref.store %w, %s[%i] : !Line
+    gpu.return
+  }
+  gpu.func @place_from_another_index(%in: memref<512xf32>, %i: index) workgroup(%s: !Line) kernel {
+    %c100 = arith.constant 100 : index
+    %t = gpu.thread_id x
+    %j = arith.addi %i, %c100 : index
+    %v = memref.load %in[%t] : memref<512xf32>
+    memref.store %v, %s[%t] : !Line
+    %w = memref.load %in[%t] : memref<512xf32>
+    memref.store %w, %s[%j] : !Line
+    gpu.return
+  }
+  gpu.func @same_place_by_subtraction(%in: memref<512xf32>) workgroup(%s: !Line) kernel {
+    %c4 = arith.constant 4 : index
+    %c8 = arith.constant 8 : index
+    %t = gpu.thread_id x
+    %four = arith.addi %t, %c4 : index
+    %eight = arith.addi %t, %c8 : index
+    %also_four = arith.subi %eight, %c4 : index
+    %v = memref.load %in[%t] : memref<512xf32>
+    memref.store %v, %s[%four] : !Line
+    %w = memref.load %in[%four] : memref<512xf32>
+    memref.store %w, %s[%also_four] : !Line
     gpu.return
   }
   gpu.func @overlapping(%in: memref<512xf32>) workgroup(%s: !Line) kernel {

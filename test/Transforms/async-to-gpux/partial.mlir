@@ -23,6 +23,25 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The second copy reads what the first has left.
+  // CHECK-LABEL: gpu.func @second_copy
+  // CHECK-SAME: %{{.*}}: memref<512xf32>, %[[N:.*]]: index
+  // CHECK: %[[POSITIVE:.*]] = arith.maxsi %[[N]], %c0
+  // CHECK: %[[COUNT0:.*]] = arith.minsi %[[POSITIVE]], %c4
+  // CHECK: gpux.copy async %{{.*}}[%c0], %{{.*}}[%c0], 4, %[[COUNT0]]
+  // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %c4
+  // CHECK: %[[POSITIVE1:.*]] = arith.maxsi %[[LEFT]], %c0
+  // CHECK: %[[COUNT1:.*]] = arith.minsi %[[POSITIVE1]], %c4
+  // CHECK: gpux.copy async %{{.*}}[%c4], %{{.*}}[%c4], 4, %[[COUNT1]]
+  gpu.func @second_copy(%in: memref<512xf32>, %n: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0.0 : f32
+    %m = vector.create_mask %n : vector<8xi1>
+    %v = vector.transfer_read %in[%c0], %z, %m {in_bounds = [true]} : memref<512xf32>, vector<8xf32>
+    vector.store %v, %s[%c0] : !Line, vector<8xf32>
+    gpu.return
+  }
+
   // Known to be in bounds.
   // CHECK-LABEL: gpu.func @last_elements
   // CHECK: gpux.copy async %{{.*}}, 4 {bypass_l1}
