@@ -14,7 +14,8 @@
 //! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
 //!    that no barrier mends, or none if the conditions that it takes (`conditions.rs`) never agree.
 //! 3. *Exposure* (`exposure.rs`): for a set of barriers, which conflicts are left, each with a path without a barrier from the
-//!    one access to the other. Each path is a set of places one of which needs a barrier.
+//!    one access to the other. Each path is a set of places one of which needs a barrier. What nothing conflicts with any more
+//!    (`reach.rs`) is exposed no longer.
 //! 4. *Hitting set* (`hitting_set.rs`): the cheapest barriers that stand on each path that was found so far.
 //! 5. *Placement* (`placement.rs`): steps 3 and 4 in turn until no conflict is left. The set is then the cheapest for some of
 //!    the paths, and enough for all of them, so it is the cheapest for all.
@@ -40,6 +41,7 @@ mod hitting_set;
 mod in_flight;
 mod offset;
 mod placement;
+mod reach;
 mod relation;
 mod reorder;
 

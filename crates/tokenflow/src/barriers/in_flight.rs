@@ -5,7 +5,7 @@
 
 use super::conditions::{Conditions, Taken};
 use super::distance::{Distance, MAX_DEPTH};
-use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, StepId};
+use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, Step, StepId};
 use super::relation::{Conflict, Relation};
 use crate::Token;
 use crate::ids::IndexVec;
@@ -120,6 +120,15 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
         {
             overlaps(kernel, relation, at, flight, &mut out.overlaps);
         }
+        if let Some(next) = changes_nothing(kernel, at).filter(|_| !counting) {
+            let pending = pending.entry(next).or_default();
+            if pending.is_empty() {
+                *pending = flights;
+            } else {
+                pending.extend(flights);
+            }
+            continue;
+        }
         let mut left: Vec<Flight> = Vec::with_capacity(flights.len());
         let mut flights: Vec<Flight> = flights.into_iter().collect();
         flights.sort_unstable();
@@ -160,6 +169,15 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
         }
     }
     out
+}
+
+/// The one step after `at`, if whatever is in flight goes on there as it is.
+fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
+    let Step { action, edges, .. } = &kernel.steps[at];
+    let [edge] = edges.as_slice() else { return None };
+    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
+    let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
+    (goes_on && !changes).then_some(edge.to)
 }
 
 /// An access that begins in step `at`.
