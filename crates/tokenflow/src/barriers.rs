@@ -11,8 +11,9 @@
 //!
 //! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
 //!    Nothing below decides what conflicts.
-//! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
-//!    that no barrier mends, or none if the conditions that it takes (`conditions.rs`) never agree.
+//! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before, or in a region where
+//!    threads are apart (`divergent.rs`). No barrier mends that. It is a fault, unless the conditions that it takes
+//!    (`conditions.rs`) never agree.
 //! 3. *Exposure* (`exposure.rs`): for a set of barriers, which conflicts are left, each with a path without a barrier from the
 //!    one access to the other. Each path is a set of places one of which needs a barrier. What nothing conflicts with any more
 //!    (`reach.rs`) is exposed no longer.
@@ -26,14 +27,15 @@
 //! **Cheapest** means fewest in the deepest loops, then fewest in those one level further out, and so on; among these, most
 //! right after an await.
 //!
-//! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step. Few
-//! rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
+//! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step
+//! and that something to come conflicts with. Few rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
 //! shares no place with the others; beyond, it is the best that was found.
 //!
 //! What comes out is held against brute force: `tests/barriers`.
 
 mod conditions;
 mod distance;
+mod divergent;
 mod exposure;
 mod footprint;
 mod graph;

@@ -8,6 +8,7 @@ mod buffers;
 mod regions;
 
 use self::buffers::{Buffers, Elsewhere, anything};
+use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
@@ -160,7 +161,7 @@ fn single_block<'c>(op: Op<'c>, region: Region<'c>) -> Result<Block<'c>, PassErr
         (Some(block), None) => Ok(block),
         _ => {
             let message = "has branches between blocks, between which barriers can't be placed";
-            Err(PassError::new(op, message).note(op, "run --lift-cf-to-scf first"))
+            Err(PassError::new(op, message).note(op, how_to_structure(op)))
         }
     }
 }
