@@ -9,7 +9,7 @@
 //!
 //! **Steps**, in the order in which they run:
 //!
-//! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
+//! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `sum.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
 //!    Nothing below decides what conflicts.
 //! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before, or in a region where
 //!    threads are apart (`divergent.rs`). No barrier mends that. It is a fault, unless the conditions that it takes
@@ -46,6 +46,7 @@ mod placement;
 mod reach;
 mod relation;
 mod reorder;
+mod sum;
 
 pub use footprint::{Footprint, ThreadBytes};
 pub use graph::*;

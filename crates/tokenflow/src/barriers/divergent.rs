@@ -31,7 +31,9 @@ pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &m
                 }
                 let distance = within_region(kernel, around, second.0);
                 let conflict = relation.conflict(first.1, second.1, distance);
-                if conflict != Conflict::None {
+                // A condition may well keep apart what an unknown distance does not, as in reductions: `if t < n` before
+                // `s[t] += s[t + n]`.
+                if conflict > Conflict::Unknown {
                     out.insert(Overlap {
                         first,
                         second,

@@ -3,7 +3,8 @@
 use super::distance::Distance;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessId, Kernel};
-use super::offset::{Difference, Pair};
+use super::offset::Pair;
+use super::sum::Difference;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,6 +14,8 @@ use std::rc::Rc;
 pub enum Conflict {
     /// They don't.
     None,
+    /// That hinges on values of which nothing is known.
+    Unknown,
     /// They may, as far as is known.
     Possible,
     /// They do.
@@ -89,6 +92,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         values,
         stride,
         range,
+        unknown,
     } = pair.difference(&from.offset, &to.offset);
     let certain = from.certain && to.certain && stride == 0;
     let found = values.into_iter().any(|value| {
@@ -100,6 +104,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
     });
     match (found, certain) {
         (false, _) => Conflict::None,
+        (true, _) if unknown => Conflict::Unknown,
         (true, false) => Conflict::Possible,
         (true, true) => Conflict::Certain,
     }
