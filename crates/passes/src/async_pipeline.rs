@@ -26,7 +26,7 @@ use self::accesses::Accesses;
 use self::annotations::{Request, Schedule, read, remove};
 use self::body::Body;
 use self::dependences::check;
-use self::expand::{Epilogue, Expanded, Rotation, expand};
+use self::expand::{Epilogue, Expanded, Rotation, ShortTrips, expand};
 use self::staging::{Nothing, stage};
 use self::storage::{Storage, Uses, unite_globals};
 use crate::insert_barriers::{derive, derived_anew};
@@ -64,6 +64,18 @@ impl Pass for AsyncPipeline {
                 ],
                 "where the last rounds of a loop are",
             ),
+            OptionInfo::choice(
+                "short-trips",
+                "guard",
+                &[
+                    (
+                        "guard",
+                        "they are pipelined, too, with statements guarded where their iteration may not exist",
+                    ),
+                    ("branch", "they are executed as they were, by a copy of the loop"),
+                ],
+                "loops that turn out to have fewer iterations than their pipeline takes to fill",
+            ),
         ],
         dependent_dialects: &[ASYNC, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
         statistics: &[StatisticInfo {
@@ -81,6 +93,10 @@ impl Pass for AsyncPipeline {
             "predicate" => Epilogue::Predicate,
             _ => Epilogue::Peel,
         };
+        let short = match cx.str("short-trips") {
+            "branch" => ShortTrips::Branch,
+            _ => ShortTrips::Guard,
+        };
         // Inner loops first: what they become are statements of the outer ones.
         let loops: Vec<Op> = function
             .self_and_nested()
@@ -92,7 +108,7 @@ impl Pass for AsyncPipeline {
         let barriers = derived_anew(function);
         let mut pipelined = 0;
         for around in loops.into_iter().rev() {
-            if pipeline(around, epilogue, &barriers, &mut storage)? {
+            if pipeline(around, (epilogue, short), &barriers, &mut storage)? {
                 pipelined += 1;
             }
         }
@@ -108,7 +124,7 @@ impl Pass for AsyncPipeline {
 /// Pipelines `around` if it is to be; returns true if so.
 fn pipeline<'c>(
     around: Op<'c>,
-    epilogue: Epilogue,
+    shape: (Epilogue, ShortTrips),
     barriers: &FxHashSet<Op<'c>>,
     storage: &mut Storage<'c>,
 ) -> Result<bool, PassError<'c>> {
@@ -122,7 +138,7 @@ fn pipeline<'c>(
     match request {
         Request::Annotated(schedule) => {
             let plan = Plan::of(around, block, &schedule, storage)?;
-            plan.carry_out(epilogue, storage);
+            plan.carry_out(shape, storage);
             removed.forget();
             Ok(true)
         }
@@ -136,7 +152,7 @@ fn pipeline<'c>(
             match planned {
                 Ok((plan, transfers)) => {
                     report(around, stages, &transfers);
-                    plan.carry_out(epilogue, storage);
+                    plan.carry_out(shape, storage);
                     removed.forget();
                     Ok(true)
                 }
@@ -214,13 +230,25 @@ impl<'c> Plan<'c> {
         Ok(Self { body, rotation, uses })
     }
 
-    fn carry_out(self, epilogue: Epilogue, storage: &mut Storage<'c>) {
+    fn carry_out(self, (epilogue, short): (Epilogue, ShortTrips), storage: &mut Storage<'c>) {
         let Body { around, block, .. } = self.body;
         let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
+        // The loop around has places for the parts of a pipeline.
+        let short = if slots[0].is_some() {
+            ShortTrips::Guard
+        } else {
+            short
+        };
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
         around.remove_attr(gpux_attr::ORDER);
-        let expanded = expand(&self.body, &self.rotation, self.uses.slots(around), epilogue);
+        let expanded = expand(
+            &self.body,
+            &self.rotation,
+            self.uses.slots(around),
+            epilogue,
+            short,
+        );
         storage.add_views(&expanded.slots);
         if let [Some(stage), Some(order)] = slots {
             annotate(&expanded, stage, order);
