@@ -16,6 +16,7 @@ mod body;
 mod bounds;
 mod dependences;
 mod expand;
+mod freshness;
 mod integers;
 mod rounds;
 mod staging;
@@ -26,7 +27,8 @@ use self::accesses::Accesses;
 use self::annotations::{Request, Schedule, read, remove};
 use self::body::Body;
 use self::dependences::check;
-use self::expand::{Epilogue, Expanded, Rotation, ShortTrips, expand};
+use self::expand::{Epilogue, Expanded, Rotation, Shape, ShortTrips, expand};
+use self::integers::Constants;
 use self::staging::{Nothing, stage};
 use self::storage::{Storage, Uses, unite_globals};
 use crate::insert_barriers::{derive, derived_anew};
@@ -98,49 +100,50 @@ impl Pass for AsyncPipeline {
             _ => ShortTrips::Guard,
         };
         // Inner loops first: what they become are statements of the outer ones.
-        let loops: Vec<Op> = function
+        let loops = function
             .self_and_nested()
             .into_iter()
-            .filter(|op| op.is(scf::FOR))
-            .collect();
+            .filter(|op| op.is(scf::FOR));
+        let mut loops: Vec<Op> = loops.collect();
+        loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
         let mut storage = Storage::default();
         unite_globals(function);
         let barriers = derived_anew(function);
-        let mut pipelined = 0;
-        for around in loops.into_iter().rev() {
-            if pipeline(around, (epilogue, short), &barriers, &mut storage)? {
+        let (mut pipelined, mut dropped) = (0, 0);
+        for around in loops {
+            if let Some(barriers) = pipeline(around, Shape { epilogue, short }, &barriers, &mut storage)? {
                 pipelined += 1;
+                dropped += barriers;
             }
         }
         storage.finish();
         cx.count("pipelined", pipelined);
         if pipelined > 0 && cx.bool("insert-barriers") {
-            derive(function, false, false)?;
+            derive(function, false, false, dropped)?;
         }
         Ok(())
     }
 }
 
-/// Pipelines `around` if it is to be; returns true if so.
+/// Pipelines `around` if it is to be; returns how many barriers it had that are derived anew.
 fn pipeline<'c>(
     around: Op<'c>,
-    shape: (Epilogue, ShortTrips),
+    shape: Shape,
     barriers: &FxHashSet<Op<'c>>,
     storage: &mut Storage<'c>,
-) -> Result<bool, PassError<'c>> {
+) -> Result<Option<usize>, PassError<'c>> {
     let Some(block) = around.region(0).first() else {
-        return Ok(false);
+        return Ok(None);
     };
     let Some(request) = read(around, block)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let removed = Barriers::remove(block, barriers);
     match request {
         Request::Annotated(schedule) => {
             let plan = Plan::of(around, block, &schedule, storage)?;
             plan.carry_out(shape, storage);
-            removed.forget();
-            Ok(true)
+            Ok(Some(removed.forget()))
         }
         Request::Automatic(stages) => {
             let planned = stage(block, stages)
@@ -153,8 +156,7 @@ fn pipeline<'c>(
                 Ok((plan, transfers)) => {
                     report(around, stages, &transfers);
                     plan.carry_out(shape, storage);
-                    removed.forget();
-                    Ok(true)
+                    Ok(Some(removed.forget()))
                 }
                 Err(error) => {
                     remove(around, block);
@@ -163,7 +165,7 @@ fn pipeline<'c>(
                     let why = error.into_diagnostic();
                     why.map_or_else(|| Diagnostic::remark(around, ""), |why| remark.because(why))
                         .emit();
-                    Ok(false)
+                    Ok(None)
                 }
             }
         }
@@ -191,8 +193,10 @@ impl<'c> Barriers<'c> {
             .for_each(|(op, next)| op.move_before(next));
     }
 
-    fn forget(self) {
-        self.0.into_iter().for_each(|(op, _)| op.erase());
+    /// Erases them, and returns how many there are.
+    fn forget(self) -> usize {
+        self.0.iter().for_each(|(op, _)| op.erase());
+        self.0.len()
     }
 }
 
@@ -230,27 +234,22 @@ impl<'c> Plan<'c> {
         Ok(Self { body, rotation, uses })
     }
 
-    fn carry_out(self, (epilogue, short): (Epilogue, ShortTrips), storage: &mut Storage<'c>) {
+    fn carry_out(self, mut shape: Shape, storage: &mut Storage<'c>) {
         let Body { around, block, .. } = self.body;
-        let slots = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
-        // The loop around has places for the parts of a pipeline.
-        let short = if slots[0].is_some() {
-            ShortTrips::Guard
-        } else {
-            short
-        };
+        let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
+        if outer[0].is_some() {
+            // The loop around has places for the parts of a pipeline only.
+            shape.short = ShortTrips::Guard;
+        }
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
         around.remove_attr(gpux_attr::ORDER);
-        let expanded = expand(
-            &self.body,
-            &self.rotation,
-            self.uses.slots(around),
-            epilogue,
-            short,
-        );
+        let bounds = around.operands().take(3);
+        let constants = Constants::new(around, bounds);
+        let slots = self.uses.slots(around, &constants);
+        let expanded = expand(&self.body, &self.rotation, slots, &constants, shape);
         storage.add_views(&expanded.slots);
-        if let [Some(stage), Some(order)] = slots {
+        if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }
     }

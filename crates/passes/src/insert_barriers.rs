@@ -63,7 +63,7 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"))?;
+        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), 0)?;
         cx.count("inserted", derived.inserted as u64);
         cx.count("dropped", derived.dropped as u64);
         Ok(())
@@ -77,8 +77,13 @@ pub(crate) struct Derived {
     dropped: usize,
 }
 
-/// Derives the barriers of `function` anew; with `keep`, those that it has stay.
-pub(crate) fn derive<'c>(function: Op<'c>, keep: bool, explain: bool) -> Result<Derived, PassError<'c>> {
+/// Derives the barriers of `function` anew, of which `dropped` are gone already; with `keep`, those that it has stay.
+pub(crate) fn derive<'c>(
+    function: Op<'c>,
+    keep: bool,
+    explain: bool,
+    dropped: usize,
+) -> Result<Derived, PassError<'c>> {
     if let Some(op) = synchronizes_otherwise(function) {
         if function.self_and_nested().into_iter().any(is_barrier) {
             let message = format!(
@@ -101,7 +106,7 @@ pub(crate) fn derive<'c>(function: Op<'c>, keep: bool, explain: bool) -> Result<
     }
     report_overlaps(&graph, &placement.overlaps)?;
     let inserted = placement.barriers.len();
-    let dropped: Vec<Op> = graph
+    let gone: Vec<Op> = graph
         .barriers
         .iter()
         .map(|(_, op)| *op)
@@ -109,17 +114,17 @@ pub(crate) fn derive<'c>(function: Op<'c>, keep: bool, explain: bool) -> Result<
         .collect();
     let derived = Derived {
         inserted,
-        dropped: dropped.len(),
+        dropped: dropped + gone.len(),
     };
-    if inserted + dropped.len() > 0 {
-        explain::summary(function, inserted, dropped.len(), kept.len());
+    if inserted + derived.dropped > 0 {
+        explain::summary(function, inserted, derived.dropped, kept.len());
     }
     explain::later_issues(&graph, &placement);
     if explain {
         explain::barriers(&graph, &placement);
     }
     insert(&graph, &placement);
-    dropped.into_iter().for_each(Op::erase);
+    gone.into_iter().for_each(Op::erase);
     Ok(derived)
 }
 

@@ -1,7 +1,7 @@
 //! What the statements of a loop access, and when those accesses are over.
 
 use super::body::Body;
-use crate::analysis::footprints::{BufferKey, Footprints};
+use crate::analysis::footprints::{BufferKey, Footprints, Mask};
 use crate::analysis::memory::{Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
@@ -25,17 +25,21 @@ pub(super) struct Access<'c> {
     pub writes: bool,
     /// The `scf.if`s of the loop around the operation: conditions, and whether they have to be true.
     pub conditions: Vec<(Value<'c>, bool)>,
-    /// Where the access is over, and how many iterations later.
-    pub end: End,
+    /// Where the operation, or what it is nested in, is among those of the loop's body.
+    pub place: usize,
+    /// Where the access is over; `None` if nothing in the loop waits for it.
+    pub end: Option<End>,
 }
 
 /// Where an access is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
-    /// In this statement, so many iterations later.
-    At(StatementId, u32),
-    /// Nothing in the loop waits for it.
-    Never,
+pub(super) struct End {
+    /// In this statement,
+    pub statement: StatementId,
+    /// so many iterations later.
+    pub later: u32,
+    /// Where what awaits it is among the operations of the loop's body; that of the access itself if it needs no await.
+    pub place: usize,
 }
 
 /// What a loop accesses, buffer by buffer; accesses are in program order.
@@ -58,18 +62,26 @@ impl<'c> Accesses<'c> {
     /// The accesses of `body`.
     pub fn of(body: &Body<'c>) -> Self {
         let mut all = Self::default();
+        let places: FxHashMap<Op, usize> = body.block.ops().into_iter().zip(0..).collect();
         for op in body.block.ops() {
             let Some(&statement) = body.statement_of.get(&op) else {
                 continue;
             };
+            let outer = Outer {
+                body,
+                places: &places,
+                statement,
+                op,
+            };
             for inner in op.self_and_nested() {
-                all.add(body, statement, op, inner);
+                all.add(&outer, inner);
             }
         }
         all
     }
 
-    fn add(&mut self, body: &Body<'c>, statement: StatementId, outer: Op<'c>, op: Op<'c>) {
+    fn add(&mut self, outer: &Outer<'_, 'c>, op: Op<'c>) {
+        let statement = outer.statement;
         if is_barrier(op) {
             self.fences.push((statement, op));
             return;
@@ -100,8 +112,9 @@ impl<'c> Accesses<'c> {
                 op,
                 memory: effect.memory,
                 writes: is_write(effect),
-                conditions: conditions(outer, op),
-                end: end_of(body, statement, op, effect.access),
+                conditions: conditions(outer.op, op),
+                place: outer.places[&outer.op],
+                end: outer.end_of(op, effect.access),
             });
         }
     }
@@ -139,68 +152,92 @@ fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Vec<(Value<'c>, bool)> {
     conditions
 }
 
-/// Where an access of `op` is over.
-fn end_of<'c>(body: &Body<'c>, statement: StatementId, op: Op<'c>, access: Kind) -> End {
-    let Some(completion) = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)
-    else {
-        return End::At(statement, 0);
-    };
-    let token = match access {
-        Kind::AsyncRead => completion.read.or(completion.done),
-        Kind::AsyncWrite => completion.done,
-        _ => return End::At(statement, 0),
-    };
-    token.map_or(End::Never, |token| awaited(body, token))
+/// An operation of the loop's body, in which accesses are.
+struct Outer<'a, 'c> {
+    body: &'a Body<'c>,
+    /// The numbers of the operations of the loop's body.
+    places: &'a FxHashMap<Op<'c>, usize>,
+    statement: StatementId,
+    op: Op<'c>,
 }
 
 /// Tokens that rotate longer are not followed.
 const MAX_ROTATION: u32 = 64;
 
-/// Where `token` is awaited first in the loop.
-fn awaited<'c>(body: &Body<'c>, token: Value<'c>) -> End {
-    let mut seen = FxHashSet::default();
-    let mut work = vec![(token, 0)];
-    let mut found: Option<(StatementId, u32)> = None;
-    let key = |(statement, later): (StatementId, u32)| {
-        let statement = body.problem.statements[statement];
-        (statement.stage + later, statement.order)
-    };
-    while let Some((token, later)) = work.pop() {
-        if later > MAX_ROTATION || !seen.insert((token, later)) {
-            continue;
+impl<'c> Outer<'_, 'c> {
+    /// Where an access of `op` is over.
+    fn end_of(&self, op: Op<'c>, access: Kind) -> Option<End> {
+        let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue);
+        let token = completion.and_then(|completion| match access {
+            Kind::AsyncRead => Some(completion.read.or(completion.done)),
+            Kind::AsyncWrite => Some(completion.done),
+            _ => None,
+        });
+        match token {
+            None => Some(End {
+                statement: self.statement,
+                later: 0,
+                place: self.places[&self.op],
+            }),
+            Some(token) => self.awaited(op, token?),
         }
-        for Use { owner, index } in token.uses() {
-            if Some(owner) == body.block.terminator() {
-                work.push((body.block.arg(index + 1), later + 1));
-            } else if owner.is(async_::JOIN) || owner.is(scf::YIELD) {
-                let results = if owner.is(scf::YIELD) {
-                    owner.parent()
-                } else {
-                    Some(owner)
-                };
-                let result = results.map(|op| op.result(if owner.is(scf::YIELD) { index } else { 0 }));
-                work.extend(result.map(|result| (result, later)));
-            } else if let Some(statement) = waits(body, owner) {
-                let earlier = found.is_none_or(|known| key((statement, later)) < key(known));
-                found = found.filter(|_| !earlier).or(Some((statement, later)));
+    }
+
+    /// Where `token`, of `op`, is awaited first in the loop.
+    fn awaited(&self, op: Op<'c>, token: Value<'c>) -> Option<End> {
+        let conditions = conditions(self.op, op);
+        let mut seen = FxHashSet::default();
+        let mut work = vec![(token, 0)];
+        let mut found: Option<End> = None;
+        while let Some((token, later)) = work.pop() {
+            if later > MAX_ROTATION || !seen.insert((token, later)) {
+                continue;
+            }
+            for Use { owner, index } in token.uses() {
+                if Some(owner) == self.body.block.terminator() {
+                    work.push((self.body.block.arg(index + 1), later + 1));
+                } else if owner.is(async_::JOIN) {
+                    work.push((owner.result(0), later));
+                } else if owner.is(scf::YIELD) {
+                    work.extend(owner.parent().map(|around| (around.result(index), later)));
+                } else if let Some(end) = self.wait(owner, later, &conditions) {
+                    let earlier = found.is_none_or(|known| self.key(end) < self.key(known));
+                    found = Some(end).filter(|_| earlier).or(found);
+                }
             }
         }
+        found
     }
-    found.map_or(End::Never, |(statement, later)| End::At(statement, later))
-}
 
-/// The statement in which `op` awaits its tokens, if it does.
-fn waits<'c>(body: &Body<'c>, op: Op<'c>) -> Option<StatementId> {
-    let is_dependency = Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
-        && op.operands().next().is_some_and(|operand| is_token(operand.ty()));
-    if !op.is(async_::AWAIT) && !is_dependency {
-        return None;
+    fn key(&self, end: End) -> (u32, u32) {
+        let statement = self.body.problem.statements[end.statement];
+        (statement.stage + end.later, statement.order)
     }
-    let mut outer = op;
-    while outer.block() != Some(body.block) {
-        outer = outer.parent()?;
+
+    /// Where `op` awaits its tokens, if it does so whenever `conditions` are true.
+    fn wait(&self, op: Op<'c>, later: u32, conditions_of_issue: &[(Value<'c>, bool)]) -> Option<End> {
+        let is_dependency = Completion::of(op)
+            .is_some_and(|completion| completion.effect == GroupEffect::Issue)
+            && op.operands().next().is_some_and(|operand| is_token(operand.ty()));
+        if !op.is(async_::AWAIT) && !is_dependency {
+            return None;
+        }
+        let mut outer = op;
+        while outer.block() != Some(self.body.block) {
+            outer = outer.parent()?;
+        }
+        let mut conditions = conditions(outer, op).into_iter();
+        if !conditions.all(|condition| conditions_of_issue.contains(&condition)) {
+            return None;
+        }
+        let statement = *self.body.statement_of.get(&outer)?;
+        let place = self.places[&outer];
+        Some(End {
+            statement,
+            later,
+            place,
+        })
     }
-    body.statement_of.get(&outer).copied()
 }
 
 /// Numbers the loops in and around a body, for footprints. Returns the trips of those in it, by number.
@@ -221,12 +258,16 @@ pub(super) fn number_loops<'c>(body: &Body<'c>, footprints: &mut Footprints<'c>)
 }
 
 /// What an access touches; its offset counts iterations of the loop as number 0.
-pub(super) fn footprint<'c>(footprints: &mut Footprints<'c>, access: &Access<'c>) -> Option<Footprint> {
+pub(super) fn footprint<'c>(
+    footprints: &mut Footprints<'c>,
+    access: &Access<'c>,
+    threads: &Mask,
+) -> Option<Footprint> {
     let buffer = footprints.buffer(access.memory)?;
     let kind = if access.writes { Kind::Write } else { Kind::Read };
     let effect = Effect {
         memory: access.memory,
         access: kind,
     };
-    Some(footprints.of(access.op, effect, buffer, &None))
+    Some(footprints.of(access.op, effect, buffer, threads))
 }

@@ -1,14 +1,14 @@
 //! How often a loop runs, and what its variable is.
 
-use super::integers::{Arithmetic, Int, Place, Truth};
+use super::integers::{Arithmetic, Constants, Int, Place, Truth};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::Op;
 use async_mlir::names::attr;
 
 /// The bounds of an `scf.for`.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds<'c> {
-    pub arithmetic: Arithmetic<'c>,
+pub(super) struct Bounds<'a, 'c> {
+    pub arithmetic: Arithmetic<'a, 'c>,
     pub lower: Int<'c>,
     pub step: Int<'c>,
     /// How many iterations there are; a number without sign.
@@ -17,12 +17,13 @@ pub(super) struct Bounds<'c> {
     pub at_least: u32,
 }
 
-impl<'c> Bounds<'c> {
+impl<'a, 'c> Bounds<'a, 'c> {
     /// Works out the bounds of `around` before it.
-    pub fn new(around: Op<'c>) -> Self {
+    pub fn new(around: Op<'c>, constants: &'a Constants<'c>) -> Self {
         let at = Place::Before(around);
         let [lower, upper, step] = [0, 1, 2].map(|i| Int::of(around.operand(i)));
         let arithmetic = Arithmetic {
+            constants,
             location: around.location(),
             ty: around.operand(0).ty(),
             unsigned: around.has_attr(attr::UNSIGNED_CMP),
@@ -74,7 +75,7 @@ impl<'c> Bounds<'c> {
 /// `ceil((upper - lower) / step)`, or 0 if `upper` is not after `lower`. The difference is taken without sign, since it may be
 /// larger than the largest number with one.
 fn trips<'c>(
-    arithmetic: Arithmetic<'c>,
+    arithmetic: Arithmetic<'_, 'c>,
     at: Place<'c>,
     (lower, upper, step): (Int<'c>, Int<'c>, Int<'c>),
 ) -> Int<'c> {

@@ -1,18 +1,16 @@
 //! Which accesses to memory have to stay in order, and which buffers iterations need versions of.
 //!
-//! A buffer is *fresh* if each iteration writes what it reads of it: its first access in an iteration is a write, each write is
-//! always to the same bytes, and nothing is read that is written only later. Iterations may then have versions of it. All other
-//! memory is the same for all iterations, and accesses to it stay in order as far as they may meet.
+//! Iterations may have versions of a buffer that is *fresh* ([`freshness`](super::freshness)). All other memory is the same for all
+//! iterations, and accesses to it stay in order as far as they may meet.
 
-use super::accesses::{Access, Accesses, Buffer, End, footprint, number_loops};
+use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::Body;
-use crate::analysis::footprints::Footprints;
-use async_dialects::completion::Completion;
-use async_mlir::ir::{Definition, Op, Value};
-use async_mlir::names::{memref, scf, vector};
+use super::freshness::Freshness;
+use crate::analysis::footprints::{Footprints, Mask};
+use async_mlir::gpu::block_size;
+use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
-use async_mlir::types::memref_shape;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tokenflow::barriers::{Footprint, LoopId, Symbol};
 use tokenflow::pipeline::{Lifetime, StatementId};
 
@@ -26,30 +24,39 @@ pub(super) fn check<'c>(body: &Body<'c>, accesses: &Accesses<'c>) -> Result<Vers
         .ancestors()
         .find(|op| op.is_function())
         .unwrap_or(body.around);
+    let footprints = Footprints::new(function);
+    let threads = block_size(function).and_then(|_| footprints.values.num_threads());
+    let threads: Mask = threads.map(|threads| vec![true; threads as usize].into());
     let mut checker = Checker {
         body,
-        footprints: Footprints::new(function),
+        footprints,
+        threads,
         trips: Vec::new(),
     };
     checker.trips = number_loops(body, &mut checker.footprints);
+    let freshness = Freshness::new(function, body, checker.threads.clone());
     let mut versions = Vec::new();
     for buffer in accesses
         .buffers
         .iter()
         .filter(|buffer| buffer.accesses.iter().any(|access| access.writes))
     {
-        if let Some(never) = buffer.accesses.iter().find(|access| access.end == End::Never) {
+        if let Some(never) = buffer.accesses.iter().find(|access| access.end.is_none()) {
             let message = "is never awaited in this loop, so its buffer can't be used again";
             return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
         }
-        if checker.is_fresh(buffer) {
-            checker.check_iteration(&buffer.accesses)?;
-            let count = body.problem.versions(&lifetime(buffer));
-            if count > 1 {
-                versions.push((buffer.base, count));
+        match freshness.check(buffer, &mut checker.footprints) {
+            Ok(()) => {
+                checker.check_iteration(&buffer.accesses)?;
+                let count = body.problem.versions(&lifetime(buffer));
+                if count > 1 {
+                    versions.push((buffer.base, count));
+                }
             }
-        } else {
-            checker.check_shared(buffer)?;
+            Err(why) => checker.check_shared(buffer).map_err(|error| {
+                let note = format!("iterations can't have versions of this buffer: {why}");
+                error.note(buffer.base.location(), note)
+            })?,
         }
     }
     checker.check_fences(accesses)?;
@@ -59,10 +66,8 @@ pub(super) fn check<'c>(body: &Body<'c>, accesses: &Accesses<'c>) -> Result<Vers
 /// When accesses to a buffer begin and end.
 fn lifetime(buffer: &Buffer<'_>) -> Lifetime {
     let writes = buffer.accesses.iter().filter(|access| access.writes);
-    let ends = buffer.accesses.iter().filter_map(|access| match access.end {
-        End::At(statement, later) => Some((statement, later)),
-        End::Never => None,
-    });
+    let ends = buffer.accesses.iter().filter_map(|access| access.end);
+    let ends = ends.map(|end| (end.statement, end.later));
     Lifetime {
         writes: writes.map(|access| access.statement).collect(),
         ends: ends.collect(),
@@ -72,12 +77,30 @@ fn lifetime(buffer: &Buffer<'_>) -> Lifetime {
 struct Checker<'a, 'c> {
     body: &'a Body<'c>,
     footprints: Footprints<'c>,
+    /// All threads, if it is known how many there are.
+    threads: Mask,
     /// How often each loop runs, where that is known; the first is the loop itself.
     trips: Vec<Option<u64>>,
 }
 
 /// The latest access so far: when it is executed, and by what.
-type Latest<'c> = Option<((u32, u32), Op<'c>)>;
+#[derive(Default)]
+struct Latest<'c>(Option<((u32, u32), Op<'c>)>);
+
+impl<'c> Latest<'c> {
+    fn add(&mut self, at: (u32, u32), op: Op<'c>) {
+        if self.0.is_none_or(|(known, _)| known < at) {
+            self.0 = Some((at, op));
+        }
+    }
+}
+
+/// Returns true if an access is awaited by an operation of the same iteration.
+fn is_awaited_later(access: &Access<'_>) -> bool {
+    access
+        .end
+        .is_some_and(|end| end.later == 0 && end.place > access.place)
+}
 
 /// Accesses to one buffer beyond these are taken to meet each other.
 const MAX_PAIRED: usize = 256;
@@ -91,16 +114,27 @@ impl<'c> Checker<'_, 'c> {
 
     /// When an access is over.
     fn end(&self, access: &Access<'c>) -> (u32, u32) {
-        match access.end {
-            End::At(statement, later) => self.key(statement, later),
-            End::Never => (u32::MAX, u32::MAX),
-        }
+        access
+            .end
+            .map_or((u32::MAX, u32::MAX), |end| self.key(end.statement, end.later))
     }
 
     /// Checks that reads come after the writes before them, and writes after all accesses before them, within an iteration.
     fn check_iteration(&self, accesses: &[Access<'c>]) -> Result<(), PassError<'c>> {
-        let (mut written, mut read): (Latest, Latest) = (None, None);
+        // Those that have been issued, and those that have been awaited.
+        let (mut written, mut read) = (Latest::default(), Latest::default());
+        let mut awaited: Vec<&Access<'c>> = accesses
+            .iter()
+            .filter(|access| is_awaited_later(access))
+            .collect();
+        awaited.sort_by_key(|access| std::cmp::Reverse(access.end.map(|end| end.place)));
         for access in accesses {
+            while let Some(ended) =
+                awaited.pop_if(|ended| ended.end.is_some_and(|end| end.place < access.place))
+            {
+                let latest = if ended.writes { &mut written } else { &mut read };
+                latest.add(self.end(ended), ended.op);
+            }
             self.step(access, 0, &mut written, &mut read)?;
         }
         Ok(())
@@ -114,20 +148,14 @@ impl<'c> Checker<'_, 'c> {
         read: &mut Latest<'c>,
     ) -> Result<(), PassError<'c>> {
         let at = self.key(access.statement, later);
-        let before = if access.writes {
-            [*written, *read]
-        } else {
-            [*written, None]
-        };
+        let before = [written.0, read.0.filter(|_| access.writes)];
         for (earlier, op) in before.into_iter().flatten() {
             if earlier > at {
                 return Err(self.out_of_order(op, access.op, later));
             }
         }
         let latest = if access.writes { written } else { read };
-        if latest.is_none_or(|(known, _)| known < at) {
-            *latest = Some((at, access.op));
-        }
+        latest.add(at, access.op);
         Ok(())
     }
 
@@ -142,7 +170,7 @@ impl<'c> Checker<'_, 'c> {
     /// Checks memory that is the same for all iterations.
     fn check_shared(&mut self, buffer: &Buffer<'c>) -> Result<(), PassError<'c>> {
         if buffer.accesses.len() > MAX_PAIRED {
-            let (mut written, mut read): (Latest, Latest) = (None, None);
+            let (mut written, mut read) = (Latest::default(), Latest::default());
             for later in 0..2 {
                 for access in &buffer.accesses {
                     self.step(access, later, &mut written, &mut read)?;
@@ -153,7 +181,7 @@ impl<'c> Checker<'_, 'c> {
         let touched: Vec<Option<Footprint>> = buffer
             .accesses
             .iter()
-            .map(|access| footprint(&mut self.footprints, access))
+            .map(|access| footprint(&mut self.footprints, access, &self.threads))
             .collect();
         let last = self.body.problem.last_stage();
         for (i, first) in buffer.accesses.iter().enumerate() {
@@ -165,7 +193,8 @@ impl<'c> Checker<'_, 'c> {
                     (Some(a), Some(b)) => self.may_meet(a, b, distance),
                     _ => true,
                 };
-                let nearest = (u32::from(i >= j)..=last + 1).find(|distance| meets(*distance));
+                let most = last + 1 + first.end.map_or(0, |end| end.later);
+                let nearest = (u32::from(i >= j)..=most).find(|distance| meets(*distance));
                 let Some(distance) = nearest else { continue };
                 if self.end(first) > self.key(second.statement, distance) {
                     return Err(self.out_of_order(first.op, second.op, distance));
@@ -230,100 +259,6 @@ impl<'c> Checker<'_, 'c> {
         Some(range)
     }
 
-    /// Returns true if each iteration writes what it reads of the buffer.
-    fn is_fresh(&self, buffer: &Buffer<'c>) -> bool {
-        let Some(first) = buffer.accesses.first() else {
-            return false;
-        };
-        if !buffer.is_local() || !first.writes {
-            return false;
-        }
-        let writes = || buffer.accesses.iter().filter(|access| access.writes);
-        let is_fixed = writes().all(|access| self.is_fixed(access));
-        let guarded = writes().all(|write| {
-            let reads = buffer.accesses.iter().filter(|access| !access.writes);
-            write.conditions.is_empty()
-                || reads.into_iter().all(|read| {
-                    write
-                        .conditions
-                        .iter()
-                        .all(|condition| read.conditions.contains(condition))
-                })
-        });
-        // What is written after it was read may be meant for the next iteration.
-        let last_write = buffer.accesses.iter().rposition(|access| access.writes);
-        let first_read = buffer.accesses.iter().position(|access| !access.writes);
-        let in_order = match (last_write, first_read) {
-            (Some(write), Some(read)) => write < read || self.is_rewritten(&buffer.accesses[..=write]),
-            _ => true,
-        };
-        is_fixed && guarded && in_order
-    }
-
-    /// Returns true if what is written after a read has been written before it in the same way.
-    fn is_rewritten(&self, accesses: &[Access<'c>]) -> bool {
-        let mut written: FxHashSet<Vec<Value<'c>>> = FxHashSet::default();
-        let mut read = false;
-        for access in accesses {
-            read |= !access.writes;
-            let place: Vec<Value> = access
-                .op
-                .operands()
-                .filter(|value| *value != access.memory)
-                .collect();
-            let whole = std::iter::once(access.memory).chain(place).collect();
-            if access.writes && written.insert(whole) && read {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Returns true if `access` is to the same bytes in all iterations.
-    fn is_fixed(&self, access: &Access<'c>) -> bool {
-        let stored = stored_value(access.op);
-        let mut seen = FxHashSet::default();
-        let mut work: Vec<Value> = access
-            .op
-            .operands()
-            .filter(|value| Some(*value) != stored)
-            .collect();
-        // The source of a copy says nothing of where it goes.
-        if let Some(completion) = Completion::of(access.op)
-            && completion.destination == Some(access.memory)
-        {
-            work = destination_operands(access.op, access.memory);
-        }
-        while let Some(value) = work.pop() {
-            if !seen.insert(value) || !self.is_inside(value) {
-                continue;
-            }
-            match value.definition() {
-                Definition::Result(op, _) if op.is_pure() && op.num_regions() == 0 => {
-                    work.extend(op.operands())
-                }
-                // The variable of a loop inside runs over the same values each time, if its bounds are the same.
-                Definition::Argument(block, 0) if block != self.body.block => {
-                    let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
-                        return false;
-                    };
-                    work.extend(around.operands().take(3));
-                }
-                _ => return false,
-            }
-        }
-        true
-    }
-
-    /// Returns true if `value` is defined in the loop.
-    fn is_inside(&self, value: Value<'c>) -> bool {
-        let around = match value.definition() {
-            Definition::Result(op, _) => op.parent(),
-            Definition::Argument(block, _) => block.parent_op(),
-        };
-        around.is_some_and(|op| self.body.around == op || self.body.around.is_ancestor_of(op))
-    }
-
     /// Checks that nothing crosses operations of which it is not known what they access.
     fn check_fences(&self, accesses: &Accesses<'c>) -> Result<(), PassError<'c>> {
         if accesses.fences.is_empty() {
@@ -339,20 +274,18 @@ impl<'c> Checker<'_, 'c> {
             .map(|(statement, op)| (*statement, *op, true));
         let mut all: Vec<(StatementId, Op, bool)> = others.chain(fences).collect();
         all.sort_by_key(|(_, op, _)| position.get(op).copied());
-        let (mut fence, mut other): (Latest, Latest) = (None, None);
+        let (mut fence, mut other) = (Latest::default(), Latest::default());
         for later in 0..2 {
             for &(statement, op, is_fence) in &all {
                 let at = self.key(statement, later);
-                let before = if is_fence { [fence, other] } else { [fence, None] };
+                let before = [fence.0, other.0.filter(|_| is_fence)];
                 for (earlier, first) in before.into_iter().flatten() {
                     if earlier > at {
                         return Err(self.out_of_order(first, op, later));
                     }
                 }
                 let latest = if is_fence { &mut fence } else { &mut other };
-                if latest.is_none_or(|(known, _)| known < at) {
-                    *latest = Some((at, op));
-                }
+                latest.add(at, op);
             }
         }
         Ok(())
@@ -376,16 +309,4 @@ impl Range {
     fn fixed_ahead(&self, other: &Self) -> Option<i64> {
         (self.step == other.step && self.fixed == other.fixed).then(|| other.constant - self.constant)
     }
-}
-
-/// The value that an operation stores, which says nothing of where.
-fn stored_value(op: Op<'_>) -> Option<Value<'_>> {
-    matches!(op.name(), memref::STORE | vector::STORE | vector::TRANSFER_WRITE).then(|| op.operand(0))
-}
-
-/// The destination of a copy and its indices.
-fn destination_operands<'c>(op: Op<'c>, destination: Value<'c>) -> Vec<Value<'c>> {
-    let rank = memref_shape(destination.ty()).map_or(0, |shape| shape.sizes.len());
-    let after = op.operands().skip_while(|operand| *operand != destination);
-    after.take(1 + rank).collect()
 }

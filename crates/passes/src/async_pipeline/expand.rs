@@ -2,7 +2,7 @@
 
 use super::body::{Body, Work};
 use super::bounds::Bounds;
-use super::integers::{Int, Place, Truth};
+use super::integers::{Constants, Int, Place, Truth};
 use super::rounds::{Emitter, Registers, Round, nothing};
 use super::versions::Slots;
 use async_dialects::names::async_;
@@ -30,6 +30,13 @@ pub(super) enum ShortTrips {
     /// The loop is there twice, and executed as it was if it has so few. The pipeline needs no guards then, whose branches would
     /// keep what statements overwrite in registers for the case that they are not executed.
     Branch,
+}
+
+/// What a loop is to become.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub epilogue: Epilogue,
+    pub short: ShortTrips,
 }
 
 /// What was made of a loop.
@@ -89,14 +96,14 @@ pub(super) fn expand<'a, 'c>(
     body: &'a Body<'c>,
     rotation: &'a Rotation,
     slots: Slots<'a, 'c>,
-    epilogue: Epilogue,
-    short: ShortTrips,
+    constants: &'a Constants<'c>,
+    shape: Shape,
 ) -> Expanded<'a, 'c> {
     let around = body.around;
-    let mut bounds = Bounds::new(around);
+    let mut bounds = Bounds::new(around, constants);
     let last = body.problem.last_stage();
     let mut at = Place::Before(around);
-    let branch = match short {
+    let branch = match shape.short {
         ShortTrips::Branch if last > 0 => branch(around, bounds.has_more_than(at, last - 1)),
         _ => None,
     };
@@ -107,6 +114,7 @@ pub(super) fn expand<'a, 'c>(
     let mut pipeline = Pipeline {
         at,
         last,
+        end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
         rotation,
         emitter: Emitter {
@@ -120,9 +128,9 @@ pub(super) fn expand<'a, 'c>(
     };
     pipeline.prologue();
     let prologue = std::mem::take(&mut pipeline.emitter.made);
-    let kernel = pipeline.kernel(epilogue);
+    let kernel = pipeline.kernel(shape.epilogue);
     pipeline.emitter.made.clear();
-    if epilogue == Epilogue::Peel {
+    if shape.epilogue == Epilogue::Peel {
         pipeline.epilogue();
     }
     pipeline.finish(branch);
@@ -172,6 +180,8 @@ fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
 struct Pipeline<'a, 'c> {
     at: Place<'c>,
     last: u32,
+    /// The loop's variable in the first round after the kernel, with the lag of the last stage.
+    end: Int<'c>,
     /// Whether there are more iterations than the number.
     enough: Vec<Truth<'c>>,
     rotation: &'a Rotation,
@@ -220,6 +230,7 @@ impl<'c> Pipeline<'_, 'c> {
         }
         let arithmetic = bounds.arithmetic;
         let upper = bounds.end(at, fewer);
+        self.end = upper;
         // The value of the variable from which on each stage has no iteration left.
         let ends: Vec<Int> = match epilogue {
             Epilogue::Peel => Vec::new(),
@@ -227,7 +238,7 @@ impl<'c> Pipeline<'_, 'c> {
                 .map(|stage| bounds.end(at, self.last - stage))
                 .collect(),
         };
-        let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(at, int));
+        let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(int));
         let carried = self.carried_values(at);
         let around = self.emitter.body.around;
         let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
@@ -240,7 +251,7 @@ impl<'c> Pipeline<'_, 'c> {
         if arithmetic.unsigned {
             kernel.set_attr(attr::UNSIGNED_CMP, known_attribute(around.context(), "unit"));
         }
-        around.copy_discardable_attrs(kernel);
+        kernel.copy_discardable_attrs(around);
         let arguments: Vec<_> = std::iter::once(operands[0].ty())
             .chain(types)
             .map(|ty| (ty, around.location()))
@@ -289,7 +300,7 @@ impl<'c> Pipeline<'_, 'c> {
         let registers = self.rotation.pairs.iter().map(register);
         let slots = &self.emitter.slots;
         let counters = slots.counters.iter();
-        let counters = counters.map(|(_, number)| slots.arithmetic.value(at, *number));
+        let counters = counters.map(|(_, number)| slots.arithmetic.value(*number));
         registers.chain(counters).collect()
     }
 
@@ -333,7 +344,7 @@ impl<'c> Pipeline<'_, 'c> {
     fn epilogue(&mut self) {
         let at = self.at;
         let last = self.last;
-        let variable = self.emitter.bounds.end(at, last);
+        let variable = self.end;
         for number in 0..last {
             // After a kernel without rounds, iterations may be missing.
             let runs = (0..=last).map(|stage| match (last + number).checked_sub(stage) {

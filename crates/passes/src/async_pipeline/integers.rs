@@ -5,14 +5,20 @@ use async_mlir::arith::Predicate;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::arith;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// Where operations are made.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'c> {
     /// Right before an operation.
     Before(Op<'c>),
+    /// Right after an operation.
+    After(Op<'c>),
     /// After all others of a block.
     AtEnd(Block<'c>),
+    /// Before all others of a block.
+    AtStart(Block<'c>),
 }
 
 impl<'c> Place<'c> {
@@ -20,7 +26,9 @@ impl<'c> Place<'c> {
     pub fn make(self, op: OpBuilder<'c>) -> Op<'c> {
         match self {
             Self::Before(next) => op.before(next),
+            Self::After(previous) => op.after(previous),
             Self::AtEnd(block) => op.at_end(block),
+            Self::AtStart(block) => op.at_start(block),
         }
     }
 
@@ -28,7 +36,9 @@ impl<'c> Place<'c> {
     pub fn put(self, op: Op<'c>) {
         match self {
             Self::Before(next) => op.move_before(next),
+            Self::After(previous) => op.move_after(previous),
             Self::AtEnd(block) => block.append(op),
+            Self::AtStart(block) => block.prepend(op),
         }
     }
 }
@@ -57,19 +67,47 @@ impl<'c> Int<'c> {
     }
 }
 
+/// Constants, each made once, before everything that uses it.
+pub(super) struct Constants<'c> {
+    place: Place<'c>,
+    known: RefCell<FxHashMap<(i64, Type<'c>), Value<'c>>>,
+}
+
+impl<'c> Constants<'c> {
+    /// Constants that are made before `op` and all that will be made before it, and those that `known` are.
+    pub fn new(op: Op<'c>, known: impl IntoIterator<Item = Value<'c>>) -> Self {
+        let known = known
+            .into_iter()
+            .filter_map(|value| Some(((value.as_constant_int()?, value.ty()), value)));
+        let place = op.prev().map(Place::After).or(op.block().map(Place::AtStart));
+        Self {
+            place: place.unwrap_or(Place::Before(op)),
+            known: RefCell::new(known.collect()),
+        }
+    }
+
+    fn value(&self, location: Location<'c>, ty: Type<'c>, number: i64) -> Value<'c> {
+        let mut known = self.known.borrow_mut();
+        let made = known.entry((number, ty));
+        *made.or_insert_with(|| self.place.make(constant(location, ty, number)).result(0))
+    }
+}
+
 /// Makes arithmetic on integers of one type.
 #[derive(Clone, Copy)]
-pub(super) struct Arithmetic<'c> {
+pub(super) struct Arithmetic<'a, 'c> {
+    pub constants: &'a Constants<'c>,
     pub location: Location<'c>,
     pub ty: Type<'c>,
     /// Whether numbers have no sign where they are compared.
     pub unsigned: bool,
 }
 
-impl<'c> Arithmetic<'c> {
+impl<'a, 'c> Arithmetic<'a, 'c> {
     /// Arithmetic on indices, where `value` is.
-    pub fn of_index(value: Value<'c>) -> Self {
+    pub fn of_index(constants: &'a Constants<'c>, value: Value<'c>) -> Self {
         Self {
+            constants,
             location: value.location(),
             ty: Type::index(value.context()),
             unsigned: false,
@@ -77,15 +115,15 @@ impl<'c> Arithmetic<'c> {
     }
 
     /// The value of `int`.
-    pub fn value(&self, at: Place<'c>, int: Int<'c>) -> Value<'c> {
+    pub fn value(&self, int: Int<'c>) -> Value<'c> {
         match int {
             Int::Value(value) => value,
-            Int::Constant(number) => at.make(constant(self.location, self.ty, number)).result(0),
+            Int::Constant(number) => self.constants.value(self.location, self.ty, number),
         }
     }
 
     fn binary(&self, at: Place<'c>, name: &str, a: Int<'c>, b: Int<'c>) -> Int<'c> {
-        let operands = [self.value(at, a), self.value(at, b)];
+        let operands = [self.value(a), self.value(b)];
         let op = OpBuilder::new(name, self.location)
             .operands(&operands)
             .results(&[self.ty]);
@@ -158,7 +196,7 @@ impl<'c> Arithmetic<'c> {
         if let (Int::Constant(a), Int::Constant(b), Predicate::SignedLess) = (a, b, predicate) {
             return Truth::Known(a < b);
         }
-        let (a, b) = (self.value(at, a), self.value(at, b));
+        let (a, b) = (self.value(a), self.value(b));
         Truth::If(at.make(compare(self.location, predicate, a, b)).result(0))
     }
 
@@ -169,7 +207,7 @@ impl<'c> Arithmetic<'c> {
             Truth::Known(false) => no,
             Truth::If(_) if yes == no => yes,
             Truth::If(condition) => {
-                let operands = [condition, self.value(at, yes), self.value(at, no)];
+                let operands = [condition, self.value(yes), self.value(no)];
                 let op = OpBuilder::new(arith::SELECT, self.location)
                     .operands(&operands)
                     .results(&[self.ty]);

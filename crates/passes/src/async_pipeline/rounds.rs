@@ -33,7 +33,7 @@ pub(super) struct Round<'c> {
 /// Makes rounds.
 pub(super) struct Emitter<'a, 'c> {
     pub body: &'a Body<'c>,
-    pub bounds: Bounds<'c>,
+    pub bounds: Bounds<'a, 'c>,
     /// What other statements read, now or in later rounds.
     pub exported: &'a FxHashSet<ValueId>,
     pub slots: Slots<'a, 'c>,
@@ -177,7 +177,7 @@ impl<'c> Emitter<'_, 'c> {
             let Defined::Result(op, _) = next.definition() else {
                 let ahead = round.ahead - i64::from(lag);
                 let variable = self.bounds.after(at, round.variable, ahead);
-                let variable = self.bounds.arithmetic.value(at, variable);
+                let variable = self.bounds.arithmetic.value(variable);
                 known.recomputed.insert((next, lag), variable);
                 continue;
             };

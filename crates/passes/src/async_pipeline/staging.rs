@@ -32,7 +32,7 @@ pub(super) struct Staged<'c> {
 pub(super) fn stage(body: Block<'_>, stages: u32) -> Result<Staged<'_>, Nothing> {
     let last = stages - 1;
     if last == 0 {
-        return Err(Nothing("one stage leaves nothing to overlap"));
+        return Err(Nothing("has one stage, which leaves nothing to overlap"));
     }
     let mut staging = Staging::new(body);
     if staging.transfers.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn stage(body: Block<'_>, stages: u32) -> Result<Staged<'_>, Nothing>
     }
     if staging.transfers.is_empty() {
         return Err(Nothing(
-            "it has no transfer from global memory that could be started early",
+            "has no transfer from global memory that could be started early",
         ));
     }
     staging.find_early();
@@ -49,9 +49,7 @@ pub(super) fn stage(body: Block<'_>, stages: u32) -> Result<Staged<'_>, Nothing>
         .iter()
         .all(|op| op.is_pure() || staging.levels.contains_key(op))
     {
-        return Err(Nothing(
-            "it does nothing but to compute addresses and to transfer",
-        ));
+        return Err(Nothing("does nothing but compute addresses and transfer"));
     }
     let levels = 1 + staging
         .transfers
@@ -148,12 +146,10 @@ impl<'c> Staging<'c> {
             order += u32::from(schedule.slots.len() > before);
         };
         let late = self.late();
-        let leading = late
-            .iter()
-            .position(|op| !op.is(async_::AWAIT) && !op.is_pure())
-            .unwrap_or(late.len());
-        let (leading, rest) = late.split_at(leading);
-        put(&mut schedule, last, &mut leading.iter().copied());
+        let work = late.iter().position(|op| !op.is(async_::AWAIT) && !op.is_pure());
+        let (first, rest) = late.split_at(work.unwrap_or(late.len()));
+        let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
+        put(&mut schedule, last, &mut leading.into_iter());
         let mut levels: Vec<u32> = self.levels.values().copied().collect();
         levels.sort_unstable_by_key(|level| (std::cmp::Reverse(stage_of(*level)), *level));
         levels.dedup();
@@ -162,7 +158,11 @@ impl<'c> Staging<'c> {
             let mut early = early.copied().filter(|op| !op.is_pure());
             put(&mut schedule, stage_of(level), &mut early);
         }
-        put(&mut schedule, last, &mut rest.iter().copied());
+        put(
+            &mut schedule,
+            last,
+            &mut computed.into_iter().chain(rest.iter().copied()),
+        );
         schedule
     }
 

@@ -1,7 +1,7 @@
 //! Memory for the versions of buffers: a buffer becomes bytes, in which each version is a `memref.view` of its own type.
 
 use super::body::Body;
-use super::integers::{Arithmetic, Int, Place};
+use super::integers::{Arithmetic, Constants, Int, Place};
 use super::versions::{Slots, Versioned, version};
 use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
@@ -81,8 +81,11 @@ impl<'c> Storage<'c> {
                 (None, _) => {}
             }
             if !others.is_empty() {
-                let at = after(buffer);
-                let first = version(at, Arithmetic::of_index(buffer), (buffer, ty), Int::Constant(0));
+                let next = after(buffer);
+                let constants = Constants::new(next, []);
+                let at = Place::Before(next);
+                let arithmetic = Arithmetic::of_index(&constants, buffer);
+                let first = version(at, arithmetic, (buffer, ty), Int::Constant(0));
                 for Use { owner, index } in others {
                     owner.set_operand(index, first.result(0));
                 }
@@ -128,8 +131,8 @@ impl<'c> Uses<'c> {
     }
 
     /// The slots that the rounds of `around` access.
-    pub fn slots(&self, around: Op<'c>) -> Slots<'_, 'c> {
-        Slots::new(around, &self.buffers, &self.by_op, &self.lags)
+    pub fn slots<'a>(&'a self, around: Op<'c>, constants: &'a Constants<'c>) -> Slots<'a, 'c> {
+        Slots::new(around, constants, &self.buffers, &self.by_op, &self.lags)
     }
 }
 
@@ -231,11 +234,11 @@ fn bytes_type<'c>(context: &'c Context, ty: Type<'c>, bytes: i64) -> Type<'c> {
     MemRefType::new(byte, &[bytes], None, memory_space(ty)).into()
 }
 
-/// Right after `buffer` is made.
-fn after(buffer: Value<'_>) -> Place<'_> {
+/// What comes right after `buffer` is made.
+fn after(buffer: Value<'_>) -> Op<'_> {
     match buffer.definition() {
-        Definition::Result(op, _) => op.next().map(Place::Before),
-        Definition::Argument(block, _) => block.first().map(Place::Before),
+        Definition::Result(op, _) => op.next(),
+        Definition::Argument(block, _) => block.first(),
     }
     .unwrap_or_else(|| unreachable!("something uses the buffer"))
 }

@@ -1,6 +1,6 @@
 //! Versions of buffers: each iteration has one of its own, until the one before it is not accessed any more.
 
-use super::integers::{Arithmetic, Int, Place, Truth};
+use super::integers::{Arithmetic, Constants, Int, Place, Truth};
 use super::rounds::Scoped;
 use crate::analysis::memory::view_source;
 use crate::utils::builders::compare;
@@ -26,7 +26,7 @@ pub(super) struct Slots<'a, 'c> {
     pub buffers: &'a FxHashMap<Value<'c>, Versioned>,
     /// The versioned buffers that an operation uses.
     pub uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
-    pub arithmetic: Arithmetic<'c>,
+    pub arithmetic: Arithmetic<'a, 'c>,
     /// Numbers that are counted from round to round: `(t + ahead) mod versions` for a pair of these.
     pub counters: Vec<((u32, u32), Int<'c>)>,
     /// All such numbers that are needed, in this round.
@@ -42,6 +42,7 @@ impl<'a, 'c> Slots<'a, 'c> {
     /// The slots of round 0, for accesses of these lags.
     pub fn new(
         around: Op<'c>,
+        constants: &'a Constants<'c>,
         buffers: &'a FxHashMap<Value<'c>, Versioned>,
         uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
         lags: &FxHashSet<(Value<'c>, u32)>,
@@ -65,6 +66,7 @@ impl<'a, 'c> Slots<'a, 'c> {
             buffers,
             uses,
             arithmetic: Arithmetic {
+                constants,
                 location: around.location(),
                 ty: IntegerType::new(around.context(), 32).into(),
                 unsigned: true,
@@ -126,7 +128,7 @@ impl<'a, 'c> Slots<'a, 'c> {
         if versions.is_power_of_two() {
             return arithmetic.and(at, next, i64::from(versions) - 1);
         }
-        let operands = [next, Int::Constant(versions.into())].map(|int| arithmetic.value(at, int));
+        let operands = [next, Int::Constant(versions.into())].map(|int| arithmetic.value(int));
         let wraps = compare(arithmetic.location, Predicate::Equal, operands[0], operands[1]);
         let wraps = Truth::If(at.make(wraps).result(0));
         arithmetic.select(at, wraps, Int::Constant(0), next)
@@ -181,7 +183,7 @@ fn view_of<'c>(at: Place<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
 /// The part of `storage` that begins at byte `offset`, as a buffer of type `ty`.
 pub(super) fn version<'c>(
     at: Place<'c>,
-    arithmetic: Arithmetic<'c>,
+    arithmetic: Arithmetic<'_, 'c>,
     (storage, ty): (Value<'c>, Type<'c>),
     offset: Int<'c>,
 ) -> Op<'c> {
@@ -191,7 +193,7 @@ pub(super) fn version<'c>(
             ty: index,
             ..arithmetic
         }
-        .value(at, offset),
+        .value(offset),
         Int::Value(offset) => {
             let cast = OpBuilder::new(arith::INDEX_CASTUI, arithmetic.location);
             at.make(cast.operands(&[offset]).results(&[index])).result(0)
