@@ -100,7 +100,6 @@ impl Pass for AsyncPipeline {
                 dropped += barriers;
             }
         }
-        storage.finish();
         cx.count("pipelined", pipelined);
         if pipelined > 0 && cx.bool("insert-barriers") {
             derive(function, false, false, dropped)?;
@@ -209,12 +208,12 @@ impl<'c> Plan<'c> {
         around: Op<'c>,
         block: Block<'c>,
         schedule: &Schedule<'c>,
-        storage: &mut Storage<'c>,
+        storage: &Storage<'c>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body))?;
-        let uses = storage.add(&body, &versions)?;
+        let versions = check(&body, &Accesses::of(&body), storage)?;
+        let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }
 
@@ -224,11 +223,12 @@ impl<'c> Plan<'c> {
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
         around.remove_attr(gpux_attr::ORDER);
+        storage.enter(around, &self.uses);
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
         let expanded = expand(&self.body, &self.rotation, slots, &constants, epilogue);
-        storage.add_views(&expanded.slots);
+        storage.make_bytes(&self.uses, &expanded.slots.made);
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }

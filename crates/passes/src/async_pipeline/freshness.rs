@@ -5,14 +5,17 @@
 //!    written by none.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
+//!
+//! A buffer of which nothing but loops inside have versions is fresh: it is in each of those.
 
 use super::accesses::{Access, Buffer, footprint};
 use super::body::Body;
+use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{Access as Kind, Effect, Effects, base, effects};
 use async_dialects::completion::Completion;
 use async_mlir::control_flow::may_repeat;
-use async_mlir::ir::{Definition, Op, Region, Value};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{memref, scf, vector};
 use async_mlir::types::memref_shape;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -82,7 +85,16 @@ impl<'a, 'c> Freshness<'a, 'c> {
     /// # Errors
     ///
     /// Why it is not.
-    pub fn check(&self, buffer: &Buffer<'c>, footprints: &mut Footprints<'c>) -> Result<(), &'static str> {
+    pub fn check(
+        &self,
+        buffer: &Buffer<'c>,
+        storage: &Storage<'c>,
+        footprints: &mut Footprints<'c>,
+    ) -> Result<(), &'static str> {
+        let mut accesses = buffer.accesses.iter();
+        if accesses.all(|access| storage.is_private(buffer.base, access.memory)) {
+            return Ok(());
+        }
         let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
             return Err("others may access it");
         };
@@ -166,6 +178,17 @@ impl<'a, 'c> Freshness<'a, 'c> {
                 Definition::Result(op, _) if op.is_pure() && op.num_regions() == 0 => {
                     work.extend(op.operands())
                 }
+                // What a loop inside carries, too, if it starts and goes on in the same way.
+                Definition::Result(op, number) if op.is(scf::FOR) => {
+                    work.extend(op.operands().take(3));
+                    work.extend(carried(op, number));
+                }
+                Definition::Argument(block, number) if number > 0 && block != self.body.block => {
+                    let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
+                        return false;
+                    };
+                    work.extend(carried(around, number - 1));
+                }
                 // The variable of a loop inside has the same values each time, if its bounds are the same.
                 Definition::Argument(block, 0) if block != self.body.block => {
                     let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
@@ -187,6 +210,13 @@ impl<'a, 'c> Freshness<'a, 'c> {
         };
         around.is_some_and(|op| self.body.around == op || self.body.around.is_ancestor_of(op))
     }
+}
+
+/// What an `scf.for` carries: where that starts, and what it becomes.
+fn carried<'c>(around: Op<'c>, number: usize) -> impl Iterator<Item = Value<'c>> {
+    let end = around.region(0).first().and_then(Block::terminator);
+    let next = end.map(|end| end.operand(number));
+    std::iter::once(around.operand(3 + number)).chain(next)
 }
 
 /// Returns true if what is written after a read has been written before it in the same way.
