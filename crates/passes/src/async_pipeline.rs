@@ -100,6 +100,7 @@ impl Pass for AsyncPipeline {
                 dropped += barriers;
             }
         }
+        storage.finish();
         cx.count("pipelined", pipelined);
         if pipelined > 0 && cx.bool("insert-barriers") {
             derive(function, false, false, dropped)?;

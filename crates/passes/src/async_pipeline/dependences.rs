@@ -165,7 +165,11 @@ impl<'c> Checker<'_, 'c> {
     }
 
     fn out_of_order(&self, first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> {
-        let when = if later > 0 { " an iteration before" } else { "" };
+        let when = match later {
+            0 => String::new(),
+            1 => " an iteration before".to_owned(),
+            later => format!(" {later} iterations before"),
+        };
         let message = "may access the same memory, but the schedule executes this one first";
         let help =
             format!("what comes first{when}; give it an earlier stage or order, or this one a later one");

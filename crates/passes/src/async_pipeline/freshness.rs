@@ -39,6 +39,8 @@ struct Outside<'c> {
     /// Whether it comes before the loop, or after it; in a loop around both it may be either.
     before: bool,
     after: bool,
+    /// Whether it is before the loop in the text.
+    is_above: bool,
 }
 
 impl<'a, 'c> Freshness<'a, 'c> {
@@ -63,6 +65,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
             {
                 let again = op
                     .ancestors()
+                    .take_while(|outer| !outer.is_function())
                     .any(|outer| repeats(outer) && outer.is_ancestor_of(body.around));
                 fresh
                     .outside
@@ -74,6 +77,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
                         writes: matches!(effect.access, Kind::Write | Kind::AsyncWrite),
                         before: !after || again,
                         after: after || again,
+                        is_above: !after,
                     });
             }
         }
@@ -146,9 +150,11 @@ impl<'a, 'c> Freshness<'a, 'c> {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
-        let mut later: Vec<Footprint> = Vec::new();
-        for access in outside.iter().filter(|access| access.after) {
-            let is_straight = access.op.block() == self.body.around.block();
+        // From the end of the loop on, and around again.
+        let again = outside.iter().filter(|access| access.after && access.is_above);
+        let below = outside.iter().filter(|access| access.after && !access.is_above);
+        let mut later: Vec<(Block<'c>, Footprint)> = Vec::new();
+        for access in below.chain(again) {
             let of_op = footprints.buffer(access.memory).map(|buffer| {
                 let effect = Effect {
                     memory: access.memory,
@@ -157,13 +163,29 @@ impl<'a, 'c> Freshness<'a, 'c> {
                 footprints.of(access.op, effect, buffer, &self.all)
             });
             match of_op {
-                Some(written) if access.writes => later.extend(Some(written).filter(|_| is_straight)),
-                Some(read) if covers(&later, &read) => {}
+                Some(written) if access.writes => {
+                    // A loop around both may come back to the reader and not to what has overwritten the buffer.
+                    let comes_back = access.is_above && !self.is_beside(access.op);
+                    later.extend(
+                        access
+                            .op
+                            .block()
+                            .filter(|_| !comes_back)
+                            .map(|block| (block, written)),
+                    );
+                }
+                Some(read) if covers(&sure_before(access.op, &later), &read) => {}
                 _ if access.writes => {}
                 _ => return Err("it is read after the loop"),
             }
         }
         Ok(())
+    }
+
+    /// Returns true if `op` is in what the loop is directly in.
+    fn is_beside(&self, op: Op<'c>) -> bool {
+        let parent = self.body.around.parent();
+        parent.is_some_and(|parent| parent.is_ancestor_of(op))
     }
 
     /// Returns true if `access` is to the same bytes in all iterations.
@@ -256,6 +278,16 @@ fn address<'c>(op: Op<'c>, memory: Value<'c>) -> Vec<Value<'c>> {
         .filter(|(i, _)| !stores || *i != stored)
         .map(|(_, operand)| operand)
         .collect()
+}
+
+/// Those of `written`, each earlier in the text and in a block, that are sure to have been executed before `op`.
+fn sure_before<'c>(op: Op<'c>, written: &[(Block<'c>, Footprint)]) -> Vec<Footprint> {
+    let blocks: FxHashSet<Block> = std::iter::once(op)
+        .chain(op.ancestors())
+        .filter_map(Op::block)
+        .collect();
+    let sure = written.iter().filter(|(block, _)| blocks.contains(block));
+    sure.map(|(_, footprint)| footprint.clone()).collect()
 }
 
 /// Returns true if `written` are sure to be all bytes that are `read`.

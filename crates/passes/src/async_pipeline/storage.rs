@@ -141,6 +141,12 @@ impl<'c> Storage<'c> {
             self.first.insert(storage, first);
         }
     }
+
+    /// Erases first versions that nothing uses any more.
+    pub fn finish(self) {
+        let views = self.first.into_values().flatten().filter(|view| !view.has_uses());
+        views.filter_map(Value::defining_op).for_each(Op::erase);
+    }
 }
 
 /// Makes `buffer` so many bytes.
