@@ -57,7 +57,7 @@ impl<'c> Pipeliner<'c> {
             Some(Request::Annotated(async_stages)) => {
                 start_in_stages(self.function, block, self.options, &async_stages);
                 let dropped = self.drop_barriers(block);
-                let plan = Plan::of(around, block, &slots(block)?, &mut self.storage)?;
+                let plan = Plan::of(around, block, &slots(block)?, &self.storage)?;
                 self.carry_out(plan, dropped);
             }
             Some(Request::Automatic(stages)) => {
@@ -84,9 +84,9 @@ impl<'c> Pipeliner<'c> {
     }
 
     /// A plan for a loop that is to have so many stages.
-    fn plan(&mut self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
+    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
         let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
-        let plan = Plan::of(around, block, &staged.schedule, &mut self.storage)?;
+        let plan = Plan::of(around, block, &staged.schedule, &self.storage)?;
         report(around, stages, &staged.transfers);
         Ok(plan)
     }
@@ -137,12 +137,12 @@ impl<'c> Plan<'c> {
         around: Op<'c>,
         block: Block<'c>,
         schedule: &Schedule<'c>,
-        storage: &mut Storage<'c>,
+        storage: &Storage<'c>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body))?;
-        let uses = storage.add(&body, &versions)?;
+        let versions = check(&body, &Accesses::of(&body), storage)?;
+        let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }
 
@@ -152,11 +152,12 @@ impl<'c> Plan<'c> {
         remove(around, block);
         around.remove_attr(gpux_attr::STAGE);
         around.remove_attr(gpux_attr::ORDER);
+        storage.enter(around, &self.uses);
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
         let expanded = expand(&self.body, &self.rotation, slots, &constants, shape);
-        storage.add_views(&expanded.slots);
+        storage.make_bytes(&self.uses, &expanded.slots.made);
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
         }
