@@ -478,6 +478,7 @@ attributes! {
     attr {
         ADDR_SPACE = "addr_space" of [llvm::MLIR_GLOBAL],
         ALIGNMENT = "alignment" of [llvm::MLIR_GLOBAL, memref::ALLOC, memref::ALLOCA, memref::ASSUME_ALIGNMENT, memref::GLOBAL],
+        ASM_STRING = "asm_string" of [llvm::INLINE_ASM],
         CALLEE = "callee" of [func::CALL, llvm::CALL],
         CASES = "cases" of [scf::INDEX_SWITCH],
         CASE_VALUES = "case_values" of [cf::SWITCH],
@@ -496,6 +497,7 @@ attributes! {
         INDEX_PREDICATE = "pred" of [index::CMP],
         INITIAL_VALUE = "initial_value" of [memref::GLOBAL],
         IN_BOUNDS = "in_bounds" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
+        INTRINSIC = "intrin" of [llvm::CALL_INTRINSIC],
         INT_OVERFLOW_BEHAVIOR = "intOverflowBehavior" of [nvvm::MMA_SYNC],
         K = "k" of [nvvm::WMMA_LOAD, nvvm::WMMA_MMA, nvvm::WMMA_STORE],
         KIND = "kind" of [memref::ATOMIC_RMW, nvvm::FENCE_PROXY, nvvm::SHFL_SYNC, vector::REDUCTION],
@@ -532,6 +534,7 @@ attributes! {
         PERMUTATION_MAP = "permutation_map" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         POSITION = "position" of [llvm::EXTRACTVALUE, llvm::INSERTVALUE],
         PREDICATE = "predicate" of [arith::CMPF, arith::CMPI, llvm::FCMP, llvm::ICMP],
+        PTX_CODE = "ptxCode" of [nvvm::INLINE_PTX],
         RAW_CONSTANT_INDICES = "rawConstantIndices" of [llvm::GETELEMENTPTR],
         READ = "read" of [nvvm::CP_ASYNC_BULK_WAIT_GROUP],
         REASSOCIATION = "reassociation" of [memref::COLLAPSE_SHAPE, memref::EXPAND_SHAPE],

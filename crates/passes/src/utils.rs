@@ -8,6 +8,7 @@
 pub(crate) mod alignment;
 pub(crate) mod block_wide;
 pub(crate) mod builders;
+pub(crate) mod carry;
 pub(crate) mod chip;
 pub(crate) mod device;
 pub(crate) mod erase;

@@ -171,6 +171,12 @@ impl LiftedBlock {
     pub fn end(&self, register: Register) -> LiftedToken {
         self.end.get(register).copied().unwrap_or(LiftedToken::Ready)
     }
+
+    /// Returns true if everything is complete at the end of the block.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.end.iter().all(|token| *token == LiftedToken::Ready)
+    }
 }
 
 /// Lifts a queue of `program` whose operations have no tokens, whose commits are given, and on which nothing is in flight at

@@ -1,0 +1,169 @@
+//! `--gpux-groups-to-tokens`: counted groups become tokens; the inverse of `--gpux-tokens-to-groups`.
+//!
+//! **Condition.** Device code in which nothing is in flight where a function is entered. Groups are those that the hardware
+//! makes: a commit closes all that the thread has issued on the queue since its last one.
+//!
+//! **Effect.** A queue is in token form: its copies have tokens, its commits are gone, and in the place of each wait is an await
+//! of what the wait newly completes, or nothing. So on every execution the same is complete after it. Where copies can't have
+//! tokens, or where tokens that are counted again would complete more than the counts did, copies and commits stay and
+//! each group has a token; a remark says why.
+//!
+//! **Refusals.** A queue stays as it is, with a remark that says why: it has tokens already; something inside of an operation
+//! that tokens can't be carried through has to do with it; a call or inline assembly may have; a function that is no kernel
+//! may return with groups in flight; a wait is for reads alone, and groups would have the tokens.
+//!
+//! The steps, each a module: [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
+//! operations that have tokens, [`emit`] writes the rest.
+
+mod convert;
+mod emit;
+mod read;
+
+use crate::utils::device::device_code;
+use async_dialects::completion::GroupQueue;
+use async_dialects::registry::{ASYNC, GPUX};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_kernel;
+use async_mlir::ir::Op;
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use convert::{Converted, Tokens};
+use read::Counted;
+use tokenflow::lift::{Lifted, TokensOf, complete_no_more, lift};
+
+/// The pass.
+pub struct GroupsToTokens;
+
+impl Pass for GroupsToTokens {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("groups_to_tokens/description.md"),
+        anchor: Anchor::Functions,
+        options: &[OptionInfo::bool(
+            "group-tokens",
+            true,
+            "give tokens to groups where operations can't have them",
+        )],
+        dependent_dialects: &[Dialect::ARITH, ASYNC, GPUX, Dialect::MEMREF, Dialect::SCF],
+        statistics: &[
+            StatisticInfo {
+                name: "awaits",
+                description: "Number of waits that became awaits",
+            },
+            StatisticInfo {
+                name: "dropped",
+                description: "Number of waits that had nothing to wait for",
+            },
+            StatisticInfo {
+                name: "queues",
+                description: "Number of queues that are in token form",
+            },
+            StatisticInfo {
+                name: "kept",
+                description: "Number of queues that stay in counted form",
+            },
+        ],
+        ..PassInfo::new("gpux-groups-to-tokens", "translates counted groups into tokens")
+    };
+
+    fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        for code in device_code(op) {
+            for queue in read::queues(code) {
+                match lift_queue(code, queue, cx) {
+                    Ok(()) => cx.count("queues", 1),
+                    Err(refusal) => {
+                        refusal.remark(queue, "stays in counted form");
+                        cx.count("kept", 1);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why something is not done.
+pub(crate) struct Refusal<'c> {
+    at: Op<'c>,
+    why: String,
+}
+
+impl<'c> Refusal<'c> {
+    fn new(at: Op<'c>, why: impl Into<String>) -> Self {
+        Self { at, why: why.into() }
+    }
+
+    fn remark(&self, queue: GroupQueue, what: &str) {
+        let message = format!("queue {} {what}: {}", queue.name(), self.why);
+        Diagnostic::remark(self.at.location(), message).emit();
+    }
+}
+
+/// Puts a queue of `code` into token form.
+fn lift_queue<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+    let counted = Counted::read(code, queue)?;
+    let (lifted, tokens) = lift_operations(code, &counted).or_else(|refusal| {
+        if !cx.bool("group-tokens") {
+            return Err(refusal);
+        }
+        let lifted = lift_groups(code, &counted)?;
+        refusal.remark(queue, "has tokens of groups, and not of copies");
+        Ok((lifted, Tokens::Groups))
+    })?;
+    let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
+    cx.count("awaits", awaits as u64);
+    cx.count("dropped", (lifted.waits.len() - awaits) as u64);
+    emit::emit(code, &counted, &lifted, tokens);
+    Ok(())
+}
+
+/// The queue with tokens of its operations.
+fn lift_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Tokens<'c>), Refusal<'c>> {
+    let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
+    let converted = Converted::new(counted)?;
+    let lifted = lift(program, number, shapes, TokensOf::Operations);
+    let refusal = leaves_nothing(code, counted, &lifted).err().or_else(|| {
+        let why = "counted again, a wait would complete more than it does here, since groups of different sizes meet";
+        (!complete_no_more(program, number, shapes, &lifted)).then(|| Refusal::new(code, why))
+    });
+    match refusal {
+        None => Ok((lifted, Tokens::Operations(converted))),
+        Some(refusal) => {
+            converted.discard();
+            Err(refusal)
+        }
+    }
+}
+
+/// The queue with tokens of its groups.
+fn lift_groups<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<Lifted, Refusal<'c>> {
+    convert::groups_can_have_tokens(counted)?;
+    let lifted = lift(
+        &counted.skeleton.program,
+        counted.number,
+        &counted.shapes,
+        TokensOf::Groups,
+    );
+    leaves_nothing(code, counted, &lifted)?;
+    Ok(lifted)
+}
+
+/// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.
+fn leaves_nothing<'c>(code: Op<'c>, counted: &Counted<'c>, lifted: &Lifted) -> Result<(), Refusal<'c>> {
+    if !code.is_function() || is_kernel(code) {
+        return Ok(());
+    }
+    let blocks = lifted.graphs[0].blocks.iter();
+    let returns = blocks
+        .zip(&counted.skeleton.program.body.blocks)
+        .filter(|(_, block)| {
+            let mut edges = block.edges.iter();
+            edges.all(|edge| edge.to == tokenflow::Target::Exit)
+        });
+    let any_wait = lifted.waits.iter().any(|tokens| !tokens.is_empty());
+    for (block, _) in returns {
+        if !any_wait || !block.is_complete() {
+            let why = "the function is no kernel, and may return while groups are in flight, which a caller may wait for";
+            return Err(Refusal::new(code, why));
+        }
+    }
+    Ok(())
+}

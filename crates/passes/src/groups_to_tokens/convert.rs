@@ -1,0 +1,163 @@
+//! Operations with tokens, for those without.
+
+use super::Refusal;
+use super::read::Counted;
+use async_dialects::completion::Completion;
+use async_dialects::names::{gpux, gpux_attr};
+use async_dialects::types::token;
+use async_mlir::control_flow::append;
+use async_mlir::ir::{Op, OpBuilder, Value, int_attr};
+use async_mlir::melior::ir::attribute::{Attribute, DenseI32ArrayAttribute};
+use async_mlir::names::{attr, nvgpu};
+use rustc_hash::FxHashMap;
+use tokenflow::Site;
+
+/// What gets tokens.
+pub(super) enum Tokens<'c> {
+    Operations(Converted<'c>),
+    Groups,
+}
+
+/// How an operation gets its token.
+#[derive(Clone, Copy)]
+enum Conversion<'c> {
+    /// As one more result.
+    Result,
+    /// This operation takes its place; it stands nowhere yet.
+    Replacement(Op<'c>),
+}
+
+/// The operations of a queue, each with the way it gets a token.
+pub(super) struct Converted<'c> {
+    ops: Vec<(Site, Op<'c>, Conversion<'c>)>,
+}
+
+impl<'c> Converted<'c> {
+    /// Finds a way for each operation; changes nothing yet.
+    pub fn new(counted: &Counted<'c>) -> Result<Self, Refusal<'c>> {
+        let mut converted = Self { ops: Vec::new() };
+        for &(site, op) in &counted.issues {
+            match convert(op) {
+                Ok(conversion) => converted.ops.push((site, op, conversion)),
+                Err(why) => {
+                    converted.discard();
+                    return Err(Refusal::new(op, why));
+                }
+            }
+        }
+        Ok(converted)
+    }
+
+    /// Erases what was made.
+    pub fn discard(self) {
+        for (_, _, conversion) in self.ops {
+            if let Conversion::Replacement(op) = conversion {
+                op.erase();
+            }
+        }
+    }
+
+    /// Puts the operations in place; returns their tokens, and the operations that they replace.
+    pub fn place(self) -> (FxHashMap<Site, Completion<'c>>, Vec<Op<'c>>) {
+        let mut completions = FxHashMap::default();
+        let mut replaced = Vec::new();
+        for (site, op, conversion) in self.ops {
+            let new = match conversion {
+                Conversion::Result => append(op, &[], &[token(op.context())]),
+                Conversion::Replacement(new) => {
+                    new.move_before(op);
+                    replaced.push(op);
+                    new
+                }
+            };
+            completions.extend(Completion::of(new).map(|completion| (site, completion)));
+        }
+        (completions, replaced)
+    }
+}
+
+/// How `op` gets a token; if it can't, why.
+fn convert(op: Op<'_>) -> Result<Conversion<'_>, String> {
+    match op.name() {
+        gpux::COPY => Ok(Conversion::Result),
+        nvgpu::DEVICE_ASYNC_COPY => from_nvgpu(op).map(Conversion::Replacement),
+        name => Err(format!("'{name}' has no form with a token")),
+    }
+}
+
+/// The `gpux.copy` that does what a copy of `nvgpu` does.
+fn from_nvgpu(op: Op<'_>) -> Result<Op<'_>, String> {
+    let segments = op
+        .attr(attr::OPERAND_SEGMENT_SIZES)
+        .and_then(|attribute| DenseI32ArrayAttribute::try_from(attribute).ok());
+    let sizes: Option<Vec<usize>> = segments.and_then(|segments| {
+        let sizes = (0..segments.len()).map(|i| usize::try_from(segments.element(i).ok()?).ok());
+        sizes.collect()
+    });
+    let Some([1, dst_rank, 1, src_rank, _]) = sizes.as_deref() else {
+        return Err("its operands can't be told apart".to_owned());
+    };
+    let operands: Vec<Value> = op.operands().collect();
+    let (dst, rest) = operands.split_at(1 + dst_rank);
+    let (src, count) = rest.split_at(1 + src_rank);
+    let elements = op.int_attr(attr::NVGPU_ELEMENTS).unwrap_or_default();
+    let mut builder = OpBuilder::new(gpux::COPY, op.location())
+        .operand_groups(&[&[], &src[..1], &src[1..], &dst[..1], &dst[1..], count])
+        .results(&[token(op.context())])
+        .attr(gpux_attr::ELEMENTS, int_attr(op.context(), 64, elements));
+    if op.has_attr(attr::NVGPU_BYPASS_L1) {
+        builder = builder.attr(gpux_attr::BYPASS_L1, Attribute::unit(op.context()));
+    }
+    let copy = builder.detached();
+    copy.copy_discardable_attrs(op);
+    verified(copy)
+}
+
+/// Returns `op`, which stands nowhere, if its verifier has nothing against it, and else erases it.
+pub(super) fn verified(op: Op<'_>) -> Result<Op<'_>, String> {
+    match op.verify_quietly() {
+        Ok(()) => Ok(op),
+        Err(message) => {
+            op.erase();
+            Err(message)
+        }
+    }
+}
+
+/// Returns an error unless the groups of a queue can have tokens.
+pub(super) fn groups_can_have_tokens<'c>(counted: &Counted<'c>) -> Result<(), Refusal<'c>> {
+    for &wait in &counted.waits {
+        if Completion::of(wait).is_some_and(|completion| completion.waits_for_reads) {
+            return Err(Refusal::new(
+                wait,
+                "this waits for reads alone, which groups have no token for",
+            ));
+        }
+    }
+    let queue = counted.skeleton.queues[usize::from(counted.number.0)];
+    let Some(&first) = counted.commits.first() else {
+        return Ok(());
+    };
+    let commit = queue.commit(first.location());
+    let known = commit.is(gpux::COMMIT_GROUP);
+    commit.erase();
+    if known {
+        Ok(())
+    } else {
+        Err(Refusal::new(first, "its groups have no tokens"))
+    }
+}
+
+/// Gives a token to the group that `commit` closes; returns the commit that has it. One of another dialect is left to be
+/// erased.
+pub(super) fn commit_with_token<'c>(commit: Op<'c>) -> Op<'c> {
+    let ty = [token(commit.context())];
+    if commit.is(gpux::COMMIT_GROUP) {
+        return append(commit, &[], &ty);
+    }
+    let queue = Completion::of(commit).and_then(|completion| completion.queue);
+    let counted = queue.expect("a commit has a queue").commit(commit.location());
+    counted.move_before(commit);
+    counted.copy_discardable_attrs(commit);
+    append(counted, &[], &ty)
+}
