@@ -515,6 +515,7 @@ attributes! {
         MASK_DIM_SIZES = "mask_dim_sizes" of [vector::CONSTANT_MASK],
         MMA_SHAPE = "mmaShape" of [nvgpu::MMA_SYNC],
         MODE = "mode" of [gpu::SHUFFLE, nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL],
+        MODIFIER = "modifier" of [nvvm::CP_ASYNC_SHARED_GLOBAL],
         MSG = "msg" of [cf::ASSERT],
         MULTIPLICAND_A = "multiplicandAPtxType" of [nvvm::MMA_SYNC],
         MULTIPLICAND_B = "multiplicandBPtxType" of [nvvm::MMA_SYNC],

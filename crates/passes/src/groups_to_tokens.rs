@@ -17,6 +17,7 @@
 
 mod convert;
 mod emit;
+mod pointers;
 mod read;
 
 use crate::utils::device::device_code;

@@ -1,6 +1,7 @@
 //! Operations with tokens, for those without.
 
 use super::Refusal;
+use super::pointers::from_nvvm;
 use super::read::Counted;
 use async_dialects::completion::Completion;
 use async_dialects::names::{gpux, gpux_attr};
@@ -8,7 +9,7 @@ use async_dialects::types::token;
 use async_mlir::control_flow::append;
 use async_mlir::ir::{Op, OpBuilder, Value, int_attr};
 use async_mlir::melior::ir::attribute::{Attribute, DenseI32ArrayAttribute};
-use async_mlir::names::{attr, nvgpu};
+use async_mlir::names::{attr, nvgpu, nvvm};
 use rustc_hash::FxHashMap;
 use tokenflow::Site;
 
@@ -19,12 +20,43 @@ pub(super) enum Tokens<'c> {
 }
 
 /// How an operation gets its token.
-#[derive(Clone, Copy)]
 enum Conversion<'c> {
     /// As one more result.
     Result,
-    /// This operation takes its place; it stands nowhere yet.
-    Replacement(Op<'c>),
+    /// These operations take its place, the last of which has the token; they stand nowhere yet.
+    Replacement(Chain<'c>),
+}
+
+/// Operations that stand nowhere yet, each of which may use those before it.
+#[derive(Default)]
+pub(super) struct Chain<'c>(Vec<Op<'c>>);
+
+impl<'c> Chain<'c> {
+    /// Makes one more; returns its result.
+    pub fn add(&mut self, op: OpBuilder<'c>) -> Value<'c> {
+        let op = op.detached();
+        self.0.push(op);
+        op.result(0)
+    }
+
+    /// Has the last one take over the discardable attributes of `op`. Returns an error if a verifier has something against one of the
+    /// operations, and then erases them.
+    pub fn verified(self, op: Op<'c>) -> Result<Self, String> {
+        let message = self.0.iter().find_map(|op| op.verify_quietly().err());
+        if let Some(message) = message {
+            self.erase();
+            return Err(message);
+        }
+        if let Some(last) = self.0.last() {
+            last.copy_discardable_attrs(op);
+        }
+        Ok(self)
+    }
+
+    /// Erases the operations.
+    pub fn erase(self) {
+        self.0.into_iter().rev().for_each(Op::erase);
+    }
 }
 
 /// The operations of a queue, each with the way it gets a token.
@@ -51,8 +83,8 @@ impl<'c> Converted<'c> {
     /// Erases what was made.
     pub fn discard(self) {
         for (_, _, conversion) in self.ops {
-            if let Conversion::Replacement(op) = conversion {
-                op.erase();
+            if let Conversion::Replacement(chain) = conversion {
+                chain.erase();
             }
         }
     }
@@ -64,10 +96,10 @@ impl<'c> Converted<'c> {
         for (site, op, conversion) in self.ops {
             let new = match conversion {
                 Conversion::Result => append(op, &[], &[token(op.context())]),
-                Conversion::Replacement(new) => {
-                    new.move_before(op);
+                Conversion::Replacement(Chain(chain)) => {
+                    chain.iter().for_each(|new| new.move_before(op));
                     replaced.push(op);
-                    new
+                    chain.last().copied().unwrap_or(op)
                 }
             };
             completions.extend(Completion::of(new).map(|completion| (site, completion)));
@@ -81,12 +113,13 @@ fn convert(op: Op<'_>) -> Result<Conversion<'_>, String> {
     match op.name() {
         gpux::COPY => Ok(Conversion::Result),
         nvgpu::DEVICE_ASYNC_COPY => from_nvgpu(op).map(Conversion::Replacement),
+        nvvm::CP_ASYNC_SHARED_GLOBAL => from_nvvm(op).map(Conversion::Replacement),
         name => Err(format!("'{name}' has no form with a token")),
     }
 }
 
 /// The `gpux.copy` that does what a copy of `nvgpu` does.
-fn from_nvgpu(op: Op<'_>) -> Result<Op<'_>, String> {
+fn from_nvgpu(op: Op<'_>) -> Result<Chain<'_>, String> {
     let segments = op
         .attr(attr::OPERAND_SEGMENT_SIZES)
         .and_then(|attribute| DenseI32ArrayAttribute::try_from(attribute).ok());
@@ -108,20 +141,9 @@ fn from_nvgpu(op: Op<'_>) -> Result<Op<'_>, String> {
     if op.has_attr(attr::NVGPU_BYPASS_L1) {
         builder = builder.attr(gpux_attr::BYPASS_L1, Attribute::unit(op.context()));
     }
-    let copy = builder.detached();
-    copy.copy_discardable_attrs(op);
-    verified(copy)
-}
-
-/// Returns `op`, which stands nowhere, if its verifier has nothing against it, and else erases it.
-pub(super) fn verified(op: Op<'_>) -> Result<Op<'_>, String> {
-    match op.verify_quietly() {
-        Ok(()) => Ok(op),
-        Err(message) => {
-            op.erase();
-            Err(message)
-        }
-    }
+    let mut chain = Chain::default();
+    chain.add(builder);
+    chain.verified(op)
 }
 
 /// Returns an error unless the groups of a queue can have tokens.

@@ -114,7 +114,13 @@ impl<'c> Counted<'c> {
             skeleton,
         };
         counted.collect();
-        Ok(counted)
+        let first = counted.commits.iter().chain(&counted.waits).next();
+        match first {
+            Some(&first) if counted.issues.is_empty() => {
+                Err(Refusal::new(first, "no operation is known that this is about"))
+            }
+            _ => Ok(counted),
+        }
     }
 
     /// Finds the operations of the queue.
