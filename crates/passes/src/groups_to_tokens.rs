@@ -19,6 +19,7 @@ mod convert;
 mod emit;
 mod pointers;
 mod read;
+mod stores;
 
 use crate::utils::device::device_code;
 use async_dialects::completion::GroupQueue;
@@ -100,24 +101,49 @@ impl<'c> Refusal<'c> {
 
 /// Puts a queue of `code` into token form.
 fn lift_queue<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+    read::check(code, queue)?;
+    let Err(refusal) = lift_operations(code, queue, cx) else {
+        return Ok(());
+    };
+    if !cx.bool("group-tokens") {
+        return Err(refusal);
+    }
     let counted = Counted::read(code, queue)?;
-    let (lifted, tokens) = lift_operations(code, &counted).or_else(|refusal| {
-        if !cx.bool("group-tokens") {
-            return Err(refusal);
-        }
-        let lifted = lift_groups(code, &counted)?;
-        refusal.remark(queue, "has tokens of groups, and not of copies");
-        Ok((lifted, Tokens::Groups))
-    })?;
+    let lifted = lift_groups(code, &counted)?;
+    refusal.remark(queue, "has tokens of groups, and not of copies");
+    count_awaits(&lifted, cx);
+    emit::emit(code, &counted, &lifted, Tokens::Groups);
+    Ok(())
+}
+
+fn count_awaits(lifted: &Lifted, cx: &PassContext) {
     let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
     cx.count("awaits", awaits as u64);
     cx.count("dropped", (lifted.waits.len() - awaits) as u64);
-    emit::emit(code, &counted, &lifted, tokens);
+}
+
+/// Puts a queue into token form, with tokens of its operations.
+fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+    let hoisted = stores::hoist(code, queue)?;
+    let lifted = Counted::read(code, queue).and_then(|counted| {
+        let (lifted, converted) = with_operations(code, &counted)?;
+        Ok((counted, lifted, converted))
+    });
+    let (counted, lifted, converted) = match lifted {
+        Ok(lifted) => lifted,
+        Err(refusal) => {
+            hoisted.undo();
+            return Err(refusal);
+        }
+    };
+    count_awaits(&lifted, cx);
+    emit::emit(code, &counted, &lifted, Tokens::Operations(converted));
+    hoisted.finish();
     Ok(())
 }
 
 /// The queue with tokens of its operations.
-fn lift_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Tokens<'c>), Refusal<'c>> {
+fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
     let converted = Converted::new(counted)?;
     let lifted = lift(program, number, shapes, TokensOf::Operations);
@@ -126,7 +152,7 @@ fn lift_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, T
         (!complete_no_more(program, number, shapes, &lifted)).then(|| Refusal::new(code, why))
     });
     match refusal {
-        None => Ok((lifted, Tokens::Operations(converted))),
+        None => Ok((lifted, converted)),
         Some(refusal) => {
             converted.discard();
             Err(refusal)

@@ -21,8 +21,8 @@ pub(super) enum Tokens<'c> {
 
 /// How an operation gets its token.
 enum Conversion<'c> {
-    /// As one more result.
-    Result,
+    /// As so many more results.
+    Results(usize),
     /// These operations take its place, the last of which has the token; they stand nowhere yet.
     Replacement(Chain<'c>),
 }
@@ -95,7 +95,7 @@ impl<'c> Converted<'c> {
         let mut replaced = Vec::new();
         for (site, op, conversion) in self.ops {
             let new = match conversion {
-                Conversion::Result => append(op, &[], &[token(op.context())]),
+                Conversion::Results(number) => append(op, &[], &vec![token(op.context()); number]),
                 Conversion::Replacement(Chain(chain)) => {
                     chain.iter().for_each(|new| new.move_before(op));
                     replaced.push(op);
@@ -111,7 +111,8 @@ impl<'c> Converted<'c> {
 /// How `op` gets a token; if it can't, why.
 fn convert(op: Op<'_>) -> Result<Conversion<'_>, String> {
     match op.name() {
-        gpux::COPY => Ok(Conversion::Result),
+        gpux::COPY => Ok(Conversion::Results(1)),
+        gpux::BULK_STORE | gpux::TMA_STORE => Ok(Conversion::Results(2)),
         nvgpu::DEVICE_ASYNC_COPY => from_nvgpu(op).map(Conversion::Replacement),
         nvvm::CP_ASYNC_SHARED_GLOBAL => from_nvvm(op).map(Conversion::Replacement),
         name => Err(format!("'{name}' has no form with a token")),

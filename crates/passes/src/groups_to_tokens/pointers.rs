@@ -85,7 +85,9 @@ impl<'c> Address<'c> {
         };
         let element = memref_shape(memref.ty()).ok_or_else(unknown)?.element;
         if steps.iter().any(|step| *step != element) {
-            return Err("its address is not a whole number of elements from the start of its memref".to_owned());
+            return Err(
+                "its address is not a whole number of elements from the start of its memref".to_owned(),
+            );
         }
         Ok(Self {
             memref,

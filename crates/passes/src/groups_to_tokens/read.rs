@@ -93,11 +93,6 @@ pub(super) struct Counted<'c> {
 impl<'c> Counted<'c> {
     /// Reads `code`.
     pub fn read(code: Op<'c>, queue: GroupQueue) -> Result<Self, Refusal<'c>> {
-        let ops = own_ops(code);
-        let mut around = FxHashSet::default();
-        for &op in &ops {
-            check(op, code, queue, &mut around)?;
-        }
         let skeleton = skeleton::read(code, &CountedVocabulary, &FxHashSet::default());
         let position = skeleton.queues.iter().position(|known| *known == queue);
         let number = position.and_then(|position| u8::try_from(position).ok());
@@ -148,9 +143,16 @@ impl<'c> Counted<'c> {
     }
 }
 
+/// Returns an error if something in `code` keeps `queue` in counted form.
+pub(super) fn check<'c>(code: Op<'c>, queue: GroupQueue) -> Result<(), Refusal<'c>> {
+    let mut around = FxHashSet::default();
+    let mut ops = own_ops(code).into_iter();
+    ops.try_for_each(|op| check_op(op, code, queue, &mut around))
+}
+
 /// Returns an error if `op`, which is in `code`, keeps `queue` in counted form. `around` has the operations that were looked at
 /// because something is inside of them.
-fn check<'c>(
+fn check_op<'c>(
     op: Op<'c>,
     code: Op<'c>,
     queue: GroupQueue,
