@@ -108,8 +108,10 @@ fn lift_queue<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Resu
     if !cx.bool("group-tokens") {
         return Err(refusal);
     }
-    let counted = Counted::read(code, queue)?;
-    let lifted = lift_groups(code, &counted)?;
+    // The first reason is the one to do something about.
+    let Some((counted, lifted)) = lift_groups(code, queue) else {
+        return Err(refusal);
+    };
     refusal.remark(queue, "has tokens of groups, and not of copies");
     count_awaits(&lifted, cx);
     emit::emit(code, &counted, &lifted, Tokens::Groups);
@@ -160,17 +162,16 @@ fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, C
     }
 }
 
-/// The queue with tokens of its groups.
-fn lift_groups<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<Lifted, Refusal<'c>> {
-    convert::groups_can_have_tokens(counted)?;
-    let lifted = lift(
-        &counted.skeleton.program,
-        counted.number,
-        &counted.shapes,
-        TokensOf::Groups,
-    );
-    leaves_nothing(code, counted, &lifted)?;
-    Ok(lifted)
+/// The queue with tokens of its groups, if they can have any.
+fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lifted)> {
+    let counted = Counted::read(code, queue).ok()?;
+    if !convert::groups_can_have_tokens(&counted) {
+        return None;
+    }
+    let program = &counted.skeleton.program;
+    let lifted = lift(program, counted.number, &counted.shapes, TokensOf::Groups);
+    leaves_nothing(code, &counted, &lifted).ok()?;
+    Some((counted, lifted))
 }
 
 /// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.

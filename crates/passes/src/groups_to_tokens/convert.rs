@@ -147,28 +147,20 @@ fn from_nvgpu(op: Op<'_>) -> Result<Chain<'_>, String> {
     chain.verified(op)
 }
 
-/// Returns an error unless the groups of a queue can have tokens.
-pub(super) fn groups_can_have_tokens<'c>(counted: &Counted<'c>) -> Result<(), Refusal<'c>> {
-    for &wait in &counted.waits {
-        if Completion::of(wait).is_some_and(|completion| completion.waits_for_reads) {
-            return Err(Refusal::new(
-                wait,
-                "this waits for reads alone, which groups have no token for",
-            ));
-        }
+/// Returns true if the groups of a queue can have tokens: commits have a form with one, and no wait is for reads alone, of which
+/// such a token knows nothing.
+pub(super) fn groups_can_have_tokens(counted: &Counted) -> bool {
+    let for_reads = |wait: &Op| Completion::of(*wait).is_some_and(|completion| completion.waits_for_reads);
+    if counted.waits.iter().any(for_reads) {
+        return false;
     }
     let queue = counted.skeleton.queues[usize::from(counted.number.0)];
-    let Some(&first) = counted.commits.first() else {
-        return Ok(());
-    };
-    let commit = queue.commit(first.location());
-    let known = commit.is(gpux::COMMIT_GROUP);
-    commit.erase();
-    if known {
-        Ok(())
-    } else {
-        Err(Refusal::new(first, "its groups have no tokens"))
-    }
+    counted.commits.first().is_none_or(|first| {
+        let commit = queue.commit(first.location());
+        let known = commit.is(gpux::COMMIT_GROUP);
+        commit.erase();
+        known
+    })
 }
 
 /// Gives a token to the group that `commit` closes; returns the commit that has it. One of another dialect is left to be

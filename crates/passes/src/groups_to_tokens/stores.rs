@@ -1,7 +1,8 @@
 //! Stores that one thread issues, as stores that all threads of the block execute.
 //!
 //! **Condition.** Each store stands in an `scf.if` on `gpux.elect` that has nothing else in it but what is pure or of the same
-//! queue. All threads of the block come there together, and to every other commit and wait of the queue.
+//! queue. All threads of the block come there together, and to every other commit and wait of the queue. From a wait only the
+//! thread that issues learns anything, and from an await all threads: so a barrier follows each wait, or the end.
 //!
 //! **Effect.** What is in the `scf.if` stands before it. That is no program yet, until the stores have tokens: either
 //! [`Hoisted::finish`] or [`Hoisted::undo`] follows.
@@ -9,8 +10,9 @@
 use super::Refusal;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
-use async_dialects::completion::{Completion, GroupQueue};
+use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::names::gpux;
+use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op};
 use async_mlir::names::scf;
 
@@ -52,7 +54,29 @@ pub(super) fn hoist<'c>(code: Op<'c>, queue: GroupQueue) -> Result<Hoisted<'c>, 
         ops.iter().for_each(|op| op.move_before(branch));
         (branch, ops)
     });
-    Ok(Hoisted(hoisted.collect()))
+    let hoisted = Hoisted(hoisted.collect());
+    let alone = ops.into_iter().find(|op| {
+        let waits = Completion::of(*op).is_some_and(|completion| completion.effect == GroupEffect::Wait);
+        waits && is_of(*op, queue) && !all_learn(*op, code, queue)
+    });
+    match alone {
+        None => Ok(hoisted),
+        Some(wait) => {
+            hoisted.undo();
+            let why =
+                "only the thread that issues stores knows that this wait is over: a barrier has to follow";
+            Err(Refusal::new(wait, why))
+        }
+    }
+}
+
+/// Returns true if all threads know that `wait` is over before anything else happens.
+fn all_learn<'c>(wait: Op<'c>, code: Op<'c>, queue: GroupQueue) -> bool {
+    let of_queue = |op: Op<'c>| is_of(op, queue) && !is_store(op);
+    let empty = |op: Op<'c>| is_leaders(op) && body(op).is_empty();
+    let mut behind = std::iter::successors(wait.next(), |op| op.next());
+    let next = behind.find(|op| op.is_terminator() || !(op.is_pure() || of_queue(*op) || empty(*op)));
+    next.is_some_and(|op| is_barrier(op) || op.is_terminator() && op.parent() == Some(code))
 }
 
 impl<'c> Hoisted<'c> {
