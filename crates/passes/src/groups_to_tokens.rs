@@ -148,7 +148,7 @@ fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) ->
 fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
     let converted = Converted::new(counted)?;
-    let lifted = lift(program, number, shapes, TokensOf::Operations);
+    let lifted = lift(program, number, shapes, TokensOf::Operations, None);
     let refusal = leaves_nothing(code, counted, &lifted).err().or_else(|| {
         let why = "counted again, a wait would complete more than it does here, since groups of different sizes meet";
         (!complete_no_more(program, number, shapes, &lifted)).then(|| Refusal::new(code, why))
@@ -169,7 +169,7 @@ fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lift
         return None;
     }
     let program = &counted.skeleton.program;
-    let lifted = lift(program, counted.number, &counted.shapes, TokensOf::Groups);
+    let lifted = lift(program, counted.number, &counted.shapes, TokensOf::Groups, None);
     leaves_nothing(code, &counted, &lifted).ok()?;
     Some((counted, lifted))
 }

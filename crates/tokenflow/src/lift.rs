@@ -18,13 +18,18 @@
 //! the same counts again. Else commits go, and are placed anew when tokens are counted again. What waits complete then may be
 //! more, where groups of different sizes meet: [`complete_no_more`] asks.
 //!
+//! With [`Accesses`], a wait leaves to later waits what nobody accesses before them ([`demand`], [`masks`]): on every execution, what is
+//! complete after an await is a subset of what the wait completed, and has all that is accessed before the next one.
+//!
 //! A loop of constant trip count is a loop like any other: a token names a group on every path.
 //!
 //! Cost: the nodes times *D*, for each round of step 2. A round finds what shifts once more around a loop, so there are
 //! at most about *D* for each level of nested loops.
 
+mod demand;
 mod flow;
 mod liveness;
+mod masks;
 mod phis;
 mod recount;
 mod registers;
@@ -63,6 +68,19 @@ pub enum TokensOf {
     Operations,
     /// Each group, one. Waits for reads are not looked at.
     Groups,
+}
+
+/// What may access the memory of operations. There are up to 64 kinds of accesses, one bit each.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Accesses {
+    /// What happens at each await of the program, which awaits nothing: it stands for something that accesses memory.
+    pub at: Vec<u64>,
+    /// What happens where the program ends.
+    pub at_end: u64,
+    /// What may not happen before an operation is complete.
+    pub done: Vec<u64>,
+    /// What may not happen before an operation has read its sources.
+    pub read: Vec<u64>,
 }
 
 /// The register of a queue, by number: those of a lower one hold older groups.
@@ -182,8 +200,14 @@ impl LiftedBlock {
 /// Lifts a queue of `program` whose operations have no tokens, whose commits are given, and on which nothing is in flight at
 /// first. There is a shape for each graph; no edge leads to the first block of a graph.
 #[must_use]
-pub fn lift(program: &Program, queue: Queue, shapes: &[Shape], of: TokensOf) -> Lifted {
-    let flow = Flow::new(program, queue, shapes, of);
-    let phis = Phis::new(&flow);
+pub fn lift(
+    program: &Program,
+    queue: Queue,
+    shapes: &[Shape],
+    of: TokensOf,
+    accesses: Option<&Accesses>,
+) -> Lifted {
+    let flow = Flow::new(program, queue, shapes, of, accesses);
+    let phis = Phis::new(&flow, accesses);
     liveness::lifted(&flow, phis)
 }

@@ -1,9 +1,9 @@
 //! The graph of nodes: straight lines of what happens on a queue, with the edges between them. What has nothing to do with the
 //! queue is left out, together with the graphs in which nothing has.
 
-use super::{JoinPlace, Shape, TokensOf};
+use super::{Accesses, JoinPlace, Shape, TokensOf};
 use crate::age::MAX_COUNT;
-use crate::program::{Block, Graph, Item, Program, Queue, Repeat, Site, Target, ensure_sufficient_stack};
+use crate::program::{Await, Block, Graph, Item, Program, Queue, Repeat, Site, Target, ensure_sufficient_stack};
 use rustc_hash::FxHashMap;
 
 /// What happens on the queue.
@@ -13,6 +13,8 @@ pub(super) enum Step {
     /// A commit, by number.
     Commit(usize),
     Wait(Wait),
+    /// Something may access memory, in one of these ways.
+    Access(u64),
 }
 
 /// A wait of the program.
@@ -43,6 +45,8 @@ pub(super) struct Node {
     pub steps: Vec<Step>,
     pub end: JoinPlace,
     pub preds: Vec<usize>,
+    /// True if the program may end after it.
+    pub ends: bool,
 }
 
 /// A graph of the program.
@@ -53,6 +57,8 @@ pub(super) struct Extent {
     pub end: usize,
     /// True if something inside has to do with the queue.
     has_steps: bool,
+    /// How memory may be accessed inside.
+    accesses: u64,
     /// The node that ends where the graph is entered.
     pub before: Option<usize>,
     /// The set of phis of its results.
@@ -82,7 +88,13 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub fn new(program: &Program, queue: Queue, shapes: &[Shape], of: TokensOf) -> Self {
+    pub fn new(
+        program: &Program,
+        queue: Queue,
+        shapes: &[Shape],
+        of: TokensOf,
+        accesses: Option<&Accesses>,
+    ) -> Self {
         let mut flow = Self {
             nodes: Vec::new(),
             order: Vec::new(),
@@ -99,6 +111,7 @@ impl Flow {
         };
         let mut extents = Extents {
             queue,
+            accesses,
             graphs: Vec::new(),
         };
         extents.graph(&program.body, 0);
@@ -108,6 +121,7 @@ impl Flow {
             flow,
             queue,
             shapes,
+            accesses,
             next_graph: 1,
             reads: false,
         };
@@ -127,40 +141,52 @@ impl Flow {
 }
 
 /// Finds out what is in which graph.
-struct Extents {
+struct Extents<'a> {
     queue: Queue,
+    accesses: Option<&'a Accesses>,
     graphs: Vec<Extent>,
 }
 
-impl Extents {
-    fn graph(&mut self, graph: &Graph, parent: usize) -> bool {
+impl Extents<'_> {
+    fn graph(&mut self, graph: &Graph, parent: usize) -> usize {
         let id = self.graphs.len();
         self.graphs.push(Extent {
             parent,
             ..Extent::default()
         });
-        let mut has_steps = false;
+        let (mut has_steps, mut kinds) = (false, 0);
         for item in graph.blocks.iter().flat_map(|block| &block.items) {
-            has_steps |= match item {
+            match item {
                 Item::Issue { queue, .. } | Item::Commit { queue, .. } | Item::Wait { queue, .. } => {
-                    *queue == self.queue
+                    has_steps |= *queue == self.queue;
                 }
-                _ => item
-                    .graph()
-                    .is_some_and(|inner| ensure_sufficient_stack(|| self.graph(inner, id))),
-            };
+                Item::Await { site, .. } => kinds |= access(self.accesses, *site),
+                _ => {
+                    if let Some(inner) = item.graph() {
+                        let inner = ensure_sufficient_stack(|| self.graph(inner, id));
+                        has_steps |= self.graphs[inner].has_steps;
+                        kinds |= self.graphs[inner].accesses;
+                    }
+                }
+            }
         }
         let end = self.graphs.len();
         let extent = &mut self.graphs[id];
-        (extent.end, extent.has_steps) = (end, has_steps);
-        has_steps
+        (extent.end, extent.has_steps, extent.accesses) = (end, has_steps, kinds);
+        id
     }
+}
+
+/// How memory may be accessed at an await.
+fn access(accesses: Option<&Accesses>, site: Await) -> u64 {
+    accesses.map_or(0, |accesses| accesses.at[site.0 as usize])
 }
 
 struct Builder<'a> {
     flow: Flow,
     queue: Queue,
     shapes: &'a [Shape],
+    accesses: Option<&'a Accesses>,
     next_graph: usize,
     /// True if there are waits for reads alone.
     reads: bool,
@@ -175,6 +201,7 @@ impl Builder<'_> {
             steps: Vec::new(),
             end,
             preds: Vec::new(),
+            ends: false,
         });
         self.flow.nodes.len() - 1
     }
@@ -200,6 +227,8 @@ impl Builder<'_> {
             let last = self.block(block, heads[b], id);
             self.flow.nodes[last].end = JoinPlace::End { graph: id, block: b };
             self.flow.ends[id][b] = Some(last);
+            let exits_program = id == 0 && block.edges.iter().any(|edge| edge.to == Target::Exit);
+            self.flow.nodes[last].ends = exits_program || block.edges.is_empty();
             for edge in &block.edges {
                 match edge.to {
                     Target::Block(to) => self.flow.nodes[heads[to]].preds.push(last),
@@ -241,12 +270,19 @@ impl Builder<'_> {
                     self.flow.commit_graphs.push(graph);
                 }
                 Item::Wait { queue, n, read } if *queue == self.queue => self.wait(at, *n, *read),
+                Item::Await { site, .. } => self.access(at, access(self.accesses, *site)),
                 Item::Nested(nested) => at = self.inner(&nested.graph, at, None),
                 Item::Repeat(repeat) => at = self.inner(&repeat.body, at, Some(repeat)),
                 _ => {}
             }
         }
         at
+    }
+
+    fn access(&mut self, at: usize, kinds: u64) {
+        if kinds != 0 {
+            self.flow.nodes[at].steps.push(Step::Access(kinds));
+        }
     }
 
     fn wait(&mut self, at: usize, n: u32, read: bool) {
@@ -272,6 +308,7 @@ impl Builder<'_> {
         let id = self.next_graph;
         if !self.flow.graphs[id].has_steps {
             self.next_graph = self.flow.graphs[id].end;
+            self.access(at, self.flow.graphs[id].accesses);
             return at;
         }
         self.next_graph += 1;

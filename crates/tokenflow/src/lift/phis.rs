@@ -4,8 +4,10 @@
 //! until there are no more. Tokens that differ in one round differ in all later ones, so no phi is made in vain.
 
 use super::flow::{Begin, Flow};
-use super::registers::{Joins, Registers};
-use super::{JoinPlace, LiftedToken, Register};
+use super::demand::Demand;
+use super::masks::Masks;
+use super::registers::{Filter, Joins, Registers};
+use super::{Accesses, JoinPlace, LiftedToken, Register};
 
 pub(super) struct Phis {
     /// By set: for each register, whether it is a phi.
@@ -16,8 +18,36 @@ pub(super) struct Phis {
     pub joins: Joins,
 }
 
+/// How often tokens are looked at again that waits have left to later ones.
+const ROUNDS: usize = 8;
+
 impl Phis {
-    pub fn new(flow: &Flow) -> Self {
+    /// Awaits what each wait completes; with `accesses`, leaves to later waits what nobody accesses before them.
+    pub fn new(flow: &Flow, accesses: Option<&Accesses>) -> Self {
+        let exact = Self::run(flow, None);
+        let Some(accesses) = accesses else {
+            return exact;
+        };
+        let demand = Demand::new(flow, accesses);
+        let mut masks = Masks::default().grown(flow, accesses, &exact);
+        for _ in 0..ROUNDS {
+            let filter = Filter {
+                accesses,
+                demand: &demand,
+                masks: &masks,
+            };
+            let weak = Self::run(flow, Some(&filter));
+            // What waits leave flows on, so tokens may be about more than was known.
+            let grown = masks.grown(flow, accesses, &weak);
+            if masks.covers(&grown) {
+                return weak;
+            }
+            masks = grown;
+        }
+        exact
+    }
+
+    fn run(flow: &Flow, filter: Option<&Filter>) -> Self {
         let registers = Registers::number(flow);
         let mut phis = Self {
             sets: vec![vec![false; registers]; flow.sets.len()],
@@ -29,12 +59,12 @@ impl Phis {
         for (place, &node) in flow.order.iter().enumerate() {
             places[node] = place;
         }
-        while phis.round(flow, registers, &places) {}
+        while phis.round(flow, registers, &places, filter) {}
         phis
     }
 
     /// Runs all nodes; returns true if there are new phis.
-    fn round(&mut self, flow: &Flow, registers: usize, places: &[usize]) -> bool {
+    fn round(&mut self, flow: &Flow, registers: usize, places: &[usize], filter: Option<&Filter>) -> bool {
         let mut starts = vec![Vec::new(); flow.nodes.len()];
         self.ends = vec![None; flow.nodes.len()];
         let mut changed = false;
@@ -44,7 +74,7 @@ impl Phis {
             changed |= new;
             let mut state = Registers::from_tokens(flow, &start);
             for &step in &node.steps {
-                state.step(step, &mut self.joins, &mut self.waits);
+                state.step(step, &mut self.joins, &mut self.waits, filter);
             }
             self.ends[n] = Some(state.into_tokens(node.end, &mut self.joins));
             starts[n] = start;

@@ -1,7 +1,9 @@
 //! The registers of a queue, and what happens to them.
 
 use super::flow::{Flow, Step, Wait};
-use super::{JoinPlace, LiftedJoin, LiftedToken, Register};
+use super::demand::Demand;
+use super::masks::Masks;
+use super::{Accesses, JoinPlace, LiftedJoin, LiftedToken, Register};
 use crate::program::Site;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -31,6 +33,30 @@ impl Joins {
                 LiftedToken::Joined(number)
             }
         }
+    }
+}
+
+/// The registers of one completion: the tail, groups from old to young, the open group.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    /// True for reads.
+    pub reads: bool,
+    pub first: Register,
+    /// How many groups there are.
+    pub depth: usize,
+}
+
+/// What has to be awaited of all that a wait completes.
+pub(super) struct Filter<'a> {
+    pub accesses: &'a Accesses,
+    pub demand: &'a Demand,
+    pub masks: &'a Masks,
+}
+
+impl Filter<'_> {
+    /// Returns true if `wait` has to await `token`, which a register holds.
+    fn needs(&self, wait: usize, register: Register, token: LiftedToken) -> bool {
+        self.masks.of(self.accesses, token) & self.demand.after(wait, register) != 0
     }
 }
 
@@ -76,11 +102,20 @@ impl Family {
             .extend(oldest.filter(|token| *token != LiftedToken::Ready));
     }
 
-    /// Takes all but the `n` youngest groups, the oldest first.
-    fn take(&mut self, n: usize) -> Vec<LiftedToken> {
-        let mut taken = std::mem::take(&mut self.tail);
-        for group in self.recent.iter_mut().skip(n).rev() {
-            taken.push(std::mem::replace(group, LiftedToken::Ready));
+    /// Takes what `wait` completes, the oldest first; what `filter` lets it leave stays.
+    fn take(&mut self, wait: Wait, filter: Option<&Filter>) -> Vec<LiftedToken> {
+        let needs = |register: Register, token: LiftedToken| {
+            filter.is_none_or(|filter| filter.needs(wait.number, register, token))
+        };
+        let (mut taken, left) = std::mem::take(&mut self.tail)
+            .into_iter()
+            .partition(|token| needs(self.first, *token));
+        self.tail = left;
+        let last = self.first + self.recent.len();
+        for (i, group) in self.recent.iter_mut().enumerate().skip(wait.n).rev() {
+            if needs(last - i, *group) {
+                taken.push(std::mem::replace(group, LiftedToken::Ready));
+            }
         }
         taken.retain(|token| *token != LiftedToken::Ready);
         taken
@@ -94,6 +129,16 @@ impl Registers {
     /// How many there are.
     pub fn number(flow: &Flow) -> usize {
         Self::new(flow).0.iter().map(Family::len).sum()
+    }
+
+    /// Where those of each completion are.
+    pub fn spans(flow: &Flow) -> Vec<Span> {
+        let spans = Self::new(flow).0.into_iter().map(|family| Span {
+            reads: family.reads,
+            first: family.first,
+            depth: family.recent.len(),
+        });
+        spans.collect()
     }
 
     /// All complete.
@@ -146,19 +191,27 @@ impl Registers {
         tokens
     }
 
-    /// Runs a step; notes in `waits` what a wait completes.
-    pub fn step(&mut self, step: Step, joins: &mut Joins, waits: &mut [Vec<LiftedToken>]) {
+    /// Runs a step; notes in `waits` what a wait has to await.
+    pub fn step(
+        &mut self,
+        step: Step,
+        joins: &mut Joins,
+        waits: &mut [Vec<LiftedToken>],
+        filter: Option<&Filter>,
+    ) {
+        let families = self.0.iter_mut();
         match step {
-            Step::Issue(site) => self.0.iter_mut().for_each(|family| family.issue(site)),
-            Step::Commit(number) => self.0.iter_mut().for_each(|family| family.commit(number, joins)),
-            Step::Wait(Wait { number, n, read }) => {
-                for family in &mut self.0 {
-                    // What is complete has been read, too.
-                    if family.reads || !read {
-                        let taken = family.take(n);
-                        if family.reads == read {
-                            waits[number] = taken;
-                        }
+            Step::Issue(site) => families.for_each(|family| family.issue(site)),
+            Step::Commit(number) => families.for_each(|family| family.commit(number, joins)),
+            Step::Access(_) => {}
+            Step::Wait(wait) => {
+                for family in families {
+                    if family.reads == wait.read {
+                        waits[wait.number] = family.take(wait, filter);
+                    } else if family.reads {
+                        // What is complete has been read, too; so it is if the wait leaves it to a later one, since
+                        // nobody writes to the source before that.
+                        family.take(wait, None);
                     }
                 }
             }

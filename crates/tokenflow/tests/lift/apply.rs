@@ -77,7 +77,7 @@ pub fn lifted(program: &Program, loops: bool, of: TokensOf) -> Program {
     let mut new = in_text_order(program.clone());
     for queue in (0..program.queues).map(Queue) {
         let shapes = shapes(&new, loops);
-        let lifted = lift(&new, queue, &shapes, of);
+        let lifted = lift(&new, queue, &shapes, of, None);
         new = write(&new, queue, &shapes, &lifted);
     }
     new

@@ -191,7 +191,7 @@ proptest! {
         let program = in_text_order(recipe.program());
         for queue in queues(&program) {
             let shapes = shapes(&program, loops);
-            let lifted = lift(&program, queue, &shapes, TokensOf::Operations);
+            let lifted = lift(&program, queue, &shapes, TokensOf::Operations, None);
             if !complete_no_more(&program, queue, &shapes, &lifted) {
                 continue;
             }
