@@ -3,7 +3,9 @@
 
 use super::{Accesses, JoinPlace, Shape, TokensOf};
 use crate::age::MAX_COUNT;
-use crate::program::{Await, Block, Graph, Item, Program, Queue, Repeat, Site, Target, ensure_sufficient_stack};
+use crate::program::{
+    Await, Block, Graph, Item, Program, Queue, Repeat, Site, Target, ensure_sufficient_stack,
+};
 use rustc_hash::FxHashMap;
 
 /// What happens on the queue.

@@ -31,7 +31,10 @@ impl Masks {
     fn grow(&mut self, flow: &Flow, accesses: &Accesses, phis: &Phis) -> bool {
         let mut changed = false;
         for (number, join) in phis.joins.all.iter().enumerate() {
-            let mask = join.of.iter().fold(0, |mask, token| mask | self.of(accesses, *token));
+            let mask = join
+                .of
+                .iter()
+                .fold(0, |mask, token| mask | self.of(accesses, *token));
             changed |= mask & !self.joins[number] != 0;
             self.joins[number] |= mask;
         }
@@ -51,7 +54,8 @@ impl Masks {
     /// The kinds of accesses that `token` is about.
     pub fn of(&self, accesses: &Accesses, token: LiftedToken) -> u64 {
         let set = |set: Option<usize>, register: Register| {
-            set.and_then(|set| self.sets.get(set)).map_or(0, |set| set[register])
+            set.and_then(|set| self.sets.get(set))
+                .map_or(0, |set| set[register])
         };
         match token {
             LiftedToken::Ready => 0,
@@ -77,7 +81,12 @@ impl Masks {
     /// Returns true if all of `other` is in `self`.
     pub fn covers(&self, other: &Self) -> bool {
         let all = |masks: &Self| -> Vec<u64> {
-            masks.joins.iter().chain(masks.sets.iter().flatten()).copied().collect()
+            masks
+                .joins
+                .iter()
+                .chain(masks.sets.iter().flatten())
+                .copied()
+                .collect()
         };
         let (own, other) = (all(self), all(other));
         own.len() == other.len() && own.iter().zip(&other).all(|(own, other)| other & !own == 0)

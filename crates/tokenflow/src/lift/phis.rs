@@ -3,8 +3,8 @@
 //! A register is a phi where its nodes bring different tokens, or one that is not visible. It stays one; the nodes run again
 //! until there are no more. Tokens that differ in one round differ in all later ones, so no phi is made in vain.
 
-use super::flow::{Begin, Flow};
 use super::demand::Demand;
+use super::flow::{Begin, Flow};
 use super::masks::Masks;
 use super::registers::{Filter, Joins, Registers};
 use super::{Accesses, JoinPlace, LiftedToken, Register};

@@ -1,7 +1,7 @@
 //! The registers of a queue, and what happens to them.
 
-use super::flow::{Flow, Step, Wait};
 use super::demand::Demand;
+use super::flow::{Flow, Step, Wait};
 use super::masks::Masks;
 use super::{Accesses, JoinPlace, LiftedJoin, LiftedToken, Register};
 use crate::program::Site;

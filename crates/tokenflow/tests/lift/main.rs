@@ -12,10 +12,10 @@ use oracle::execute::{Emitted, End, execute, executions};
 use oracle::generate::{Recipe, Style, any_program, config};
 use oracle::lower::{Lowered, lower, lower_counted, lower_given, one_group_each};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use together::{Difference, compare};
-use tokenflow::lift::{TokensOf, complete_no_more, lift, write};
-use tokenflow::{Graph, Item, Options, Program, Queue};
+use std::collections::{BTreeSet, HashMap};
+use together::{At, Difference, compare};
+use tokenflow::lift::{Accesses, TokensOf, complete_no_more, lift, write};
+use tokenflow::{Await, Graph, Item, Options, Program, Queue, Token};
 
 fn queues(program: &Program) -> Vec<Queue> {
     (0..program.queues).map(Queue).collect()
@@ -164,6 +164,14 @@ proptest! {
     }
 
     #[test]
+    fn what_is_left_to_later_waits_is_not_accessed_before(
+        recipe in any_program(Style::CountedWithAccesses), loops in any::<bool>()
+    ) {
+        let program = in_text_order(without_reads(recipe.program()));
+        leaves_what_is_not_accessed(&with_marked_accesses(program), loops)?;
+    }
+
+    #[test]
     fn counting_operations_gives_the_counts_back(
         recipe in any_program(Style::CountedAlone), loops in any::<bool>()
     ) {
@@ -178,6 +186,83 @@ proptest! {
         let tokens = lifted(&program, loops, TokensOf::Groups);
         has_its_counts(&program, &tokens, &lower_counted(&tokens, true))?;
     }
+}
+
+/// The program with its awaits marked, so that they can be told apart from those that were waits.
+fn with_marked_accesses(mut program: Program) -> Program {
+    edit(&mut program.body, &mut |item| {
+        if let Item::Await { covered, .. } = item {
+            *covered = true;
+        }
+    });
+    program
+}
+
+/// Three kinds of memory: operations take turns in writing to them, and accesses are of one or two kinds.
+fn accesses(program: &Program) -> Accesses {
+    let sites = (0..program.sites)
+        .map(|site| 1 << (site % 3))
+        .collect::<Vec<u64>>();
+    Accesses {
+        at: (0..program.awaits)
+            .map(|access| [1, 2, 4, 3][access as usize % 4])
+            .collect(),
+        at_end: 7,
+        read: sites.clone(),
+        done: sites,
+    }
+}
+
+/// What waits leave to later ones is not accessed before, and nothing is awaited that was not complete.
+fn leaves_what_is_not_accessed(program: &Program, loops: bool) -> Result<(), TestCaseError> {
+    let accesses = accesses(program);
+    for queue in queues(program) {
+        let shapes = shapes(program, loops);
+        let lifted = lift(program, queue, &shapes, TokensOf::Operations, Some(&accesses));
+        let tokens = write(program, queue, &shapes, &lifted);
+        let counted = marked(program, &[queue]);
+        let kinds = kinds(&tokens, &accesses);
+        for found in compare(&counted, &tokens, queue, None) {
+            let (difference, at, operation, _) = &found;
+            let own = operation
+                .and_then(|token| kinds.0.get(&token))
+                .copied()
+                .unwrap_or(0);
+            let accessed = match at {
+                At::Await(site) => kinds.1.get(site).copied().unwrap_or(0),
+                At::End => accesses.at_end,
+            };
+            let wrong = *difference == Difference::Tokens || own & accessed != 0;
+            prop_assert!(
+                !wrong,
+                "{found:?}\n{}\n{}",
+                text(&counted, &[]),
+                text(&tokens, &[])
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The kind of each operation by its token, and of each access.
+fn kinds(tokens: &Program, accesses: &Accesses) -> (HashMap<Token, u64>, HashMap<Await, u64>) {
+    let (mut operations, mut at) = (HashMap::new(), HashMap::new());
+    let mut given = accesses.at.iter();
+    tokens.body.visit(&mut |item| match item {
+        Item::Issue {
+            site,
+            token: Some(token),
+            ..
+        } => {
+            operations.insert(*token, accesses.done[site.0 as usize]);
+        }
+        // See `with_marked_accesses`.
+        Item::Await { site, covered, .. } if *covered => {
+            at.extend(given.next().map(|kind| (*site, *kind)));
+        }
+        _ => {}
+    });
+    (operations, at)
 }
 
 // Choosing commits takes longer than counting.
@@ -200,7 +285,7 @@ proptest! {
             let emitted = &lowered.emitted[usize::from(queue.0)];
             let counted = marked(&program, &[queue]);
             let found = compare(&counted, &lowered.program, queue, Some(emitted));
-            let more = found.iter().find(|(difference, _)| *difference == Difference::Tokens);
+            let more = found.iter().find(|found| found.0 == Difference::Tokens);
             prop_assert!(more.is_none(), "{more:?}\n{}", text(&lowered.program, &lowered.emitted));
         }
     }

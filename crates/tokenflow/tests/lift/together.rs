@@ -5,7 +5,7 @@ use crate::oracle::code::Code;
 use crate::oracle::execute::Emitted;
 use crate::oracle::follow::{Age, Event, Machine, State, oldest};
 use std::collections::HashSet;
-use tokenflow::{Program, Queue};
+use tokenflow::{Await, Program, Queue, Token};
 
 /// A copy that is complete on one side only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,14 +16,21 @@ pub enum Difference {
     Tokens,
 }
 
+/// Where an execution is when the sides are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    /// After an await.
+    Await(Await),
+    /// At the end.
+    End,
+}
+
+/// Something that differs: where, of which operation, and the choices that lead there.
+pub type Found = (Difference, At, Option<Token>, Vec<usize>);
+
 /// Runs `counted`, which is marked, and `tokens`, whose awaits complete what they name; or with `emitted`, what its waits do.
-/// Returns what differs after an await, with the choices that lead there.
-pub fn compare(
-    counted: &Program,
-    tokens: &Program,
-    queue: Queue,
-    emitted: Option<&Emitted>,
-) -> Vec<(Difference, Vec<usize>)> {
+/// Returns what differs after an await, or at the end.
+pub fn compare(counted: &Program, tokens: &Program, queue: Queue, emitted: Option<&Emitted>) -> Vec<Found> {
     let nothing = |program: &Program| Emitted {
         commits: vec![0; program.slots as usize],
         waits: vec![None; program.awaits as usize],
@@ -44,22 +51,23 @@ pub fn compare(
     });
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut open = vec![(pair.each_ref().map(Machine::start), Vec::new())];
-    while let Some((mut states, choices)) = open.pop() {
-        if !seen.insert(states.clone()) {
+    let mut open = vec![(pair.each_ref().map(Machine::start), None, Vec::new())];
+    while let Some((mut states, followed, choices)) = open.pop() {
+        if !seen.insert((states.clone(), followed)) {
             continue;
         }
         let events = [0, 1].map(|side| pair[side].advance(&mut states[side]));
         let mut next = Vec::new();
+        let mut at = None;
         match &events {
-            [Event::Halt, Event::Halt] => {}
+            [Event::Halt, Event::Halt] => at = Some(At::End),
             [Event::Choice(edges), Event::Choice(other)] if edges == other => {
                 for edge in 0..*edges {
                     let mut states = states.clone();
                     let mut choices: Vec<usize> = choices.clone();
                     choices.extend((*edges > 1).then_some(edge));
                     (0..2).for_each(|side| pair[side].choose(&mut states[side], edge));
-                    next.push((states, choices));
+                    next.push((states, followed, choices));
                 }
             }
             [Event::New, Event::New] => {
@@ -68,30 +76,35 @@ pub fn compare(
                         continue;
                     }
                     let mut states = states.clone();
+                    let token = codes[1].steps[states[1].at].defines().first().copied();
+                    let followed = if follow { token } else { followed };
                     (0..2).for_each(|side| pair[side].new_copy(&mut states[side], follow));
-                    next.push((states, choices.clone()));
+                    next.push((states, followed, choices.clone()));
                 }
             }
-            [Event::Await(_), Event::Await(_)] => {
+            [Event::Await(_), Event::Await(site)] => {
                 if emitted.is_none() && pair[1].awaits(&states[1]) {
                     complete(&mut states[1]);
                 }
                 (0..2).for_each(|side| {
                     pair[side].pass_await(&mut states[side]);
                 });
-                match states.each_ref().map(is_complete) {
-                    [true, false] => found.push((Difference::Counted, choices.clone())),
-                    [false, true] => found.push((Difference::Tokens, choices.clone())),
-                    _ => {}
-                }
-                next.push((states, choices));
+                at = Some(At::Await(*site));
+                next.push((states.clone(), followed, choices.clone()));
             }
             other => panic!("after {choices:?}: {other:?}"),
         }
-        for (mut states, choices) in next {
+        if let Some(at) = at {
+            match states.each_ref().map(is_complete) {
+                [true, false] => found.push((Difference::Counted, at, followed, choices)),
+                [false, true] => found.push((Difference::Tokens, at, followed, choices)),
+                _ => {}
+            }
+        }
+        for (mut states, followed, choices) in next {
             if !states.iter().all(is_complete) {
                 (0..2).for_each(|side| pair[side].forget_dead(&mut states[side]));
-                open.push((states, choices));
+                open.push((states, followed, choices));
             }
         }
     }

@@ -43,6 +43,8 @@ pub enum Style {
     Given,
     /// Counted form alone, with waits for reads, too.
     Counted,
+    /// The same, with awaits of nothing, which stand for accesses to memory.
+    CountedWithAccesses,
     /// Counted form alone; each group is of copies in a row.
     CountedTogether,
     /// Counted form alone; each group is of one copy.
@@ -359,6 +361,15 @@ fn stmt(style: Style) -> BoxedStrategy<Stmt> {
             2 => counted_group(3),
             3 => wait(),
             1 => (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::WaitForReads(queue, n)),
+        ]
+        .boxed(),
+        Style::CountedWithAccesses => prop_oneof![
+            1 => queue().prop_map(Stmt::CountedCopy),
+            1 => queue().prop_map(Stmt::Commit),
+            3 => counted_group(3),
+            3 => wait(),
+            1 => (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::WaitForReads(queue, n)),
+            3 => Just(Stmt::Await(Vec::new())),
         ]
         .boxed(),
         Style::CountedTogether => prop_oneof![1 => counted_group(4), 1 => wait()].boxed(),
