@@ -4,7 +4,8 @@
 //! makes: a commit closes all that the thread has issued on the queue since its last one.
 //!
 //! **Effect.** A queue is in token form: its copies have tokens, its commits are gone, and in the place of each wait is an await
-//! of what the wait newly completes, or nothing. So on every execution the same is complete after it. Where copies can't have
+//! of what the wait newly completes, or nothing. So on every execution the same is complete after it; with `weaken`, all of that but
+//! groups whose memory nobody accesses before a later wait completes them as well ([`accesses`]). Where copies can't have
 //! tokens, or where tokens that are counted again would complete more than the counts did, copies and commits stay and
 //! each group has a token; a remark says why.
 //!
@@ -15,6 +16,7 @@
 //! The steps, each a module: [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
 //! operations that have tokens, [`emit`] writes the rest.
 
+mod accesses;
 mod convert;
 mod emit;
 mod pointers;
@@ -39,11 +41,18 @@ impl Pass for GroupsToTokens {
     const INFO: PassInfo = PassInfo {
         description: include_str!("groups_to_tokens/description.md"),
         anchor: Anchor::Functions,
-        options: &[OptionInfo::bool(
-            "group-tokens",
-            true,
-            "give tokens to groups where operations can't have them",
-        )],
+        options: &[
+            OptionInfo::bool(
+                "group-tokens",
+                true,
+                "give tokens to groups where operations can't have them",
+            ),
+            OptionInfo::bool(
+                "weaken",
+                true,
+                "leave groups to later waits if nobody accesses their memory before",
+            ),
+        ],
         dependent_dialects: &[Dialect::ARITH, ASYNC, GPUX, Dialect::MEMREF, Dialect::SCF],
         statistics: &[
             StatisticInfo {
@@ -127,7 +136,7 @@ fn count_awaits(lifted: &Lifted, cx: &PassContext) {
 /// Puts a queue into token form, with tokens of its operations.
 fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
     let hoisted = stores::hoist(code, queue)?;
-    let lifted = Counted::read(code, queue).and_then(|counted| {
+    let lifted = Counted::read(code, queue, cx.bool("weaken")).and_then(|counted| {
         let (lifted, converted) = with_operations(code, &counted)?;
         Ok((counted, lifted, converted))
     });
@@ -148,7 +157,13 @@ fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) ->
 fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
     let converted = Converted::new(counted)?;
-    let lifted = lift(program, number, shapes, TokensOf::Operations, None);
+    let lifted = lift(
+        program,
+        number,
+        shapes,
+        TokensOf::Operations,
+        counted.accesses.as_ref(),
+    );
     let refusal = leaves_nothing(code, counted, &lifted).err().or_else(|| {
         let why = "counted again, a wait would complete more than it does here, since groups of different sizes meet";
         (!complete_no_more(program, number, shapes, &lifted)).then(|| Refusal::new(code, why))
@@ -164,7 +179,7 @@ fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, C
 
 /// The queue with tokens of its groups, if they can have any.
 fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lifted)> {
-    let counted = Counted::read(code, queue).ok()?;
+    let counted = Counted::read(code, queue, false).ok()?;
     if !convert::groups_can_have_tokens(&counted) {
         return None;
     }

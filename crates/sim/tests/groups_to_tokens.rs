@@ -1,5 +1,6 @@
-//! Every lit test with device code, counted and then put into token form and counted again: run side by side, awaits wait for no
-//! more than the counts did, and what is clean stays clean, with the same memory.
+//! Every lit test with device code, counted, then put into token form, and counted again: run side by side, nothing waits for
+//! more than the counts did, and what is clean stays clean, with the same memory. Awaits that leave nothing to later ones wait for
+//! exactly what the counts did.
 #![allow(missing_docs)]
 
 mod kernel;
@@ -17,6 +18,8 @@ const ATTEMPTS: u64 = 100;
 
 const COUNT: &str = "gpux-tokens-to-mbarriers,gpux-tokens-to-groups,";
 const LIFT: &str = "gpux-groups-to-tokens,";
+/// Leaves nothing to later waits.
+const EXACT: &str = "gpux-groups-to-tokens{weaken=false},";
 
 #[derive(Default)]
 struct Tally {
@@ -44,7 +47,9 @@ fn lifted_kernels_wait_for_no_more() {
 fn hold_source(context: &Context, name: &str, source: &str, tally: &mut Tally) {
     let form = |passes: &str| lowered(context, source, passes);
     let Some(counted) = form(COUNT) else { return };
-    let tokens = form(&format!("{COUNT}{LIFT}")).unwrap_or_else(|| panic!("{name}: can't be lifted"));
+    let lifted =
+        |pass: &str| form(&format!("{COUNT}{pass}")).unwrap_or_else(|| panic!("{name}: can't be lifted"));
+    let (tokens, exact) = (lifted(LIFT), lifted(EXACT));
     let again = form(&format!("{COUNT}{LIFT}{COUNT}"));
     let again = again.unwrap_or_else(|| panic!("{name}: can't be counted again"));
     for (function, code) in counted {
@@ -56,11 +61,12 @@ fn hold_source(context: &Context, name: &str, source: &str, tally: &mut Tally) {
                 .unwrap_or_else(|| panic!("{place}: is gone"));
             code.as_ref().ok().cloned()
         };
-        if let (Some(tokens), Some(again)) = (form(&tokens), form(&again)) {
+        if let (Some(tokens), Some(exact), Some(again)) = (form(&tokens), form(&exact), form(&again)) {
             let kernel = Kernel {
                 place,
                 counted: code,
                 tokens,
+                exact,
                 again,
             };
             kernel.hold(tally);
@@ -73,6 +79,7 @@ struct Kernel {
     place: String,
     counted: Code,
     tokens: Code,
+    exact: Code,
     again: Code,
 }
 
@@ -110,7 +117,9 @@ impl Kernel {
     fn hold_call(&self, meant: &Outcome, call: &Call) {
         let tokens = execute(&self.tokens, call, Adversary::Late);
         let again = execute(&self.again, call, Adversary::Late);
-        for (form, outcome) in [("tokens", &tokens), ("counted again", &again)] {
+        let exact = execute(&self.exact, call, Adversary::Late);
+        let forms = [("tokens", &tokens), ("exact", &exact), ("counted again", &again)];
+        for (form, outcome) in forms {
             let place = format!("{}, {form}, call {}", self.place, call.seed);
             let more = refine::compare(&outcome.trace, &meant.trace);
             // At the end, all threads may know what the one that issues stores has waited for.

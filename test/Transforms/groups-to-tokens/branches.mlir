@@ -1,6 +1,6 @@
 // Where paths meet on which a position in the queue stands for different groups, a value stands for them.
 //
-// RUN: async-opt %s --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

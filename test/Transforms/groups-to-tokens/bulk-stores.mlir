@@ -1,6 +1,6 @@
 // Stores that one thread issues are executed by all threads in token form. They have a token for each kind of wait.
 //
-// RUN: async-opt %s --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !line = memref<1024xf32, #gpu.address_space<workgroup>>
 !out = memref<1024xf32>

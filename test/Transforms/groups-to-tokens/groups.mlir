@@ -1,7 +1,7 @@
 // Where copies can't have tokens, their groups have: what is awaited is the same.
 //
-// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens --verify-diagnostics | FileCheck %s
-// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens='group-tokens=false' | FileCheck %s --check-prefix=COUNTED
+// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens='weaken=false' --verify-diagnostics | FileCheck %s
+// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens='weaken=false group-tokens=false' | FileCheck %s --check-prefix=COUNTED
 
 // No memref has these addresses.
 // CHECK-LABEL: func.func @pointers

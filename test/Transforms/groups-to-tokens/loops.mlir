@@ -1,6 +1,6 @@
 // Loops carry the tokens of groups that later waits complete, and no others.
 //
-// RUN: async-opt %s --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

@@ -1,6 +1,6 @@
 // Upstream's copies: the hardware's groups count, and not the tokens of `nvgpu`, which go.
 //
-// RUN: async-opt %s --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !src = memref<?x64xf16>
 !dst = memref<4x64xf16, #gpu.address_space<workgroup>>

@@ -1,6 +1,6 @@
 // Copies between pointers that are computed from memrefs, as upstream's lowering of `nvgpu` leaves them.
 //
-// RUN: async-opt %s --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

@@ -1,6 +1,6 @@
 // A wait becomes an await of what it newly completes.
 //
-// RUN: async-opt %s --allow-unregistered-dialect --gpux-groups-to-tokens | FileCheck %s
+// RUN: async-opt %s --allow-unregistered-dialect --gpux-groups-to-tokens='weaken=false' | FileCheck %s
 
 !src = memref<64xf32>
 !dst = memref<64xf32, 3>

@@ -1,6 +1,7 @@
 //! Finds the counted queues of a function, and what is on them.
 
 use super::Refusal;
+use super::accesses::Kinds;
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::vocabulary::{Meaning, Vocabulary};
 use crate::utils::carry::{Kind, kind};
@@ -13,13 +14,16 @@ use async_mlir::ir::{Block, Op, Region};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, llvm, nvvm};
 use rustc_hash::FxHashSet;
-use tokenflow::lift::Shape;
+use tokenflow::lift::{Accesses, Shape};
 use tokenflow::{Item, Queue, Site};
 
 /// Every operation as the hardware counts it: there are no tokens.
-struct CountedVocabulary;
+struct CountedVocabulary<'a, 'c> {
+    /// What may access memory that matters.
+    kinds: Option<&'a Kinds<'c>>,
+}
 
-impl<'c> Vocabulary<'c> for CountedVocabulary {
+impl<'c> Vocabulary<'c> for CountedVocabulary<'_, 'c> {
     fn is_token(&self, _: Type<'c>) -> bool {
         false
     }
@@ -46,8 +50,9 @@ impl<'c> Vocabulary<'c> for CountedVocabulary {
     }
 
     fn marks(&self, op: Op<'c>) -> bool {
-        Completion::of(op)
-            .is_some_and(|completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait))
+        let counts =
+            |completion: Completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait);
+        Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.at(op) != 0)
     }
 
     // So there are places to commit when tokens are counted again.
@@ -88,12 +93,16 @@ pub(super) struct Counted<'c> {
     pub waits: Vec<Op<'c>>,
     /// How tokens go through each graph.
     pub shapes: Vec<Shape>,
+    /// What may access the memory of operations, if that is asked for and known.
+    pub accesses: Option<Accesses>,
 }
 
 impl<'c> Counted<'c> {
-    /// Reads `code`.
-    pub fn read(code: Op<'c>, queue: GroupQueue) -> Result<Self, Refusal<'c>> {
-        let skeleton = skeleton::read(code, &CountedVocabulary, &FxHashSet::default());
+    /// Reads `code`; with `accesses`, also what accesses memory.
+    pub fn read(code: Op<'c>, queue: GroupQueue, accesses: bool) -> Result<Self, Refusal<'c>> {
+        let kinds = accesses.then(|| Kinds::of(code, queue)).flatten();
+        let kinds = kinds.as_ref();
+        let skeleton = skeleton::read(code, &CountedVocabulary { kinds }, &FxHashSet::default());
         let position = skeleton.queues.iter().position(|known| *known == queue);
         let number = position.and_then(|position| u8::try_from(position).ok());
         let shapes = skeleton.graphs.iter().map(|(op, regions)| Shape {
@@ -106,6 +115,7 @@ impl<'c> Counted<'c> {
             commits: Vec::new(),
             waits: Vec::new(),
             shapes: shapes.collect(),
+            accesses: kinds.map(|kinds| kinds.accesses(&skeleton)),
             skeleton,
         };
         counted.collect();
