@@ -43,6 +43,7 @@ const PASSES: [&[&str]; 2] = [
     &["--canonicalize"],
     &[
         "--gpux-tokens-to-groups=explain",
+        "--gpux-groups-to-tokens",
         "--nvgpu-exact-waits",
         "--gpux-to-nvvm",
     ],
