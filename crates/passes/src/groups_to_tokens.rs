@@ -157,24 +157,23 @@ fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) ->
 fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
     let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
     let converted = Converted::new(counted)?;
-    let lifted = lift(
-        program,
-        number,
-        shapes,
-        TokensOf::Operations,
-        counted.accesses.as_ref(),
-    );
-    let refusal = leaves_nothing(code, counted, &lifted).err().or_else(|| {
-        let why = "counted again, a wait would complete more than it does here, since groups of different sizes meet";
-        (!complete_no_more(program, number, shapes, &lifted)).then(|| Refusal::new(code, why))
-    });
-    match refusal {
-        None => Ok((lifted, converted)),
-        Some(refusal) => {
-            converted.discard();
-            Err(refusal)
+    let weak = counted.accesses.as_ref();
+    let mut refusal = None;
+    // What is left to later waits may be harder to count.
+    for accesses in [weak, None].into_iter().skip(usize::from(weak.is_none())) {
+        let lifted = lift(program, number, shapes, TokensOf::Operations, accesses);
+        refusal = leaves_nothing(code, counted, &lifted).err();
+        if refusal.is_some() {
+            break;
+        }
+        if complete_no_more(program, number, shapes, &lifted) {
+            return Ok((lifted, converted));
         }
     }
+    converted.discard();
+    let why =
+        "counted again, a wait would complete more than it does here, since groups of different sizes meet";
+    Err(refusal.unwrap_or_else(|| Refusal::new(code, why)))
 }
 
 /// The queue with tokens of its groups, if they can have any.

@@ -86,6 +86,21 @@ func.func @in_flight(%src: !src, %dst: !dst, %i: index) {
 
 // -----
 
+!src = memref<64xf32>
+!dst = memref<64xf32, 3>
+
+// CHECK-LABEL: func.func @token_of_nvgpu
+func.func @token_of_nvgpu(%src: !src, %dst: !dst, %i: index) -> !nvgpu.device.async.token {
+  %t = nvgpu.device_async_copy %src[%i], %dst[%i], 1 : !src to !dst
+  // CHECK: nvgpu.device_async_create_group
+  %g = nvgpu.device_async_create_group %t
+  nvgpu.device_async_wait %g
+  // expected-remark @below {{queue cp_async stays in counted form: a token of nvgpu goes where it can't be followed}}
+  return %g : !nvgpu.device.async.token
+}
+
+// -----
+
 // CHECK-LABEL: func.func @nothing_known
 func.func @nothing_known() {
   // CHECK: gpux.commit_group <wgmma>

@@ -163,16 +163,15 @@ pub(super) fn groups_can_have_tokens(counted: &Counted) -> bool {
     })
 }
 
-/// Gives a token to the group that `commit` closes; returns the commit that has it. One of another dialect is left to be
-/// erased.
-pub(super) fn commit_with_token<'c>(commit: Op<'c>) -> Op<'c> {
+/// Gives a token to the group that `commit` closes; returns the commit that has it, and `commit` if it is of no use any more.
+pub(super) fn commit_with_token<'c>(commit: Op<'c>) -> (Op<'c>, Option<Op<'c>>) {
     let ty = [token(commit.context())];
     if commit.is(gpux::COMMIT_GROUP) {
-        return append(commit, &[], &ty);
+        return (append(commit, &[], &ty), None);
     }
     let queue = Completion::of(commit).and_then(|completion| completion.queue);
     let counted = queue.expect("a commit has a queue").commit(commit.location());
     counted.move_before(commit);
     counted.copy_discardable_attrs(commit);
-    append(counted, &[], &ty)
+    (append(counted, &[], &ty), Some(commit))
 }

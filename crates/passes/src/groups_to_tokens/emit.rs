@@ -93,10 +93,8 @@ impl<'c> Emitter<'_, 'c> {
             Tokens::Groups => {
                 let mut replaced = Vec::new();
                 for (number, &commit) in self.counted.commits.iter().enumerate() {
-                    let new = commit_with_token(commit);
-                    if new.next() == Some(commit) {
-                        replaced.push(commit);
-                    }
+                    let (new, old) = commit_with_token(commit);
+                    replaced.extend(old);
                     self.values.insert(LiftedToken::Group(number), new.result(0));
                 }
                 (true, replaced)

@@ -3,7 +3,7 @@
 use super::Refusal;
 use super::accesses::Kinds;
 use crate::analysis::skeleton::{self, Skeleton};
-use crate::analysis::vocabulary::{Meaning, Vocabulary};
+use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
 use crate::utils::carry::{Kind, kind};
 use crate::utils::device::own_ops;
 use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
@@ -12,7 +12,7 @@ use async_mlir::calls::is_call;
 use async_mlir::control_flow::branch_edges;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::{attr, llvm, nvvm};
+use async_mlir::names::{attr, llvm, nvgpu, nvvm};
 use rustc_hash::FxHashSet;
 use tokenflow::lift::{Accesses, Shape};
 use tokenflow::{Item, Queue, Site};
@@ -156,8 +156,24 @@ impl<'c> Counted<'c> {
 /// Returns an error if something in `code` keeps `queue` in counted form.
 pub(super) fn check<'c>(code: Op<'c>, queue: GroupQueue) -> Result<(), Refusal<'c>> {
     let mut around = FxHashSet::default();
-    let mut ops = own_ops(code).into_iter();
-    ops.try_for_each(|op| check_op(op, code, queue, &mut around))
+    let ops = own_ops(code);
+    for &op in &ops {
+        check_op(op, code, queue, &mut around)?;
+    }
+    if ops
+        .iter()
+        .any(|op| op.is(nvgpu::DEVICE_ASYNC_COPY) || op.is(nvgpu::DEVICE_ASYNC_CREATE_GROUP))
+    {
+        let vocabulary = NvgpuVocabulary::new(code.context());
+        let skeleton = skeleton::read(code, &vocabulary, &FxHashSet::default());
+        if let Some(&(op, _)) = skeleton.escapes.first() {
+            return Err(Refusal::new(
+                op,
+                "a token of nvgpu goes where it can't be followed",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns an error if `op`, which is in `code`, keeps `queue` in counted form. `around` has the operations that were looked at
