@@ -97,7 +97,9 @@ impl<'c> Converted<'c> {
             let new = match conversion {
                 Conversion::Results(number) => append(op, &[], &vec![token(op.context()); number]),
                 Conversion::Replacement(Chain(chain)) => {
-                    chain.iter().for_each(|new| new.move_before(op));
+                    for new in &chain {
+                        new.move_before(op);
+                    }
                     replaced.push(op);
                     chain.last().copied().unwrap_or(op)
                 }

@@ -51,7 +51,9 @@ pub(super) fn hoist<'c>(code: Op<'c>, queue: GroupQueue) -> Result<Hoisted<'c>, 
     }
     let hoisted = branches.into_iter().map(|branch| {
         let ops = body(branch);
-        ops.iter().for_each(|op| op.move_before(branch));
+        for op in &ops {
+            op.move_before(branch);
+        }
         (branch, ops)
     });
     let hoisted = Hoisted(hoisted.collect());
@@ -84,7 +86,9 @@ impl<'c> Hoisted<'c> {
     pub fn undo(self) {
         for (branch, ops) in self.0 {
             if let Some(end) = branch.region(0).first().and_then(Block::terminator) {
-                ops.iter().for_each(|op| op.move_before(end));
+                for op in ops {
+                    op.move_before(end);
+                }
             }
         }
     }
@@ -118,7 +122,7 @@ fn body(branch: Op<'_>) -> Vec<Op<'_>> {
 fn movable<'c>(branch: Op<'c>, queue: GroupQueue) -> Result<(), Refusal<'c>> {
     let other = body(branch)
         .into_iter()
-        .find(|op| !is_of(*op, queue) && !(op.is_pure() && op.num_regions() == 0));
+        .find(|op| !(is_of(*op, queue) || op.is_pure() && op.num_regions() == 0));
     match other {
         None => Ok(()),
         Some(other) => {

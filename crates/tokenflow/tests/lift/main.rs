@@ -59,7 +59,16 @@ fn is_exact_for_reads(program: &Program, loops: bool) -> Result<(), TestCaseErro
         let mut complete = BTreeSet::new();
         for (meant, is) in meant.passed.iter().zip(&is.passed) {
             // With reads, every operation is two copies: first that of its reads, then itself.
-            let read = |copy: &u32| [*copy, if reads && copy % 2 == 0 { copy - 1 } else { *copy }];
+            let read = |copy: &u32| {
+                [
+                    *copy,
+                    if reads && copy.is_multiple_of(2) {
+                        copy - 1
+                    } else {
+                        *copy
+                    },
+                ]
+            };
             complete.extend(is.awaited.iter().flat_map(read));
             if complete != meant.complete {
                 differs = Some((choices.to_vec(), meant.clone(), is.clone()));

@@ -49,66 +49,98 @@ pub fn compare(counted: &Program, tokens: &Program, queue: Queue, emitted: Optio
         stops_at_waits: false,
         oldest: oldest(&codes[side], &sides[side]),
     });
+    let runner = Runner {
+        pair: &pair,
+        tokens: &codes[1],
+        complete: emitted.is_none(),
+    };
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut open = vec![(pair.each_ref().map(Machine::start), None, Vec::new())];
-    while let Some((mut states, followed, choices)) = open.pop() {
-        if !seen.insert((states.clone(), followed)) {
+    let mut open = vec![Node {
+        states: pair.each_ref().map(Machine::start),
+        followed: None,
+        choices: Vec::new(),
+    }];
+    while let Some(mut node) = open.pop() {
+        if !seen.insert((node.states.clone(), node.followed)) {
             continue;
         }
-        let events = [0, 1].map(|side| pair[side].advance(&mut states[side]));
-        let mut next = Vec::new();
-        let mut at = None;
-        match &events {
-            [Event::Halt, Event::Halt] => at = Some(At::End),
-            [Event::Choice(edges), Event::Choice(other)] if edges == other => {
-                for edge in 0..*edges {
-                    let mut states = states.clone();
-                    let mut choices: Vec<usize> = choices.clone();
-                    choices.extend((*edges > 1).then_some(edge));
-                    (0..2).for_each(|side| pair[side].choose(&mut states[side], edge));
-                    next.push((states, followed, choices));
-                }
-            }
-            [Event::New, Event::New] => {
-                for follow in [false, true] {
-                    if follow && states[0].copy.is_some() {
-                        continue;
-                    }
-                    let mut states = states.clone();
-                    let token = codes[1].steps[states[1].at].defines().first().copied();
-                    let followed = if follow { token } else { followed };
-                    (0..2).for_each(|side| pair[side].new_copy(&mut states[side], follow));
-                    next.push((states, followed, choices.clone()));
-                }
-            }
-            [Event::Await(_), Event::Await(site)] => {
-                if emitted.is_none() && pair[1].awaits(&states[1]) {
-                    complete(&mut states[1]);
-                }
-                (0..2).for_each(|side| {
-                    pair[side].pass_await(&mut states[side]);
-                });
-                at = Some(At::Await(*site));
-                next.push((states.clone(), followed, choices.clone()));
-            }
-            other => panic!("after {choices:?}: {other:?}"),
-        }
+        let (at, next) = runner.run(&mut node);
         if let Some(at) = at {
-            match states.each_ref().map(is_complete) {
-                [true, false] => found.push((Difference::Counted, at, followed, choices)),
-                [false, true] => found.push((Difference::Tokens, at, followed, choices)),
+            match node.states.each_ref().map(is_complete) {
+                [true, false] => found.push((Difference::Counted, at, node.followed, node.choices)),
+                [false, true] => found.push((Difference::Tokens, at, node.followed, node.choices)),
                 _ => {}
             }
         }
-        for (mut states, followed, choices) in next {
-            if !states.iter().all(is_complete) {
-                (0..2).for_each(|side| pair[side].forget_dead(&mut states[side]));
-                open.push((states, followed, choices));
+        for mut node in next {
+            if !node.states.iter().all(is_complete) {
+                (0..2).for_each(|side| pair[side].forget_dead(&mut node.states[side]));
+                open.push(node);
             }
         }
     }
     found
+}
+
+/// Both sides of an execution.
+#[derive(Clone)]
+struct Node {
+    states: [State; 2],
+    /// The token of the operation that is followed.
+    followed: Option<Token>,
+    choices: Vec<usize>,
+}
+
+struct Runner<'a> {
+    pair: &'a [Machine<'a>; 2],
+    tokens: &'a Code,
+    /// True if awaits complete what they name.
+    complete: bool,
+}
+
+impl Runner<'_> {
+    /// Goes on to the next event; returns where to compare, if that is there, and how the execution may go on.
+    fn run(&self, node: &mut Node) -> (Option<At>, Vec<Node>) {
+        let pair = self.pair;
+        let events = [0, 1].map(|side| pair[side].advance(&mut node.states[side]));
+        match &events {
+            [Event::Halt, Event::Halt] => (Some(At::End), Vec::new()),
+            [Event::Choice(edges), Event::Choice(other)] if edges == other => {
+                let choose = |edge| {
+                    let mut next = node.clone();
+                    next.choices.extend((*edges > 1).then_some(edge));
+                    (0..2).for_each(|side| pair[side].choose(&mut next.states[side], edge));
+                    next
+                };
+                (None, (0..*edges).map(choose).collect())
+            }
+            [Event::New, Event::New] => {
+                let token = self.tokens.steps[node.states[1].at].defines().first().copied();
+                let new = |follow| {
+                    let mut next = node.clone();
+                    next.followed = if follow { token } else { node.followed };
+                    (0..2).for_each(|side| pair[side].new_copy(&mut next.states[side], follow));
+                    next
+                };
+                let follows =
+                    [false, true]
+                        .into_iter()
+                        .take(if node.states[0].copy.is_some() { 1 } else { 2 });
+                (None, follows.map(new).collect())
+            }
+            [Event::Await(_), Event::Await(site)] => {
+                if self.complete && pair[1].awaits(&node.states[1]) {
+                    complete(&mut node.states[1]);
+                }
+                for (machine, state) in pair.iter().zip(&mut node.states) {
+                    machine.pass_await(state);
+                }
+                (Some(At::Await(*site)), vec![node.clone()])
+            }
+            other => panic!("after {:?}: {other:?}", node.choices),
+        }
+    }
 }
 
 fn complete(state: &mut State) {
