@@ -55,6 +55,22 @@
 // CHECK-NOT: async.await
 // CHECK: gpu.return
 //
+// A write to the memory has to wait, too.
+// CHECK-LABEL: gpu.func @overwritten
+// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK-NEXT: async.await %[[A]]
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: gpu.return
+//
+// The wait for all but one completes the first copy, too, before it is read.
+// CHECK-LABEL: gpu.func @later_count
+// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK-NEXT: async.await %[[A]]
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: async.await %[[B]]
+// CHECK-NEXT: gpu.return
+//
 // Both copies write to one buffer, and the second one must not overtake the first.
 // CHECK-LABEL: gpu.func @same_buffer
 // CHECK: %[[A:.+]] = gpux.copy async %
@@ -118,6 +134,27 @@ gpu.module @m {
     scf.if %c {
       gpux.wait_group <cp_async>, 0
     }
+    gpu.return
+  }
+
+  gpu.func @overwritten(%src: !src, %i: index, %x: f32) workgroup(%a: !dst) kernel {
+    gpux.copy %src[%i], %a[%i], 1 : !src to !dst
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
+    memref.store %x, %a[%i] : !dst
+    gpux.wait_group <cp_async>, 0
+    gpu.return
+  }
+
+  gpu.func @later_count(%src: !src, %i: index) workgroup(%a: !dst, %b: !dst) kernel {
+    gpux.copy %src[%i], %a[%i], 1 : !src to !dst
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
+    gpux.copy %src[%i], %b[%i], 1 : !src to !dst
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 1
+    %x = memref.load %a[%i] : !dst
+    gpux.wait_group <cp_async>, 0
     gpu.return
   }
 
