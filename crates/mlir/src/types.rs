@@ -2,7 +2,9 @@
 
 use crate::ffi;
 use melior::Context;
-use melior::ir::attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute};
+use melior::ir::attribute::{
+    ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute,
+};
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
@@ -126,6 +128,21 @@ pub fn map_results(attribute: Attribute<'_>) -> Option<Vec<MapResult>> {
 pub fn dense_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
     let array = DenseI64ArrayAttribute::try_from(attribute).ok()?;
     (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// The elements of an array.
+#[must_use]
+pub fn array_elements(attribute: Attribute<'_>) -> Option<Vec<Attribute<'_>>> {
+    let array = ArrayAttribute::try_from(attribute).ok()?;
+    (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// The numbers of an array of integers.
+#[must_use]
+pub fn array_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
+    let elements = array_elements(attribute)?;
+    let numbers = elements.into_iter().map(IntegerAttribute::try_from);
+    numbers.map(|number| Some(number.ok()?.value())).collect()
 }
 
 /// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.

@@ -26,6 +26,7 @@ pub mod lift;
 mod never_committed;
 pub mod packing;
 pub mod phases;
+pub mod pipeline;
 mod place;
 mod program;
 mod program_info;
