@@ -8,12 +8,12 @@
 // RUN: async-sim %t.tokens.mlir --refines=%s --arg 0=8x128:ramp --arg 1=128:zero --arg 2=8 | FileCheck %s --check-prefix=SIM
 // RUN: async-opt %s --gpux-groups-to-tokens --gpux-lower-to-nvvm='chip=sm_80' | async-translate --ptx | FileCheck %s --check-prefix=PTX
 
-// CHECK: %[[A:.+]] = gpux.copy async
-// CHECK: %[[B:.+]] = gpux.copy async
-// CHECK: %[[R:.+]]:3 = scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}, %[[OLD:.+]] = %[[A]], %[[MID:.+]] = %[[B]])
-// CHECK: %[[NEW:.+]] = gpux.copy async
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async
+// CHECK: %[[B:[a-z0-9_]+]] = gpux.copy async
+// CHECK: %[[R:[a-z0-9_]+]]:3 = scf.for {{.*}} iter_args(%{{[a-z0-9_]+}} = %{{[a-z0-9_]+}}, %[[OLD:[a-z0-9_]+]] = %[[A]], %[[MID:[a-z0-9_]+]] = %[[B]])
+// CHECK: %[[NEW:[a-z0-9_]+]] = gpux.copy async
 // CHECK-NEXT: async.await %[[OLD]]
-// CHECK: scf.yield %{{.+}}, %[[MID]], %[[NEW]]
+// CHECK: scf.yield %{{[a-z0-9_]+}}, %[[MID]], %[[NEW]]
 // CHECK: async.await %[[R]]#1
 // CHECK: async.await %[[R]]#2
 

@@ -7,9 +7,9 @@
 
 // Either the branch has waited, or there is something to wait for; it gets an else.
 // CHECK-LABEL: func.func @wait_in_a_branch
-// CHECK: %[[READY:.+]] = async.ready
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]] = scf.if %{{[a-z0-9]+}} -> (!async.token) {
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.if %{{[a-z0-9]+}} -> (!async.token) {
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: scf.yield %[[READY]]
 // CHECK-NEXT: } else {
@@ -29,10 +29,10 @@ func.func @wait_in_a_branch(%src: !src, %dst: !dst, %i: index, %c: i1) {
 
 // The last group but one is the first copy, or the one before it, which is older than all there is otherwise.
 // CHECK-LABEL: func.func @copy_in_a_branch
-// CHECK: %[[READY:.+]] = async.ready
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]]:2 = scf.if %{{[a-z0-9]+}} -> (!async.token, !async.token) {
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]]:2 = scf.if %{{[a-z0-9]+}} -> (!async.token, !async.token) {
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: scf.yield %[[A]], %[[B]]
 // CHECK-NEXT: } else {
 // CHECK-NEXT: scf.yield %[[READY]], %[[A]]
@@ -54,12 +54,12 @@ func.func @copy_in_a_branch(%src: !src, %dst: !dst, %i: index, %c: i1) {
 
 // Both arms commit one group.
 // CHECK-LABEL: func.func @two_arms
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]] = scf.if %{{[a-z0-9]+}} -> (!async.token) {
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.if %{{[a-z0-9]+}} -> (!async.token) {
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: scf.yield %[[B]]
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %[[C:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: scf.yield %[[C]]
 // CHECK-NEXT: }
 // CHECK-NEXT: async.await %[[A]]
@@ -82,7 +82,7 @@ func.func @two_arms(%src: !src, %dst: !dst, %i: index, %c: i1) {
 
 // A branch that has nothing to do with the queue stays as it is.
 // CHECK-LABEL: func.func @other_branch
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: scf.if %{{[a-z0-9]+}} {
 // CHECK-NEXT: memref.store
 // CHECK-NEXT: }
@@ -100,10 +100,10 @@ func.func @other_branch(%src: !src, %dst: !dst, %i: index, %c: i1, %x: f32) {
 
 // A loop of blocks.
 // CHECK-LABEL: func.func @blocks
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: cf.br ^bb1(%[[A]] : !async.token)
-// CHECK-NEXT: ^bb1(%[[OLD:.+]]: !async.token):
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
+// CHECK-NEXT: ^bb1(%[[OLD:[a-z0-9_]+]]: !async.token):
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[OLD]]
 // CHECK-NEXT: cf.cond_br %{{[a-z0-9]+}}, ^bb1(%[[NEW]] : !async.token), ^bb2
 // CHECK-NEXT: ^bb2:

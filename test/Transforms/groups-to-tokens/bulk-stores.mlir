@@ -7,8 +7,8 @@
 
 // The first wait is for the source alone.
 // CHECK-LABEL: gpu.func @both_waits
-// CHECK: %[[LEADER:.+]] = gpux.elect
-// CHECK-NEXT: %[[READ:.+]], %[[DONE:.+]] = gpux.bulk_store async %
+// CHECK: %[[LEADER:[a-z0-9_]+]] = gpux.elect
+// CHECK-NEXT: %[[READ:[a-z0-9_]+]], %[[DONE:[a-z0-9_]+]] = gpux.bulk_store async %
 // CHECK-NEXT: async.await %[[READ]]
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: async.await %[[DONE]]
@@ -16,17 +16,17 @@
 //
 // All of it is done by one thread.
 // CHECK-LABEL: gpu.func @in_one_thread
-// CHECK: %[[LEADER:.+]] = gpux.elect
-// CHECK-NEXT: %[[READ:.+]], %[[DONE:.+]] = gpux.bulk_store async %
+// CHECK: %[[LEADER:[a-z0-9_]+]] = gpux.elect
+// CHECK-NEXT: %[[READ:[a-z0-9_]+]], %[[DONE:[a-z0-9_]+]] = gpux.bulk_store async %
 // CHECK-NEXT: async.await %[[READ]]
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: gpu.return
 //
 // One read may be outstanding: that of the store before, which is the other token's as well.
 // CHECK-LABEL: gpu.func @rotation
-// CHECK: %[[READY:.+]] = async.ready
-// CHECK: scf.for {{.*}} iter_args(%[[OLD:.+]] = %[[READY]]) -> (!async.token) {
-// CHECK-NEXT: %[[READ:.+]], %[[DONE:.+]] = gpux.bulk_store async %
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[READY]]) -> (!async.token) {
+// CHECK-NEXT: %[[READ:[a-z0-9_]+]], %[[DONE:[a-z0-9_]+]] = gpux.bulk_store async %
 // CHECK-NEXT: async.await %[[OLD]]
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: scf.yield %[[READ]]

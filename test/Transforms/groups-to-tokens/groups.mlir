@@ -8,14 +8,14 @@
 // COUNTED-LABEL: func.func @pointers
 func.func @pointers(%to: !llvm.ptr<3>, %from: !llvm.ptr<1>, %i: index, %n: index) {
   // CHECK: nvvm.cp.async.shared.global
-  // CHECK-NEXT: %[[A:.+]] = gpux.commit_group async <cp_async>
+  // CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
   // COUNTED: nvvm.cp.async.commit.group
   // expected-remark @below {{queue cp_async has tokens of groups, and not of copies: its address is not computed from a memref}}
   nvvm.cp.async.shared.global %to, %from, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
   nvvm.cp.async.commit.group
-  // CHECK-NEXT: %[[R:.+]] = scf.for {{.*}} iter_args(%[[OLD:.+]] = %[[A]]) -> (!async.token) {
+  // CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
   // CHECK-NEXT: nvvm.cp.async.shared.global
-  // CHECK-NEXT: %[[NEW:.+]] = gpux.commit_group async <cp_async>
+  // CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
   // CHECK-NEXT: async.await %[[OLD]]
   // CHECK-NEXT: scf.yield %[[NEW]]
   // COUNTED: nvvm.cp.async.wait.group 1
@@ -45,7 +45,7 @@ func.func @empty_groups(%src: !src, %dst: !dst, %i: index, %n: index) {
   gpux.commit_group <cp_async>
   // CHECK: scf.for
   scf.for %k = %i to %n step %i {
-    // CHECK: %[[E:.+]] = gpux.commit_group async <cp_async>
+    // CHECK: %[[E:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
     gpux.commit_group <cp_async>
   }
   // CHECK: gpux.copy %

@@ -7,10 +7,10 @@
 
 // Two copies are in flight while a third is issued: their tokens rotate. The epilogue awaits what the loop leaves.
 // CHECK-LABEL: func.func @rotation
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]]:2 = scf.for {{.*}} iter_args(%[[OLD:.+]] = %[[A]], %[[MID:.+]] = %[[B]]) -> (!async.token, !async.token) {
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]]:2 = scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[A]], %[[MID:[a-z0-9_]+]] = %[[B]]) -> (!async.token, !async.token) {
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[OLD]]
 // CHECK-NEXT: scf.yield %[[MID]], %[[NEW]]
 // CHECK-NEXT: }
@@ -35,7 +35,7 @@ func.func @rotation(%src: !src, %dst: !dst, %i: index, %n: index) {
 // What is complete at the end of each iteration is not carried.
 // CHECK-LABEL: func.func @nothing_carried
 // CHECK: scf.for %{{[a-z0-9]+}} = %{{[a-z0-9]+}} to %{{[a-z0-9]+}} step %{{[a-z0-9]+}} {
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: }
 // CHECK-NEXT: return
@@ -51,10 +51,10 @@ func.func @nothing_carried(%src: !src, %dst: !dst, %i: index, %n: index) {
 
 // The loop commits more than it waits: the groups that no count keeps apart are joined.
 // CHECK-LABEL: func.func @unbounded
-// CHECK: %[[READY:.+]] = async.ready
-// CHECK: %[[R:.+]]:2 = scf.for {{.*}} iter_args(%[[TAIL:.+]] = %[[READY]], %[[LAST:.+]] = %[[READY]])
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[ALL:.+]] = async.join %[[TAIL]], %[[LAST]]
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: %[[R:[a-z0-9_]+]]:2 = scf.for {{.*}} iter_args(%[[TAIL:[a-z0-9_]+]] = %[[READY]], %[[LAST:[a-z0-9_]+]] = %[[READY]])
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[ALL:[a-z0-9_]+]] = async.join %[[TAIL]], %[[LAST]]
 // CHECK-NEXT: scf.yield %[[ALL]], %[[NEW]]
 // CHECK-NEXT: }
 // CHECK-NEXT: async.await %[[R]]#0
@@ -72,9 +72,9 @@ func.func @unbounded(%src: !src, %dst: !dst, %i: index, %n: index) {
 
 // The group is open from one iteration to the next.
 // CHECK-LABEL: func.func @open_around_the_loop
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]] = scf.for {{.*}} iter_args(%[[OPEN:.+]] = %[[A]]) -> (!async.token) {
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.for {{.*}} iter_args(%[[OPEN:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[OPEN]]
 // CHECK-NEXT: scf.yield %[[NEW]]
 // CHECK-NEXT: }
@@ -94,8 +94,8 @@ func.func @open_around_the_loop(%src: !src, %dst: !dst, %i: index, %n: index) {
 
 // A loop without copies takes nothing, and what is awaited in it is complete after it.
 // CHECK-LABEL: func.func @waits_alone
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]] = scf.for {{.*}} iter_args(%[[X:.+]] = %[[A]]) -> (!async.token) {
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.for {{.*}} iter_args(%[[X:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
 // CHECK-NEXT: async.await %[[X]]
 // CHECK-NEXT: scf.yield %{{.*}} : !async.token
 // CHECK-NEXT: }
@@ -113,13 +113,13 @@ func.func @waits_alone(%src: !src, %dst: !dst, %i: index, %n: index) {
 
 // The condition of a `scf.while` forwards tokens to its body and after it.
 // CHECK-LABEL: func.func @while
-// CHECK: %[[READY:.+]] = async.ready
-// CHECK: %[[R:.+]]:2 = scf.while (%[[TAIL:.+]] = %[[READY]], %[[LAST:.+]] = %[[READY]])
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[ALL:.+]] = async.join %[[TAIL]], %[[LAST]]
+// CHECK: %[[READY:[a-z0-9_]+]] = async.ready
+// CHECK: %[[R:[a-z0-9_]+]]:2 = scf.while (%[[TAIL:[a-z0-9_]+]] = %[[READY]], %[[LAST:[a-z0-9_]+]] = %[[READY]])
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[ALL:[a-z0-9_]+]] = async.join %[[TAIL]], %[[LAST]]
 // CHECK-NEXT: scf.condition(%{{[a-z0-9]+}}) %[[ALL]], %[[NEW]]
 // CHECK-NEXT: } do {
-// CHECK-NEXT: ^bb0(%[[X:.+]]: !async.token, %[[Y:.+]]: !async.token):
+// CHECK-NEXT: ^bb0(%[[X:[a-z0-9_]+]]: !async.token, %[[Y:[a-z0-9_]+]]: !async.token):
 // CHECK-NEXT: async.await %[[X]]
 // CHECK-NEXT: scf.yield %[[READY]], %[[Y]]
 // CHECK-NEXT: }

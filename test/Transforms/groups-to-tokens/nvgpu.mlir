@@ -8,9 +8,9 @@
 
 // The wait names the group of this iteration, and completes all but one: the one before it.
 // CHECK-LABEL: func.func @with_counts
-// CHECK: %[[A:.+]] = gpux.copy async %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}], 8 {bypass_l1}
-// CHECK-NEXT: %[[R:.+]] = scf.for {{.*}} iter_args(%[[OLD:.+]] = %[[A]]) -> (!async.token) {
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}], 8, %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}], 8 {bypass_l1}
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}], 8, %
 // CHECK-NEXT: async.await %[[OLD]]
 // CHECK-NEXT: scf.yield %[[NEW]]
 // CHECK-NEXT: }
@@ -31,10 +31,10 @@ func.func @with_counts(%src: !src, %dst: !dst, %i: index, %n: index) {
 
 // Without a count, all groups are waited for, whatever the token. A group has all copies since the last one.
 // CHECK-LABEL: func.func @without_counts
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[G:.+]] = async.join %[[A]], %[[B]]
-// CHECK-NEXT: %[[C:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[G:[a-z0-9_]+]] = async.join %[[A]], %[[B]]
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[G]], %[[C]]
 // CHECK-NEXT: return
 func.func @without_counts(%src: !src, %dst: !dst, %i: index) {

@@ -8,11 +8,11 @@
 !src_struct = !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
 
 // CHECK-LABEL: func.func @descriptors
-// CHECK: %[[AT:.+]] = arith.index_cast %{{.*}} : i64 to index
-// CHECK: %[[DST:.+]] = memref.reinterpret_cast %{{.*}} to offset: [%[[AT]]], sizes: [4], strides: [1] : memref<64xf32, 3>
-// CHECK: %[[FROM:.+]] = arith.addi %{{.*}}, %{{.*}} : index
-// CHECK: %[[SRC:.+]] = memref.reinterpret_cast %{{.*}} to offset: [%[[FROM]]], sizes: [4], strides: [1] : memref<64xf32>
-// CHECK: %[[T:.+]] = gpux.copy async %[[SRC]][%{{.*}}], %[[DST]][%{{.*}}], 4 {bypass_l1}
+// CHECK: %[[AT:[a-z0-9_]+]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: %[[DST:[a-z0-9_]+]] = memref.reinterpret_cast %{{.*}} to offset: [%[[AT]]], sizes: [4], strides: [1] : memref<64xf32, 3>
+// CHECK: %[[FROM:[a-z0-9_]+]] = arith.addi %{{.*}}, %{{.*}} : index
+// CHECK: %[[SRC:[a-z0-9_]+]] = memref.reinterpret_cast %{{.*}} to offset: [%[[FROM]]], sizes: [4], strides: [1] : memref<64xf32>
+// CHECK: %[[T:[a-z0-9_]+]] = gpux.copy async %[[SRC]][%{{.*}}], %[[DST]][%{{.*}}], 4 {bypass_l1}
 // CHECK-NEXT: async.await %[[T]]
 // CHECK-NEXT: return
 func.func @descriptors(%src: !src, %dst: !dst, %i: i64) {
@@ -31,9 +31,9 @@ func.func @descriptors(%src: !src, %dst: !dst, %i: i64) {
 }
 
 // CHECK-LABEL: func.func @addresses
-// CHECK: %[[DST:.+]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [1], strides: [1] : memref<64xf32, 3>
-// CHECK: %[[SRC:.+]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [1], strides: [1] : memref<64xf32>
-// CHECK: %[[T:.+]] = gpux.copy async %[[SRC]][%{{.*}}], %[[DST]][%{{.*}}], 1 :
+// CHECK: %[[DST:[a-z0-9_]+]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [1], strides: [1] : memref<64xf32, 3>
+// CHECK: %[[SRC:[a-z0-9_]+]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [1], strides: [1] : memref<64xf32>
+// CHECK: %[[T:[a-z0-9_]+]] = gpux.copy async %[[SRC]][%{{.*}}], %[[DST]][%{{.*}}], 1 :
 // CHECK-NEXT: async.await %[[T]]
 // CHECK-NEXT: return
 func.func @addresses(%src: !src, %dst: !dst) {

@@ -6,13 +6,13 @@
 !dst = memref<64xf32, 3>
 
 // CHECK-LABEL: func.func @affine
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]] = affine.for {{.*}} iter_args(%[[OLD:.+]] = %[[A]]) -> (!async.token) {
-// CHECK-NEXT: %[[NEW:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = affine.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
+// CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[OLD]]
 // CHECK-NEXT: affine.yield %[[NEW]]
 // CHECK-NEXT: }
-// CHECK-NEXT: %[[S:.+]] = affine.if #{{.*}} -> !async.token {
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = affine.if #{{.*}} -> !async.token {
 // CHECK-NEXT: async.await %[[R]]
 // CHECK-NEXT: affine.yield %
 // CHECK-NEXT: } else {
@@ -36,10 +36,10 @@ func.func @affine(%src: !src, %dst: !dst, %i: index) {
 
 // A case that issues nothing leaves what is there.
 // CHECK-LABEL: func.func @cases
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[R:.+]]:2 = scf.index_switch %{{[a-z0-9]+}} -> !async.token, !async.token
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[R:[a-z0-9_]+]]:2 = scf.index_switch %{{[a-z0-9]+}} -> !async.token, !async.token
 // CHECK-NEXT: case 0 {
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: scf.yield %[[A]], %[[B]]
 // CHECK-NEXT: }
 // CHECK-NEXT: default {
@@ -65,13 +65,13 @@ func.func @cases(%src: !src, %dst: !dst, %i: index) {
 
 // Blocks in a region: tokens are arguments where they meet, and go out at its end.
 // CHECK-LABEL: func.func @blocks_of_a_region
-// CHECK: %[[R:.+]] = scf.execute_region -> !async.token {
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[R:[a-z0-9_]+]] = scf.execute_region -> !async.token {
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: cf.cond_br %{{[a-z0-9]+}}, ^bb1, ^bb2(%[[A]] : !async.token)
 // CHECK-NEXT: ^bb1:
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: cf.br ^bb2(%{{[a-z0-9]+}} : !async.token)
-// CHECK-NEXT: ^bb2(%[[X:.+]]: !async.token):
+// CHECK-NEXT: ^bb2(%[[X:[a-z0-9_]+]]: !async.token):
 // CHECK-NEXT: scf.yield %[[X]]
 // CHECK-NEXT: }
 // CHECK-NEXT: async.await %[[R]]
@@ -93,7 +93,7 @@ func.func @blocks_of_a_region(%src: !src, %dst: !dst, %i: index, %c: i1) {
 // A kernel that is not outlined yet.
 // CHECK-LABEL: func.func @launch
 // CHECK: gpu.launch
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: gpu.terminator
 func.func @launch(%src: !src, %i: index) {

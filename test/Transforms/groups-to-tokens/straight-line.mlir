@@ -7,8 +7,8 @@
 
 // Each wait completes one more group.
 // CHECK-LABEL: func.func @in_order
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: async.await %[[B]]
 // CHECK-NEXT: return
@@ -24,9 +24,9 @@ func.func @in_order(%src: !src, %dst: !dst, %i: index) {
 
 // A group of two copies is their join. A copy that no commit follows is in no group, and nobody waits for it.
 // CHECK-LABEL: gpu.func @groups
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[G:.+]] = async.join %[[A]], %[[B]]
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[G:[a-z0-9_]+]] = async.join %[[A]], %[[B]]
 // CHECK-NEXT: gpux.copy async %
 // CHECK-NEXT: async.await %[[G]]
 // CHECK-NEXT: gpu.return
@@ -43,9 +43,9 @@ gpu.module @m {
 
 // One wait completes several groups, the oldest first; there is nothing left for the next ones.
 // CHECK-LABEL: func.func @several_at_once
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[C:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]], %[[B]]
 // CHECK-NEXT: async.await %[[C]]
 // CHECK-NEXT: return
@@ -66,7 +66,7 @@ func.func @several_at_once(%src: !src, %dst: !dst, %i: index) {
 
 // Empty groups count: after one of them, a wait for all but one waits for the copy.
 // CHECK-LABEL: func.func @empty_groups
-// CHECK-NEXT: %[[A:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: "test.note"
 // CHECK-NEXT: async.await %[[A]] {note = "kept"}
 // CHECK-NEXT: return

@@ -8,8 +8,8 @@
 
 // Two tiles are copied, and both are waited for before either is read.
 // CHECK-LABEL: gpu.func @two_tiles
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: memref.load
@@ -28,8 +28,8 @@
 // completed nothing.
 // CHECK-LABEL: gpu.func @interleaved
 // CHECK: scf.for
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[OLD_A:[a-z0-9]+]]
 // CHECK-NEXT: memref.load
 // CHECK-NEXT: async.await %[[OLD_B:[a-z0-9]+]]
@@ -43,13 +43,13 @@
 //
 // Threads that take different ways to a barrier may do anything after it.
 // CHECK-LABEL: gpu.func @divergent_barrier
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK: async.await %[[A]]
 // CHECK-NEXT: gpu.barrier
 //
 // The wait in the branch is the last one on a path, and the branch leaves nothing to the other one.
 // CHECK-LABEL: gpu.func @last_wait
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: scf.if
 // CHECK-NOT: async.await
@@ -57,15 +57,15 @@
 //
 // A write to the memory has to wait, too.
 // CHECK-LABEL: gpu.func @overwritten
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: memref.store
 // CHECK-NEXT: gpu.return
 //
 // The wait for all but one completes the first copy, too, before it is read.
 // CHECK-LABEL: gpu.func @later_count
-// CHECK: %[[A:.+]] = gpux.copy async %
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
 // CHECK-NEXT: memref.load
 // CHECK-NEXT: async.await %[[B]]
@@ -73,9 +73,9 @@
 //
 // Both copies write to one buffer, and the second one must not overtake the first.
 // CHECK-LABEL: gpu.func @same_buffer
-// CHECK: %[[A:.+]] = gpux.copy async %
+// CHECK: %[[A:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[A]]
-// CHECK-NEXT: %[[B:.+]] = gpux.copy async %
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = gpux.copy async %
 // CHECK-NEXT: async.await %[[B]]
 gpu.module @m {
   gpu.func @two_tiles(%src: !src, %i: index, %out: !src) workgroup(%a: !dst, %b: !dst) kernel {
