@@ -8,18 +8,19 @@
 //! ones. Every wait completes the tail as a whole, so nothing is lost by joining it. Operations that can be read
 //! before they are complete have two families of registers, one for each completion.
 //!
-//! 1. The program becomes a graph of nodes without nesting, see [`flow`].
-//! 2. Each node runs on registers, see [`registers`]: a commit shifts them, a wait takes what it completes and leaves a
+//! 1. The program becomes a graph of nodes without nesting, see `lift/flow.rs`.
+//! 2. Each node runs on registers, see `lift/registers.rs`: a commit shifts them, a wait takes what it completes and leaves a
 //!    complete token. Where paths with different tokens meet, a register is a *phi*: a block parameter or a result. The nodes
-//!    are run until no register becomes a phi any more; at first, back edges bring nothing. See [`phis`].
-//! 3. Phis and joins stay that some wait needs, see [`liveness`].
+//!    are run until no register becomes a phi any more; at first, back edges bring nothing. See `lift/phis.rs`.
+//! 3. Phis and joins stay that some wait needs, see `lift/liveness.rs`.
 //!
 //! Where an operation can't have a token, groups have one of their own ([`TokensOf::Groups`]): commits stay, and counting gives
 //! the same counts again. Else commits go, and are placed anew when tokens are counted again. What waits complete then may be
 //! more, where groups of different sizes meet: [`complete_no_more`] asks.
 //!
-//! With [`Accesses`], a wait leaves to later waits what nobody accesses before them ([`demand`], [`masks`]): on every execution, what is
-//! complete after an await is a subset of what the wait completed, and has all that is accessed before the next one.
+//! With [`Accesses`], a wait leaves to later waits what nobody accesses before them (`lift/demand.rs`, `lift/masks.rs`): on every
+//! execution, what is complete after an await is a subset of what the wait completed, and has all that is accessed before a
+//! later wait completes it.
 //!
 //! A loop of constant trip count is a loop like any other: a token names a group on every path.
 //!

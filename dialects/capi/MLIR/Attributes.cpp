@@ -28,11 +28,12 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
                 NVVM::LdStMatrixEltTypeAttr, NVVM::LoadCacheModifierKindAttr,
-                NVVM::MMAFragAttr, NVVM::MMAIntOverflowAttr, NVVM::MMALayoutAttr,
-                NVVM::MMATypesAttr, NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
-                NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
-                NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
-                NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(keyword)
+                NVVM::MMAFragAttr, NVVM::MMAIntOverflowAttr,
+                NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
+                NVVM::ShflKindAttr, NVVM::TMALoadModeAttr,
+                NVVM::TMAStoreModeAttr, NVVM::WGMMAScaleInAttr,
+                NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
+                vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 
