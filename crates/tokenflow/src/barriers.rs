@@ -12,7 +12,7 @@
 //! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
 //!    Nothing below decides what conflicts.
 //! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
-//!    that no barrier mends.
+//!    that no barrier mends, or none if the conditions that it takes (`conditions.rs`) never agree.
 //! 3. *Exposure* (`exposure.rs`): for a set of barriers, which conflicts are left, each with a path without a barrier from the
 //!    one access to the other. Each path is a set of places one of which needs a barrier.
 //! 4. *Hitting set* (`hitting_set.rs`): the cheapest barriers that stand on each path that was found so far.
@@ -31,6 +31,7 @@
 //!
 //! What comes out is held against brute force: `tests/barriers`.
 
+mod conditions;
 mod distance;
 mod exposure;
 mod footprint;

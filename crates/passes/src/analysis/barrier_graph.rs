@@ -14,7 +14,7 @@ use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQ
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::gpu::{block_size, is_barrier};
-use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::PassError;
@@ -40,6 +40,8 @@ pub struct BarrierGraph<'c> {
     pub barriers: Vec<(StepId, Op<'c>)>,
     /// The accesses to memory that other blocks can access, too.
     pub global: Vec<(StepId, GlobalAccess<'c>)>,
+    /// Divergent regions with barriers whose order is not followed: they are taken to be right as they are.
+    pub trusted: FxHashSet<RegionId>,
 }
 
 /// An access to memory that is not the workgroup's.
@@ -64,7 +66,11 @@ struct Reader<'c> {
     divergent: Option<RegionId>,
     /// Which threads come by.
     mask: Mask,
+    /// True if it depends on a condition whether threads of a divergent region come by.
+    unsure: bool,
     keep_barriers: bool,
+    /// The operations that barriers are in.
+    with_barriers: FxHashSet<Op<'c>>,
 }
 
 /// Reads the body of `function`; with `keep_barriers`, those that it has stay.
@@ -84,7 +90,9 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         in_loop: None,
         divergent: None,
         mask: all.map(|threads| vec![true; threads as usize].into()),
+        unsure: false,
         keep_barriers,
+        with_barriers: with_barriers(function),
     };
     if let Some(region) = function
         .regions()
@@ -127,6 +135,19 @@ fn count_iterations(kernel: &mut Kernel) {
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);
     }
+}
+
+/// The operations in `function` that barriers of the block are in.
+fn with_barriers(function: Op<'_>) -> FxHashSet<Op<'_>> {
+    let mut known = FxHashSet::default();
+    function.walk(|op| {
+        if is_barrier(op) {
+            let mut around = op.ancestors().take_while(|around| *around != function);
+            while around.next().is_some_and(|around| known.insert(around)) {}
+        }
+        Walk::Advance
+    });
+    known
 }
 
 /// Iterations beyond these are not told apart.
@@ -293,12 +314,10 @@ impl<'c> Reader<'c> {
             } else {
                 &mut now
             };
-            list.extend(
-                touched
-                    .workgroup
-                    .into_iter()
-                    .map(|footprint| Access { footprint, kind }),
-            );
+            list.extend(touched.workgroup.into_iter().map(|mut footprint| {
+                footprint.certain &= !self.unsure;
+                Access { footprint, kind }
+            }));
             let buffer = match touched.global {
                 Elsewhere::Nothing => continue,
                 Elsewhere::Buffer(buffer) => Some(buffer),
@@ -328,10 +347,15 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Accesses that `op` begins.
+    /// Accesses that `op` begins, once what it depends on is complete.
     fn later(&mut self, op: Op<'c>, completion: Option<Completion<'c>>, accesses: Vec<Access>) {
         if accesses.is_empty() {
             return;
+        }
+        let needed = dependences(op).into_iter();
+        let needed: Vec<Token> = needed.map(|token| self.token(token)).collect();
+        if !needed.is_empty() {
+            self.step(Action::Await(needed), op);
         }
         // What all threads execute together orders itself, as its lowering sees to it.
         let block_wide = completion.is_some_and(|completion| completion.scope == ExecutionScope::Block);
@@ -356,6 +380,12 @@ impl<'c> Reader<'c> {
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
     }
+}
+
+/// The tokens that `op`, which issues something, awaits before.
+#[must_use]
+pub fn dependences(op: Op<'_>) -> Vec<Value<'_>> {
+    op.operands().filter(|value| is_token(value.ty())).collect()
 }
 
 /// Returns true if `value` is a token of any kind.

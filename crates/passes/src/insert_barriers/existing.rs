@@ -1,7 +1,7 @@
 //! Which of the barriers that a function has stay.
 //!
-//! A barrier stays if it may order accesses of memory that is not the workgroup's, or stands beside a fence. What it orders of
-//! the workgroup's memory is derived anew, so all others go.
+//! A barrier stays if it may order accesses of memory that is not the workgroup's, or stands beside a fence, or where its order
+//! is not followed. What others order of the workgroup's memory is derived anew, so they go.
 
 use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
 use async_mlir::ir::{Op, Value};
@@ -15,9 +15,10 @@ pub(super) fn keep<'c>(graph: &mut BarrierGraph<'c>, all: bool) -> FxHashSet<Op<
     let order_global = ordering_global(graph);
     let mut kept = FxHashSet::default();
     for (step, op) in graph.barriers.clone() {
-        if all || order_global.contains(&step) || is_beside_fence(op) {
+        let is_followed = graph.kernel.steps[step].divergent.is_none();
+        if all || !is_followed || order_global.contains(&step) || is_beside_fence(op) {
             kept.insert(op);
-            if graph.kernel.steps[step].divergent.is_none() {
+            if is_followed {
                 graph.kernel.steps[step].action = Action::Barrier;
             }
         }

@@ -3,6 +3,7 @@
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
+use super::conditions::{Conditions, Taken};
 use super::distance::{Distance, MAX_DEPTH};
 use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, StepId};
 use super::relation::{Conflict, Relation};
@@ -26,7 +27,11 @@ pub(super) struct Flight {
     tokens: Vec<Token>,
     /// True if it may be complete: a later group of its queue may be.
     may_be_over: bool,
+    /// True if it is not known what it is awaited by.
+    lost: bool,
     block_wide: bool,
+    /// The conditions that it takes to come here.
+    taken: Taken,
 }
 
 /// Two accesses that meet although no barrier could order them.
@@ -36,8 +41,10 @@ pub struct Overlap {
     pub first: (StepId, AccessId),
     /// The step and the access that meets it.
     pub second: (StepId, AccessId),
-    /// True if threads are sure to meet.
+    /// True if threads are sure to meet if control comes to both.
     pub certain: bool,
+    /// True if control comes to both only if several conditions agree, or a loop has no iterations: perhaps they never do.
+    pub conditional: bool,
 }
 
 /// What becomes of asynchronous accesses.
@@ -51,17 +58,47 @@ pub(super) struct InFlight {
 /// Groups that are older than this are not told apart: the hardware counts no further.
 const MAX_GROUPS: u8 = 64;
 
-/// So many states of a step are told apart; of further ones, the tokens are forgotten.
-const MAX_STATES: usize = 512;
+/// So many states of an access are told apart at a step; of further ones, the tokens are forgotten.
+const MAX_STATES: u32 = 256;
 
-/// Follows the asynchronous accesses of a kernel.
-pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
+/// What was in flight at a step.
+#[derive(Default)]
+struct Seen {
+    flights: FxHashSet<Flight>,
+    /// How many states there are of each access.
+    states: FxHashMap<AccessId, u32>,
+}
+
+impl Seen {
+    /// Notes `flight`, and returns it if it is new; as one of which nothing is known if there are too many of its access.
+    fn note(&mut self, flight: Flight) -> Option<Flight> {
+        if self.flights.contains(&flight) {
+            return None;
+        }
+        let states = self.states.entry(flight.access).or_default();
+        *states += 1;
+        let flight = if *states <= MAX_STATES {
+            flight
+        } else {
+            Flight {
+                tokens: Vec::new(),
+                lost: true,
+                ..flight
+            }
+        };
+        self.flights.insert(flight.clone()).then_some(flight)
+    }
+}
+
+/// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
+pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
+    let conditions = counting.then(|| Conditions::of(kernel));
     let mut out = InFlight {
         ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
         overlaps: FxHashSet::default(),
     };
     let (_, num_predecessors) = kernel.predecessors();
-    let mut seen: FxHashMap<StepId, FxHashSet<Flight>> = FxHashMap::default();
+    let mut seen: FxHashMap<StepId, Seen> = FxHashMap::default();
     let mut ended: FxHashSet<(StepId, AccessId, StepId, Distance)> = FxHashSet::default();
     let mut pending: BTreeMap<StepId, FxHashSet<Flight>> = BTreeMap::new();
     let mut issued: FxHashSet<StepId> = FxHashSet::default();
@@ -72,12 +109,14 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
     while let Some((at, mut flights)) = pending.pop_first() {
         if num_predecessors[at] > 1 {
             let seen = seen.entry(at).or_default();
-            flights = forget_tokens_of_many(flights, seen.len());
-            flights.retain(|flight| seen.insert(flight.clone()));
+            flights = flights
+                .into_iter()
+                .filter_map(|flight| seen.note(flight))
+                .collect();
         }
         for flight in flights
             .iter()
-            .filter(|flight| !flight.may_be_over && !flight.block_wide)
+            .filter(|flight| !(flight.may_be_over || flight.lost || flight.block_wide))
         {
             overlaps(kernel, relation, at, flight, &mut out.overlaps);
         }
@@ -108,6 +147,9 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
             let next = left.iter().filter_map(|flight| {
                 let mut next = flight.clone();
                 next.distance = follow_edge(kernel, next.distance, edge.kind)?;
+                if let Some(conditions) = &conditions {
+                    next.taken = conditions.follow(next.taken, at, edge);
+                }
                 bind(&mut next.tokens, &edge.bindings);
                 Some(next)
             });
@@ -132,7 +174,9 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
         groups: 0,
         tokens,
         may_be_over: false,
+        lost: false,
         block_wide: issue.block_wide,
+        taken: Taken::default(),
     }
 }
 
@@ -174,6 +218,7 @@ fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
         {
             return Outcome::IsOver;
         }
+        Action::Await(_) | Action::AwaitGroup(..) if flight.lost => return Outcome::MayBeOver,
         Action::AwaitGroup(queue, _) if flight.queue == Some(*queue) && flight.groups > 0 => {
             return Outcome::MayBeOver;
         }
@@ -220,6 +265,7 @@ fn overlaps(kernel: &Kernel, relation: &Relation, at: StepId, flight: &Flight, o
                 first: (flight.issue, flight.access),
                 second: (at, access),
                 certain: conflict == Conflict::Certain,
+                conditional: flight.taken.is_conditional(),
             });
         }
     }
@@ -246,20 +292,6 @@ fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
         }
         _ => {}
     }
-}
-
-/// Forgets by which tokens accesses are awaited, if there are too many cases of them.
-fn forget_tokens_of_many(flights: FxHashSet<Flight>, known: usize) -> FxHashSet<Flight> {
-    if flights.len() + known <= MAX_STATES {
-        return flights;
-    }
-    let flights = flights.into_iter();
-    flights
-        .map(|flight| Flight {
-            tokens: Vec::new(),
-            ..flight
-        })
-        .collect()
 }
 
 /// What meets in divergent regions, where threads may be anywhere.
@@ -291,6 +323,7 @@ pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &m
                         first,
                         second,
                         certain: conflict == Conflict::Certain && first != second,
+                        conditional: false,
                     });
                 }
             }

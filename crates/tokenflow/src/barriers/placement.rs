@@ -32,8 +32,12 @@ const ROUNDS: usize = 200;
 #[must_use]
 pub fn place(kernel: &Kernel) -> Placement {
     let relation = Relation::new(kernel);
-    let in_flight = follow(kernel, &relation);
-    let mut overlaps = in_flight.overlaps.clone();
+    let in_flight = follow(kernel, &relation, false);
+    let mut overlaps = if in_flight.overlaps.iter().any(|overlap| overlap.certain) {
+        with_conditions(&follow(kernel, &relation, true).overlaps)
+    } else {
+        in_flight.overlaps.clone()
+    };
     in_divergent_regions(kernel, &relation, &mut overlaps);
     let exposure = Exposure::new(kernel, &relation, &in_flight);
     let barriers = choose(kernel, &exposure);
@@ -43,6 +47,18 @@ pub fn place(kernel: &Kernel) -> Placement {
         barriers: with_reasons(&exposure, &barriers),
         overlaps,
     }
+}
+
+/// Each of `overlaps` once: that it takes conditions to come to it is true only if it is so on all ways.
+fn with_conditions(overlaps: &FxHashSet<Overlap>) -> FxHashSet<Overlap> {
+    let unconditional = |overlap: &Overlap| Overlap {
+        conditional: false,
+        ..*overlap
+    };
+    let known = overlaps
+        .iter()
+        .filter(|overlap| !(overlap.conditional && overlaps.contains(&unconditional(overlap))));
+    known.copied().collect()
 }
 
 /// The cheapest set of places.

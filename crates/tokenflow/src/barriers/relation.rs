@@ -90,18 +90,19 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         stride,
         range,
     } = pair.difference(&from.offset, &to.offset);
-    let certain = from.certain && to.certain && stride == 0;
-    let found = values.into_iter().any(|value| {
+    let meets = |value: &i64| {
         if stride == 0 {
-            x.meets(y, value)
+            x.meets(y, *value)
         } else {
-            meets_at_any(x, y, value, stride, range)
+            meets_at_any(x, y, *value, stride, range)
         }
-    });
-    match (found, certain) {
-        (false, _) => Conflict::None,
-        (true, false) => Conflict::Possible,
-        (true, true) => Conflict::Certain,
+    };
+    // Of several differences that are possible, it is not known which one it is.
+    let certain = from.certain && to.certain && stride == 0;
+    match values.iter().filter(|value| meets(value)).count() {
+        0 => Conflict::None,
+        n if certain && n == values.len() => Conflict::Certain,
+        _ => Conflict::Possible,
     }
 }
 

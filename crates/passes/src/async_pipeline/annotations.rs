@@ -1,0 +1,119 @@
+//! What attributes say about a loop.
+
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Op};
+use async_mlir::pass::PassError;
+use async_mlir::types::array_numbers;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// When an operation is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slot {
+    pub stage: u32,
+    pub order: u32,
+}
+
+/// The schedule of a loop's body.
+#[derive(Default)]
+pub(super) struct Schedule<'c> {
+    /// When operations of the body are executed; others are recomputed wherever they are needed.
+    pub slots: FxHashMap<Op<'c>, Slot>,
+    /// The stages whose transfers are asynchronous.
+    pub async_stages: FxHashSet<u32>,
+}
+
+/// What is to be done with a loop.
+pub(super) enum Request<'c> {
+    /// Its operations say when they are executed.
+    Annotated(Schedule<'c>),
+    /// It says how many stages it is to have.
+    Automatic(u32),
+}
+
+/// Reads the attributes of `around`, an `scf.for`, and of its body; `None` if there are none.
+pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request<'c>>, PassError<'c>> {
+    let num_stages = number(around, gpux_attr::NUM_STAGES);
+    let ops = body.ops();
+    let annotated = ops
+        .iter()
+        .copied()
+        .find(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER));
+    let asynchronous = around.attr(gpux_attr::ASYNC_STAGES);
+    match (num_stages, annotated) {
+        (Some(_), Some(op)) => {
+            let message = "has 'async.num_stages', but an operation of its body has a stage of its own";
+            Err(PassError::new(around, message).note(op, "remove the one or the other"))
+        }
+        (Some(_), None) if asynchronous.is_some() => {
+            let message =
+                "has 'async.num_stages' and 'async.async_stages', which is for operations with 'async.stage'";
+            Err(PassError::new(around, message))
+        }
+        (Some(stages), None) => Ok(Some(Request::Automatic(stages))),
+        (None, None) if asynchronous.is_some() => {
+            let message = "has 'async.async_stages', but no operation of its body has a stage";
+            let help = "give each of them 'async.stage' and 'async.order', or the loop 'async.num_stages'";
+            Err(PassError::new(around, message).note(around, help))
+        }
+        (None, None) => Ok(None),
+        (None, Some(_)) => {
+            let mut schedule = slots(&ops)?;
+            let numbers = asynchronous.and_then(array_numbers).unwrap_or_default();
+            for stage in numbers {
+                let stage = u32::try_from(stage).unwrap_or(u32::MAX);
+                if schedule.slots.values().all(|slot| slot.stage != stage) {
+                    let message = format!(
+                        "has stage {stage} in 'async.async_stages', but no operation of its body has that stage"
+                    );
+                    return Err(PassError::new(around, message));
+                }
+                schedule.async_stages.insert(stage);
+            }
+            Ok(Some(Request::Annotated(schedule)))
+        }
+    }
+}
+
+/// Removes what [`read`] has read.
+pub(super) fn remove<'c>(around: Op<'c>, body: Block<'c>) {
+    around.remove_attr(gpux_attr::NUM_STAGES);
+    around.remove_attr(gpux_attr::ASYNC_STAGES);
+    for op in body.ops() {
+        op.remove_attr(gpux_attr::STAGE);
+        op.remove_attr(gpux_attr::ORDER);
+    }
+}
+
+fn number(op: Op<'_>, name: &str) -> Option<u32> {
+    u32::try_from(op.int_attr(name)?).ok()
+}
+
+/// The slots of operations.
+fn slots<'c>(ops: &[Op<'c>]) -> Result<Schedule<'c>, PassError<'c>> {
+    let mut schedule = Schedule::default();
+    // The first operation of each order.
+    let mut orders: FxHashMap<u32, Op<'c>> = FxHashMap::default();
+    for &op in ops {
+        let (stage, order) = (number(op, gpux_attr::STAGE), number(op, gpux_attr::ORDER));
+        let slot = match (stage, order) {
+            (Some(stage), Some(order)) => Slot { stage, order },
+            (Some(_), None) => return Err(PassError::new(op, "has 'async.stage', but no 'async.order'")),
+            (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
+            (None, None) => continue,
+        };
+        schedule.slots.insert(op, slot);
+        let first = *orders.entry(slot.order).or_insert(op);
+        if let Some(other) = schedule
+            .slots
+            .get(&first)
+            .filter(|other| other.stage != slot.stage)
+        {
+            let message = format!(
+                "has order {}, which an operation of stage {} has, too",
+                slot.order, other.stage
+            );
+            return Err(PassError::new(op, message).note(first, "this one; orders are unique"));
+        }
+    }
+    Ok(schedule)
+}
