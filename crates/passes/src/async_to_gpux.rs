@@ -17,7 +17,7 @@
 //! the store. Nothing is taken for granted but the alignment of buffers that callers hand over (`base-alignment`).
 //!
 //! [`Recognizer::recognize`] says what is a transfer, and [`Transfer::emit`] makes the asynchronous form without an await; the pass adds
-//! the awaits ([`sinking`]). [`sides`] reads loads and stores, [`copies`] and [`bulk`] know the engines.
+//! the awaits (`sinking`). `sides` reads loads and stores, `copies` and `bulk` know the engines.
 
 mod bulk;
 mod copies;

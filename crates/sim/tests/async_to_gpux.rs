@@ -28,7 +28,7 @@ const PASSES: [&str; 3] = [
 fn random_transfers_are_clean_and_right() {
     let (transfers, copies) = (Cell::new(0), Cell::new(0));
     let strategy = (kernels(), 0..PASSES.len(), any::<u64>());
-    let result = TestRunner::new(config(400)).run(&strategy, |(stmts, pass, seed)| {
+    let result = TestRunner::new(config(250)).run(&strategy, |(stmts, pass, seed)| {
         let context = context();
         context.attach_diagnostic_handler(|_| true);
         let call = Call {
