@@ -70,6 +70,9 @@ pub struct Options {
 /// The oldest GPU that has bulk copies.
 const FIRST_TMA_SM: u32 = 90;
 
+/// The values of the option `engine`.
+pub(crate) const ENGINES: &[(&str, &str)] = &[("cp_async", ""), (TMA, "needs sm_90")];
+
 const ENGINE: &str = "engine";
 const AWAITS: &str = "awaits";
 const IMMEDIATE: &str = "immediate";
@@ -84,7 +87,7 @@ impl Pass for AsyncToGpux {
             OptionInfo::choice(
                 ENGINE,
                 "cp_async",
-                &[("cp_async", ""), (TMA, "needs sm_90")],
+                ENGINES,
                 "what does transfers that all threads of a block execute",
             ),
             OptionInfo::choice(
@@ -146,7 +149,35 @@ impl Pass for AsyncToGpux {
     }
 }
 
-fn read_options<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
+/// Makes the transfers of `block` itself asynchronous, each awaited as late as the block allows; says of those that can't be why.
+pub(crate) fn start_transfers<'c>(function: Op<'c>, block: Block<'c>, options: Options) {
+    let transfers = transfers_of(function, block, options, &|_| true);
+    for (block, pending) in issue(&transfers, false) {
+        sink(block, pending, &mut Summaries::default());
+    }
+}
+
+/// The transfers among those operations of `block` that `wanted` is true of; says of those that can't be asynchronous why.
+pub(crate) fn transfers_of<'c>(
+    function: Op<'c>,
+    block: Block<'c>,
+    options: Options,
+    wanted: &dyn Fn(Op<'c>) -> bool,
+) -> Vec<Transfer<'c>> {
+    let mut recognizer = Recognizer::new(function, options);
+    let mut transfers = Vec::new();
+    for op in block.ops().into_iter().filter(|op| wanted(*op)) {
+        match recognizer.recognize(op) {
+            Some(Ok(transfer)) => transfers.push(transfer),
+            Some(Err(reason)) => reason.remark(op).emit(),
+            None => {}
+        }
+    }
+    transfers
+}
+
+/// The options of a pass that has those of this one.
+pub(crate) fn read_options<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
     let fault = |message: String| PassError::new(function.location(), message);
     let chip = cx.str("chip");
     let is_old = sm_in(chip).is_some_and(|sm| sm < FIRST_SM);

@@ -74,7 +74,7 @@ impl<'c> Body<'c> {
         let terminator = self.block.terminator();
         for op in self.block.ops().into_iter().filter(|op| Some(*op) != terminator) {
             self.inputs.insert(op, self.read_inputs(op));
-            let Some(slot) = schedule.slots.get(&op) else {
+            let Some(slot) = schedule.get(&op) else {
                 if op.is_pure() {
                     continue;
                 }
