@@ -1,5 +1,6 @@
-//! `--async-to-gpux` keeps the meaning: random kernels, and those of all tests and examples, are clean under any schedule when their
-//! transfers are asynchronous, and leave the memory that they left before; also when the tokens are counted and lowered.
+//! `--async-to-gpux` keeps the meaning: random kernels, and those of all tests and examples, are clean under any schedule
+//! when their transfers are asynchronous, and leave the memory that they left before; also when the tokens are counted and
+//! lowered.
 //!
 //! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
