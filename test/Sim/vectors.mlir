@@ -67,7 +67,9 @@ func.func @picks(%m: memref<4x4xf32>, %out: memref<12xf32>) {
   %odd = vector.insert_strided_slice %back, %pair {offsets = [0], strides = [1]} : vector<2xf32> into vector<2xf32>
   %last = arith.addf %odd, %odd : vector<2xf32>
   %half = arith.constant dense<[0.625, 0.5]> : vector<2xf32>
-  %end = arith.mulf %last, %half : vector<2xf32>
+  %elements:2 = vector.to_elements %last : vector<2xf32>
+  %again = vector.from_elements %elements#0, %elements#1 : vector<2xf32>
+  %end = arith.mulf %again, %half : vector<2xf32>
   vector.store %end, %out[%c10] : memref<12xf32>, vector<2xf32>
   return
 }

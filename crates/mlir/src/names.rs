@@ -469,6 +469,7 @@ operations! {
         SHAPE_CAST = "shape_cast",
         SHUFFLE = "shuffle",
         STORE = "store",
+        TO_ELEMENTS = "to_elements",
         TRANSFER_READ = "transfer_read",
         TRANSFER_WRITE = "transfer_write",
         TRANSPOSE = "transpose",

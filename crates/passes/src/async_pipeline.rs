@@ -28,7 +28,7 @@ mod transfers;
 mod versions;
 
 use self::annotations::is_annotated;
-use self::expand::Epilogue;
+use self::expand::{Epilogue, Shape, ShortTrips};
 use self::plan::Pipeliner;
 use self::storage::unite_globals;
 use crate::async_to_gpux::{ENGINES, read_options};
@@ -57,6 +57,18 @@ impl Pass for AsyncPipeline {
                     ),
                 ],
                 "where the last rounds of a loop are",
+            ),
+            OptionInfo::choice(
+                "short-trips",
+                "guard",
+                &[
+                    (
+                        "guard",
+                        "they are pipelined, too, with statements guarded where their iteration may not exist",
+                    ),
+                    ("branch", "they are executed as they were, by a copy of the loop"),
+                ],
+                "loops that turn out to have fewer iterations than their pipeline takes to fill",
             ),
             OptionInfo::bool(
                 "insert-barriers",
@@ -91,6 +103,10 @@ impl Pass for AsyncPipeline {
             "predicate" => Epilogue::Predicate,
             _ => Epilogue::Peel,
         };
+        let short = match cx.str("short-trips") {
+            "branch" => ShortTrips::Branch,
+            _ => ShortTrips::Guard,
+        };
         // Inner loops first: what they become are statements of the outer ones.
         let loops = function
             .self_and_nested()
@@ -102,7 +118,7 @@ impl Pass for AsyncPipeline {
             return Ok(());
         }
         unite_globals(function);
-        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, epilogue);
+        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, Shape { epilogue, short });
         for around in loops {
             pipeliner.pipeline(around)?;
         }

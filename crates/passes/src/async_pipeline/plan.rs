@@ -4,7 +4,7 @@ use super::accesses::Accesses;
 use super::annotations::{Request, Schedule, read, remove, slots};
 use super::body::Body;
 use super::dependences::check;
-use super::expand::{Epilogue, Expanded, Rotation, expand};
+use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
 use super::staging::{Nothing, stage};
 use super::storage::{Storage, Uses};
@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 pub(super) struct Pipeliner<'c> {
     function: Op<'c>,
     options: Options,
-    epilogue: Epilogue,
+    shape: Shape,
     /// The barriers that are derived anew.
     barriers: FxHashSet<Op<'c>>,
     /// The versions of buffers.
@@ -35,11 +35,11 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, options: Options, epilogue: Epilogue) -> Self {
+    pub fn new(function: Op<'c>, options: Options, shape: Shape) -> Self {
         Self {
             function,
             options,
-            epilogue,
+            shape,
             barriers: derived_anew(function),
             storage: Storage::default(),
             pipelined: 0,
@@ -92,7 +92,7 @@ impl<'c> Pipeliner<'c> {
     }
 
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
-        plan.carry_out(self.epilogue, &mut self.storage);
+        plan.carry_out(self.shape, &mut self.storage);
         self.pipelined += 1;
         self.dropped += dropped;
     }
@@ -146,7 +146,7 @@ impl<'c> Plan<'c> {
         Ok(Self { body, rotation, uses })
     }
 
-    fn carry_out(self, epilogue: Epilogue, storage: &mut Storage<'c>) {
+    fn carry_out(self, shape: Shape, storage: &mut Storage<'c>) {
         let Body { around, block, .. } = self.body;
         let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);
@@ -155,7 +155,7 @@ impl<'c> Plan<'c> {
         let bounds = around.operands().take(3);
         let constants = Constants::new(around, bounds);
         let slots = self.uses.slots(around, &constants);
-        let expanded = expand(&self.body, &self.rotation, slots, &constants, epilogue);
+        let expanded = expand(&self.body, &self.rotation, slots, &constants, shape);
         storage.add_views(&expanded.slots);
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
