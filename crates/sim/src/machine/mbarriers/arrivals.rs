@@ -26,7 +26,7 @@ impl Machine<'_> {
         let Some(MBarrier::Live(live)) = self.mbarriers.get(&key) else {
             return;
         };
-        let missing = |before: &&Actor| self.memory.unordered(**before, actor);
+        let missing = |before: &&Actor| self.memory.may_come_later(**before, actor);
         let arrival = live.arrivals[1].iter().find(missing);
         let lands = || !live.landed.is_empty() && live.waiters.iter().all(|wait| missing(&wait));
         let other = match arrival {
@@ -90,7 +90,7 @@ impl Machine<'_> {
     }
 
     /// Thread `t` lets the mbarrier track all copies that it has issued: when they are complete, that is an arrival. It
-    /// orders nothing else that the thread did before.
+    /// orders nothing else that the thread did before; but who learns of it comes after the thread's waits.
     pub(super) fn arrive_after_copies(&mut self, t: usize, key: Key, counted: bool) {
         let code = self.code;
         let spot = self.spot(t);
@@ -112,7 +112,9 @@ impl Machine<'_> {
             let copy = self.memory.issuer(*id);
             self.passed_already(key, copy);
         }
+        let clock = self.memory.pass(spot.thread);
         if let Some(live) = self.get(key) {
+            crate::memory::join(&mut live.arriving, &clock);
             live.pending -= i64::from(counted);
             live.armed = spot;
             live.flights.extend(copies);

@@ -44,13 +44,13 @@ impl Machine<'_> {
         // Many waits have met at one instruction.
         let mut last: Option<(Arc<[Actor]>, bool)> = None;
         waits.retain(|wait| {
-            if !self.memory.unordered(wait.by, actor) {
+            if !self.memory.may_come_later(wait.by, actor) {
                 return false;
             }
             let Some(met) = &wait.met else { return true };
             let known = last.as_ref().filter(|(actors, _)| Arc::ptr_eq(actors, met));
             let after = known.map_or_else(
-                || met.iter().any(|one| !self.memory.unordered(*one, actor)),
+                || met.iter().any(|one| !self.memory.may_come_later(*one, actor)),
                 |(_, after)| *after,
             );
             last = Some((Arc::clone(met), after));
