@@ -151,6 +151,8 @@ pub struct Machine<'c> {
     era: NonZeroU32,
     /// The mbarriers of the block.
     mbarriers: BTreeMap<Key, MBarrier>,
+    /// How often threads have tested them in vain since anybody could go on otherwise.
+    vain_tests: u32,
     /// The barriers of the block that have numbers.
     barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
@@ -184,6 +186,7 @@ impl<'c> Machine<'c> {
             private: Vec::new(),
             era: NonZeroU32::MIN,
             mbarriers: BTreeMap::new(),
+            vain_tests: 0,
             barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
@@ -235,6 +238,7 @@ impl<'c> Machine<'c> {
             })
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
+        self.vain_tests = 0;
         self.next_era();
         let (mut stuck, mut warps) = (false, self.turns());
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
