@@ -19,8 +19,8 @@ gpu.module @copying {
 
   // STORE: error: RAW race: memref.load reads what another thread wrote
 
-  // EARLY: error: nvvm.cp.async.mbarrier.arrive: arrives on phase 1 of %full[0], and may count for phase 0
-  // EARLY: against: nvgpu.device_async_copy
+  // EARLY: error: nvvm.cp.async.mbarrier.arrive: arrives on phase 0 of %full[0], which has all its arrivals already
+  // EARLY: against: nvvm.cp.async.mbarrier.arrive
   gpu.func @ring(%x: memref<3x32xf32>, %y: memref<32xf32>) workgroup(%buf: !line, %full: !bar) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index

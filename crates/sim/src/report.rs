@@ -131,6 +131,8 @@ pub struct Problem {
     pub kind: &'static str,
     /// True if it does no harm.
     pub note: bool,
+    /// Of problems with one cause, those with less are more fundamental.
+    pub rank: u64,
     /// Where.
     pub at: Spot,
     /// What else has to do with it.
@@ -155,6 +157,7 @@ impl Problem {
         Self {
             kind: "divergent-barrier",
             note: false,
+            rank: 0,
             at,
             other: Some(other),
             message: message.into(),
@@ -168,6 +171,7 @@ impl Problem {
         Self {
             kind: "divergent-barrier",
             note: false,
+            rank: 0,
             at,
             other: Some(other),
             message: "some threads of the block wait at this barrier, and others for an mbarrier".into(),
@@ -182,6 +186,7 @@ impl Problem {
         Self {
             kind: "divergent-warp",
             note: false,
+            rank: 0,
             at,
             other,
             message: "this is an operation of a whole warp, and not all of its threads come to it".into(),
@@ -218,6 +223,7 @@ impl Problem {
         Self {
             kind,
             note: harmless,
+            rank: 0,
             at,
             other: None,
             message: message.into(),
@@ -231,6 +237,7 @@ impl Problem {
         Self {
             kind: "early-use",
             note: false,
+            rank: 0,
             at,
             other: Some(copy),
             message: format!(

@@ -76,6 +76,8 @@ pub struct Finding {
     pub cause: Cause,
     /// True if it does no harm.
     pub note: bool,
+    /// Of findings with one cause, those with less are more fundamental.
+    rank: u64,
     /// What is wrong.
     pub message: String,
     /// What to do about it; nothing where the message says it.
@@ -249,6 +251,7 @@ impl Names<'_> {
             kind: race.hazard.kind(),
             cause,
             note: false,
+            rank: 0,
             message: message.into(),
             advice: better.unwrap_or_else(|| advice.into()),
             at,
@@ -277,6 +280,7 @@ impl Names<'_> {
                 Cause::of_problem(problem.kind)
             },
             note: problem.note,
+            rank: problem.rank,
             message: problem.message.clone(),
             advice: problem.advice.into(),
             at: self.instance(problem.at),
@@ -302,6 +306,7 @@ impl Names<'_> {
             kind,
             cause: Cause::Stop,
             note: false,
+            rank: 0,
             message,
             advice: reasons::advice(kind).into(),
             at: self.instance(stop.spot),

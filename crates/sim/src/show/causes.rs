@@ -116,7 +116,14 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
             let reads = finding.cause == Cause::Slot && finding.kind == "RAW";
             // Threads that stand elsewhere may be why nobody arrives.
             let deadlock = finding.kind == "deadlock";
-            (finding.note, finding.cause, finding.on.is_some(), reads, deadlock)
+            (
+                finding.note,
+                finding.cause,
+                finding.on.is_some(),
+                reads,
+                deadlock,
+                finding.rank,
+            )
         });
         if !members.is_empty() {
             groups.push(Group(members));

@@ -34,7 +34,22 @@ impl Machine<'_> {
             None if lands() => live.landed.first().map(|id| self.memory.issuer(*id)),
             None => None,
         };
-        let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
+        // Threads that do the same at the same time, as all do that release a slot, mean one phase.
+        let twin =
+            |one: &Actor| (one.spot.instr, one.spot.iterations) == (actor.spot.instr, actor.spot.iterations);
+        let twin = arrival.filter(|_| live.arrivals[1].iter().all(twin));
+        let problem = match (twin, other) {
+            (Some(twin), _) => Some(Problem::one_too_many(
+                actor.spot,
+                twin.spot,
+                live.phase,
+                live.expected,
+                &name,
+            )),
+            (None, other) => {
+                other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name).ranked(1))
+            }
+        };
         if let Some(problem) = problem {
             self.memory.reports.problem_after_waits(problem);
         }
@@ -193,7 +208,7 @@ impl Machine<'_> {
         let phase = live.phase - 1;
         if let Some(wait) = missed {
             live.broken = true;
-            let problem = Problem::overtaken(wait.spot, armed, phase, &name);
+            let problem = Problem::overtaken(wait.spot, armed, phase, &name).ranked(1);
             self.memory.reports.problem(problem);
         }
     }

@@ -238,6 +238,7 @@ impl Machine<'_> {
                 Phase::Token(_) => number,
             };
             live.broken = true;
+            let phase = live.phase;
             let problem = if meant == next + 1 && live.phase == meant && live.pending == live.expected {
                 // Nobody has come to the phase that it waits for, and it never waited for the one before.
                 Problem::wrong_parity(spot, live.armed, next, &name)
@@ -249,7 +250,10 @@ impl Machine<'_> {
                 let missing = (live.pending, live.expected, live.tx - live.flying());
                 Problem::deadlock(spot, live.armed, live.phase, missing, &name)
             };
-            self.memory.reports.problem_after_waits(problem);
+            // Threads that stand early in their loops may keep those from arriving that stand later.
+            let iteration = self.iterations[spot.iterations as usize].first().copied();
+            let rank = phase.saturating_mul(1 << 32) + u64::from(iteration.unwrap_or(0));
+            self.memory.reports.problem_after_waits(problem.ranked(rank));
         }
         let at_barrier = |thread: &Thread| matches!(thread.state, State::Barrier | State::Block);
         if let (Some(&(t, ..)), Some(other)) = (waiting.first(), self.threads.iter().position(at_barrier)) {
