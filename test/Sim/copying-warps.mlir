@@ -7,6 +7,12 @@
 // RUN: not async-sim %t.store.mlir | FileCheck %s --check-prefix=STORE
 // RUN: sed '/EMPTY/d' %s > %t.early.mlir
 // RUN: not async-sim %t.early.mlir | FileCheck %s --check-prefix=EARLY
+// RUN: sed '/FILLED/d' %s > %t.filled.mlir
+// RUN: not async-sim %t.filled.mlir | FileCheck %s --check-prefix=NOBODY
+// RUN: sed -e '/%%read = /d' -e 's/%%v = memref.load/%%read = nvgpu.mbarrier.arrive %%empty[%%c0] : !empty -> !nvgpu.mbarrier.token\n%%v = memref.load/' %s > %t.read.mlir
+// RUN: not async-sim %t.read.mlir | FileCheck %s --check-prefix=READ
+// RUN: sed 's/nvvm.cp.async.mbarrier.arrive %%p {noinc = true} : !llvm.ptr<3>/%%state = nvvm.mbarrier.arrive %%p : !llvm.ptr<3> -> i64/' %s > %t.plain.mlir
+// RUN: not async-sim %t.plain.mlir | FileCheck %s --check-prefix=PLAIN
 
 #shared = #gpu.address_space<workgroup>
 !line = memref<32xf32, #shared>
@@ -18,6 +24,20 @@ gpu.module @copying {
   // RING: argument 1: 99 102 105
 
   // STORE: error: RAW race: memref.load reads what another thread wrote
+  // STORE: help: put a gpu.barrier (where only some warps come, one with a number) between the write and the read
+
+  // Without a wait for %full, phases go wrong as well; that nobody waits is the cause.
+  // NOBODY: error: RAW race: memref.load reads where a copy of another thread writes already
+  // NOBODY: help: wait before this for phase 0 of %full[0], on which the copy completes: nobody waits for that mbarrier
+  // NOBODY-NEXT: also: phase-overrun
+
+  // READ: error: WAR race: nvgpu.device_async_copy writes what another thread reads, and nothing orders the two
+  // READ: help: let whoever issues it know that this was read: by a gpu.barrier (where only some warps come, one with a number), or an mbarrier on which readers arrive after they have read
+
+  // PLAIN: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
+  // PLAIN: waited: last by nvvm.mbarrier.try_wait.parity
+  // PLAIN-NEXT: it is for arrivals, and no copy completes on its phase
+  // PLAIN-NEXT: help: wait for the copy's group before its thread arrives, or let that arrive by nvvm.cp.async.mbarrier.arrive
 
   // EARLY: error: nvvm.cp.async.mbarrier.arrive: arrives on phase 0 of %full[0], which has all its arrivals already
   // EARLY: against: nvvm.cp.async.mbarrier.arrive
@@ -62,7 +82,7 @@ gpu.module @copying {
       %sum = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %zero) -> f32 {
         %bits = arith.index_cast %i : index to i32
         %parity = arith.andi %bits, %one : i32
-        nvvm.mbarrier.try_wait.parity %p, %parity, %ticks : !llvm.ptr<3>, i32, i32
+        nvvm.mbarrier.try_wait.parity %p, %parity, %ticks : !llvm.ptr<3>, i32, i32 // FILLED
         %v = memref.load %buf[%far] : !line
         %read = nvgpu.mbarrier.arrive %empty[%c0] : !empty -> !nvgpu.mbarrier.token
         %more = arith.addf %sum, %v : f32

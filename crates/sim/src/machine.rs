@@ -255,6 +255,7 @@ impl<'c> Machine<'c> {
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
         self.stuck |= !ended;
+        self.note_unawaited();
         if ended {
             self.drain();
             self.drain_mbarriers();

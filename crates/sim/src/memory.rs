@@ -29,7 +29,7 @@ pub use self::order::{Clock, Moment, Order, join};
 pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use self::window::Window;
 use crate::adversary::Adversary;
-use crate::report::{Hazard, Reports, Spot};
+use crate::report::{Hazard, PhaseOf, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -88,6 +88,8 @@ pub struct Memory {
     first_copy: u32,
     /// What copies of earlier blocks wrote, where that may be asked for.
     done_copies: Vec<(Spot, Arc<[Piece]>)>,
+    /// Phases that copies complete on.
+    phases: Vec<PhaseOf>,
     /// How many bytes the buffers have.
     bytes: usize,
     /// The number of the access that is being made.
@@ -137,6 +139,7 @@ impl Memory {
             copies: Vec::new(),
             first_copy: 0,
             done_copies: Vec::new(),
+            phases: Vec::new(),
             bytes: 0,
             access: 0,
             first_adversary: adversary.clone(),
@@ -310,6 +313,7 @@ impl Memory {
         if self.accesses.end_of_block() {
             self.forget_accesses();
         }
+        self.note_behind();
         self.forget_copies();
         self.reports.forget_waits();
     }

@@ -3,7 +3,7 @@
 use super::{Key, MBarrier, Machine, Reason};
 use crate::code::{Arrival, Op};
 use crate::memory::Actor;
-use crate::report::{MAX_TX, Problem, Spot, StaleWait};
+use crate::report::{MAX_TX, PhaseOf, Problem, Spot, StaleWait};
 use crate::value::{CopyId, Pending, Value};
 
 impl Machine<'_> {
@@ -128,6 +128,7 @@ impl Machine<'_> {
             self.passed_already(key, copy);
         }
         let clock = self.memory.pass(spot.thread);
+        self.tracks(key, copies.iter().map(|(id, _)| *id));
         if let Some(live) = self.get(key) {
             crate::memory::join(&mut live.arriving, &clock);
             live.pending -= i64::from(counted);
@@ -181,8 +182,22 @@ impl Machine<'_> {
         self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.threads[t].issued += 1;
+        self.tracks(key, std::iter::once(id));
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));
+        }
+    }
+
+    /// Notes that copies complete on the phase of an mbarrier.
+    fn tracks(&mut self, key: Key, copies: impl Iterator<Item = CopyId>) {
+        let (buffer, offset) = key;
+        if let Some(phase) = self.get(key).map(|live| live.phase) {
+            let of = PhaseOf {
+                buffer,
+                offset,
+                phase,
+            };
+            self.memory.completes_on(copies, of);
         }
     }
 
