@@ -111,6 +111,26 @@ struct Thread {
     fenced: Option<u64>,
 }
 
+impl Thread {
+    /// A thread that has not run yet.
+    fn new(regs: Vec<Value>, queues: usize) -> Self {
+        Self {
+            state: State::Running,
+            pc: 0,
+            regs,
+            counters: Vec::new(),
+            iterations: 0,
+            moved: false,
+            queues: Queues::new(queues),
+            issued: 0,
+            steps: 0,
+            printed: String::new(),
+            written: FxHashMap::default(),
+            fenced: None,
+        }
+    }
+}
+
 /// What a thread does after an instruction.
 enum Next {
     Goes,
@@ -222,20 +242,7 @@ impl<'c> Machine<'c> {
             regs[decl.to.0 as usize] = value;
         }
         self.threads = (0..threads)
-            .map(|_| Thread {
-                state: State::Running,
-                pc: 0,
-                regs: regs.clone(),
-                counters: Vec::new(),
-                iterations: 0,
-                moved: false,
-                queues: Queues::new(self.code.queues.len()),
-                issued: 0,
-                steps: 0,
-                printed: String::new(),
-                written: FxHashMap::default(),
-                fenced: None,
-            })
+            .map(|_| Thread::new(regs.clone(), self.code.queues.len()))
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.vain_tests = 0;

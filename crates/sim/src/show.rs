@@ -216,9 +216,8 @@ impl Names<'_> {
         seen.collect()
     }
 
-    fn race(&self, race: &Race) -> Finding {
-        let at = self.instance(race.now);
-        let against = race.before.map(|before| self.instance(before));
+    /// What a message and a cause depend on; `blocks` is true if the threads are of different ones.
+    fn sides(&self, race: &Race, blocks: bool) -> Sides {
         let op = |spot: Spot| self.op(spot);
         let copied = |op: Option<&Op>| match op {
             Some(Op::Copy(_)) => Copied::Alone,
@@ -227,10 +226,10 @@ impl Names<'_> {
             Some(op) if op.is_wgmma() => Copied::Multiplied,
             _ => Copied::No,
         };
-        let sides = Sides {
+        Sides {
             now: copied(Some(op(race.now))),
             before: copied(race.before.map(op)),
-            blocks: against.as_ref().is_some_and(|against| against.block != at.block),
+            blocks,
             own: race.own,
             phase: match &race.stale_wait {
                 Some(_) => PhaseWait::Stale,
@@ -245,7 +244,14 @@ impl Names<'_> {
                 None => Waits::Nothing,
             },
             roles: self.code.has_roles(),
-        };
+        }
+    }
+
+    fn race(&self, race: &Race) -> Finding {
+        let at = self.instance(race.now);
+        let against = race.before.map(|before| self.instance(before));
+        let blocks = against.as_ref().is_some_and(|against| against.block != at.block);
+        let sides = self.sides(race, blocks);
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
         let is_wait = matches!(cause, Cause::Unawaited | Cause::Wait | Cause::Parity);
@@ -255,7 +261,7 @@ impl Names<'_> {
             None
         };
         let buffer = self.buffer(race.buffer);
-        let on_mbarrier = |spot: Spot| matches!(op(spot), Op::Bulk(bulk) if matches!(bulk.completion, Completion::MBarrier(_)));
+        let on_mbarrier = |spot: Spot| matches!(self.op(spot), Op::Bulk(bulk) if matches!(bulk.completion, Completion::MBarrier(_)));
         Finding {
             kind: race.hazard.kind(),
             cause,
