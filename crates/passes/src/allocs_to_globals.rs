@@ -11,7 +11,7 @@
 //! are in the same block, its copies are awaited there, and a barrier there keeps threads that are ahead from it.
 
 use crate::utils::device::{device_code, is_workgroup_alloc};
-use crate::utils::static_allocs::check;
+use crate::utils::static_allocs::{Rounds, check};
 use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::calls::UsedSymbols;
 use async_mlir::gpu::is_workgroup;
@@ -56,7 +56,7 @@ impl Pass for AllocsToGlobals {
             };
             let table = tables.entry(around).or_insert_with(|| Table::of(around));
             for &alloc in &allocs {
-                check(function, alloc, &table.used)?;
+                check(function, alloc, &table.used, Rounds::Barriers)?;
             }
             table.make_globals(function, &allocs);
             cx.count("globals", allocs.len() as u64);

@@ -14,12 +14,13 @@
 mod existing;
 mod explain;
 
-use crate::analysis::barrier_graph::{BarrierGraph, read};
+use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
 use crate::utils::block_wide::barrier;
-use async_dialects::registry::GPUX;
+use async_dialects::names::async_;
+use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{is_barrier, is_kernel};
-use async_mlir::ir::{Op, Walk};
+use async_mlir::ir::{Op, OpBuilder, Walk};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
@@ -44,7 +45,7 @@ impl Pass for InsertBarriers {
                 "emit remarks that say which accesses each barrier is for",
             ),
         ],
-        dependent_dialects: &[GPUX, Dialect::GPU],
+        dependent_dialects: &[ASYNC, GPUX, Dialect::GPU],
         statistics: &[
             StatisticInfo {
                 name: "inserted",
@@ -62,47 +63,82 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        if let Some(op) = synchronizes_otherwise(function) {
-            if function.self_and_nested().into_iter().any(is_barrier) {
-                let message = format!(
-                    "has '{}', whose order of threads is not known here: its barriers stay",
-                    op.name()
-                );
-                let help = "run --gpux-insert-barriers before tokens become mbarriers";
-                Diagnostic::remark(function, message).note(op, help).emit();
-            }
-            return Ok(());
-        }
-        let mut graph = read(function, cx.bool("keep-barriers"))?;
-        let kept = existing::keep(&mut graph, cx.bool("keep-barriers"));
-        let placement = place(&graph.kernel);
-        if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
-            let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
-            let help = "run --gpux-inline-calls first";
-            Diagnostic::remark(function, message).note(function, help).emit();
-            return Ok(());
-        }
-        report_overlaps(&graph, &placement.overlaps)?;
-        let inserted = placement.barriers.len();
-        let dropped: Vec<Op> = graph
-            .barriers
-            .iter()
-            .map(|(_, op)| *op)
-            .filter(|op| !kept.contains(op))
-            .collect();
-        if inserted + dropped.len() > 0 {
-            explain::summary(function, inserted, dropped.len(), kept.len());
-        }
-        explain::later_issues(&graph, &placement);
-        if cx.bool("explain") {
-            explain::barriers(&graph, &placement);
-        }
-        insert(&graph, &placement);
-        cx.count("inserted", inserted as u64);
-        cx.count("dropped", dropped.len() as u64);
-        dropped.into_iter().for_each(Op::erase);
+        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), 0)?;
+        cx.count("inserted", derived.inserted as u64);
+        cx.count("dropped", derived.dropped as u64);
         Ok(())
     }
+}
+
+/// How many barriers came and went.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Derived {
+    inserted: usize,
+    dropped: usize,
+}
+
+/// Derives the barriers of `function` anew, of which `dropped` are gone already; with `keep`, those that it has stay.
+pub(crate) fn derive<'c>(
+    function: Op<'c>,
+    keep: bool,
+    explain: bool,
+    dropped: usize,
+) -> Result<Derived, PassError<'c>> {
+    if let Some(op) = synchronizes_otherwise(function) {
+        if function.self_and_nested().into_iter().any(is_barrier) {
+            let message = format!(
+                "has '{}', whose order of threads is not known here: its barriers stay",
+                op.name()
+            );
+            let help = "run --gpux-insert-barriers before tokens become mbarriers";
+            Diagnostic::remark(function, message).note(op, help).emit();
+        }
+        return Ok(Derived::default());
+    }
+    let mut graph = read(function, keep)?;
+    let kept = existing::keep(&mut graph, keep);
+    let placement = place(&graph.kernel);
+    if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
+        let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
+        let help = "run --gpux-inline-calls first";
+        Diagnostic::remark(function, message).note(function, help).emit();
+        return Ok(Derived::default());
+    }
+    report_overlaps(&graph, &placement.overlaps)?;
+    let inserted = placement.barriers.len();
+    let gone: Vec<Op> = graph
+        .barriers
+        .iter()
+        .map(|(_, op)| *op)
+        .filter(|op| !kept.contains(op))
+        .collect();
+    let derived = Derived {
+        inserted,
+        dropped: dropped + gone.len(),
+    };
+    if inserted + derived.dropped > 0 {
+        explain::summary(function, inserted, derived.dropped, kept.len());
+    }
+    explain::later_issues(&graph, &placement);
+    if explain {
+        explain::barriers(&graph, &placement);
+    }
+    insert(&graph, &placement);
+    gone.into_iter().for_each(Op::erase);
+    Ok(derived)
+}
+
+/// The barriers of `function` that order nothing but memory of the workgroup, and are derived anew.
+pub(crate) fn derived_anew(function: Op<'_>) -> FxHashSet<Op<'_>> {
+    let Some(Ok(mut graph)) = synchronizes_otherwise(function)
+        .is_none()
+        .then(|| read(function, false))
+    else {
+        return FxHashSet::default();
+    };
+    let kept = existing::keep(&mut graph, false);
+    let barriers = graph.barriers.iter().map(|(_, op)| *op);
+    barriers.filter(|op| !kept.contains(op)).collect()
 }
 
 /// Returns true if `function` is there to be called.
@@ -142,6 +178,13 @@ fn insert(graph: &BarrierGraph, placement: &Placement) {
         let op = graph.ops[*step];
         let new = barrier(op.location());
         match await_before(graph, *step) {
+            // It awaits what it depends on itself: now that is done before.
+            Some(wait) if wait == op => {
+                OpBuilder::new(async_::AWAIT, op.location())
+                    .operands(&dependences(op))
+                    .before(op);
+                new.before(op)
+            }
             Some(wait) => new.after(wait),
             None => new.before(op),
         };
@@ -168,28 +211,34 @@ fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result
         let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
         let region = |step: StepId| graph.kernel.steps[step].divergent;
         let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
+        if apart && region(overlap.first.0).is_some_and(|region| graph.trusted.contains(&region)) {
+            continue;
+        }
         // Where it is not known what meets a copy in flight, tokens are believed.
         if !(overlap.certain || apart) || !seen.insert((first, second)) {
             continue;
         }
-        let may = if overlap.certain { "" } else { "may " };
-        let s = if overlap.certain { "es" } else { "" };
+        let is_error = overlap.certain && !overlap.conditional;
+        let may = if is_error { "" } else { "may " };
+        let s = if is_error { "es" } else { "" };
         let message = format!(
             "{may}access{s} memory of the workgroup that another thread accesses at the same time, and no barrier can order \
              the two"
         );
-        let diagnostic = if overlap.certain {
+        let diagnostic = if is_error {
             Diagnostic::error(second, message)
         } else {
             Diagnostic::warning(second, message)
         };
         let help = if apart {
             "the other access: threads take different ways to the two; move one of them to where all threads come by"
+        } else if overlap.conditional {
+            "the other access, which is not complete if the conditions on the way agree: await its token where they do"
         } else {
             "the other access, which is not complete: await its token before"
         };
         diagnostic.note(first, help).emit();
-        failed |= overlap.certain;
+        failed |= is_error;
     }
     if failed {
         Err(PassError::already_emitted())

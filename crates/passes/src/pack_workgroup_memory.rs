@@ -24,6 +24,7 @@ use crate::analysis::buffer_uses::BufferUses;
 use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{STATIC_WORKGROUP_BYTES, max_workgroup_bytes, sm_of};
 use crate::utils::device::{device_code, own_ops};
+use crate::utils::static_allocs::Rounds;
 use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::calls::is_call;
 use async_mlir::gpu::{is_workgroup, num_attributions};
@@ -153,7 +154,12 @@ fn pack_function<'c>(
     if function.region(0).first().is_none() {
         return Ok(());
     }
-    let mut buffers = collect(function, table)?;
+    let sharing = sharing(cx);
+    let rounds = match sharing {
+        Sharing::Liveness => Rounds::Later,
+        Sharing::Free | Sharing::None => Rounds::Barriers,
+    };
+    let mut buffers = collect(function, table, rounds)?;
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
     let uses = BufferUses::of(&roots);
     align(function, &mut buffers, &uses);
@@ -171,8 +177,8 @@ fn pack_function<'c>(
     let flow = buffer_flow::read(function, &uses);
     let everywhere: Vec<bool> = uses.escapes.iter().map(Option::is_some).collect();
     let lifetimes = Lifetimes::of(&flow.flow, &everywhere);
-    let interference = lifetimes.interference(&flow.flow, sharing(cx));
-    let layout = layout(&buffers, interference, limit.bytes);
+    let interference = lifetimes.interference(&flow.flow, sharing);
+    let layout = layout(function, &buffers, interference, limit.bytes)?;
     let map = Map {
         function,
         buffers: &buffers,
@@ -199,14 +205,19 @@ fn pack_function<'c>(
     Ok(())
 }
 
-/// Where `buffers` go. If one has more than `most` bytes, that is its size alone.
-fn layout(buffers: &[Buffer], interference: Vec<(usize, usize)>, most: u64) -> Layout {
+/// Where `buffers` of `function` go. If one has more than `most` bytes, that is its size alone.
+fn layout<'c>(
+    function: Op<'c>,
+    buffers: &[Buffer<'c>],
+    interference: Vec<(usize, usize)>,
+    most: u64,
+) -> Result<Layout, PassError<'c>> {
     let largest = buffers.iter().map(|buffer| buffer.bytes).max().unwrap_or(0);
     if largest > most {
-        return Layout {
+        return Ok(Layout {
             offsets: vec![0; buffers.len()],
             bytes: largest,
-        };
+        });
     }
     let buffers = buffers.iter().map(|buffer| tokenflow::packing::Buffer {
         bytes: buffer.bytes,
@@ -216,11 +227,21 @@ fn layout(buffers: &[Buffer], interference: Vec<(usize, usize)>, most: u64) -> L
         buffers: buffers.collect(),
         interference,
     };
-    let layout = pack(&problem, BUDGET);
-    if let Err(fault) = layout.verify(&problem) {
-        panic!("a layout is wrong: {fault}");
+    checked(function, &problem, pack(&problem, BUDGET))
+}
+
+/// `layout`, if it solves `problem`.
+fn checked<'c>(function: Op<'c>, problem: &Problem, layout: Layout) -> Result<Layout, PassError<'c>> {
+    match layout.verify(problem) {
+        Ok(()) => Ok(layout),
+        Err(fault) => {
+            let message = format!(
+                "gets a layout of its workgroup memory that is wrong: {fault} (this is a bug in async-opt)"
+            );
+            Err(PassError::new(function, message)
+                .note(function, "run the pass with share=none, and report this kernel"))
+        }
     }
-    layout
 }
 
 fn sharing(cx: &PassContext<'_>) -> Sharing {

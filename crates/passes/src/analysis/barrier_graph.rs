@@ -8,20 +8,22 @@ mod buffers;
 mod regions;
 
 use self::buffers::{Buffers, Elsewhere, anything};
+use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::gpu::{block_size, is_barrier};
-use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
-    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Symbol,
+    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, RegionId,
+    StepId, Symbol,
 };
 use tokenflow::ids::IndexVec;
 
@@ -40,15 +42,19 @@ pub struct BarrierGraph<'c> {
     pub barriers: Vec<(StepId, Op<'c>)>,
     /// The accesses to memory that other blocks can access, too.
     pub global: Vec<(StepId, GlobalAccess<'c>)>,
+    /// Divergent regions with barriers whose order is not followed: they are taken to be right as they are.
+    pub trusted: FxHashSet<RegionId>,
 }
 
 /// An access to memory that is not the workgroup's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct GlobalAccess<'c> {
     /// The buffer; `None` if it may be any.
     pub buffer: Option<Value<'c>>,
     /// False if it is only read.
     pub written: bool,
+    /// What is accessed of the buffer, if that is known.
+    pub footprint: Option<Footprint>,
 }
 
 /// Where control comes from.
@@ -64,7 +70,11 @@ struct Reader<'c> {
     divergent: Option<RegionId>,
     /// Which threads come by.
     mask: Mask,
+    /// True if it depends on a condition whether threads of a divergent region come by.
+    unsure: bool,
     keep_barriers: bool,
+    /// The operations that barriers are in.
+    with_barriers: FxHashSet<Op<'c>>,
 }
 
 /// Reads the body of `function`; with `keep_barriers`, those that it has stay.
@@ -84,7 +94,9 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         in_loop: None,
         divergent: None,
         mask: all.map(|threads| vec![true; threads as usize].into()),
+        unsure: false,
         keep_barriers,
+        with_barriers: with_barriers(function),
     };
     if let Some(region) = function
         .regions()
@@ -129,6 +141,19 @@ fn count_iterations(kernel: &mut Kernel) {
     }
 }
 
+/// The operations in `function` that barriers of the block are in.
+fn with_barriers(function: Op<'_>) -> FxHashSet<Op<'_>> {
+    let mut known = FxHashSet::default();
+    function.walk(|op| {
+        if is_barrier(op) {
+            let mut around = op.ancestors().take_while(|around| *around != function);
+            while around.next().is_some_and(|around| known.insert(around)) {}
+        }
+        Walk::Advance
+    });
+    known
+}
+
 /// Iterations beyond these are not told apart.
 const MAX_COUNTED: u8 = 16;
 
@@ -139,7 +164,7 @@ fn single_block<'c>(op: Op<'c>, region: Region<'c>) -> Result<Block<'c>, PassErr
         (Some(block), None) => Ok(block),
         _ => {
             let message = "has branches between blocks, between which barriers can't be placed";
-            Err(PassError::new(op, message).note(op, "run --lift-cf-to-scf first"))
+            Err(PassError::new(op, message).note(op, how_to_structure(op)))
         }
     }
 }
@@ -274,6 +299,7 @@ impl<'c> Reader<'c> {
                 let anything = GlobalAccess {
                     buffer: None,
                     written: true,
+                    footprint: None,
                 };
                 self.out.global.push((step, anything));
                 return;
@@ -293,20 +319,23 @@ impl<'c> Reader<'c> {
             } else {
                 &mut now
             };
-            list.extend(
-                touched
-                    .workgroup
-                    .into_iter()
-                    .map(|footprint| Access { footprint, kind }),
-            );
-            let buffer = match touched.global {
+            list.extend(touched.workgroup.into_iter().map(|mut footprint| {
+                footprint.certain &= !self.unsure;
+                Access { footprint, kind }
+            }));
+            let (buffer, footprint) = match touched.global {
                 Elsewhere::Nothing => continue,
-                Elsewhere::Buffer(buffer) => Some(buffer),
-                Elsewhere::Anything => None,
+                Elsewhere::Buffer(buffer) => (Some(buffer), self.buffers.elsewhere(op, effect, &self.mask)),
+                Elsewhere::Anything => (None, None),
             };
             let step = self.step(Action::None, op);
             let written = kind != AccessKind::Read;
-            self.out.global.push((step, GlobalAccess { buffer, written }));
+            let access = GlobalAccess {
+                buffer,
+                written,
+                footprint,
+            };
+            self.out.global.push((step, access));
         }
         self.now(op, now);
         self.later(op, completion, later);
@@ -328,10 +357,15 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Accesses that `op` begins.
+    /// Accesses that `op` begins, once what it depends on is complete.
     fn later(&mut self, op: Op<'c>, completion: Option<Completion<'c>>, accesses: Vec<Access>) {
         if accesses.is_empty() {
             return;
+        }
+        let needed = dependences(op).into_iter();
+        let needed: Vec<Token> = needed.map(|token| self.token(token)).collect();
+        if !needed.is_empty() {
+            self.step(Action::Await(needed), op);
         }
         // What all threads execute together orders itself, as its lowering sees to it.
         let block_wide = completion.is_some_and(|completion| completion.scope == ExecutionScope::Block);
@@ -356,6 +390,12 @@ impl<'c> Reader<'c> {
         let issues = issues.collect();
         self.step(Action::Issue(issues), op);
     }
+}
+
+/// The tokens that `op`, which issues something, awaits before.
+#[must_use]
+pub fn dependences(op: Op<'_>) -> Vec<Value<'_>> {
+    op.operands().filter(|value| is_token(value.ty())).collect()
 }
 
 /// Returns true if `value` is a token of any kind.

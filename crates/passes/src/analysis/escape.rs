@@ -3,6 +3,7 @@
 use super::memory::{BufferOrigin, Effects, buffer_origin, effects, view_source};
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Op, Use, Value};
+use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{gpu, linalg, memref};
 use rustc_hash::FxHashSet;
@@ -11,37 +12,38 @@ use rustc_hash::FxHashSet;
 /// function allocates it, or it is an attribution of a kernel, and it is never passed, stored, returned or carried.
 #[must_use]
 pub fn is_private(buffer: Value) -> bool {
-    if !is_local(buffer) {
-        return false;
-    }
+    let is_local = matches!(
+        buffer_origin(buffer),
+        BufferOrigin::Allocation | BufferOrigin::Attribution(_)
+    );
+    is_local && !is_handed_on(buffer)
+}
+
+/// Returns true if anything but operations that are handed `buffer`, a view of it or an address that leads to it can access
+/// it by this value: it is passed, stored, returned or carried, or its address is computed with.
+#[must_use]
+pub fn is_handed_on(buffer: Value) -> bool {
     let mut seen = FxHashSet::from_iter([buffer]);
     let mut work = vec![buffer];
     while let Some(value) = work.pop() {
         for Use { owner, index } in value.uses() {
-            if makes_views(owner) && index == 0 {
-                let views = owner.results().filter(|result| result.ty().is_mem_ref());
+            if view_source(owner).is_some() && index == 0 {
+                let only_memrefs = owner.is(memref::EXTRACT_STRIDED_METADATA);
+                let views = owner
+                    .results()
+                    .filter(|result| !only_memrefs || result.ty().is_mem_ref());
                 work.extend(views.filter(|view| seen.insert(*view)));
-            } else if escapes_by(owner, index) {
-                return false;
+            } else if !is_memory(value) || escapes_by(owner, index) {
+                return true;
             }
         }
     }
-    true
+    false
 }
 
-/// Returns true if `buffer` is made in the function.
-fn is_local(buffer: Value) -> bool {
-    matches!(
-        buffer_origin(buffer),
-        BufferOrigin::Allocation | BufferOrigin::Attribution(_)
-    )
-}
-
-/// Returns true if `op` makes views of its first operand, and no address that is not a memref.
-fn makes_views(op: Op) -> bool {
-    let is_view = view_source(op).is_some();
-    is_view
-        && (op.is(memref::EXTRACT_STRIDED_METADATA) || op.results().all(|result| result.ty().is_mem_ref()))
+/// Returns true if `value` is a memref or a pointer, by which memory is accessed.
+fn is_memory(value: Value) -> bool {
+    value.ty().is_mem_ref() || is_pointer(value.ty())
 }
 
 /// Returns true if others may know a buffer once `op` has had it at operand `index`.

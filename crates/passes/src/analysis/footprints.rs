@@ -84,44 +84,58 @@ impl<'c> Footprints<'c> {
 
     /// What `op` touches of `effect.memory`, which is in a buffer of the workgroup, in the threads of `mask`.
     pub fn of(&mut self, op: Op<'c>, effect: Effect<'c>, buffer: BufferId, mask: &Mask) -> Footprint {
-        let anything = Footprint {
-            buffer,
-            bytes: None,
-            offset: Offset::default(),
-            certain: false,
-        };
-        let memory = effect.memory;
-        let Some(view) = self.view_offset(memory) else {
-            return anything;
-        };
-        let exact = extent(op, memory).and_then(|extent| {
-            let at = self.address(op, memory, extent.indices)?;
-            Some((self.values.plus(&view, &at)?, extent))
-        });
-        let (at, extent) = match (exact, span(memory)) {
-            (Some(exact), _) => exact,
-            // Somewhere in the view.
-            (None, Some(bytes)) => {
-                let extent = Extent {
-                    ranges: vec![(0, bytes)],
-                    indices: 0,
-                    together: false,
-                    certain: false,
-                };
-                (view, extent)
-            }
-            (None, None) => return anything,
-        };
-        let in_bounds = self.in_bounds(op, memory, extent.indices, mask);
-        let comes = if in_bounds.is_some() { &in_bounds } else { mask };
-        let Some(bytes) = self.thread_bytes(&at, &extent, comes) else {
-            return anything;
+        let known = self.in_view(op, effect.memory, mask);
+        let known = known.or_else(|| self.around(effect.memory, mask));
+        let Some((bytes, offset, certain)) = known else {
+            return Footprint {
+                buffer,
+                bytes: None,
+                offset: Offset::default(),
+                certain: false,
+            };
         };
         Footprint {
             buffer,
             bytes: Some(bytes),
-            offset: at.offset,
-            certain: extent.certain && mask.is_some(),
+            offset,
+            certain,
+        }
+    }
+
+    /// What `op` touches of the view `memory`, and whether it is sure to.
+    fn in_view(
+        &mut self,
+        op: Op<'c>,
+        memory: Value<'c>,
+        mask: &Mask,
+    ) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
+        let view = self.view_offset(memory)?;
+        let exact = extent(op, memory).and_then(|extent| {
+            let at = self.address(op, memory, extent.indices)?;
+            Some((self.values.plus(&view, &at)?, extent))
+        });
+        let (at, extent) = match exact {
+            Some(exact) => exact,
+            None => (view, Extent::somewhere_in(span(memory)?)),
+        };
+        let in_bounds = self.in_bounds(op, memory, extent.indices, mask);
+        let comes = if in_bounds.is_some() { &in_bounds } else { mask };
+        let bytes = self.thread_bytes(&at, &extent, comes)?;
+        Some((bytes, at.offset, extent.certain && mask.is_some()))
+    }
+
+    /// The bytes of the innermost `memref.view` that `memory` is in: other views may begin anywhere in that.
+    fn around(&mut self, memory: Value<'c>, mask: &Mask) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
+        let mut view = memory;
+        loop {
+            let op = view.defining_op()?;
+            let source = super::memory::view_source(op)?;
+            let bytes = span(view).filter(|_| op.is(memref::VIEW));
+            if let (Some(bytes), Some(at)) = (bytes, self.view_offset(view)) {
+                let bytes = self.thread_bytes(&at, &Extent::somewhere_in(bytes), mask)?;
+                return Some((bytes, at.offset, false));
+            }
+            view = source;
         }
     }
 

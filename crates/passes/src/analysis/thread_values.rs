@@ -6,13 +6,13 @@
 
 mod arithmetic;
 mod rotation;
+mod width;
 
 use self::arithmetic::{function_of, with_constant};
 use super::uniformity::is_uniform;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
-use async_mlir::types::bit_width;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, Offset, Symbol};
@@ -146,9 +146,9 @@ impl<'c> ThreadValues<'c> {
 
     fn compute(&mut self, value: Value<'c>) -> Option<ThreadValue> {
         if let Some(constant) = value.as_constant_int() {
-            return Some(ThreadValue::constant(constant));
+            return self.in_type(ThreadValue::constant(constant), value.ty());
         }
-        match value.definition() {
+        let computed = match value.definition() {
             Definition::Result(op, 0) => self.result(op),
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
@@ -159,7 +159,8 @@ impl<'c> ThreadValues<'c> {
                     _ => rotation::iter_arg(self, around, of, number - 1),
                 }
             }
-        }
+        };
+        self.in_type(computed?, value.ty())
     }
 
     /// The first value of a loop's variable, and a step for each iteration.
@@ -178,16 +179,11 @@ impl<'c> ThreadValues<'c> {
             return None;
         }
         match op.name() {
-            arith::INDEX_CAST
-            | arith::INDEX_CASTUI
-            | arith::EXTSI
-            | arith::EXTUI
-            | index::CASTS
-            | index::CASTU => self.of(op.operand(0)),
             // What does not fit is cut off.
-            arith::TRUNCI if bit_width(op.result(0).ty()).is_some_and(|bits| bits >= 32) => {
-                self.of(op.operand(0))
+            arith::INDEX_CAST | arith::EXTSI | index::CASTS | arith::TRUNCI => {
+                self.sign_extended(op.operand(0))
             }
+            arith::INDEX_CASTUI | arith::EXTUI | index::CASTU => self.zero_extended(op.operand(0)),
             arith::ADDI | index::ADD => self.sum(op, 1),
             arith::SUBI | index::SUB => self.sum(op, -1),
             arith::SELECT => self.select(op),

@@ -10,7 +10,7 @@ pub(super) fn summary(function: Op<'_>, inserted: usize, dropped: usize, kept: u
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let kept = match kept {
         0 => String::new(),
-        n => format!("; {n} stay{} for other memory", if n == 1 { "s" } else { "" }),
+        n => format!("; {n} stay{}", if n == 1 { "s" } else { "" }),
     };
     let message = format!(
         "block barriers for workgroup memory: dropped {dropped} barrier{}, inserted {inserted}{kept}",

@@ -5,7 +5,7 @@ use crate::analysis::buffer_parts::{ByteView, bytes_of, element_bytes, overlappi
 use crate::analysis::buffer_uses::BufferUses;
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use crate::utils::device::{is_workgroup_alloc, own_ops};
-use crate::utils::static_allocs::{check, is_row_by_row};
+use crate::utils::static_allocs::{Rounds, check, is_row_by_row};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::{is_workgroup, num_attributions, num_inputs};
 use async_mlir::ir::{Op, Use, Value};
@@ -65,13 +65,18 @@ impl<'c> Buffer<'c> {
     }
 }
 
-/// The buffers of `function` that can be moved, in the order of their first mention. Unused ones are left out.
-pub(super) fn collect<'c>(function: Op<'c>, table: &Table<'c>) -> Result<Vec<Buffer<'c>>, PassError<'c>> {
+/// The buffers of `function` that can be moved, in the order of their first mention. Unused ones are left out. `rounds` says
+/// what orders uses of one that is allocated again and again.
+pub(super) fn collect<'c>(
+    function: Op<'c>,
+    table: &Table<'c>,
+    rounds: Rounds,
+) -> Result<Vec<Buffer<'c>>, PassError<'c>> {
     let mut buffers = attributions(function)?;
     let mut dynamic = Vec::new();
     for op in own_ops(function) {
         if is_workgroup_alloc(op) {
-            check(function, op, &table.used)?;
+            check(function, op, &table.used, rounds)?;
             let root = op.result(0);
             let bytes = size_of(op, root.ty())?;
             buffers.push(Buffer::of(

@@ -9,8 +9,22 @@ use async_mlir::names::gpu;
 use async_mlir::pass::PassError;
 use async_mlir::types::{memref_layout, memref_shape};
 
+/// What orders the rounds of a loop that allocates memory in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounds {
+    /// A barrier that is there.
+    Barriers,
+    /// Barriers that are inserted when the memory is one buffer.
+    Later,
+}
+
 /// Returns an error if `alloc` in `function`, whose symbol table refers to `used`, is not one buffer for the whole block.
-pub(crate) fn check<'c>(function: Op<'c>, alloc: Op<'c>, used: &UsedSymbols) -> Result<(), PassError<'c>> {
+pub(crate) fn check<'c>(
+    function: Op<'c>,
+    alloc: Op<'c>,
+    used: &UsedSymbols,
+    rounds: Rounds,
+) -> Result<(), PassError<'c>> {
     if alloc.num_operands() > 0 {
         let message = "allocates workgroup memory of a size that is not known before the kernel runs";
         let help = "give it a static size, or take a view of gpu.dynamic_shared_memory";
@@ -30,7 +44,7 @@ pub(crate) fn check<'c>(function: Op<'c>, alloc: Op<'c>, used: &UsedSymbols) -> 
         let help = "run --gpux-inline-calls first, or pass the buffer to this function as an argument";
         return Err(PassError::new(alloc, message).note(function, help));
     }
-    repeated::check(alloc)
+    repeated::check(alloc, rounds)
 }
 
 /// Returns true if the elements of a memref of type `ty` are row by row, without gaps.

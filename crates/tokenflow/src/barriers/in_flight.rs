@@ -3,8 +3,9 @@
 //! Each access is followed through all executions on its own: which tokens stand for it, and how many groups were committed
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
-use super::distance::{Distance, MAX_DEPTH};
-use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, StepId};
+use super::conditions::{Conditions, Taken};
+use super::distance::Distance;
+use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, Step, StepId};
 use super::relation::{Conflict, Relation};
 use crate::Token;
 use crate::ids::IndexVec;
@@ -26,7 +27,11 @@ pub(super) struct Flight {
     tokens: Vec<Token>,
     /// True if it may be complete: a later group of its queue may be.
     may_be_over: bool,
+    /// True if it is not known what it is awaited by.
+    lost: bool,
     block_wide: bool,
+    /// The conditions that it takes to come here.
+    taken: Taken,
 }
 
 /// Two accesses that meet although no barrier could order them.
@@ -36,8 +41,10 @@ pub struct Overlap {
     pub first: (StepId, AccessId),
     /// The step and the access that meets it.
     pub second: (StepId, AccessId),
-    /// True if threads are sure to meet.
+    /// True if threads are sure to meet if control comes to both.
     pub certain: bool,
+    /// True if control comes to both only if several conditions agree, or a loop has no iterations: perhaps they never do.
+    pub conditional: bool,
 }
 
 /// What becomes of asynchronous accesses.
@@ -51,73 +58,168 @@ pub(super) struct InFlight {
 /// Groups that are older than this are not told apart: the hardware counts no further.
 const MAX_GROUPS: u8 = 64;
 
-/// So many states of a step are told apart; of further ones, the tokens are forgotten.
-const MAX_STATES: usize = 512;
+/// So many states of an access are told apart at a step; of further ones, the tokens are forgotten.
+const MAX_STATES: u32 = 256;
 
-/// Follows the asynchronous accesses of a kernel.
-pub(super) fn follow(kernel: &Kernel, relation: &Relation) -> InFlight {
-    let mut out = InFlight {
-        ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
-        overlaps: FxHashSet::default(),
-    };
-    let (_, num_predecessors) = kernel.predecessors();
-    let mut seen: FxHashMap<StepId, FxHashSet<Flight>> = FxHashMap::default();
-    let mut ended: FxHashSet<(StepId, AccessId, StepId, Distance)> = FxHashSet::default();
-    let mut pending: BTreeMap<StepId, FxHashSet<Flight>> = BTreeMap::new();
-    let mut issued: FxHashSet<StepId> = FxHashSet::default();
-    let issues = kernel.steps.with_ids();
-    for (id, _) in issues.filter(|(_, step)| matches!(step.action, Action::Issue(_))) {
-        pending.entry(id).or_default();
+/// What was in flight at a step.
+#[derive(Default)]
+struct Seen {
+    flights: FxHashSet<Flight>,
+    /// How many states there are of each access.
+    states: FxHashMap<AccessId, u32>,
+}
+
+impl Seen {
+    /// Notes `flight`, and returns it if it is new; as one of which nothing is known if there are too many of its access.
+    fn note(&mut self, flight: Flight) -> Option<Flight> {
+        if self.flights.contains(&flight) {
+            return None;
+        }
+        let states = self.states.entry(flight.access).or_default();
+        *states += 1;
+        let flight = if *states <= MAX_STATES {
+            flight
+        } else {
+            Flight {
+                tokens: Vec::new(),
+                lost: true,
+                ..flight
+            }
+        };
+        self.flights.insert(flight.clone()).then_some(flight)
     }
-    while let Some((at, mut flights)) = pending.pop_first() {
-        if num_predecessors[at] > 1 {
-            let seen = seen.entry(at).or_default();
-            flights = forget_tokens_of_many(flights, seen.len());
-            flights.retain(|flight| seen.insert(flight.clone()));
+}
+
+/// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
+pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
+    let following = Following {
+        kernel,
+        relation,
+        conditions: counting.then(|| Conditions::of(kernel)),
+        num_predecessors: kernel.predecessors().1,
+        pending: BTreeMap::new(),
+        seen: FxHashMap::default(),
+        ended: FxHashSet::default(),
+        issued: FxHashSet::default(),
+        out: InFlight {
+            ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
+            overlaps: FxHashSet::default(),
+        },
+    };
+    following.run()
+}
+
+/// The state of the search.
+struct Following<'k> {
+    kernel: &'k Kernel,
+    relation: &'k Relation<'k>,
+    conditions: Option<Conditions<'k>>,
+    num_predecessors: IndexVec<StepId, u32>,
+    /// What has come to steps and was not looked at yet.
+    pending: BTreeMap<StepId, FxHashSet<Flight>>,
+    /// What has come to steps where ways meet.
+    seen: FxHashMap<StepId, Seen>,
+    ended: FxHashSet<(StepId, AccessId, StepId, Distance)>,
+    issued: FxHashSet<StepId>,
+    out: InFlight,
+}
+
+impl Following<'_> {
+    fn run(mut self) -> InFlight {
+        for (id, step) in self.kernel.steps.with_ids() {
+            if matches!(step.action, Action::Issue(_)) {
+                self.pending.entry(id).or_default();
+            }
         }
-        for flight in flights
-            .iter()
-            .filter(|flight| !flight.may_be_over && !flight.block_wide)
-        {
-            overlaps(kernel, relation, at, flight, &mut out.overlaps);
+        while let Some((at, mut flights)) = self.pending.pop_first() {
+            if self.num_predecessors[at] > 1 {
+                let seen = self.seen.entry(at).or_default();
+                let new = flights.into_iter().filter_map(|flight| seen.note(flight));
+                flights = new.collect();
+            }
+            let known = |flight: &&Flight| !(flight.may_be_over || flight.lost || flight.block_wide);
+            for flight in flights.iter().filter(known) {
+                overlaps(self.kernel, self.relation, at, flight, &mut self.out.overlaps);
+            }
+            match changes_nothing(self.kernel, at).filter(|_| self.conditions.is_none()) {
+                Some(next) => self.go_on(next, flights),
+                None => {
+                    let left = self.execute(at, flights);
+                    self.leave(at, &left);
+                }
+            }
         }
+        self.out
+    }
+
+    /// Hands `flights` on to step `next` as they are.
+    fn go_on(&mut self, next: StepId, flights: FxHashSet<Flight>) {
+        let pending = self.pending.entry(next).or_default();
+        if pending.is_empty() {
+            *pending = flights;
+        } else {
+            pending.extend(flights);
+        }
+    }
+
+    /// Applies step `at` to what is in flight before it; returns what is after it.
+    fn execute(&mut self, at: StepId, flights: FxHashSet<Flight>) -> Vec<Flight> {
+        let step = &self.kernel.steps[at];
         let mut left: Vec<Flight> = Vec::with_capacity(flights.len());
         let mut flights: Vec<Flight> = flights.into_iter().collect();
         flights.sort_unstable();
         for mut flight in flights {
-            let outcome = advance(kernel, at, &mut flight);
+            let outcome = advance(self.kernel, at, &mut flight);
             // What all threads await, all threads see.
-            let seen_by_all = flight.block_wide && kernel.steps[at].divergent.is_none();
+            let seen_by_all = flight.block_wide && step.divergent.is_none();
             if outcome != Outcome::GoesOn
                 && !seen_by_all
-                && ended.insert((at, flight.access, flight.issue, flight.distance))
+                && self
+                    .ended
+                    .insert((at, flight.access, flight.issue, flight.distance))
             {
-                out.ends[at].push(flight.clone());
+                self.out.ends[at].push(flight.clone());
             }
             if outcome != Outcome::IsOver {
                 flight.may_be_over |= outcome == Outcome::MayBeOver;
                 left.push(flight);
             }
         }
-        if issued.insert(at)
-            && let Action::Issue(issues) = &kernel.steps[at].action
+        if self.issued.insert(at)
+            && let Action::Issue(issues) = &step.action
         {
-            left.extend(issues.iter().map(|issue| begin(kernel, at, issue)));
+            left.extend(issues.iter().map(|issue| begin(self.kernel, at, issue)));
         }
-        for edge in &kernel.steps[at].edges {
+        left
+    }
+
+    /// Hands what is in flight after step `at` on along its edges.
+    fn leave(&mut self, at: StepId, left: &[Flight]) {
+        for edge in &self.kernel.steps[at].edges {
             let next = left.iter().filter_map(|flight| {
                 let mut next = flight.clone();
-                next.distance = follow_edge(kernel, next.distance, edge.kind)?;
+                next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
+                if let Some(conditions) = &self.conditions {
+                    next.taken = conditions.follow(next.taken, at, edge);
+                }
                 bind(&mut next.tokens, &edge.bindings);
                 Some(next)
             });
             let next: Vec<Flight> = next.collect();
             if !next.is_empty() {
-                pending.entry(edge.to).or_default().extend(next);
+                self.pending.entry(edge.to).or_default().extend(next);
             }
         }
     }
-    out
+}
+
+/// The one step after `at`, if whatever is in flight goes on there as it is.
+fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
+    let Step { action, edges, .. } = &kernel.steps[at];
+    let [edge] = edges.as_slice() else { return None };
+    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
+    let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
+    (goes_on && !changes).then_some(edge.to)
 }
 
 /// An access that begins in step `at`.
@@ -132,7 +234,9 @@ fn begin(kernel: &Kernel, at: StepId, issue: &Issue) -> Flight {
         groups: 0,
         tokens,
         may_be_over: false,
+        lost: false,
         block_wide: issue.block_wide,
+        taken: Taken::default(),
     }
 }
 
@@ -174,6 +278,7 @@ fn advance(kernel: &Kernel, at: StepId, flight: &mut Flight) -> Outcome {
         {
             return Outcome::IsOver;
         }
+        Action::Await(_) | Action::AwaitGroup(..) if flight.lost => return Outcome::MayBeOver,
         Action::AwaitGroup(queue, _) if flight.queue == Some(*queue) && flight.groups > 0 => {
             return Outcome::MayBeOver;
         }
@@ -220,6 +325,7 @@ fn overlaps(kernel: &Kernel, relation: &Relation, at: StepId, flight: &Flight, o
                 first: (flight.issue, flight.access),
                 second: (at, access),
                 certain: conflict == Conflict::Certain,
+                conditional: flight.taken.is_conditional(),
             });
         }
     }
@@ -246,66 +352,4 @@ fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
         }
         _ => {}
     }
-}
-
-/// Forgets by which tokens accesses are awaited, if there are too many cases of them.
-fn forget_tokens_of_many(flights: FxHashSet<Flight>, known: usize) -> FxHashSet<Flight> {
-    if flights.len() + known <= MAX_STATES {
-        return flights;
-    }
-    let flights = flights.into_iter();
-    flights
-        .map(|flight| Flight {
-            tokens: Vec::new(),
-            ..flight
-        })
-        .collect()
-}
-
-/// What meets in divergent regions, where threads may be anywhere.
-pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &mut FxHashSet<Overlap>) {
-    let mut regions: IndexVec<RegionId, Vec<(StepId, AccessId)>> =
-        IndexVec::filled(Vec::new(), kernel.regions.len());
-    for (id, step) in kernel.steps.with_ids() {
-        let Some(region) = step.divergent else { continue };
-        regions[region].extend(step.action.starts().map(|access| (id, access)));
-    }
-    for (region, accesses) in regions.with_ids() {
-        let around = kernel.regions[region];
-        let mut seen = FxHashMap::default();
-        for (i, &first) in accesses.iter().enumerate() {
-            // Alike accesses in alike places meet alike others.
-            let key = (relation.class(first.1), kernel.steps[first.0].in_loop);
-            if *seen.entry(key).or_insert(i) != i {
-                continue;
-            }
-            for &second in &accesses[i..] {
-                // A race within one execution of an operation is none of order.
-                if first == second && kernel.depth(first.0) == around {
-                    continue;
-                }
-                let distance = within_region(kernel, around, second.0);
-                let conflict = relation.conflict(first.1, second.1, distance);
-                if conflict != Conflict::None {
-                    out.insert(Overlap {
-                        first,
-                        second,
-                        certain: conflict == Conflict::Certain && first != second,
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// How far a step may be from another one of its divergent region: in the loops around it not at all, in those inside that is
-/// not known.
-fn within_region(kernel: &Kernel, around: usize, second: StepId) -> Distance {
-    let mut distance = Distance::none(around);
-    for (depth, inner) in kernel.loops_around(second).into_iter().enumerate().skip(around) {
-        if depth < MAX_DEPTH {
-            distance.counts[depth] = kernel.loops[inner].counted;
-        }
-    }
-    distance
 }

@@ -1,9 +1,10 @@
 //! Step 5: the cheapest barriers.
 
+use super::divergent::in_divergent_regions;
 use super::exposure::Exposure;
 use super::graph::{AccessId, Kernel, StepId};
 use super::hitting_set::{Cost, hitting_set};
-use super::in_flight::{Overlap, follow, in_divergent_regions};
+use super::in_flight::{Overlap, follow};
 use super::relation::Relation;
 use rustc_hash::FxHashSet;
 
@@ -32,8 +33,12 @@ const ROUNDS: usize = 200;
 #[must_use]
 pub fn place(kernel: &Kernel) -> Placement {
     let relation = Relation::new(kernel);
-    let in_flight = follow(kernel, &relation);
-    let mut overlaps = in_flight.overlaps.clone();
+    let in_flight = follow(kernel, &relation, false);
+    let mut overlaps = if in_flight.overlaps.iter().any(|overlap| overlap.certain) {
+        with_conditions(&follow(kernel, &relation, true).overlaps)
+    } else {
+        in_flight.overlaps.clone()
+    };
     in_divergent_regions(kernel, &relation, &mut overlaps);
     let exposure = Exposure::new(kernel, &relation, &in_flight);
     let barriers = choose(kernel, &exposure);
@@ -43,6 +48,18 @@ pub fn place(kernel: &Kernel) -> Placement {
         barriers: with_reasons(&exposure, &barriers),
         overlaps,
     }
+}
+
+/// Each of `overlaps` once: that it takes conditions to come to it is true only if it is so on all ways.
+fn with_conditions(overlaps: &FxHashSet<Overlap>) -> FxHashSet<Overlap> {
+    let unconditional = |overlap: &Overlap| Overlap {
+        conditional: false,
+        ..*overlap
+    };
+    let known = overlaps
+        .iter()
+        .filter(|overlap| !(overlap.conditional && overlaps.contains(&unconditional(overlap))));
+    known.copied().collect()
 }
 
 /// The cheapest set of places.

@@ -117,3 +117,58 @@ fn issue_first_takes_two_barriers() {
         2
     );
 }
+
+/// A pipelined loop with `copies` copies in each k-step, each by a token of its own, `ahead` k-steps ahead.
+fn wide_pipeline(copies: u32, ahead: u32) -> Program {
+    let slots = i64::from(ahead) + 1;
+    let index = |copy: u32, start: i64, thread: i64| kernels::Index {
+        thread,
+        constant: i64::from(copy) * 2 * slots,
+        rotation: Some((2, 0, start, 1, slots)),
+        ..kernels::Index::default()
+    };
+    // Of each copy: the tokens that come in, those inside, and the new one.
+    let token = |copy: u32, tile: u32| copy * (2 * ahead + 1) + tile;
+    let mut program = Vec::new();
+    for (copy, tile) in (0..copies).flat_map(|copy| (0..ahead).map(move |tile| (copy, tile))) {
+        let index = kernels::Index {
+            thread: 1,
+            constant: (i64::from(copy) * slots + i64::from(tile)) * 2,
+            ..kernels::Index::default()
+        };
+        let token = token(copy, tile);
+        program.push(Node::Copy { index, token });
+    }
+    let mut body = vec![Node::Await((0..copies).map(|copy| token(copy, ahead)).collect())];
+    body.extend((0..copies).map(|copy| Node::Copy {
+        index: index(copy, i64::from(ahead), 1),
+        token: token(copy, 2 * ahead),
+    }));
+    body.extend((0..copies).map(|copy| Node::Access {
+        index: index(copy, 0, 0),
+        kind: tokenflow::barriers::AccessKind::Read,
+    }));
+    let carried = (0..copies).flat_map(|copy| (0..ahead).map(move |tile| (copy, tile)));
+    let carried = carried.map(|(copy, tile)| {
+        let inside = ahead + tile;
+        (token(copy, tile), token(copy, inside), token(copy, inside + 1))
+    });
+    program.push(Node::Loop {
+        body,
+        carried: carried.collect(),
+        at_least_once: false,
+        max_trips: None,
+    });
+    Program {
+        threads: 2,
+        bytes: u64::from(copies) * 2 * u64::from(ahead + 1),
+        body: program,
+    }
+}
+
+#[test]
+fn many_copies_in_flight_are_told_apart() {
+    let program = wide_pipeline(60, 4);
+    assert_eq!(place(&kernels::lower(&program).kernel).overlaps, []);
+    assert_eq!(barriers_in_loop(&program), 1);
+}

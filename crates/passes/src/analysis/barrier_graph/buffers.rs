@@ -1,11 +1,11 @@
 //! Which buffers of the workgroup operations access.
 
-use crate::analysis::escape::is_private;
+use crate::analysis::escape::{is_handed_on, is_private};
 use crate::analysis::footprints::{BufferKey, Footprints, Mask, is_of_workgroup};
 use crate::analysis::memory::{BufferOrigin, Effect, base, buffer_origin};
 use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Op, Region, Value};
-use async_mlir::llvm::is_pointer;
+use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
 use tokenflow::barriers::{BufferId, Footprint, Offset};
@@ -15,8 +15,12 @@ pub(super) struct Buffers<'c> {
     pub footprints: Footprints<'c>,
     /// All buffers that the function mentions.
     all: Vec<BufferId>,
-    /// Whether nothing but operations that are handed a buffer can access it.
-    private: FxHashMap<BufferId, bool>,
+    /// The values that each buffer begins as.
+    roots: FxHashMap<BufferId, Vec<Value<'c>>>,
+    /// The buffers that others may know.
+    escaped: Option<Vec<BufferId>>,
+    /// The buffers that an address which is not known may lead to.
+    handed_on: Option<Vec<BufferId>>,
 }
 
 /// Memory that other blocks can access, too.
@@ -53,16 +57,21 @@ impl<'c> Buffers<'c> {
             .chain(results)
             .filter(|value| is_workgroup(value.ty()))
             .collect();
-        let mut all: Vec<BufferId> = mentioned
-            .into_iter()
-            .filter_map(|value| footprints.buffer(value))
-            .collect();
+        let mut roots: FxHashMap<BufferId, Vec<Value>> = FxHashMap::default();
+        for value in mentioned {
+            if let Some(buffer) = footprints.buffer(value) {
+                let known = roots.entry(buffer).or_default();
+                known.extend(Some(value).filter(|value| base(*value) == *value));
+            }
+        }
+        let mut all: Vec<BufferId> = roots.keys().copied().collect();
         all.sort_unstable();
-        all.dedup();
         Self {
             footprints,
             all,
-            private: FxHashMap::default(),
+            roots,
+            escaped: None,
+            handed_on: None,
         }
     }
 
@@ -77,9 +86,13 @@ impl<'c> Buffers<'c> {
                 // One of them, it is not known which.
                 None => self.all.iter().copied().map(anything).collect(),
             };
-        } else if is_pointer(base.ty()) {
-            // It may lead to whatever is known outside.
+        } else if !base.ty().is_mem_ref() {
+            // An address may lead to whatever is known outside.
             touched.workgroup = self.escaped().into_iter().map(anything).collect();
+            touched.global = Elsewhere::Anything;
+        } else if MemorySpace::of(base.ty()).is_none() && buffer_origin(base) == BufferOrigin::Unknown {
+            // It may be one that the function has chosen from others.
+            touched.workgroup = self.handed_on().into_iter().map(anything).collect();
             touched.global = Elsewhere::Anything;
         } else if MemorySpace::of(base.ty()) != Some(MemorySpace::Private)
             && !base.defining_op().is_some_and(|op| op.is(memref::ALLOCA))
@@ -90,6 +103,13 @@ impl<'c> Buffers<'c> {
             };
         }
         touched
+    }
+
+    /// What `op` touches of memory that is not the workgroup's, if that is known.
+    pub fn elsewhere(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Option<Footprint> {
+        let buffer = self.footprints.buffer(effect.memory)?;
+        let footprint = self.footprints.of(op, effect, buffer, mask);
+        footprint.bytes.is_some().then_some(footprint)
     }
 
     /// The buffers that `op`, of which nothing is known, can access.
@@ -108,16 +128,35 @@ impl<'c> Buffers<'c> {
 
     /// The buffers that others may know.
     fn escaped(&mut self) -> Vec<BufferId> {
-        let all = self.all.clone();
-        all.into_iter()
-            .filter(|buffer| {
-                let key = self.footprints.keys[*buffer];
-                !*self.private.entry(*buffer).or_insert_with(|| match key {
-                    BufferKey::Value(value) => is_private(value),
-                    BufferKey::Global(_) | BufferKey::Dynamic => false,
-                })
-            })
-            .collect()
+        if self.escaped.is_none() {
+            let is_known = |buffer: BufferId| match self.footprints.keys[buffer] {
+                BufferKey::Value(value) => !is_private(value),
+                BufferKey::Global(_) | BufferKey::Dynamic => true,
+            };
+            self.escaped = Some(
+                self.all
+                    .iter()
+                    .copied()
+                    .filter(|buffer| is_known(*buffer))
+                    .collect(),
+            );
+        }
+        self.escaped.clone().unwrap_or_default()
+    }
+
+    /// The buffers that an address which is not known may lead to.
+    fn handed_on(&mut self) -> Vec<BufferId> {
+        if self.handed_on.is_none() {
+            let is_handed_on = |buffer: BufferId| self.roots[&buffer].iter().any(|root| is_handed_on(*root));
+            self.handed_on = Some(
+                self.all
+                    .iter()
+                    .copied()
+                    .filter(|buffer| is_handed_on(*buffer))
+                    .collect(),
+            );
+        }
+        self.handed_on.clone().unwrap_or_default()
     }
 }
 

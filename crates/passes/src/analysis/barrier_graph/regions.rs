@@ -3,7 +3,7 @@
 use super::{End, Reader, is_any_token, single_block};
 use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target};
 use crate::analysis::footprints::Mask;
-use crate::analysis::uniformity::may_diverge;
+use crate::analysis::uniformity::{may_diverge, runs_for_some_threads};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value};
@@ -59,11 +59,14 @@ impl<'c> Reader<'c> {
             return Ok(());
         };
         let outer = (self.divergent, self.mask.clone(), self.in_loop);
+        let was_unsure = self.unsure;
         self.step(Action::None, op);
         self.accesses(op);
         let head = self.last_step();
-        if may_diverge(op) {
+        if self.diverges(op) {
             self.enter_divergent();
+        } else if self.divergent.is_some() {
+            self.unsure |= entries.len() > 1;
         }
         let mut bodies = Bodies {
             exits: blocks
@@ -90,6 +93,7 @@ impl<'c> Reader<'c> {
             bodies.ends.push(self.last_step());
         }
         (self.divergent, self.mask, self.in_loop) = outer;
+        self.unsure = was_unsure;
         self.last = self.connect(head, entries, &bodies);
         self.step(Action::None, op.next().unwrap_or(op));
         Ok(())
@@ -157,9 +161,24 @@ impl<'c> Reader<'c> {
             .collect()
     }
 
+    /// Returns true if threads may take different ways through `op`. A barrier in there proves that they don't, since all
+    /// threads of the block have to come to it, unless they are known to.
+    fn diverges(&mut self, op: Op<'c>) -> bool {
+        may_diverge(op) && !(self.with_barriers.contains(&op) && !self.is_known_to_diverge(op))
+    }
+
+    /// Returns true if `op` is for some threads only, whatever happens.
+    fn is_known_to_diverge(&mut self, op: Op<'c>) -> bool {
+        let mut depends_on_thread = || {
+            let condition = self.buffers.footprints.values.of(op.operand(0))?;
+            Some(condition.threads.is_some() && condition.offset.terms.is_empty())
+        };
+        runs_for_some_threads(op) || op.is(scf::IF) && depends_on_thread() == Some(true)
+    }
+
     /// Which threads come to region `number` of `op`.
     fn mask_of_arm(&mut self, op: Op<'c>, number: usize, outer: &Mask) -> Mask {
-        if !may_diverge(op) {
+        if !self.diverges(op) {
             return outer.clone();
         }
         let outer = outer.as_ref().filter(|_| op.is(scf::IF))?;
@@ -182,6 +201,9 @@ impl<'c> Reader<'c> {
         let outer = (self.divergent, self.mask.take(), self.in_loop);
         let head = self.step(Action::None, op);
         self.enter_divergent();
+        if self.with_barriers.contains(&op) {
+            self.out.trusted.extend(self.divergent);
+        }
         let repeated = self.out.kernel.add_loop(outer.2, 1, None);
         self.in_loop = Some(repeated);
         self.last = vec![(head, EdgeKind::Enter(repeated), Vec::new())];

@@ -1,5 +1,6 @@
 //! How much of a buffer one access spans.
 
+use crate::analysis::buffer_parts;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::mma_matrix;
 use async_mlir::ir::{Op, Value};
@@ -18,13 +19,25 @@ pub(super) struct Extent {
     pub certain: bool,
 }
 
+impl Extent {
+    /// Perhaps any of so many bytes.
+    pub fn somewhere_in(bytes: i64) -> Self {
+        Self {
+            ranges: vec![(0, bytes)],
+            indices: 0,
+            together: false,
+            certain: false,
+        }
+    }
+}
+
 /// Rows of a vector or matrix beyond these are not told apart.
 const MAX_ROWS: i64 = 256;
 
-/// How many bytes an element of a memref has.
+/// How many bytes there are from one element of a memref to the next.
 pub(super) fn element_bytes(memory: Value<'_>) -> Option<i64> {
-    let bits = bit_width(memref_shape(memory.ty())?.element)?;
-    Some(i64::from(bits.div_ceil(8)))
+    let element = memref_shape(memory.ty())?.element;
+    i64::try_from(buffer_parts::element_bytes(element)?).ok()
 }
 
 /// How many bytes there are from the first element of a memref to after the last.

@@ -4,6 +4,7 @@ use super::{ThreadValue, ThreadValues, rotation};
 use async_mlir::arith::Predicate;
 use async_mlir::ir::Op;
 use async_mlir::names::{arith, attr, index};
+use async_mlir::types::bit_width;
 use tokenflow::barriers::Offset;
 
 /// What a multiplication by a constant, or a division by one, makes of what is not known.
@@ -78,10 +79,24 @@ pub(super) fn function_of(op: Op<'_>) -> Option<Function> {
         arith::SHRUI | arith::SHRSI => |a, b| (a >= 0 && (0..63).contains(&b)).then(|| a >> b),
         arith::MINUI | arith::MINSI => |a, b| (a >= 0 && b >= 0).then(|| a.min(b)),
         arith::MAXUI | arith::MAXSI => |a, b| (a >= 0 && b >= 0).then(|| a.max(b)),
-        arith::CMPI => comparison(op.int_attr(attr::PREDICATE)?)?,
+        arith::CMPI => {
+            let predicate = op.int_attr(attr::PREDICATE)?;
+            // With a sign, the 1 of a single bit is -1.
+            let is_bit = bit_width(op.operand(0).ty()) == Some(1);
+            let is_signed = SIGNED.iter().any(|signed| *signed as i64 == predicate);
+            return comparison(predicate).filter(|_| !(is_bit && is_signed));
+        }
         _ => return None,
     })
 }
+
+/// Comparisons of numbers with signs.
+const SIGNED: [Predicate; 4] = [
+    Predicate::SignedLess,
+    Predicate::SignedLessOrEqual,
+    Predicate::SignedGreater,
+    Predicate::SignedGreaterOrEqual,
+];
 
 /// The comparison with a number of `arith.cmpi`; numbers below 0 are only compared with signs.
 fn comparison(predicate: i64) -> Option<Function> {

@@ -3,6 +3,7 @@
 use super::{ThreadValue, ThreadValues};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, attr, index};
+use async_mlir::types::bit_width;
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
 
@@ -138,7 +139,7 @@ fn step_of<'c>(next: Value<'c>, argument: Value<'c>) -> Option<Step> {
             is_mask.then_some(Step::Rotate { step, modulus })
         }
         // Between 0 and 1.
-        arith::XORI if op.operand(0) == argument && constant(1) == Some(1) => {
+        arith::XORI if op.operand(0) == argument && is_one(op.operand(1)) => {
             Some(Step::Rotate { step: 1, modulus: 2 })
         }
         arith::SUBI if constant(0) == Some(1) && op.operand(1) == argument => {
@@ -147,6 +148,12 @@ fn step_of<'c>(next: Value<'c>, argument: Value<'c>) -> Option<Step> {
         arith::SELECT => wrapping(op, argument),
         _ => None,
     }
+}
+
+/// Returns true if `value` is the constant 1, which is read as -1 if it is a single bit.
+fn is_one(value: Value<'_>) -> bool {
+    let one = if bit_width(value.ty()) == Some(1) { -1 } else { 1 };
+    value.as_constant_int() == Some(one)
 }
 
 /// By how much `value` is more than `argument`.

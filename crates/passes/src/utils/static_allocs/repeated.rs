@@ -2,6 +2,7 @@
 //!
 //! Conservative: what is not seen to be over is taken to be in use.
 
+use super::Rounds;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -15,7 +16,7 @@ use async_mlir::types::{bit_width, vector_shape};
 use rustc_hash::FxHashSet;
 
 /// Returns an error if `alloc` may be executed while memory that it has made before is in use.
-pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
+pub(super) fn check<'c>(alloc: Op<'c>, rounds: Rounds) -> Result<(), PassError<'c>> {
     let Some(block) = alloc.block().filter(|block| may_repeat(*block)) else {
         return Ok(());
     };
@@ -29,7 +30,7 @@ pub(super) fn check<'c>(alloc: Op<'c>) -> Result<(), PassError<'c>> {
             return Err(PassError::new(alloc, message).note(op, help));
         }
     }
-    if has_barrier(block, alloc, &uses) {
+    if rounds == Rounds::Later || has_barrier(block, alloc, &uses) {
         return Ok(());
     }
     let message = "allocates workgroup memory in each iteration, and other threads may still use that of the previous \

@@ -1,0 +1,116 @@
+//! Integers in so many bits: what does not fit is cut off.
+//!
+//! A number is held as it is with a sign, and one of a single bit as 0 or 1.
+
+use super::{ThreadValue, ThreadValues};
+use async_mlir::ir::Value;
+use async_mlir::melior::ir::{Type, TypeLike};
+use async_mlir::types::bit_width;
+use tokenflow::barriers::Symbol;
+
+/// The bits of an `index`.
+const INDEX_BITS: u32 = 64;
+
+/// Sums of narrower integers that are not known before the kernel runs may not fit.
+const WIDE_BITS: u32 = 32;
+
+impl<'c> ThreadValues<'c> {
+    /// `value` as an integer of type `ty`; `None` if it is not known whether it fits.
+    pub(super) fn in_type(&mut self, value: ThreadValue, ty: Type<'c>) -> Option<ThreadValue> {
+        let bits = bits_of(ty)?;
+        if bits >= INDEX_BITS {
+            return Some(value);
+        }
+        if value.offset.terms.is_empty() {
+            return self.each(value, |number| cut(number, bits));
+        }
+        // What counts and what a program computes once is taken to fit in its type, if that is no small one.
+        let fits = |number: i64| cut(number, bits) == number;
+        let known = value.threads.as_ref().is_none_or(|threads| {
+            let numbers = threads.iter().map(|own| own.wrapping_add(value.offset.constant));
+            numbers.clone().all(fits)
+        });
+        (known && (bits >= WIDE_BITS || comes_round_within(&value, fits))).then_some(value)
+    }
+
+    /// A value whose sign is kept in a wider type.
+    pub(super) fn sign_extended(&mut self, operand: Value<'c>) -> Option<ThreadValue> {
+        let value = self.of(operand)?;
+        match bits_of(operand.ty())? {
+            1 => self.scaled(&value, -1),
+            _ => Some(value),
+        }
+    }
+
+    /// A value without a sign in a wider type.
+    pub(super) fn zero_extended(&mut self, operand: Value<'c>) -> Option<ThreadValue> {
+        let value = self.of(operand)?;
+        let bits = bits_of(operand.ty())?;
+        if bits >= INDEX_BITS {
+            return Some(value);
+        }
+        if value.offset.terms.is_empty() {
+            return self.each(value, |number| number & ((1 << bits) - 1));
+        }
+        let least = value.threads.iter().flat_map(|threads| threads.iter()).min();
+        let least = least
+            .copied()
+            .unwrap_or(0)
+            .min(0)
+            .checked_add(value.offset.constant)?;
+        (least >= 0).then_some(value)
+    }
+
+    /// Applies a function to the number of each thread, which depends on nothing else.
+    fn each(&mut self, value: ThreadValue, function: impl Fn(i64) -> i64) -> Option<ThreadValue> {
+        let constant = value.offset.constant;
+        let Some(threads) = &value.threads else {
+            return Some(ThreadValue::constant(function(constant)));
+        };
+        let changes = |own: &i64| {
+            let number = own.wrapping_add(constant);
+            function(number) != number
+        };
+        if !threads.iter().any(changes) {
+            return Some(value);
+        }
+        let numbers = threads.iter().map(|own| function(own.wrapping_add(constant)));
+        Some(self.by_thread(numbers.collect()))
+    }
+}
+
+/// The bits of an integer of type `ty`.
+fn bits_of(ty: Type<'_>) -> Option<u32> {
+    if ty.is_index() {
+        return Some(INDEX_BITS);
+    }
+    bit_width(ty).filter(|_| ty.is_integer())
+}
+
+/// What is left of a number in so many bits, fewer than 64.
+fn cut(number: i64, bits: u32) -> i64 {
+    match bits {
+        0 => 0,
+        1 => number & 1,
+        _ => (number << (64 - bits)) >> (64 - bits),
+    }
+}
+
+/// Returns true if all that is added to each thread's number comes round, and the sum fits at the least and at the most.
+fn comes_round_within(value: &ThreadValue, fits: impl Fn(i64) -> bool) -> bool {
+    let own = value.threads.iter().flat_map(|threads| threads.iter().copied());
+    let (mut least, mut most) = own.fold((0, 0), |(least, most): (i64, i64), own| {
+        (least.min(own), most.max(own))
+    });
+    for (coefficient, symbol) in &value.offset.terms {
+        let Symbol::Periodic { values, .. } = symbol else {
+            return false;
+        };
+        let times = || values.iter().map(|number| number.saturating_mul(*coefficient));
+        least = least.saturating_add(times().min().unwrap_or(0));
+        most = most.saturating_add(times().max().unwrap_or(0));
+    }
+    [least, most]
+        .into_iter()
+        .all(|number| fits(number.saturating_add(value.offset.constant)))
+}

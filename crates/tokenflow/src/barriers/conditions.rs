@@ -1,0 +1,84 @@
+//! Step 2b: what it takes to come from one step to another.
+//!
+//! Conditions and trip counts are followed as if they were independent of each other, so some ways are never taken. One
+//! condition has its way on some execution; that several agree, or that a loop has no iterations, is not known.
+
+use super::graph::{Edge, EdgeKind, Kernel, StepId};
+use crate::ids::IndexVec;
+
+/// What was decided on the way from a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Taken {
+    /// How many conditions there were; no more than [`SEVERAL`].
+    conditions: u8,
+    /// In how many of their arms the way is.
+    open: u8,
+}
+
+/// As many conditions as may contradict each other.
+const SEVERAL: u8 = 2;
+
+impl Taken {
+    /// Returns true if the way is perhaps never taken.
+    pub fn is_conditional(self) -> bool {
+        self.conditions >= SEVERAL
+    }
+
+    fn decided(self, conditions: u8) -> Self {
+        let conditions = self.conditions.saturating_add(conditions).min(SEVERAL);
+        // What comes after makes no difference any more.
+        let open = if conditions == SEVERAL { 0 } else { self.open };
+        Self { conditions, open }
+    }
+}
+
+/// Where the ways of a kernel part and meet.
+pub(super) struct Conditions<'k> {
+    kernel: &'k Kernel,
+    /// How many arms end before each step.
+    arms: IndexVec<StepId, u32>,
+}
+
+impl<'k> Conditions<'k> {
+    pub fn of(kernel: &'k Kernel) -> Self {
+        let mut arms = IndexVec::filled(0, kernel.steps.len());
+        let edges = kernel.steps.iter().flat_map(|step| &step.edges);
+        for edge in edges.filter(|edge| edge.kind == EdgeKind::Plain) {
+            arms[edge.to] += 1;
+        }
+        Self { kernel, arms }
+    }
+
+    /// What is decided after an edge from step `at`.
+    pub fn follow(&self, taken: Taken, at: StepId, edge: &Edge) -> Taken {
+        // Which threads take which way is no matter of conditions.
+        let divergent = |step: StepId| self.kernel.steps[step].divergent.is_some();
+        if edge.kind != EdgeKind::Plain || divergent(at) || divergent(edge.to) {
+            return taken;
+        }
+        let others = || {
+            self.kernel.steps[at]
+                .edges
+                .iter()
+                .filter(|other| !std::ptr::eq(*other, edge))
+        };
+        let skips_loop = others().any(|other| matches!(other.kind, EdgeKind::Enter(_)));
+        let chooses = others().any(|other| other.kind == EdgeKind::Plain);
+        let mut taken = taken;
+        if skips_loop {
+            return taken.decided(SEVERAL);
+        }
+        if chooses {
+            taken.open += 1;
+            taken = taken.decided(1);
+        }
+        if self.arms[edge.to] > 1 {
+            // The end of an arm: of one that was chosen on the way, or of one that the way began in.
+            taken = match taken.open.checked_sub(1) {
+                Some(open) => Taken { open, ..taken },
+                None => taken.decided(1),
+            };
+        }
+        taken
+    }
+}
