@@ -41,7 +41,7 @@ impl Memory {
         self.order.release(thread)
     }
 
-    /// What a thread has issued arrives on an mbarrier later on, see [`Order::pass`].
+    /// What a thread has issued arrives on an mbarrier later on: who learns of that knows how far the thread was, and nothing of memory.
     pub fn pass(&mut self, thread: u32) -> Clock {
         self.order.pass(thread)
     }
@@ -56,13 +56,13 @@ impl Memory {
         self.order.fence(thread, moment);
     }
 
-    /// Returns true if nothing orders an access before what `actor` does, see [`Order::unordered`].
+    /// Returns true if nothing orders an access before what `actor` does, see [`super::Order::unordered`].
     #[must_use]
     pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
         self.order.unordered(access, actor)
     }
 
-    /// Returns true if nothing says that a thread came to `access` first, see [`Order::may_come_later`].
+    /// Returns true if nothing says that a thread came to `access` before `actor` comes to what it does.
     #[must_use]
     pub fn may_come_later(&self, access: Actor, actor: Actor) -> bool {
         self.order.may_come_later(access, actor)
