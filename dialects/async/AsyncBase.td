@@ -62,10 +62,24 @@ def Async_Dialect : Dialect {
 
     An upstream MLIR dialect has the same name; the two can't be loaded into the
     same context.
+
+    These attributes tell `--async-pipeline` how to pipeline a loop. Any other
+    attribute of the dialect is an error, wherever it stands.
+
+    | attribute | on | value |
+    |---|---|---|
+    | `async.num_stages` | a loop | how many stages to divide its body into, at least 1 |
+    | `async.stage` | an operation of the loop's body | its stage, from 0 |
+    | `async.order` | an operation of the loop's body | its place among the others, from 0 |
+    | `async.async_stages` | a loop | the stages whose transfers are asynchronous, such as `[0]` |
+
+    A loop that is itself pipelined has three stages and three orders in the body
+    of another one: those of its prologue, its kernel and its epilogue.
   }];
 
   let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 //===----------------------------------------------------------------------===//

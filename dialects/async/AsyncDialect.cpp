@@ -11,6 +11,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace async_opt::async;
@@ -29,6 +31,60 @@ void AsyncDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "async/AsyncTypes.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// Returns true if `attribute` is an integer from `least` on that fits into 31
+/// bits.
+static bool isNumber(mlir::Attribute attribute, int64_t least) {
+  auto number = mlir::dyn_cast<mlir::IntegerAttr>(attribute);
+  if (!number || !number.getType().isSignlessInteger() ||
+      !number.getValue().isSignedIntN(32))
+    return false;
+  return number.getInt() >= least;
+}
+
+/// Returns true if `attribute` is an array of numbers from 0 on.
+static bool isArrayOfNumbers(mlir::Attribute attribute) {
+  auto array = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
+  return array && llvm::all_of(array, [](mlir::Attribute element) {
+           return isNumber(element, 0);
+         });
+}
+
+mlir::LogicalResult
+AsyncDialect::verifyOperationAttribute(mlir::Operation *op,
+                                       mlir::NamedAttribute attribute) {
+  llvm::StringRef name = attribute.getName();
+  mlir::Attribute value = attribute.getValue();
+  bool isLoop = mlir::isa<mlir::LoopLikeOpInterface>(op);
+  if (name == "async.stage" || name == "async.order") {
+    if (isNumber(value, 0))
+      return mlir::success();
+    auto parts = mlir::dyn_cast<mlir::ArrayAttr>(value);
+    if (isLoop && parts && parts.size() == 3 && isArrayOfNumbers(parts))
+      return mlir::success();
+    return op->emitOpError("attribute '")
+           << name << "' must be an integer that is not negative"
+           << (isLoop ? ", or three of them: for the prologue, the kernel and "
+                        "the epilogue of the loop"
+                      : "");
+  }
+  if (name != "async.num_stages" && name != "async.async_stages")
+    return op->emitOpError("has attribute '")
+           << name << "', which the async dialect does not have";
+  if (!isLoop)
+    return op->emitOpError("attribute '") << name << "' belongs on a loop";
+  if (name == "async.num_stages" && !isNumber(value, 1))
+    return op->emitOpError("attribute '")
+           << name << "' must be a positive integer";
+  if (name == "async.async_stages" && !isArrayOfNumbers(value))
+    return op->emitOpError("attribute '")
+           << name << "' must be an array of integers that are not negative";
+  return mlir::success();
 }
 
 void async_opt::async::registerAsyncDialect(mlir::DialectRegistry &registry) {

@@ -39,7 +39,15 @@ attributes! {
         SYM_NAME = (async_mlir::names::attr::SYM_NAME) of [async_::FUNC],
     }
     discardable {
+        /// On a loop: the stages whose transfers are asynchronous.
+        ASYNC_STAGES = "async.async_stages",
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.
         DYNAMIC_ALIGNMENT = "gpux.dynamic_alignment",
+        /// On a loop: how many stages its body is to have.
+        NUM_STAGES = "async.num_stages",
+        /// On an operation of a loop: its place among the others.
+        ORDER = "async.order",
+        /// On an operation of a loop: its stage.
+        STAGE = "async.stage",
     }
 }

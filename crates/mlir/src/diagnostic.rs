@@ -82,6 +82,17 @@ impl<'c> Diagnostic<'c> {
         self
     }
 
+    /// Attaches what another diagnostic says, as notes.
+    pub fn because(mut self, other: Self) -> Self {
+        let message = match &other.place {
+            Place::Op(op) => format!("'{}' op {}", op.name(), other.message),
+            Place::Location(_) => other.message,
+        };
+        self.notes.push((other.place.location(), message));
+        self.notes.extend(other.notes);
+        self
+    }
+
     /// Emits the diagnostic.
     pub fn emit(self) {
         let notes: Vec<_> = self

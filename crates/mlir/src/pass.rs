@@ -195,6 +195,12 @@ impl<'c> PassError<'c> {
         Self(self.0.map(|diagnostic| diagnostic.note(place, message)))
     }
 
+    /// The diagnostic, for a pass that does not fail after all; `None` if it is emitted already.
+    #[must_use]
+    pub fn into_diagnostic(self) -> Option<Diagnostic<'c>> {
+        self.0
+    }
+
     /// Fails the pass without another diagnostic: the errors are emitted already.
     #[must_use]
     pub fn already_emitted() -> Self {

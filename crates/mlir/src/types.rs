@@ -2,7 +2,9 @@
 
 use crate::ffi;
 use melior::Context;
-use melior::ir::attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute};
+use melior::ir::attribute::{
+    ArrayAttribute, BoolAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute,
+};
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
 use mlir_sys::*;
@@ -128,6 +130,33 @@ pub fn dense_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
     (0..array.len()).map(|i| array.element(i).ok()).collect()
 }
 
+/// The elements of an array.
+#[must_use]
+pub fn array_elements(attribute: Attribute<'_>) -> Option<Vec<Attribute<'_>>> {
+    let array = ArrayAttribute::try_from(attribute).ok()?;
+    (0..array.len()).map(|i| array.element(i).ok()).collect()
+}
+
+/// The numbers of an array of integers.
+#[must_use]
+pub fn array_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
+    let elements = array_elements(attribute)?;
+    let numbers = elements.into_iter().map(IntegerAttribute::try_from);
+    numbers.map(|number| Some(number.ok()?.value())).collect()
+}
+
+/// The elements of an array of booleans; what is none is false.
+#[must_use]
+pub fn booleans(attribute: Attribute<'_>) -> Vec<bool> {
+    let Ok(list) = ArrayAttribute::try_from(attribute) else {
+        return Vec::new();
+    };
+    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
+    (0..list.len())
+        .map(|i| element(i).is_some_and(|element| element.value()))
+        .collect()
+}
+
 /// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.
 #[must_use]
 pub fn vector_rank(ty: Type<'_>) -> Option<usize> {
@@ -170,6 +199,13 @@ pub fn vector_shape(ty: Type<'_>) -> Option<Shape<'_>> {
 pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
     // SAFETY: a live type.
     unsafe { mlirTypeIsAMemRef(ty.to_raw()) }.then(|| shape(ty))
+}
+
+/// Returns true if `ty` is a memref of unknown rank.
+#[must_use]
+pub fn is_unranked_memref(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsAUnrankedMemRef(ty.to_raw()) }
 }
 
 fn shape(ty: Type<'_>) -> Shape<'_> {

@@ -63,47 +63,82 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        if let Some(op) = synchronizes_otherwise(function) {
-            if function.self_and_nested().into_iter().any(is_barrier) {
-                let message = format!(
-                    "has '{}', whose order of threads is not known here: its barriers stay",
-                    op.name()
-                );
-                let help = "run --gpux-insert-barriers before tokens become mbarriers";
-                Diagnostic::remark(function, message).note(op, help).emit();
-            }
-            return Ok(());
-        }
-        let mut graph = read(function, cx.bool("keep-barriers"))?;
-        let kept = existing::keep(&mut graph, cx.bool("keep-barriers"));
-        let placement = place(&graph.kernel);
-        if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
-            let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
-            let help = "run --gpux-inline-calls first";
-            Diagnostic::remark(function, message).note(function, help).emit();
-            return Ok(());
-        }
-        report_overlaps(&graph, &placement.overlaps)?;
-        let inserted = placement.barriers.len();
-        let dropped: Vec<Op> = graph
-            .barriers
-            .iter()
-            .map(|(_, op)| *op)
-            .filter(|op| !kept.contains(op))
-            .collect();
-        if inserted + dropped.len() > 0 {
-            explain::summary(function, inserted, dropped.len(), kept.len());
-        }
-        explain::later_issues(&graph, &placement);
-        if cx.bool("explain") {
-            explain::barriers(&graph, &placement);
-        }
-        insert(&graph, &placement);
-        cx.count("inserted", inserted as u64);
-        cx.count("dropped", dropped.len() as u64);
-        dropped.into_iter().for_each(Op::erase);
+        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), 0)?;
+        cx.count("inserted", derived.inserted as u64);
+        cx.count("dropped", derived.dropped as u64);
         Ok(())
     }
+}
+
+/// How many barriers came and went.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Derived {
+    inserted: usize,
+    dropped: usize,
+}
+
+/// Derives the barriers of `function` anew, of which `dropped` are gone already; with `keep`, those that it has stay.
+pub(crate) fn derive<'c>(
+    function: Op<'c>,
+    keep: bool,
+    explain: bool,
+    dropped: usize,
+) -> Result<Derived, PassError<'c>> {
+    if let Some(op) = synchronizes_otherwise(function) {
+        if function.self_and_nested().into_iter().any(is_barrier) {
+            let message = format!(
+                "has '{}', whose order of threads is not known here: its barriers stay",
+                op.name()
+            );
+            let help = "run --gpux-insert-barriers before tokens become mbarriers";
+            Diagnostic::remark(function, message).note(op, help).emit();
+        }
+        return Ok(Derived::default());
+    }
+    let mut graph = read(function, keep)?;
+    let kept = existing::keep(&mut graph, keep);
+    let placement = place(&graph.kernel);
+    if is_helper(function) && !(placement.barriers.is_empty() && placement.overlaps.is_empty()) {
+        let message = "is called, perhaps by some threads only: its barriers stay, and none is inserted";
+        let help = "run --gpux-inline-calls first";
+        Diagnostic::remark(function, message).note(function, help).emit();
+        return Ok(Derived::default());
+    }
+    report_overlaps(&graph, &placement.overlaps)?;
+    let inserted = placement.barriers.len();
+    let gone: Vec<Op> = graph
+        .barriers
+        .iter()
+        .map(|(_, op)| *op)
+        .filter(|op| !kept.contains(op))
+        .collect();
+    let derived = Derived {
+        inserted,
+        dropped: dropped + gone.len(),
+    };
+    if inserted + derived.dropped > 0 {
+        explain::summary(function, inserted, derived.dropped, kept.len());
+    }
+    explain::later_issues(&graph, &placement);
+    if explain {
+        explain::barriers(&graph, &placement);
+    }
+    insert(&graph, &placement);
+    gone.into_iter().for_each(Op::erase);
+    Ok(derived)
+}
+
+/// The barriers of `function` that order nothing but memory of the workgroup, and are derived anew.
+pub(crate) fn derived_anew(function: Op<'_>) -> FxHashSet<Op<'_>> {
+    let Some(Ok(mut graph)) = synchronizes_otherwise(function)
+        .is_none()
+        .then(|| read(function, false))
+    else {
+        return FxHashSet::default();
+    };
+    let kept = existing::keep(&mut graph, false);
+    let barriers = graph.barriers.iter().map(|(_, op)| *op);
+    barriers.filter(|op| !kept.contains(op)).collect()
 }
 
 /// Returns true if `function` is there to be called.

@@ -53,5 +53,5 @@ pub use graph::*;
 pub use in_flight::Overlap;
 pub use offset::{MAX_PERIOD, Offset, Symbol};
 pub use placement::{Placement, Reason, place};
-pub use relation::Conflict;
+pub use relation::{Conflict, may_meet_anywhere};
 pub use reorder::{Saving, with_later_issues};

@@ -25,6 +25,7 @@ pub mod ids;
 mod never_committed;
 pub mod packing;
 pub mod phases;
+pub mod pipeline;
 mod place;
 mod program;
 mod program_info;

@@ -67,6 +67,31 @@ impl ThreadBytes {
         start..end.unwrap_or(start)
     }
 
+    /// Returns true if all bytes that are touched, `start` further on, are among those of `others`, each with where it starts.
+    #[must_use]
+    pub fn is_covered<'t>(&self, start: i64, others: impl IntoIterator<Item = (&'t Self, i64)>) -> bool {
+        let others = others.into_iter();
+        let shifted = others.flat_map(|(other, start)| {
+            let ranges = other.ranges.iter();
+            ranges.map(move |(range, _)| (range.start.saturating_add(start), range.end.saturating_add(start)))
+        });
+        let mut ranges: Vec<(i64, i64)> = shifted.collect();
+        ranges.sort_unstable();
+        // What is covered without a gap.
+        let mut joined: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in ranges {
+            match joined.last_mut().filter(|(_, end)| *end >= from) {
+                Some((_, end)) => *end = (*end).max(to),
+                None => joined.push((from, to)),
+            }
+        }
+        self.ranges.iter().all(|(range, _)| {
+            let (from, to) = (range.start.saturating_add(start), range.end.saturating_add(start));
+            let before = joined.partition_point(|(begin, _)| *begin <= from);
+            before > 0 && joined[before - 1].1 >= to
+        })
+    }
+
     /// Returns true if two different threads touch the same byte, one as `self` says and one as `other` does, whose bytes are
     /// `shift` further on.
     #[must_use]

@@ -84,6 +84,13 @@ impl<'k> Relation<'k> {
     }
 }
 
+/// Returns true if different threads may touch the same byte, one as `from` says and one as `to` does, at any two steps whatever.
+#[must_use]
+pub fn may_meet_anywhere(kernel: &Kernel, from: &Footprint, to: &Footprint) -> bool {
+    let distance = Distance::none(0);
+    meet(&Pair { kernel, distance }, from, to) != Conflict::None
+}
+
 fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
     let (Some(x), Some(y)) = (&from.bytes, &to.bytes) else {
         return Conflict::Possible;
@@ -94,19 +101,20 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         range,
         unknown,
     } = pair.difference(&from.offset, &to.offset);
-    let certain = from.certain && to.certain && stride == 0;
-    let found = values.into_iter().any(|value| {
+    let meets = |value: &i64| {
         if stride == 0 {
-            x.meets(y, value)
+            x.meets(y, *value)
         } else {
-            meets_at_any(x, y, value, stride, range)
+            meets_at_any(x, y, *value, stride, range)
         }
-    });
-    match (found, certain) {
-        (false, _) => Conflict::None,
-        (true, _) if unknown => Conflict::Unknown,
-        (true, false) => Conflict::Possible,
-        (true, true) => Conflict::Certain,
+    };
+    // Of several differences that are possible, it is not known which one it is.
+    let certain = from.certain && to.certain && stride == 0;
+    match values.iter().filter(|value| meets(value)).count() {
+        0 => Conflict::None,
+        _ if unknown => Conflict::Unknown,
+        n if certain && n == values.len() => Conflict::Certain,
+        _ => Conflict::Possible,
     }
 }
 

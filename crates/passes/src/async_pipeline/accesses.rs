@@ -1,0 +1,273 @@
+//! What the statements of a loop access, and when those accesses are over.
+
+use super::body::Body;
+use crate::analysis::footprints::{BufferKey, Footprints, Mask};
+use crate::analysis::memory::{Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects};
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_mlir::control_flow::constant_trip_count;
+use async_mlir::gpu::{MemorySpace, is_barrier};
+use async_mlir::ir::{Op, Use, Value};
+use async_mlir::names::scf;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokenflow::barriers::{Footprint, LoopId};
+use tokenflow::pipeline::StatementId;
+
+/// An access.
+#[derive(Clone)]
+pub(super) struct Access<'c> {
+    pub statement: StatementId,
+    /// The operation that accesses, perhaps nested in one of the statement.
+    pub op: Op<'c>,
+    /// The memref or pointer.
+    pub memory: Value<'c>,
+    pub writes: bool,
+    /// The `scf.if`s of the loop around the operation: conditions, and whether they have to be true.
+    pub conditions: Vec<(Value<'c>, bool)>,
+    /// Where the operation, or what it is nested in, is among those of the loop's body.
+    pub place: usize,
+    /// Where the access is over; `None` if nothing in the loop waits for it.
+    pub end: Option<End>,
+}
+
+/// Where an access is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct End {
+    /// In this statement,
+    pub statement: StatementId,
+    /// so many iterations later.
+    pub later: u32,
+    /// Where what awaits it is among the operations of the loop's body; that of the access itself if it needs no await.
+    pub place: usize,
+}
+
+/// What a loop accesses, buffer by buffer; accesses are in program order.
+#[derive(Default)]
+pub(super) struct Accesses<'c> {
+    pub buffers: Vec<Buffer<'c>>,
+    numbers: FxHashMap<BufferKey<'c>, usize>,
+    /// Operations of which it is not known what they access.
+    pub fences: Vec<(StatementId, Op<'c>)>,
+}
+
+/// A buffer that the loop accesses.
+pub(super) struct Buffer<'c> {
+    /// Where it comes from; another `memref.get_global` of the same global is the same buffer.
+    pub base: Value<'c>,
+    pub accesses: Vec<Access<'c>>,
+}
+
+impl<'c> Accesses<'c> {
+    /// The accesses of `body`.
+    pub fn of(body: &Body<'c>) -> Self {
+        let mut all = Self::default();
+        let places: FxHashMap<Op, usize> = body.block.ops().into_iter().zip(0..).collect();
+        for op in body.block.ops() {
+            let Some(&statement) = body.statement_of.get(&op) else {
+                continue;
+            };
+            let outer = Outer {
+                body,
+                places: &places,
+                statement,
+                op,
+            };
+            for inner in op.self_and_nested() {
+                all.add(&outer, inner);
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, outer: &Outer<'_, 'c>, op: Op<'c>) {
+        let statement = outer.statement;
+        if is_barrier(op) {
+            self.fences.push((statement, op));
+            return;
+        }
+        let Effects::Known(mut effects) = effects(op) else {
+            self.fences.push((statement, op));
+            return;
+        };
+        // What an operation reads it reads before it writes.
+        effects.sort_by_key(|effect| is_write(*effect));
+        for effect in effects.into_iter().filter(|effect| effect.access != Kind::Free) {
+            let base = base(effect.memory);
+            let key = match buffer_origin(base) {
+                BufferOrigin::Global(name) => BufferKey::Global(name),
+                BufferOrigin::Dynamic => BufferKey::Dynamic,
+                _ => BufferKey::Value(base),
+            };
+            let next = self.buffers.len();
+            let number = *self.numbers.entry(key).or_insert(next);
+            if number == next {
+                self.buffers.push(Buffer {
+                    base,
+                    accesses: Vec::new(),
+                });
+            }
+            self.buffers[number].accesses.push(Access {
+                statement,
+                op,
+                memory: effect.memory,
+                writes: is_write(effect),
+                conditions: conditions(outer.op, op),
+                place: outer.places[&outer.op],
+                end: outer.end_of(op, effect.access),
+            });
+        }
+    }
+}
+
+impl<'c> Buffer<'c> {
+    /// Returns true if iterations may have versions of it: nobody else can know where it is.
+    pub fn is_local(&self) -> bool {
+        let space = MemorySpace::of(self.base.ty());
+        let is_fast = matches!(space, Some(MemorySpace::Workgroup | MemorySpace::Private));
+        match buffer_origin(self.base) {
+            BufferOrigin::Allocation => true,
+            BufferOrigin::Attribution(_) | BufferOrigin::Global(_) => is_fast,
+            _ => false,
+        }
+    }
+}
+
+fn is_write(effect: Effect<'_>) -> bool {
+    matches!(effect.access, Kind::Write | Kind::AsyncWrite)
+}
+
+/// The conditions between `op` and `outer`, an operation of the loop's body that it is nested in.
+fn conditions<'c>(outer: Op<'c>, op: Op<'c>) -> Vec<(Value<'c>, bool)> {
+    let mut conditions = Vec::new();
+    let mut inner = op;
+    while inner != outer {
+        let Some(parent) = inner.parent() else { break };
+        if parent.is(scf::IF) {
+            let then = parent.region(0).first();
+            conditions.push((parent.operand(0), inner.block() == then));
+        }
+        inner = parent;
+    }
+    conditions
+}
+
+/// An operation of the loop's body, in which accesses are.
+struct Outer<'a, 'c> {
+    body: &'a Body<'c>,
+    /// The numbers of the operations of the loop's body.
+    places: &'a FxHashMap<Op<'c>, usize>,
+    statement: StatementId,
+    op: Op<'c>,
+}
+
+/// Tokens that rotate longer are not followed.
+const MAX_ROTATION: u32 = 64;
+
+impl<'c> Outer<'_, 'c> {
+    /// Where an access of `op` is over.
+    fn end_of(&self, op: Op<'c>, access: Kind) -> Option<End> {
+        let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue);
+        let token = completion.and_then(|completion| match access {
+            Kind::AsyncRead => Some(completion.read.or(completion.done)),
+            Kind::AsyncWrite => Some(completion.done),
+            _ => None,
+        });
+        match token {
+            None => Some(End {
+                statement: self.statement,
+                later: 0,
+                place: self.places[&self.op],
+            }),
+            Some(token) => self.awaited(op, token?),
+        }
+    }
+
+    /// Where `token`, of `op`, is awaited first in the loop.
+    fn awaited(&self, op: Op<'c>, token: Value<'c>) -> Option<End> {
+        let conditions = conditions(self.op, op);
+        let mut seen = FxHashSet::default();
+        let mut work = vec![(token, 0)];
+        let mut found: Option<End> = None;
+        while let Some((token, later)) = work.pop() {
+            if later > MAX_ROTATION || !seen.insert((token, later)) {
+                continue;
+            }
+            for Use { owner, index } in token.uses() {
+                if Some(owner) == self.body.block.terminator() {
+                    work.push((self.body.block.arg(index + 1), later + 1));
+                } else if owner.is(async_::JOIN) {
+                    work.push((owner.result(0), later));
+                } else if owner.is(scf::YIELD) {
+                    work.extend(owner.parent().map(|around| (around.result(index), later)));
+                } else if let Some(end) = self.wait(owner, later, &conditions) {
+                    let earlier = found.is_none_or(|known| self.key(end) < self.key(known));
+                    found = Some(end).filter(|_| earlier).or(found);
+                }
+            }
+        }
+        found
+    }
+
+    fn key(&self, end: End) -> (u32, u32) {
+        let statement = self.body.problem.statements[end.statement];
+        (statement.stage + end.later, statement.order)
+    }
+
+    /// Where `op` awaits its tokens, if it does so whenever `conditions` are true.
+    fn wait(&self, op: Op<'c>, later: u32, conditions_of_issue: &[(Value<'c>, bool)]) -> Option<End> {
+        let is_dependency = Completion::of(op)
+            .is_some_and(|completion| completion.effect == GroupEffect::Issue)
+            && op.operands().next().is_some_and(|operand| is_token(operand.ty()));
+        if !op.is(async_::AWAIT) && !is_dependency {
+            return None;
+        }
+        let mut outer = op;
+        while outer.block() != Some(self.body.block) {
+            outer = outer.parent()?;
+        }
+        let mut conditions = conditions(outer, op).into_iter();
+        if !conditions.all(|condition| conditions_of_issue.contains(&condition)) {
+            return None;
+        }
+        let statement = *self.body.statement_of.get(&outer)?;
+        let place = self.places[&outer];
+        Some(End {
+            statement,
+            later,
+            place,
+        })
+    }
+}
+
+/// Numbers the loops in and around a body, for footprints. Returns the trips of those in it, by number.
+pub(super) fn number_loops<'c>(body: &Body<'c>, footprints: &mut Footprints<'c>) -> Vec<Option<u64>> {
+    let mut trips = vec![constant_trip_count(body.around)];
+    footprints.values.add_loop(body.around, LoopId(0));
+    for op in body
+        .around
+        .self_and_nested()
+        .into_iter()
+        .skip(1)
+        .filter(|op| op.is(scf::FOR))
+    {
+        footprints.values.add_loop(op, LoopId(trips.len()));
+        trips.push(constant_trip_count(op));
+    }
+    trips
+}
+
+/// What an access touches; its offset counts iterations of the loop as number 0.
+pub(super) fn footprint<'c>(
+    footprints: &mut Footprints<'c>,
+    access: &Access<'c>,
+    threads: &Mask,
+) -> Option<Footprint> {
+    let buffer = footprints.buffer(access.memory)?;
+    let kind = if access.writes { Kind::Write } else { Kind::Read };
+    let effect = Effect {
+        memory: access.memory,
+        access: kind,
+    };
+    Some(footprints.of(access.op, effect, buffer, threads))
+}

@@ -1,0 +1,116 @@
+//! What attributes say about a loop.
+
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Op};
+use async_mlir::pass::PassError;
+use async_mlir::types::array_numbers;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// When an operation is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slot {
+    pub stage: u32,
+    pub order: u32,
+}
+
+/// When operations of a loop's body are executed; others are recomputed wherever they are needed.
+pub(super) type Schedule<'c> = FxHashMap<Op<'c>, Slot>;
+
+/// What is to be done with a loop.
+pub(super) enum Request {
+    /// Its operations say when they are executed. The transfers of these stages are asynchronous.
+    Annotated(FxHashSet<u32>),
+    /// It says how many stages it is to have.
+    Automatic(u32),
+}
+
+/// Reads the attributes of `around`, an `scf.for`, and of its body; `None` if there are none.
+pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request>, PassError<'c>> {
+    let num_stages = number(around, gpux_attr::NUM_STAGES);
+    let ops = body.ops();
+    let annotated = ops
+        .iter()
+        .copied()
+        .find(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER));
+    let asynchronous = around.attr(gpux_attr::ASYNC_STAGES);
+    match (num_stages, annotated) {
+        (Some(_), Some(op)) => {
+            let message = "has 'async.num_stages', but an operation of its body has a stage of its own";
+            Err(PassError::new(around, message).note(op, "remove the one or the other"))
+        }
+        (Some(_), None) if asynchronous.is_some() => {
+            let message =
+                "has 'async.num_stages' and 'async.async_stages', which is for operations with 'async.stage'";
+            Err(PassError::new(around, message))
+        }
+        (Some(stages), None) => Ok(Some(Request::Automatic(stages))),
+        (None, None) if asynchronous.is_some() => {
+            let message = "has 'async.async_stages', but no operation of its body has a stage";
+            let help = "give each of them 'async.stage' and 'async.order', or the loop 'async.num_stages'";
+            Err(PassError::new(around, message).note(around, help))
+        }
+        (None, None) => Ok(None),
+        (None, Some(_)) => {
+            let schedule = slots(body)?;
+            let mut stages = FxHashSet::default();
+            for stage in asynchronous.and_then(array_numbers).unwrap_or_default() {
+                let stage = u32::try_from(stage).unwrap_or(u32::MAX);
+                if schedule.values().all(|slot| slot.stage != stage) {
+                    let message = format!(
+                        "has stage {stage} in 'async.async_stages', but no operation of its body has that stage"
+                    );
+                    return Err(PassError::new(around, message));
+                }
+                stages.insert(stage);
+            }
+            Ok(Some(Request::Annotated(stages)))
+        }
+    }
+}
+
+/// Returns true if `around`, an `scf.for`, is to be pipelined, or says so in a wrong way.
+pub(super) fn is_annotated(around: Op<'_>) -> bool {
+    let body = around.region(0).first().into_iter().flat_map(Block::ops);
+    let mut ops = body.filter(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER));
+    around.has_attr(gpux_attr::NUM_STAGES) || around.has_attr(gpux_attr::ASYNC_STAGES) || ops.next().is_some()
+}
+
+/// Removes what [`read`] has read.
+pub(super) fn remove<'c>(around: Op<'c>, body: Block<'c>) {
+    around.remove_attr(gpux_attr::NUM_STAGES);
+    around.remove_attr(gpux_attr::ASYNC_STAGES);
+    for op in body.ops() {
+        op.remove_attr(gpux_attr::STAGE);
+        op.remove_attr(gpux_attr::ORDER);
+    }
+}
+
+fn number(op: Op<'_>, name: &str) -> Option<u32> {
+    u32::try_from(op.int_attr(name)?).ok()
+}
+
+/// When the operations of `body` say that they are executed.
+pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
+    let mut schedule = Schedule::default();
+    // The first operation of each order.
+    let mut orders: FxHashMap<u32, Op<'_>> = FxHashMap::default();
+    for op in body.ops() {
+        let (stage, order) = (number(op, gpux_attr::STAGE), number(op, gpux_attr::ORDER));
+        let slot = match (stage, order) {
+            (Some(stage), Some(order)) => Slot { stage, order },
+            (Some(_), None) => return Err(PassError::new(op, "has 'async.stage', but no 'async.order'")),
+            (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
+            (None, None) => continue,
+        };
+        schedule.insert(op, slot);
+        let first = *orders.entry(slot.order).or_insert(op);
+        if let Some(other) = schedule.get(&first).filter(|other| other.stage != slot.stage) {
+            let message = format!(
+                "has order {}, which an operation of stage {} has, too",
+                slot.order, other.stage
+            );
+            return Err(PassError::new(op, message).note(first, "this one; orders are unique"));
+        }
+    }
+    Ok(schedule)
+}

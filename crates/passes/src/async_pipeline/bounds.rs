@@ -1,0 +1,82 @@
+//! How often a loop runs, and what its variable is.
+
+use super::integers::{Arithmetic, Constants, Int, Place, Truth};
+use async_mlir::control_flow::constant_trip_count;
+use async_mlir::ir::Op;
+use async_mlir::names::attr;
+
+/// The bounds of an `scf.for`.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds<'a, 'c> {
+    pub arithmetic: Arithmetic<'a, 'c>,
+    pub lower: Int<'c>,
+    pub step: Int<'c>,
+    /// How many iterations there are; a number without sign.
+    pub trips: Int<'c>,
+}
+
+impl<'a, 'c> Bounds<'a, 'c> {
+    /// Works out the bounds of `around` before it.
+    pub fn new(around: Op<'c>, constants: &'a Constants<'c>) -> Self {
+        let at = Place::Before(around);
+        let [lower, upper, step] = [0, 1, 2].map(|i| Int::of(around.operand(i)));
+        let arithmetic = Arithmetic {
+            constants,
+            location: around.location(),
+            ty: around.operand(0).ty(),
+            unsigned: around.has_attr(attr::UNSIGNED_CMP),
+        };
+        let known = constant_trip_count(around).and_then(|trips| i64::try_from(trips).ok());
+        let trips = known.map_or_else(|| trips(arithmetic, at, (lower, upper, step)), Int::Constant);
+        Self {
+            arithmetic,
+            lower,
+            step,
+            trips,
+        }
+    }
+
+    /// The loop's variable `iterations` after it is `from`.
+    pub fn after(&self, at: Place<'c>, from: Int<'c>, iterations: i64) -> Int<'c> {
+        let ahead = self.arithmetic.mul(at, self.step, Int::Constant(iterations));
+        self.arithmetic.add(at, from, ahead)
+    }
+
+    /// The loop's variable after all iterations but the last `fewer`; the first if there are no more than those.
+    pub fn end(&self, at: Place<'c>, fewer: u32) -> Int<'c> {
+        let fewer = i64::from(fewer);
+        if fewer == 0 {
+            let ahead = self.arithmetic.mul(at, self.step, self.trips);
+            return self.arithmetic.add(at, self.lower, ahead);
+        }
+        let more = self.arithmetic.is_more(at, self.trips, fewer);
+        let rest = self.arithmetic.sub(at, self.trips, Int::Constant(fewer));
+        let rest = self.arithmetic.select(at, more, rest, Int::Constant(0));
+        let ahead = self.arithmetic.mul(at, self.step, rest);
+        self.arithmetic.add(at, self.lower, ahead)
+    }
+
+    /// Whether there are more than `number` iterations.
+    pub fn has_more_than(&self, at: Place<'c>, number: u32) -> Truth<'c> {
+        self.arithmetic.is_more(at, self.trips, number.into())
+    }
+}
+
+/// `ceil((upper - lower) / step)`, or 0 if `upper` is not after `lower`. The difference is taken without sign, since it may be
+/// larger than the largest number with one.
+fn trips<'c>(
+    arithmetic: Arithmetic<'_, 'c>,
+    at: Place<'c>,
+    (lower, upper, step): (Int<'c>, Int<'c>, Int<'c>),
+) -> Int<'c> {
+    let runs = arithmetic.less(at, lower, upper);
+    let difference = arithmetic.sub(at, upper, lower);
+    let trips = if step == Int::Constant(1) {
+        difference
+    } else {
+        let before_last = arithmetic.sub(at, difference, Int::Constant(1));
+        let more = arithmetic.div(at, before_last, step);
+        arithmetic.add(at, more, Int::Constant(1))
+    };
+    arithmetic.select(at, runs, trips, Int::Constant(0))
+}

@@ -1,0 +1,312 @@
+//! Which accesses to memory have to stay in order, and which buffers iterations need versions of.
+//!
+//! Iterations may have versions of a buffer that is *fresh* ([`freshness`](super::freshness)). All other memory is the same for all
+//! iterations, and accesses to it stay in order as far as they may meet.
+
+use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
+use super::body::Body;
+use super::freshness::Freshness;
+use crate::analysis::footprints::{Footprints, Mask};
+use async_mlir::gpu::block_size;
+use async_mlir::ir::{Op, Value};
+use async_mlir::pass::PassError;
+use rustc_hash::FxHashMap;
+use tokenflow::barriers::{Footprint, LoopId, Symbol};
+use tokenflow::pipeline::{Lifetime, StatementId};
+
+/// How many versions buffers need, by what they come from.
+pub(super) type Versions<'c> = Vec<(Value<'c>, u32)>;
+
+/// Checks that accesses stay in order.
+pub(super) fn check<'c>(body: &Body<'c>, accesses: &Accesses<'c>) -> Result<Versions<'c>, PassError<'c>> {
+    let function = body
+        .around
+        .ancestors()
+        .find(|op| op.is_function())
+        .unwrap_or(body.around);
+    let footprints = Footprints::new(function);
+    let threads = block_size(function).and_then(|_| footprints.values.num_threads());
+    let threads: Mask = threads.map(|threads| vec![true; threads as usize].into());
+    let mut checker = Checker {
+        body,
+        footprints,
+        threads,
+        trips: Vec::new(),
+    };
+    checker.trips = number_loops(body, &mut checker.footprints);
+    let freshness = Freshness::new(function, body, checker.threads.clone());
+    let mut versions = Vec::new();
+    for buffer in accesses
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.accesses.iter().any(|access| access.writes))
+    {
+        if let Some(never) = buffer.accesses.iter().find(|access| access.end.is_none()) {
+            let message = "is never awaited in this loop, so its buffer can't be used again";
+            return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
+        }
+        match freshness.check(buffer, &mut checker.footprints) {
+            Ok(()) => {
+                checker.check_iteration(&buffer.accesses)?;
+                let count = body.problem.versions(&lifetime(buffer));
+                if count > 1 {
+                    versions.push((buffer.base, count));
+                }
+            }
+            Err(why) => checker.check_shared(buffer).map_err(|error| {
+                let note = format!("iterations can't have versions of this buffer: {why}");
+                error.note(buffer.base.location(), note)
+            })?,
+        }
+    }
+    checker.check_fences(accesses)?;
+    Ok(versions)
+}
+
+/// When accesses to a buffer begin and end.
+fn lifetime(buffer: &Buffer<'_>) -> Lifetime {
+    let writes = buffer.accesses.iter().filter(|access| access.writes);
+    let ends = buffer.accesses.iter().filter_map(|access| access.end);
+    let ends = ends.map(|end| (end.statement, end.later));
+    Lifetime {
+        writes: writes.map(|access| access.statement).collect(),
+        ends: ends.collect(),
+    }
+}
+
+struct Checker<'a, 'c> {
+    body: &'a Body<'c>,
+    footprints: Footprints<'c>,
+    /// All threads, if it is known how many there are.
+    threads: Mask,
+    /// How often each loop runs, where that is known; the first is the loop itself.
+    trips: Vec<Option<u64>>,
+}
+
+/// The latest access so far: when it is executed, and by what.
+#[derive(Default)]
+struct Latest<'c>(Option<((u32, u32), Op<'c>)>);
+
+impl<'c> Latest<'c> {
+    fn add(&mut self, at: (u32, u32), op: Op<'c>) {
+        if self.0.is_none_or(|(known, _)| known < at) {
+            self.0 = Some((at, op));
+        }
+    }
+}
+
+/// Returns true if an access is awaited by an operation of the same iteration.
+fn is_awaited_later(access: &Access<'_>) -> bool {
+    access
+        .end
+        .is_some_and(|end| end.later == 0 && end.place > access.place)
+}
+
+/// Accesses to one buffer beyond these are taken to meet each other.
+const MAX_PAIRED: usize = 256;
+
+impl<'c> Checker<'_, 'c> {
+    /// When a statement is executed, so many iterations later.
+    fn key(&self, statement: StatementId, later: u32) -> (u32, u32) {
+        let statement = self.body.problem.statements[statement];
+        (statement.stage + later, statement.order)
+    }
+
+    /// When an access is over.
+    fn end(&self, access: &Access<'c>) -> (u32, u32) {
+        access
+            .end
+            .map_or((u32::MAX, u32::MAX), |end| self.key(end.statement, end.later))
+    }
+
+    /// Checks that reads come after the writes before them, and writes after all accesses before them, within an iteration.
+    fn check_iteration(&self, accesses: &[Access<'c>]) -> Result<(), PassError<'c>> {
+        // Those that have been issued, and those that have been awaited.
+        let (mut written, mut read) = (Latest::default(), Latest::default());
+        let mut awaited: Vec<&Access<'c>> = accesses
+            .iter()
+            .filter(|access| is_awaited_later(access))
+            .collect();
+        awaited.sort_by_key(|access| std::cmp::Reverse(access.end.map(|end| end.place)));
+        for access in accesses {
+            while let Some(ended) =
+                awaited.pop_if(|ended| ended.end.is_some_and(|end| end.place < access.place))
+            {
+                let latest = if ended.writes { &mut written } else { &mut read };
+                latest.add(self.end(ended), ended.op);
+            }
+            self.step(access, 0, &mut written, &mut read)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        access: &Access<'c>,
+        later: u32,
+        written: &mut Latest<'c>,
+        read: &mut Latest<'c>,
+    ) -> Result<(), PassError<'c>> {
+        let at = self.key(access.statement, later);
+        let before = [written.0, read.0.filter(|_| access.writes)];
+        for (earlier, op) in before.into_iter().flatten() {
+            if earlier > at {
+                return Err(self.out_of_order(op, access.op, later));
+            }
+        }
+        let latest = if access.writes { written } else { read };
+        latest.add(at, access.op);
+        Ok(())
+    }
+
+    fn out_of_order(&self, first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> {
+        let when = if later > 0 { " an iteration before" } else { "" };
+        let message = "may access the same memory, but the schedule executes this one first";
+        let help =
+            format!("what comes first{when}; give it an earlier stage or order, or this one a later one");
+        PassError::new(second, message).note(first, help)
+    }
+
+    /// Checks memory that is the same for all iterations.
+    fn check_shared(&mut self, buffer: &Buffer<'c>) -> Result<(), PassError<'c>> {
+        if buffer.accesses.len() > MAX_PAIRED {
+            let (mut written, mut read) = (Latest::default(), Latest::default());
+            for later in 0..2 {
+                for access in &buffer.accesses {
+                    self.step(access, later, &mut written, &mut read)?;
+                }
+            }
+            return Ok(());
+        }
+        let touched: Vec<Option<Footprint>> = buffer
+            .accesses
+            .iter()
+            .map(|access| footprint(&mut self.footprints, access, &self.threads))
+            .collect();
+        let last = self.body.problem.last_stage();
+        for (i, first) in buffer.accesses.iter().enumerate() {
+            for (j, second) in buffer.accesses.iter().enumerate() {
+                if !first.writes && !second.writes {
+                    continue;
+                }
+                let meets = |distance: u32| match (&touched[i], &touched[j]) {
+                    (Some(a), Some(b)) => self.may_meet(a, b, distance),
+                    _ => true,
+                };
+                let most = last + 1 + first.end.map_or(0, |end| end.later);
+                let nearest = (u32::from(i >= j)..=most).find(|distance| meets(*distance));
+                let Some(distance) = nearest else { continue };
+                if self.end(first) > self.key(second.statement, distance) {
+                    return Err(self.out_of_order(first.op, second.op, distance));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two accesses may touch the same byte, the second one so many iterations later.
+    fn may_meet(&self, first: &Footprint, second: &Footprint, distance: u32) -> bool {
+        let (Some(a), Some(b)) = (self.range(first), self.range(second)) else {
+            return true;
+        };
+        let distance = i64::from(distance);
+        let Some(ahead) = a.fixed_ahead(&b) else {
+            return true;
+        };
+        let period = i64::try_from(a.periods.len().max(1) * b.periods.len().max(1)).unwrap_or(1);
+        (0..period).any(|phase| {
+            let start = |range: &Range, phase: i64| {
+                let period = range
+                    .periods
+                    .get(phase.rem_euclid(range.periods.len().max(1) as i64) as usize);
+                period.copied().unwrap_or(0)
+            };
+            let shift = ahead + b.step * distance + start(&b, phase + distance) - start(&a, phase);
+            a.bounds.0 < b.bounds.1 + shift && b.bounds.0 + shift < a.bounds.1
+        })
+    }
+
+    /// The bytes that an access may touch in an iteration, from the first to after the last.
+    fn range(&self, footprint: &Footprint) -> Option<Range> {
+        let bounds = footprint.bytes.as_ref()?.bounds();
+        let mut range = Range {
+            bounds: (bounds.start, bounds.end),
+            constant: footprint.offset.constant,
+            step: 0,
+            periods: Vec::new(),
+            fixed: Vec::new(),
+        };
+        for (coefficient, symbol) in &footprint.offset.terms {
+            match symbol {
+                Symbol::Iteration(LoopId(0)) => range.step += coefficient,
+                Symbol::Iteration(LoopId(inner)) => {
+                    let trips = i64::try_from((*self.trips.get(*inner)?)?).ok()?;
+                    let last = coefficient.checked_mul((trips - 1).max(0))?;
+                    range.bounds.0 = range.bounds.0.checked_add(last.min(0))?;
+                    range.bounds.1 = range.bounds.1.checked_add(last.max(0))?;
+                }
+                Symbol::Periodic {
+                    of: LoopId(0),
+                    values,
+                } if range.periods.is_empty() => {
+                    range.periods = values.iter().map(|value| value * coefficient).collect();
+                }
+                Symbol::Value(number, None) => range.fixed.push((*coefficient, *number)),
+                _ => return None,
+            }
+        }
+        range.fixed.sort_unstable();
+        Some(range)
+    }
+
+    /// Checks that nothing crosses operations of which it is not known what they access.
+    fn check_fences(&self, accesses: &Accesses<'c>) -> Result<(), PassError<'c>> {
+        if accesses.fences.is_empty() {
+            return Ok(());
+        }
+        let position: FxHashMap<Op<'c>, usize> =
+            self.body.around.self_and_nested().into_iter().zip(0..).collect();
+        let others = accesses.buffers.iter().flat_map(|buffer| &buffer.accesses);
+        let others = others.map(|access| (access.statement, access.op, false));
+        let fences = accesses
+            .fences
+            .iter()
+            .map(|(statement, op)| (*statement, *op, true));
+        let mut all: Vec<(StatementId, Op, bool)> = others.chain(fences).collect();
+        all.sort_by_key(|(_, op, _)| position.get(op).copied());
+        let (mut fence, mut other) = (Latest::default(), Latest::default());
+        for later in 0..2 {
+            for &(statement, op, is_fence) in &all {
+                let at = self.key(statement, later);
+                let before = [fence.0, other.0.filter(|_| is_fence)];
+                for (earlier, first) in before.into_iter().flatten() {
+                    if earlier > at {
+                        return Err(self.out_of_order(first, op, later));
+                    }
+                }
+                let latest = if is_fence { &mut fence } else { &mut other };
+                latest.add(at, op);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes from a first to a last one, which change from iteration to iteration.
+struct Range {
+    bounds: (i64, i64),
+    constant: i64,
+    /// How many bytes further each iteration is.
+    step: i64,
+    /// What iterations add in turn.
+    periods: Vec<i64>,
+    /// Multiples of values that are the same in all iterations.
+    fixed: Vec<(i64, u32)>,
+}
+
+impl Range {
+    /// How far `other` is ahead, apart from what iterations add; `None` if that is not known, or depends on the iteration.
+    fn fixed_ahead(&self, other: &Self) -> Option<i64> {
+        (self.step == other.step && self.fixed == other.fixed).then(|| other.constant - self.constant)
+    }
+}

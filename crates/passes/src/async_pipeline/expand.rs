@@ -1,0 +1,286 @@
+//! Makes the prologue, the kernel and the epilogue of a loop.
+
+use super::body::{Body, Work};
+use super::bounds::Bounds;
+use super::integers::{Constants, Int, Place, Truth};
+use super::rounds::{Emitter, Registers, Round, nothing};
+use super::versions::Slots;
+use async_dialects::names::async_;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::names::{attr, scf};
+use async_mlir::pass::PassError;
+use async_mlir::types::known_attribute;
+use rustc_hash::FxHashSet;
+use tokenflow::pipeline::values::{Definition, Source, ValueId, Values};
+
+/// How a loop ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Epilogue {
+    /// The last rounds come after the kernel.
+    Peel,
+    /// The kernel has the last rounds, too: statements that have no iteration left are skipped.
+    Predicate,
+}
+
+/// What was made of a loop.
+pub(super) struct Expanded<'a, 'c> {
+    pub slots: Slots<'a, 'c>,
+    pub prologue: Vec<Op<'c>>,
+    pub kernel: Option<Op<'c>>,
+    pub epilogue: Vec<Op<'c>>,
+}
+
+/// Which values go from round to round.
+pub(super) struct Rotation {
+    /// What the kernel carries.
+    pairs: Vec<(ValueId, u32)>,
+    /// What other statements read, now or later.
+    exported: FxHashSet<ValueId>,
+}
+
+impl Rotation {
+    /// Checks that values are defined before they are read, and finds out how long each is needed.
+    pub fn of<'c>(body: &Body<'c>) -> Result<Self, PassError<'c>> {
+        let values = Values::new(&body.problem, body.definitions.clone());
+        let reads = body.reads(&values)?;
+        let last = body.problem.last_stage();
+        let results = body.around.results().zip(&body.carried);
+        let results = results.filter(|(result, _)| result.has_uses());
+        let results = results.map(|(_, (carried, _))| Source::Start(*carried, last));
+        let sources: Vec<Source> = reads.into_iter().chain(results).collect();
+        let exported = sources.iter().map(|source| match *source {
+            Source::Defined(id) => id,
+            Source::Start(id, _) => match body.definitions[id] {
+                Definition::Statement(_) => id,
+                Definition::Carried(from) => from,
+            },
+        });
+        // Awaits are executed where the rest of their statement is not.
+        let awaited = body.steps.iter().filter_map(|step| match step.work {
+            Work::Op(op) if op.is(async_::AWAIT) => Some(op.operands()),
+            _ => None,
+        });
+        let awaited = awaited.flatten().flat_map(|token| body.sources(token));
+        let awaited = awaited.filter_map(|token| body.ids.get(&token).copied());
+        let exported = exported.chain(awaited).chain(body.read_after_awaits());
+        let pairs = sources.iter().filter_map(|source| match *source {
+            Source::Start(id, lag) => Some((id, lag)),
+            Source::Defined(_) => None,
+        });
+        Ok(Self {
+            exported: exported.collect(),
+            pairs: values.rotation(pairs),
+        })
+    }
+}
+
+/// Makes the pipelined loop before the original one, and erases that.
+pub(super) fn expand<'a, 'c>(
+    body: &'a Body<'c>,
+    rotation: &'a Rotation,
+    slots: Slots<'a, 'c>,
+    constants: &'a Constants<'c>,
+    epilogue: Epilogue,
+) -> Expanded<'a, 'c> {
+    let around = body.around;
+    let bounds = Bounds::new(around, constants);
+    let last = body.problem.last_stage();
+    let at = Place::Before(around);
+    let mut pipeline = Pipeline {
+        last,
+        end: bounds.lower,
+        enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
+        rotation,
+        emitter: Emitter {
+            body,
+            bounds,
+            exported: &rotation.exported,
+            slots,
+            registers: Registers::default(),
+            made: Vec::new(),
+        },
+    };
+    pipeline.prologue();
+    let prologue = std::mem::take(&mut pipeline.emitter.made);
+    let kernel = pipeline.kernel(epilogue);
+    pipeline.emitter.made.clear();
+    if epilogue == Epilogue::Peel {
+        pipeline.epilogue();
+    }
+    let registers = &pipeline.emitter.registers;
+    for (result, (carried, _)) in around.results().zip(&body.carried) {
+        if let Some(value) = registers.get(&(*carried, last)) {
+            result.replace_all_uses_with(*value);
+        }
+    }
+    let epilogue = pipeline.emitter.made;
+    let slots = pipeline.emitter.slots;
+    around.erase();
+    Expanded {
+        slots,
+        prologue,
+        kernel,
+        epilogue,
+    }
+}
+
+struct Pipeline<'a, 'c> {
+    last: u32,
+    /// The loop's variable in the first round after the kernel, with the lag of the last stage.
+    end: Int<'c>,
+    /// Whether there are more iterations than the number.
+    enough: Vec<Truth<'c>>,
+    rotation: &'a Rotation,
+    emitter: Emitter<'a, 'c>,
+}
+
+impl<'c> Pipeline<'_, 'c> {
+    fn before(&self) -> Place<'c> {
+        Place::Before(self.emitter.body.around)
+    }
+
+    /// Rounds in which the last stage has nothing to do yet.
+    fn prologue(&mut self) {
+        let at = self.before();
+        let lower = self.emitter.bounds.lower;
+        for number in 0..self.last {
+            let runs = (0..=self.last).map(|stage| match number.checked_sub(stage) {
+                Some(iteration) => self.enough[iteration as usize],
+                None => Truth::Known(false),
+            });
+            self.emitter.round(&Round {
+                at,
+                variable: lower,
+                ahead: number.into(),
+                runs: runs.collect(),
+                number: Some(number),
+            });
+        }
+        // What the loop carries into the last stage of iteration 0.
+        let initial: Vec<Value> = self.emitter.body.around.operands().skip(3).collect();
+        for (&(carried, _), initial) in self.emitter.body.carried.iter().zip(initial) {
+            self.emitter.registers.insert((carried, self.last), initial);
+        }
+    }
+
+    /// The rounds in which all stages have something to do, as a loop; `None` if there are none.
+    fn kernel(&mut self, epilogue: Epilogue) -> Option<Op<'c>> {
+        let at = self.before();
+        let bounds = self.emitter.bounds;
+        let fewer = match epilogue {
+            Epilogue::Peel => self.last,
+            Epilogue::Predicate => 0,
+        };
+        if bounds
+            .trips
+            .as_constant()
+            .is_some_and(|trips| trips <= fewer.into())
+        {
+            return None;
+        }
+        let arithmetic = bounds.arithmetic;
+        let upper = bounds.end(at, fewer);
+        self.end = upper;
+        // The value of the variable from which on each stage has no iteration left.
+        let ends: Vec<Int> = match epilogue {
+            Epilogue::Peel => Vec::new(),
+            Epilogue::Predicate => (0..self.last)
+                .map(|stage| bounds.end(at, self.last - stage))
+                .collect(),
+        };
+        let operands = [bounds.lower, upper, bounds.step].map(|int| arithmetic.value(int));
+        let carried = self.carried_values(at);
+        let around = self.emitter.body.around;
+        let types: Vec<_> = carried.iter().map(|value| value.ty()).collect();
+        let kernel = OpBuilder::new(scf::FOR, around.location())
+            .operands(&operands)
+            .operands(&carried)
+            .results(&types)
+            .regions(1);
+        let kernel = at.make(kernel);
+        if arithmetic.unsigned {
+            kernel.set_attr(attr::UNSIGNED_CMP, known_attribute(around.context(), "unit"));
+        }
+        kernel.copy_discardable_attrs(around);
+        let arguments: Vec<_> = std::iter::once(operands[0].ty())
+            .chain(types)
+            .map(|ty| (ty, around.location()))
+            .collect();
+        let block = Block::new(&arguments);
+        kernel.region(0).append(block);
+        let inside = Place::AtEnd(block);
+        self.set_carried_values(&block.args().skip(1).collect::<Vec<Value>>());
+        let variable = Int::Value(block.arg(0));
+        let runs = (0..=self.last as usize).map(|stage| match ends.get(stage) {
+            Some(end) => arithmetic.less(inside, variable, *end),
+            None => Truth::Known(true),
+        });
+        let runs = runs.collect();
+        self.emitter.round(&Round {
+            at: inside,
+            variable,
+            ahead: self.last.into(),
+            runs,
+            number: None,
+        });
+        let next = self.carried_values(inside);
+        OpBuilder::new(scf::YIELD, around.location())
+            .operands(&next)
+            .at_end(block);
+        self.set_carried_values(&kernel.results().collect::<Vec<Value>>());
+        if let Some(trips) = bounds.trips.as_constant() {
+            self.emitter.slots.set_round(trips + i64::from(self.last - fewer));
+        }
+        Some(kernel)
+    }
+
+    /// What goes from round to round of the kernel: registers, then counters.
+    fn carried_values(&self, at: Place<'c>) -> Vec<Value<'c>> {
+        // What an iteration that does not exist would have defined is not read.
+        let register = |pair: &(ValueId, u32)| {
+            let known = self.emitter.registers.get(pair).copied();
+            known.unwrap_or_else(|| {
+                nothing(
+                    at,
+                    self.emitter.body.around.location(),
+                    self.emitter.body.types[pair.0],
+                )
+            })
+        };
+        let registers = self.rotation.pairs.iter().map(register);
+        let slots = &self.emitter.slots;
+        let counters = slots.counters.iter();
+        let counters = counters.map(|(_, number)| slots.arithmetic.value(*number));
+        registers.chain(counters).collect()
+    }
+
+    fn set_carried_values(&mut self, values: &[Value<'c>]) {
+        let (registers, counters) = values.split_at(self.rotation.pairs.len());
+        let pairs = self.rotation.pairs.iter().copied();
+        self.emitter.registers = pairs.zip(registers.iter().copied()).collect();
+        for (counter, value) in self.emitter.slots.counters.iter_mut().zip(counters) {
+            counter.1 = Int::Value(*value);
+        }
+    }
+
+    /// Rounds in which the first stage has nothing left to do.
+    fn epilogue(&mut self) {
+        let at = self.before();
+        let last = self.last;
+        let variable = self.end;
+        for number in 0..last {
+            // After a kernel without rounds, iterations may be missing.
+            let runs = (0..=last).map(|stage| match (last + number).checked_sub(stage) {
+                Some(iteration) if number < stage => self.enough[iteration as usize],
+                _ => Truth::Known(false),
+            });
+            self.emitter.round(&Round {
+                at,
+                variable,
+                ahead: (last + number).into(),
+                runs: runs.collect(),
+                number: None,
+            });
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Integers in the code that is made: what is known is not computed there.
+
+use crate::utils::builders::{compare, constant};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::arith;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// Where operations are made.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'c> {
+    /// Right before an operation.
+    Before(Op<'c>),
+    /// Right after an operation.
+    After(Op<'c>),
+    /// After all others of a block.
+    AtEnd(Block<'c>),
+    /// Before all others of a block.
+    AtStart(Block<'c>),
+}
+
+impl<'c> Place<'c> {
+    /// Makes an operation here.
+    pub fn make(self, op: OpBuilder<'c>) -> Op<'c> {
+        match self {
+            Self::Before(next) => op.before(next),
+            Self::After(previous) => op.after(previous),
+            Self::AtEnd(block) => op.at_end(block),
+            Self::AtStart(block) => op.at_start(block),
+        }
+    }
+
+    /// Moves a detached operation here.
+    pub fn put(self, op: Op<'c>) {
+        match self {
+            Self::Before(next) => op.move_before(next),
+            Self::After(previous) => op.move_after(previous),
+            Self::AtEnd(block) => block.append(op),
+            Self::AtStart(block) => block.prepend(op),
+        }
+    }
+}
+
+/// An integer: a constant, or a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Int<'c> {
+    /// It is known.
+    Constant(i64),
+    /// It is known when the code runs.
+    Value(Value<'c>),
+}
+
+impl<'c> Int<'c> {
+    /// What `value` is.
+    pub fn of(value: Value<'c>) -> Self {
+        value.as_constant_int().map_or(Self::Value(value), Self::Constant)
+    }
+
+    /// The constant.
+    pub fn as_constant(self) -> Option<i64> {
+        match self {
+            Self::Constant(constant) => Some(constant),
+            Self::Value(_) => None,
+        }
+    }
+}
+
+/// Constants, each made once, before everything that uses it.
+pub(super) struct Constants<'c> {
+    place: Place<'c>,
+    known: RefCell<FxHashMap<(i64, Type<'c>), Value<'c>>>,
+}
+
+impl<'c> Constants<'c> {
+    /// Constants that are made before `op` and all that will be made before it, and those that `known` are.
+    pub fn new(op: Op<'c>, known: impl IntoIterator<Item = Value<'c>>) -> Self {
+        let known = known
+            .into_iter()
+            .filter_map(|value| Some(((value.as_constant_int()?, value.ty()), value)));
+        let place = op.prev().map(Place::After).or(op.block().map(Place::AtStart));
+        Self {
+            place: place.unwrap_or(Place::Before(op)),
+            known: RefCell::new(known.collect()),
+        }
+    }
+
+    fn value(&self, location: Location<'c>, ty: Type<'c>, number: i64) -> Value<'c> {
+        let mut known = self.known.borrow_mut();
+        let made = known.entry((number, ty));
+        *made.or_insert_with(|| self.place.make(constant(location, ty, number)).result(0))
+    }
+}
+
+/// Makes arithmetic on integers of one type.
+#[derive(Clone, Copy)]
+pub(super) struct Arithmetic<'a, 'c> {
+    pub constants: &'a Constants<'c>,
+    pub location: Location<'c>,
+    pub ty: Type<'c>,
+    /// Whether numbers have no sign where they are compared.
+    pub unsigned: bool,
+}
+
+impl<'a, 'c> Arithmetic<'a, 'c> {
+    /// Arithmetic on indices, where `value` is.
+    pub fn of_index(constants: &'a Constants<'c>, value: Value<'c>) -> Self {
+        Self {
+            constants,
+            location: value.location(),
+            ty: Type::index(value.context()),
+            unsigned: false,
+        }
+    }
+
+    /// The value of `int`.
+    pub fn value(&self, int: Int<'c>) -> Value<'c> {
+        match int {
+            Int::Value(value) => value,
+            Int::Constant(number) => self.constants.value(self.location, self.ty, number),
+        }
+    }
+
+    fn binary(&self, at: Place<'c>, name: &str, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        let operands = [self.value(a), self.value(b)];
+        let op = OpBuilder::new(name, self.location)
+            .operands(&operands)
+            .results(&[self.ty]);
+        Int::Value(at.make(op).result(0))
+    }
+
+    /// The sum.
+    pub fn add(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_add(b)),
+            (Int::Constant(0), other) | (other, Int::Constant(0)) => other,
+            _ => self.binary(at, arith::ADDI, a, b),
+        }
+    }
+
+    /// The difference.
+    pub fn sub(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_sub(b)),
+            (_, Int::Constant(0)) => a,
+            _ => self.binary(at, arith::SUBI, a, b),
+        }
+    }
+
+    /// The product.
+    pub fn mul(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (Int::Constant(a), Int::Constant(b)) => Int::Constant(a.wrapping_mul(b)),
+            (Int::Constant(0), _) | (_, Int::Constant(0)) => Int::Constant(0),
+            (Int::Constant(1), other) | (other, Int::Constant(1)) => other,
+            _ => self.binary(at, arith::MULI, a, b),
+        }
+    }
+
+    /// The quotient of numbers without sign, rounded down.
+    pub fn div(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Int<'c> {
+        match (a, b) {
+            (_, Int::Constant(1)) => a,
+            _ => self.binary(at, arith::DIVUI, a, b),
+        }
+    }
+
+    /// Whether `a` is less than `b`, as the loop compares its bounds.
+    pub fn less(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
+        let predicate = if self.unsigned {
+            Predicate::UnsignedLess
+        } else {
+            Predicate::SignedLess
+        };
+        self.compare(at, predicate, a, b)
+    }
+
+    /// Whether `count`, a number without sign, is more than `number`.
+    pub fn is_more(&self, at: Place<'c>, count: Int<'c>, number: i64) -> Truth<'c> {
+        match count {
+            Int::Constant(count) => Truth::Known(count > number),
+            Int::Value(_) => self.compare(at, Predicate::UnsignedGreater, count, Int::Constant(number)),
+        }
+    }
+
+    fn compare(&self, at: Place<'c>, predicate: Predicate, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
+        if let (Int::Constant(a), Int::Constant(b), Predicate::SignedLess) = (a, b, predicate) {
+            return Truth::Known(a < b);
+        }
+        let (a, b) = (self.value(a), self.value(b));
+        Truth::If(at.make(compare(self.location, predicate, a, b)).result(0))
+    }
+
+    /// One of two numbers.
+    pub fn select(&self, at: Place<'c>, condition: Truth<'c>, yes: Int<'c>, no: Int<'c>) -> Int<'c> {
+        match condition {
+            Truth::Known(true) => yes,
+            Truth::Known(false) => no,
+            Truth::If(_) if yes == no => yes,
+            Truth::If(condition) => {
+                let operands = [condition, self.value(yes), self.value(no)];
+                let op = OpBuilder::new(arith::SELECT, self.location)
+                    .operands(&operands)
+                    .results(&[self.ty]);
+                Int::Value(at.make(op).result(0))
+            }
+        }
+    }
+}
+
+/// A condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Truth<'c> {
+    /// It is known.
+    Known(bool),
+    /// It is known when the code runs.
+    If(Value<'c>),
+}

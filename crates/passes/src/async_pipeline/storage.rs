@@ -1,0 +1,285 @@
+//! Memory for the versions of buffers: a buffer becomes bytes, in which each version is a `memref.view` of its own type.
+
+use super::body::Body;
+use super::integers::{Arithmetic, Constants, Int, Place};
+use super::versions::{Slots, Versioned, version};
+use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
+use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
+use async_dialects::completion::{Completion, ExecutionScope};
+use async_mlir::ir::{Block, Definition, Op, Region, Use, Value, int_attr};
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::r#type::{IntegerType, MemRefType};
+use async_mlir::melior::ir::{Type, TypeLike};
+use async_mlir::names::{attr, memref};
+use async_mlir::nvgpu::tensor_map;
+use async_mlir::pass::PassError;
+use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The buffers of a function that have versions.
+#[derive(Default)]
+pub(super) struct Storage<'c> {
+    /// The most versions that some loop needs.
+    buffers: FxHashMap<Value<'c>, Versioned>,
+    /// The versions.
+    views: FxHashSet<Op<'c>>,
+}
+
+/// Which versions the operations of a loop access.
+pub(super) struct Uses<'c> {
+    buffers: FxHashMap<Value<'c>, Versioned>,
+    /// The buffers, or views of them from outside of the loop, that operations use.
+    by_op: FxHashMap<Op<'c>, Vec<Value<'c>>>,
+    lags: FxHashSet<(Value<'c>, u32)>,
+}
+
+impl<'c> Storage<'c> {
+    /// Adds the versions that a loop needs of its buffers.
+    pub fn add(&mut self, body: &Body<'c>, versions: &[(Value<'c>, u32)]) -> Result<Uses<'c>, PassError<'c>> {
+        let mut uses = Uses {
+            buffers: FxHashMap::default(),
+            by_op: FxHashMap::default(),
+            lags: FxHashSet::default(),
+        };
+        for &(buffer, versions) in versions {
+            let stride = stride(body, buffer, versions)?;
+            uses.buffers.insert(buffer, Versioned { versions, stride });
+        }
+        for (buffer, versioned) in &uses.buffers {
+            let known = self.buffers.entry(*buffer).or_insert(*versioned);
+            known.versions = known.versions.max(versioned.versions);
+        }
+        uses.find(body);
+        Ok(uses)
+    }
+
+    /// Notes the versions that a loop has been given.
+    pub fn add_views(&mut self, slots: &Slots<'_, 'c>) {
+        self.views.extend(&slots.made);
+    }
+
+    /// Makes bytes of the buffers. What is left outside of loops uses the first version.
+    pub fn finish(self) {
+        for (&buffer, versioned) in &self.buffers {
+            let ty = buffer.ty();
+            let others: Vec<Use> = buffer
+                .uses()
+                .into_iter()
+                .filter(|used| !self.views.contains(&used.owner) && !used.owner.is(memref::DEALLOC))
+                .collect();
+            let bytes = i64::from(versioned.versions).saturating_mul(versioned.stride);
+            buffer.set_type(bytes_type(buffer.context(), ty, bytes));
+            match (buffer.defining_op(), buffer_origin(buffer)) {
+                (Some(op), BufferOrigin::Global(name)) => {
+                    if let Some(global) = global_of(op, name) {
+                        global.set_attr(attr::TYPE, TypeAttribute::new(buffer.ty()).into());
+                        align(global);
+                    }
+                }
+                (Some(op), _) => align(op),
+                (None, _) => {}
+            }
+            if !others.is_empty() {
+                let next = after(buffer);
+                let constants = Constants::new(next, []);
+                let at = Place::Before(next);
+                let arithmetic = Arithmetic::of_index(&constants, buffer);
+                let first = version(at, arithmetic, (buffer, ty), Int::Constant(0));
+                for Use { owner, index } in others {
+                    owner.set_operand(index, first.result(0));
+                }
+            }
+        }
+    }
+}
+
+impl<'c> Uses<'c> {
+    fn find(&mut self, body: &Body<'c>) {
+        if self.buffers.is_empty() {
+            return;
+        }
+        let demands = body.demands();
+        for op in body.block.ops() {
+            let operands = op
+                .self_and_nested()
+                .into_iter()
+                .flat_map(|op| op.operands().collect::<Vec<Value>>());
+            let mut seen = FxHashSet::default();
+            let used: Vec<(Value, Value)> = operands
+                .filter(|value| value.ty().is_mem_ref() && seen.insert(*value))
+                .filter(|value| is_outside(body.around, *value))
+                .map(|value| (value, base(value)))
+                .filter(|(_, buffer)| self.buffers.contains_key(buffer))
+                .collect();
+            if used.is_empty() {
+                continue;
+            }
+            let lags: Vec<u32> = match body.statement_of.get(&op) {
+                Some(statement) => vec![body.problem.statements[*statement].stage],
+                None => {
+                    let demands = op.results().filter_map(|result| demands.get(&result));
+                    demands.flat_map(|demands| demands.keys().copied()).collect()
+                }
+            };
+            for (_, buffer) in &used {
+                self.lags.extend(lags.iter().map(|lag| (*buffer, *lag)));
+            }
+            self.by_op
+                .insert(op, used.into_iter().map(|(value, _)| value).collect());
+        }
+    }
+
+    /// The slots that the rounds of `around` access.
+    pub fn slots<'a>(&'a self, around: Op<'c>, constants: &'a Constants<'c>) -> Slots<'a, 'c> {
+        Slots::new(around, constants, &self.buffers, &self.by_op, &self.lags)
+    }
+}
+
+/// Has each global of fast memory one operation that gets it, at the start of `function`, so that it is one value.
+pub(super) fn unite_globals(function: Op<'_>) {
+    let Some(start) = function.region(0).first().and_then(Block::first) else {
+        return;
+    };
+    let mut first: FxHashMap<&str, Op> = FxHashMap::default();
+    for op in function.self_and_nested() {
+        let name = op
+            .attr(attr::NAME)
+            .filter(|_| op.is(memref::GET_GLOBAL))
+            .and_then(symbol);
+        let Some(name) = name else { continue };
+        if let Some(known) = first.get(name) {
+            op.replace_with(&[known.result(0)]);
+            continue;
+        }
+        first.insert(name, op);
+        if op != start {
+            op.move_before(start);
+        }
+    }
+}
+
+/// How many bytes each version is after the one before.
+fn stride<'c>(body: &Body<'c>, buffer: Value<'c>, count: u32) -> Result<i64, PassError<'c>> {
+    let refuse = |why: &str, help: &str| {
+        let message = format!("needs {count} versions of a buffer {why}");
+        PassError::new(body.around, message).note(buffer.location(), format!("this one; {help}"))
+    };
+    let function = body.around.ancestors().find(|op| op.is_function());
+    match (buffer_origin(buffer), function) {
+        (BufferOrigin::Dynamic, _) => {
+            let help = "allocate it by memref.alloc, and run --gpux-pack-workgroup-memory later";
+            return Err(refuse(
+                "in dynamic memory, where it is not known what is free",
+                help,
+            ));
+        }
+        (BufferOrigin::Global(name), Some(function)) if !is_only_in(function, name) => {
+            let help = "use a memref.alloc or a workgroup attribution";
+            return Err(refuse("that other functions use, too", help));
+        }
+        _ => {}
+    }
+    bytes(buffer)
+        .and_then(|bytes| round_up(bytes, alignment(buffer)))
+        .ok_or_else(|| {
+            let help = "its size has to be known, its layout plain, and its elements whole bytes";
+            refuse("of a type that they can't be made of", help)
+        })
+}
+
+/// How large a buffer is, if that is known and it has no gaps.
+fn bytes(buffer: Value<'_>) -> Option<i64> {
+    let shape = memref_shape(buffer.ty())?;
+    let layout = memref_layout(buffer.ty())?;
+    let bits = i64::from(bit_width(shape.element)?);
+    let mut elements = 1_i64;
+    for (size, stride) in shape.sizes.iter().zip(&layout.strides).rev() {
+        if *stride != Some(elements) {
+            return None;
+        }
+        elements = elements.checked_mul((*size)?)?;
+    }
+    let is_plain = bits % 8 == 0 && layout.offset == Some(0);
+    elements.checked_mul(bits / 8).filter(|_| is_plain)
+}
+
+/// The next multiple of `of`, which is not 0.
+fn round_up(number: i64, of: i64) -> Option<i64> {
+    let of = of.max(1);
+    Some(number.checked_add(of - 1)? / of * of)
+}
+
+/// What each version has to be aligned to.
+fn alignment(buffer: Value<'_>) -> i64 {
+    let stated = buffer.defining_op().and_then(|op| op.int_attr(attr::ALIGNMENT));
+    let tiles = buffer.uses().into_iter().filter_map(|used| {
+        let is_tile = Completion::of(used.owner)?.scope == ExecutionScope::Block;
+        let mut operands = used.owner.operands();
+        let tensor = operands.find(|operand| tensor_map(operand.ty()).is_some());
+        is_tile.then(|| tensor.map_or(TILE_ALIGNMENT, tile_alignment))
+    });
+    tiles.chain(stated).fold(COPY_ALIGNMENT, i64::max)
+}
+
+/// Raises the alignment of what allocates `buffer`, which was of another type before.
+fn align(op: Op<'_>) {
+    let alignment = op.int_attr(attr::ALIGNMENT).unwrap_or(1).max(COPY_ALIGNMENT);
+    op.set_attr(attr::ALIGNMENT, int_attr(op.context(), 64, alignment));
+}
+
+/// Bytes in the memory space of `ty`.
+fn bytes_type<'c>(context: &'c Context, ty: Type<'c>, bytes: i64) -> Type<'c> {
+    let byte = IntegerType::new(context, 8).into();
+    MemRefType::new(byte, &[bytes], None, memory_space(ty)).into()
+}
+
+/// What comes right after `buffer` is made.
+fn after(buffer: Value<'_>) -> Op<'_> {
+    match buffer.definition() {
+        Definition::Result(op, _) => op.next(),
+        Definition::Argument(block, _) => block.first(),
+    }
+    .unwrap_or_else(|| unreachable!("something uses the buffer"))
+}
+
+/// Returns true if `value` is defined outside of `around`.
+fn is_outside(around: Op<'_>, value: Value<'_>) -> bool {
+    let parent = match value.definition() {
+        Definition::Result(op, _) => op.parent(),
+        Definition::Argument(block, _) => block.parent_op(),
+    };
+    !parent.is_some_and(|op| op == around || around.is_ancestor_of(op))
+}
+
+/// The global of this name that `op` refers to.
+fn global_of<'c>(op: Op<'c>, name: &str) -> Option<Op<'c>> {
+    let tables = op.ancestors().filter(|outer| !outer.is_function());
+    let mut globals = tables.flat_map(|table| {
+        table
+            .regions()
+            .filter_map(Region::first)
+            .flat_map(Block::ops)
+            .collect::<Vec<_>>()
+    });
+    globals.find(|op| op.is(memref::GLOBAL) && op.str_attr(attr::SYM_NAME) == Some(name))
+}
+
+/// Returns true if no other function than `function` uses the global of this name.
+fn is_only_in(function: Op<'_>, name: &str) -> bool {
+    let Some(table) = function.parent() else {
+        return true;
+    };
+    let others = table
+        .regions()
+        .flat_map(Region::blocks)
+        .flat_map(Block::ops)
+        .filter(|op| *op != function);
+    others.flat_map(Op::self_and_nested).all(|op| {
+        let global = op
+            .attr(attr::NAME)
+            .filter(|_| op.is(memref::GET_GLOBAL))
+            .and_then(symbol);
+        global != Some(name)
+    })
+}

@@ -1,0 +1,206 @@
+//! Versions of buffers: each iteration has one of its own, until the one before it is not accessed any more.
+
+use super::integers::{Arithmetic, Constants, Int, Place, Truth};
+use super::rounds::Scoped;
+use crate::analysis::memory::view_source;
+use crate::utils::builders::compare;
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Definition, Mapping, Op, OpBuilder, Value};
+use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::names::{arith, memref};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+
+/// A buffer with several versions.
+#[derive(Clone, Copy)]
+pub(super) struct Versioned {
+    pub versions: u32,
+    /// How many bytes each version is after the one before.
+    pub stride: i64,
+}
+
+/// Which versions a round accesses. Iteration `i` accesses version `i mod versions`: what has lag `l` in round `t` accesses
+/// slot `(t - l) mod versions`.
+pub(super) struct Slots<'a, 'c> {
+    pub buffers: &'a FxHashMap<Value<'c>, Versioned>,
+    /// The versioned buffers that an operation uses.
+    pub uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
+    pub arithmetic: Arithmetic<'a, 'c>,
+    /// Numbers that are counted from round to round: `(t + ahead) mod versions` for a pair of these.
+    pub counters: Vec<((u32, u32), Int<'c>)>,
+    /// All such numbers that are needed, in this round.
+    numbers: FxHashMap<(u32, u32), Int<'c>>,
+    needed: BTreeSet<(u32, u32)>,
+    /// The versions of this round, by their lag.
+    pub views: Scoped<(Value<'c>, u32), Value<'c>>,
+    /// All versions that were made.
+    pub made: Vec<Op<'c>>,
+}
+
+impl<'a, 'c> Slots<'a, 'c> {
+    /// The slots of round 0, for accesses of these lags.
+    pub fn new(
+        around: Op<'c>,
+        constants: &'a Constants<'c>,
+        buffers: &'a FxHashMap<Value<'c>, Versioned>,
+        uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
+        lags: &FxHashSet<(Value<'c>, u32)>,
+    ) -> Self {
+        let needed = lags.iter().map(|(buffer, lag)| {
+            let versions = buffers[buffer].versions;
+            (versions, ahead(versions, *lag))
+        });
+        let needed: BTreeSet<(u32, u32)> = needed.collect();
+        // A number that is one more than another is computed from that one in the same round.
+        let follows = |(versions, ahead): (u32, u32)| {
+            let before = (ahead + versions - 1) % versions;
+            ahead != 0 && needed.contains(&(versions, before))
+                || ahead == 0
+                    && needed.contains(&(versions, before))
+                    && (0..versions).any(|ahead| !needed.contains(&(versions, ahead)))
+        };
+        let first = needed.iter().copied().filter(|number| !follows(*number));
+        let counters = first.map(|(versions, ahead)| ((versions, ahead), Int::Constant(ahead.into())));
+        Self {
+            buffers,
+            uses,
+            arithmetic: Arithmetic {
+                constants,
+                location: around.location(),
+                ty: IntegerType::new(around.context(), 32).into(),
+                unsigned: true,
+            },
+            counters: counters.collect(),
+            numbers: FxHashMap::default(),
+            needed,
+            views: Scoped::default(),
+            made: Vec::new(),
+        }
+    }
+
+    /// The versioned buffers that `op` uses.
+    pub fn versioned(&self, op: Op<'c>) -> Vec<Value<'c>> {
+        self.uses.get(&op).cloned().unwrap_or_default()
+    }
+
+    /// Works out the slots of a round, at its start.
+    pub fn start(&mut self, at: Place<'c>) {
+        self.views.clear();
+        self.numbers.clear();
+        for i in 0..self.counters.len() {
+            let ((versions, mut ahead), mut number) = self.counters[i];
+            loop {
+                self.numbers.insert((versions, ahead), number);
+                ahead = (ahead + 1) % versions;
+                let is_next = self.needed.contains(&(versions, ahead));
+                if !is_next || self.numbers.contains_key(&(versions, ahead)) {
+                    break;
+                }
+                number = self.after(at, number, versions);
+            }
+        }
+    }
+
+    /// Moves on to the next round, at the end of one.
+    pub fn turn(&mut self, at: Place<'c>) {
+        for i in 0..self.counters.len() {
+            let ((versions, ahead), number) = self.counters[i];
+            let known = self.numbers.get(&(versions, (ahead + 1) % versions)).copied();
+            self.counters[i].1 = known.unwrap_or_else(|| self.after(at, number, versions));
+        }
+    }
+
+    /// Says which round comes next.
+    pub fn set_round(&mut self, round: i64) {
+        for ((versions, ahead), number) in &mut self.counters {
+            *number = Int::Constant((round + i64::from(*ahead)) % i64::from(*versions));
+        }
+    }
+
+    /// The slot after `number`.
+    fn after(&self, at: Place<'c>, number: Int<'c>, versions: u32) -> Int<'c> {
+        let arithmetic = self.arithmetic;
+        if let Int::Constant(number) = number {
+            return Int::Constant((number + 1) % i64::from(versions));
+        }
+        let next = arithmetic.add(at, number, Int::Constant(1));
+        let operands = [next, Int::Constant(versions.into())].map(|int| arithmetic.value(int));
+        let wraps = compare(arithmetic.location, Predicate::Equal, operands[0], operands[1]);
+        let wraps = Truth::If(at.make(wraps).result(0));
+        arithmetic.select(at, wraps, Int::Constant(0), next)
+    }
+
+    /// The version of `memory`, a buffer or a view of one, that an access of this lag has.
+    pub fn version(&mut self, at: Place<'c>, memory: Value<'c>, lag: u32) -> Value<'c> {
+        // From the buffer on, what is a view of what.
+        let mut chain = vec![memory];
+        while let Some(op) = chain
+            .last()
+            .and_then(|view| view.defining_op())
+            .filter(|op| view_source(*op).is_some())
+        {
+            chain.push(op.operand(0));
+        }
+        let mut latest = None;
+        while let Some(next) = chain.pop() {
+            let known = self.views.get(&(next, lag));
+            let view = known.unwrap_or_else(|| match latest {
+                Some(source) => view_of(at, next, source),
+                None => self.version_of_buffer(at, next, lag),
+            });
+            self.views.insert((next, lag), view);
+            latest = Some(view);
+        }
+        latest.unwrap_or(memory)
+    }
+
+    fn version_of_buffer(&mut self, at: Place<'c>, buffer: Value<'c>, lag: u32) -> Value<'c> {
+        let Versioned { versions, stride } = self.buffers[&buffer];
+        let slot = self.numbers[&(versions, ahead(versions, lag))];
+        let offset = self.arithmetic.mul(at, slot, Int::Constant(stride));
+        let view = version(at, self.arithmetic, (buffer, buffer.ty()), offset);
+        self.made.push(view);
+        view.result(0)
+    }
+}
+
+/// A view like `view`, of another version of what that is a view of.
+fn view_of<'c>(at: Place<'c>, view: Value<'c>, source: Value<'c>) -> Value<'c> {
+    let Definition::Result(op, number) = view.definition() else {
+        return view;
+    };
+    let mut mapping = Mapping::new();
+    mapping.map(op.operand(0), source);
+    let copy = op.clone_mapped(&mut mapping);
+    at.put(copy);
+    copy.result(number)
+}
+
+/// The part of `storage` that begins at byte `offset`, as a buffer of type `ty`.
+pub(super) fn version<'c>(
+    at: Place<'c>,
+    arithmetic: Arithmetic<'_, 'c>,
+    (storage, ty): (Value<'c>, Type<'c>),
+    offset: Int<'c>,
+) -> Op<'c> {
+    let index = Type::index(storage.context());
+    let offset = match offset {
+        Int::Constant(_) => Arithmetic {
+            ty: index,
+            ..arithmetic
+        }
+        .value(offset),
+        Int::Value(offset) => {
+            let cast = OpBuilder::new(arith::INDEX_CASTUI, arithmetic.location);
+            at.make(cast.operands(&[offset]).results(&[index])).result(0)
+        }
+    };
+    let view = OpBuilder::new(memref::VIEW, arithmetic.location);
+    at.make(view.operands(&[storage, offset]).results(&[ty]))
+}
+
+/// How far what has this lag is ahead of the number of the round, modulo `versions`.
+fn ahead(versions: u32, lag: u32) -> u32 {
+    (versions - lag % versions) % versions
+}

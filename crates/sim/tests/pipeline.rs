@@ -1,0 +1,160 @@
+//! Random loops, pipelined: whatever the stages, the orders and the number of iterations, the result is that of the loop as it
+//! is written, no schedule of the hardware finds a race in it, and every barrier in it is needed.
+//!
+//! The loops are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
+#![allow(missing_docs)]
+
+mod kernel;
+mod loops;
+mod programs;
+
+use async_mlir::melior::Context;
+use async_sim::adversary::Adversary;
+use async_sim::inputs::{Argument, Fill};
+use kernel::{Call, Outcome, context, run, try_lower};
+use loops::{THREADS, random_loop};
+use programs::config;
+use proptest::prelude::*;
+
+/// A loop runs this many times at most.
+const MOST_TRIPS: i64 = 7;
+
+fn call(trips: i64, seed: u64) -> Call {
+    let buffer = |elements: i64, fill: Fill| {
+        Some(Argument::Buffer {
+            sizes: vec![elements],
+            fill,
+        })
+    };
+    let elements = i64::from(THREADS) * 64;
+    Call {
+        seed,
+        arguments: vec![
+            buffer(elements, Fill::Ramp),
+            buffer(elements, Fill::Random),
+            buffer(elements, Fill::Zero),
+            Some(Argument::Integer(trips.into())),
+        ],
+        ..Call::of(THREADS)
+    }
+}
+
+/// The kernel after passes on its functions; `None` if they refuse it.
+fn after(context: &Context, source: &str, passes: &str) -> Option<String> {
+    let pipeline = format!("builtin.module(gpu.module(gpu.func({passes})))");
+    Some(try_lower(context, source, &pipeline)?.as_operation().to_string())
+}
+
+/// What the loop does as it is written, with barriers where threads meet.
+fn meant(context: &Context, source: &str, call: &Call) -> Outcome {
+    let plain = after(context, source, "gpux-insert-barriers").expect("barriers can be placed");
+    let outcome = run(context, &plain, call, Adversary::Early);
+    assert!(outcome.is_clean(), "{}\n{plain}", outcome.findings);
+    outcome
+}
+
+const SCHEDULES: [Adversary; 4] = [
+    Adversary::Late,
+    Adversary::Early,
+    Adversary::Random(1),
+    Adversary::Random(2),
+];
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn pipelined_loops_do_what_plain_ones_do(random in random_loop(), seed in any::<u64>()) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = random.kernel();
+        for epilogue in ["peel", "predicate"] {
+            let passes = format!("async-pipeline{{epilogue={epilogue}}}");
+            let Some(pipelined) = after(&context, &source, &passes) else {
+                return Err(TestCaseError::fail(format!("refused with {epilogue}:\n{source}")));
+            };
+            let counted = after(&context, &pipelined, "gpux-tokens-to-groups").expect("tokens can be counted");
+            for trips in random.trips(MOST_TRIPS) {
+                let call = call(trips, seed);
+                let meant = meant(&context, &source, &call);
+                for (form, source) in [("tokens", &pipelined), ("counted", &counted)] {
+                    for adversary in SCHEDULES {
+                        let outcome = run(&context, source, &call, adversary);
+                        prop_assert!(outcome.is_clean(), "{form}, {epilogue}, {trips} trips: {}\n{}\n{source}",
+                            outcome.findings, random.kernel());
+                        prop_assert!(outcome.memory == meant.memory, "{form}, {epilogue}, {trips} trips: other memory\n{}\n{source}",
+                            random.kernel());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The loop without stages of its own, which asks for `stages` of them. With `synchronous`, its copies are loads and stores.
+fn asking_for(source: &str, stages: u32, synchronous: bool) -> String {
+    let mut lines = Vec::new();
+    for line in source.lines() {
+        let line = match line.find("{async.stage") {
+            Some(at) => format!(
+                "{}{}",
+                &line[..at],
+                &line[at + line[at..].find('}').expect("an end") + 1..]
+            ),
+            None => line.to_owned(),
+        };
+        let copied = line
+            .split("gpux.copy async %in[%from], ")
+            .nth(1)
+            .filter(|_| line.starts_with("%token"));
+        match copied.and_then(|to| to.split('[').next()) {
+            Some(to) if synchronous => {
+                let name = &to[1..];
+                lines.push(format!("%loaded_{name} = memref.load %in[%from] : memref<?xi32>"));
+                lines.push(format!("memref.store %loaded_{name}, {to}[%t] : !Tile"));
+            }
+            _ if synchronous && line.starts_with("async.await %token") && !line.contains("tokenx") => {}
+            _ => lines.push(line),
+        }
+    }
+    let end = lines
+        .iter()
+        .rposition(|line| line.starts_with("scf.yield"))
+        .expect("the end of the loop");
+    lines[end + 1] = format!("}} {{async.num_stages = {stages}}}");
+    lines.join("\n")
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn loops_that_ask_for_stages_do_what_plain_ones_do(
+        random in random_loop(),
+        stages in 1..5_u32,
+        synchronous in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = asking_for(&random.kernel(), stages, synchronous);
+        let pipelined = after(&context, &source, "async-pipeline");
+        let Some(pipelined) = pipelined else {
+            return Err(TestCaseError::fail(format!("an error:\n{source}")));
+        };
+        // What could not be pipelined has no barriers yet.
+        let pipelined = after(&context, &pipelined, "gpux-insert-barriers").expect("barriers can be placed");
+        let counted = after(&context, &pipelined, "gpux-tokens-to-groups").expect("tokens can be counted");
+        for trips in random.trips(MOST_TRIPS) {
+            let call = call(trips, seed);
+            let meant = meant(&context, &source, &call);
+            for (form, lowered) in [("tokens", &pipelined), ("counted", &counted)] {
+                for adversary in SCHEDULES {
+                    let outcome = run(&context, lowered, &call, adversary);
+                    prop_assert!(outcome.is_clean(), "{form}, {trips} trips: {}\n{source}\n{lowered}", outcome.findings);
+                    prop_assert!(outcome.memory == meant.memory, "{form}, {trips} trips: other memory\n{source}\n{lowered}");
+                }
+            }
+        }
+    }
+}

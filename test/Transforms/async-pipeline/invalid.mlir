@@ -1,0 +1,150 @@
+// RUN: async-opt %s --split-input-file --verify-diagnostics --async-pipeline
+
+gpu.module @m {
+  gpu.func @same_order(%in: memref<8xf32>, %out: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-note @below {{this one; orders are unique}}
+      %v = memref.load %in[%i] {async.stage = 0, async.order = 0} : memref<8xf32>
+      // expected-error @below {{has order 0, which an operation of stage 0 has, too}}
+      memref.store %v, %out[%i] {async.stage = 1, async.order = 0} : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @consumer_in_an_earlier_stage(%in: memref<8xf32>, %out: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-note @below {{defined here; a consumer can't be in an earlier stage than its producer, or come before it in the same one}}
+      %v = memref.load %in[%i] {async.stage = 1, async.order = 0} : memref<8xf32>
+      // expected-error @below {{is in stage 0, order 1, but needs what is defined in stage 1, order 0}}
+      memref.store %v, %out[%i] {async.stage = 0, async.order = 1} : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @consumer_before_its_producer(%in: memref<8xf32>, %out: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-note @below {{defined here}}
+      %v = memref.load %in[%i] {async.stage = 0, async.order = 1} : memref<8xf32>
+      // expected-error @below {{is in stage 0, order 0, but needs what is defined in stage 0, order 1}}
+      memref.store %v, %out[%i] {async.stage = 0, async.order = 0} : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_stage(%in: memref<8xf32>, %out: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %v = memref.load %in[%i] {async.stage = 0, async.order = 0} : memref<8xf32>
+      // expected-error @below {{has no 'async.stage', as others of the loop have, and may have side effects}}
+      // expected-note @below {{give it 'async.stage' and 'async.order'}}
+      memref.store %v, %out[%i] : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_order(%in: memref<8xf32>, %out: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{has 'async.stage', but no 'async.order'}}
+      %v = memref.load %in[%i] {async.stage = 0} : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @both_ways(%in: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{has 'async.num_stages', but an operation of its body has a stage of its own}}
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-note @below {{remove the one or the other}}
+      %v = memref.load %in[%i] {async.stage = 0, async.order = 0} : memref<8xf32>
+    } {async.num_stages = 2}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_such_stage(%in: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{has stage 3 in 'async.async_stages', but no operation of its body has that stage}}
+    scf.for %i = %c0 to %n step %c1 {
+      %v = memref.load %in[%i] {async.stage = 0, async.order = 0} : memref<8xf32>
+    } {async.async_stages = [3]}
+    gpu.return
+  }
+}
+
+// -----
+
+// What is read in an iteration was written in the one before.
+
+!Tile = memref<128xf32, #gpu.address_space<workgroup>>
+
+gpu.module @m {
+  gpu.func @carried_through_memory(%in: memref<?xf32>, %n: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    // expected-note @below {{iterations can't have versions of this buffer: the loop reads it before it writes it}}
+    %tile = memref.alloc() : !Tile
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{may access the same memory, but the schedule executes this one first}}
+      %v = memref.load %tile[%t] {async.stage = 0, async.order = 0} : !Tile
+      // expected-note @below {{what comes first an iteration before}}
+      memref.store %v, %tile[%t] {async.stage = 2, async.order = 1} : !Tile
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!Tile = memref<128xf32, #gpu.address_space<workgroup>>
+
+gpu.module @m {
+  gpu.func @never_awaited(%in: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    %tile = memref.alloc() : !Tile
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{is never awaited in this loop, so its buffer can't be used again}}
+      // expected-note @below {{await its token in the loop}}
+      %token = gpux.copy async %in[%t], %tile[%t], 1 {async.stage = 0, async.order = 0} : memref<?xf32> to !Tile
+      %v = memref.load %tile[%t] {async.stage = 1, async.order = 1} : !Tile
+    }
+    gpu.return
+  }
+}
