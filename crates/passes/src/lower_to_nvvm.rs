@@ -127,17 +127,24 @@ fn pipelined(passes: PassList) -> PassList {
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
         .pass_with("affine-loop-unroll", &unroll)
+        // Barriers are derived from what arith computes.
+        .pass("lower-affine")
         // What is put into vectors of fragments at constant places is taken from there.
         .pass("canonicalize");
     let device = PassList::new()
         .pass("gpux-inline-calls")
         .nest(gpu::FUNC, bodies)
         // Without guards, all rounds of a pipeline are straight-line code.
-        .pass_with("async-pipeline", &[("short-trips", "branch")]);
-    // Last: it needs all versions of buffers, and sets how much memory launches ask for.
+        .pass_with(
+            "async-pipeline",
+            &[("short-trips", "branch"), ("insert-barriers", "false")],
+        );
     passes
         .nest(gpu::MODULE, device)
+        // It needs all versions of buffers, and sets how much memory launches ask for.
         .pass("gpux-pack-workgroup-memory")
+        // Last: buffers that share bytes need barriers between them, too.
+        .pass("gpux-insert-barriers")
 }
 
 /// What a `gpu.module` goes through to get to the `llvm` dialect.
