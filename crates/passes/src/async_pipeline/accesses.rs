@@ -168,18 +168,25 @@ impl<'c> Outer<'_, 'c> {
     /// Where an access of `op` is over.
     fn end_of(&self, op: Op<'c>, access: Kind) -> Option<End> {
         let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue);
-        let token = completion.and_then(|completion| match access {
-            Kind::AsyncRead => Some(completion.read.or(completion.done)),
-            Kind::AsyncWrite => Some(completion.done),
+        let tokens = completion.and_then(|completion| match access {
+            // What has been written has been read.
+            Kind::AsyncRead => Some([completion.read, completion.done]),
+            Kind::AsyncWrite => Some([completion.done, None]),
             _ => None,
         });
-        match token {
+        match tokens {
             None => Some(End {
                 statement: self.statement,
                 later: 0,
                 place: self.places[&self.op],
             }),
-            Some(token) => self.awaited(op, token?),
+            Some(tokens) => {
+                let ends = tokens
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|token| self.awaited(op, token));
+                ends.min_by_key(|end| self.key(*end))
+            }
         }
     }
 
@@ -188,7 +195,9 @@ impl<'c> Outer<'_, 'c> {
         let conditions = conditions(self.op, op);
         let mut seen = FxHashSet::default();
         let mut work = vec![(token, 0)];
-        let mut found: Option<End> = None;
+        let mut found: Vec<End> = Vec::new();
+        // Which of several awaits it is that completes the token may depend on how often a loop inside runs.
+        let mut in_loop = false;
         while let Some((token, later)) = work.pop() {
             if later > MAX_ROTATION || !seen.insert((token, later)) {
                 continue;
@@ -198,15 +207,29 @@ impl<'c> Outer<'_, 'c> {
                     work.push((self.body.block.arg(index + 1), later + 1));
                 } else if owner.is(async_::JOIN) {
                     work.push((owner.result(0), later));
+                } else if owner.is(scf::FOR) && index >= 3 {
+                    in_loop = true;
+                    work.extend(carried(owner, index - 3).map(|value| (value, later)));
                 } else if owner.is(scf::YIELD) {
-                    work.extend(owner.parent().map(|around| (around.result(index), later)));
+                    let around = owner.parent();
+                    work.extend(around.map(|around| (around.result(index), later)));
+                    let around = around.filter(|around| around.is(scf::FOR));
+                    in_loop |= around.is_some();
+                    work.extend(
+                        around
+                            .into_iter()
+                            .flat_map(|around| carried(around, index))
+                            .map(|value| (value, later)),
+                    );
                 } else if let Some(end) = self.wait(owner, later, &conditions) {
-                    let earlier = found.is_none_or(|known| self.key(end) < self.key(known));
-                    found = Some(end).filter(|_| earlier).or(found);
+                    found.push(end);
                 }
             }
         }
-        found
+        if in_loop {
+            return found.into_iter().max_by_key(|end| self.key(*end));
+        }
+        found.into_iter().min_by_key(|end| self.key(*end))
     }
 
     fn key(&self, end: End) -> (u32, u32) {
@@ -238,6 +261,12 @@ impl<'c> Outer<'_, 'c> {
             place,
         })
     }
+}
+
+/// What a value becomes that an `scf.for` starts from or yields: in its body, and after it.
+fn carried<'c>(around: Op<'c>, number: usize) -> impl Iterator<Item = Value<'c>> {
+    let inside = around.region(0).first().map(|block| block.arg(number + 1));
+    inside.into_iter().chain(std::iter::once(around.result(number)))
 }
 
 /// Numbers the loops in and around a body, for footprints. Returns the trips of those in it, by number.

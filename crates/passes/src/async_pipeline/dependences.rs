@@ -6,6 +6,7 @@
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::Body;
 use super::freshness::Freshness;
+use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use async_mlir::gpu::block_size;
 use async_mlir::ir::{Op, Value};
@@ -18,7 +19,11 @@ use tokenflow::pipeline::{Lifetime, StatementId};
 pub(super) type Versions<'c> = Vec<(Value<'c>, u32)>;
 
 /// Checks that accesses stay in order.
-pub(super) fn check<'c>(body: &Body<'c>, accesses: &Accesses<'c>) -> Result<Versions<'c>, PassError<'c>> {
+pub(super) fn check<'c>(
+    body: &Body<'c>,
+    accesses: &Accesses<'c>,
+    storage: &Storage<'c>,
+) -> Result<Versions<'c>, PassError<'c>> {
     let function = body
         .around
         .ancestors()
@@ -45,7 +50,7 @@ pub(super) fn check<'c>(body: &Body<'c>, accesses: &Accesses<'c>) -> Result<Vers
             let message = "is never awaited in this loop, so its buffer can't be used again";
             return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
         }
-        match freshness.check(buffer, &mut checker.footprints) {
+        match freshness.check(buffer, storage, &mut checker.footprints) {
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
                 let count = body.problem.versions(&lifetime(buffer));
@@ -160,7 +165,11 @@ impl<'c> Checker<'_, 'c> {
     }
 
     fn out_of_order(&self, first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> {
-        let when = if later > 0 { " an iteration before" } else { "" };
+        let when = match later {
+            0 => String::new(),
+            1 => " an iteration before".to_owned(),
+            later => format!(" {later} iterations before"),
+        };
         let message = "may access the same memory, but the schedule executes this one first";
         let help =
             format!("what comes first{when}; give it an earlier stage or order, or this one a later one");

@@ -79,7 +79,7 @@ impl Rotation {
         });
         let awaited = awaited.flatten().flat_map(|token| body.sources(token));
         let awaited = awaited.filter_map(|token| body.ids.get(&token).copied());
-        let exported = exported.chain(awaited);
+        let exported = exported.chain(awaited).chain(body.read_after_awaits());
         let pairs = sources.iter().filter_map(|source| match *source {
             Source::Start(id, lag) => Some((id, lag)),
             Source::Defined(_) => None,

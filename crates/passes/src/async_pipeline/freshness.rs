@@ -5,14 +5,17 @@
 //!    written by none.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
+//!
+//! A buffer of which nothing but loops inside have versions is fresh: it is in each of those.
 
 use super::accesses::{Access, Buffer, footprint};
 use super::body::Body;
+use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{Access as Kind, Effect, Effects, base, effects};
 use async_dialects::completion::Completion;
 use async_mlir::control_flow::may_repeat;
-use async_mlir::ir::{Definition, Op, Region, Value};
+use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{memref, scf, vector};
 use async_mlir::types::memref_shape;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,6 +39,8 @@ struct Outside<'c> {
     /// Whether it comes before the loop, or after it; in a loop around both it may be either.
     before: bool,
     after: bool,
+    /// Whether it is before the loop in the text.
+    is_above: bool,
 }
 
 impl<'a, 'c> Freshness<'a, 'c> {
@@ -60,6 +65,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
             {
                 let again = op
                     .ancestors()
+                    .take_while(|outer| !outer.is_function())
                     .any(|outer| repeats(outer) && outer.is_ancestor_of(body.around));
                 fresh
                     .outside
@@ -71,6 +77,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
                         writes: matches!(effect.access, Kind::Write | Kind::AsyncWrite),
                         before: !after || again,
                         after: after || again,
+                        is_above: !after,
                     });
             }
         }
@@ -82,7 +89,16 @@ impl<'a, 'c> Freshness<'a, 'c> {
     /// # Errors
     ///
     /// Why it is not.
-    pub fn check(&self, buffer: &Buffer<'c>, footprints: &mut Footprints<'c>) -> Result<(), &'static str> {
+    pub fn check(
+        &self,
+        buffer: &Buffer<'c>,
+        storage: &Storage<'c>,
+        footprints: &mut Footprints<'c>,
+    ) -> Result<(), &'static str> {
+        let mut accesses = buffer.accesses.iter();
+        if accesses.all(|access| storage.is_private(buffer.base, access.memory)) {
+            return Ok(());
+        }
         let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
             return Err("others may access it");
         };
@@ -134,9 +150,11 @@ impl<'a, 'c> Freshness<'a, 'c> {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
-        let mut later: Vec<Footprint> = Vec::new();
-        for access in outside.iter().filter(|access| access.after) {
-            let is_straight = access.op.block() == self.body.around.block();
+        // From the end of the loop on, and around again.
+        let again = outside.iter().filter(|access| access.after && access.is_above);
+        let below = outside.iter().filter(|access| access.after && !access.is_above);
+        let mut later: Vec<(Block<'c>, Footprint)> = Vec::new();
+        for access in below.chain(again) {
             let of_op = footprints.buffer(access.memory).map(|buffer| {
                 let effect = Effect {
                     memory: access.memory,
@@ -145,13 +163,29 @@ impl<'a, 'c> Freshness<'a, 'c> {
                 footprints.of(access.op, effect, buffer, &self.all)
             });
             match of_op {
-                Some(written) if access.writes => later.extend(Some(written).filter(|_| is_straight)),
-                Some(read) if covers(&later, &read) => {}
+                Some(written) if access.writes => {
+                    // A loop around both may come back to the reader and not to what has overwritten the buffer.
+                    let comes_back = access.is_above && !self.is_beside(access.op);
+                    later.extend(
+                        access
+                            .op
+                            .block()
+                            .filter(|_| !comes_back)
+                            .map(|block| (block, written)),
+                    );
+                }
+                Some(read) if covers(&sure_before(access.op, &later), &read) => {}
                 _ if access.writes => {}
                 _ => return Err("it is read after the loop"),
             }
         }
         Ok(())
+    }
+
+    /// Returns true if `op` is in what the loop is directly in.
+    fn is_beside(&self, op: Op<'c>) -> bool {
+        let parent = self.body.around.parent();
+        parent.is_some_and(|parent| parent.is_ancestor_of(op))
     }
 
     /// Returns true if `access` is to the same bytes in all iterations.
@@ -165,6 +199,17 @@ impl<'a, 'c> Freshness<'a, 'c> {
             match value.definition() {
                 Definition::Result(op, _) if op.is_pure() && op.num_regions() == 0 => {
                     work.extend(op.operands())
+                }
+                // What a loop inside carries, too, if it starts and goes on in the same way.
+                Definition::Result(op, number) if op.is(scf::FOR) => {
+                    work.extend(op.operands().take(3));
+                    work.extend(carried(op, number));
+                }
+                Definition::Argument(block, number) if number > 0 && block != self.body.block => {
+                    let Some(around) = block.parent_op().filter(|op| op.is(scf::FOR)) else {
+                        return false;
+                    };
+                    work.extend(carried(around, number - 1));
                 }
                 // The variable of a loop inside has the same values each time, if its bounds are the same.
                 Definition::Argument(block, 0) if block != self.body.block => {
@@ -187,6 +232,13 @@ impl<'a, 'c> Freshness<'a, 'c> {
         };
         around.is_some_and(|op| self.body.around == op || self.body.around.is_ancestor_of(op))
     }
+}
+
+/// What an `scf.for` carries: where that starts, and what it becomes.
+fn carried<'c>(around: Op<'c>, number: usize) -> impl Iterator<Item = Value<'c>> {
+    let end = around.region(0).first().and_then(Block::terminator);
+    let next = end.map(|end| end.operand(number));
+    std::iter::once(around.operand(3 + number)).chain(next)
 }
 
 /// Returns true if what is written after a read has been written before it in the same way.
@@ -226,6 +278,16 @@ fn address<'c>(op: Op<'c>, memory: Value<'c>) -> Vec<Value<'c>> {
         .filter(|(i, _)| !stores || *i != stored)
         .map(|(_, operand)| operand)
         .collect()
+}
+
+/// Those of `written`, each earlier in the text and in a block, that are sure to have been executed before `op`.
+fn sure_before<'c>(op: Op<'c>, written: &[(Block<'c>, Footprint)]) -> Vec<Footprint> {
+    let blocks: FxHashSet<Block> = std::iter::once(op)
+        .chain(op.ancestors())
+        .filter_map(Op::block)
+        .collect();
+    let sure = written.iter().filter(|(block, _)| blocks.contains(block));
+    sure.map(|(_, footprint)| footprint.clone()).collect()
 }
 
 /// Returns true if `written` are sure to be all bytes that are `read`.

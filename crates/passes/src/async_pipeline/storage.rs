@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::integers::{Arithmetic, Constants, Int, Place};
 use super::versions::{Slots, Versioned, version};
-use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
+use crate::analysis::memory::{BufferOrigin, base, buffer_origin, view_source};
 use crate::utils::alignment::{COPY_ALIGNMENT, TILE_ALIGNMENT, tile_alignment};
 use async_dialects::completion::{Completion, ExecutionScope};
 use async_mlir::ir::{Block, Definition, Op, Region, Use, Value, int_attr};
@@ -11,7 +11,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::{IntegerType, MemRefType};
 use async_mlir::melior::ir::{Type, TypeLike};
-use async_mlir::names::{attr, memref};
+use async_mlir::names::{attr, memref, scf};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
@@ -20,77 +20,147 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The buffers of a function that have versions.
 #[derive(Default)]
 pub(super) struct Storage<'c> {
-    /// The most versions that some loop needs.
-    buffers: FxHashMap<Value<'c>, Versioned>,
-    /// The versions.
-    views: FxHashSet<Op<'c>>,
+    /// Buffers that have become bytes, each with what stands for its first version, if anything uses that.
+    first: FxHashMap<Value<'c>, Option<Value<'c>>>,
+    /// How many bytes of a buffer the loops inside of a loop have versions in.
+    inner: FxHashMap<Op<'c>, FxHashMap<Value<'c>, i64>>,
 }
 
 /// Which versions the operations of a loop access.
 pub(super) struct Uses<'c> {
-    buffers: FxHashMap<Value<'c>, Versioned>,
+    /// The buffers, or the first versions of them: what iterations have versions of.
+    buffers: FxHashMap<Value<'c>, Versioned<'c>>,
+    in_order: Vec<Value<'c>>,
     /// The buffers, or views of them from outside of the loop, that operations use.
     by_op: FxHashMap<Op<'c>, Vec<Value<'c>>>,
     lags: FxHashSet<(Value<'c>, u32)>,
 }
 
 impl<'c> Storage<'c> {
-    /// Adds the versions that a loop needs of its buffers.
-    pub fn add(&mut self, body: &Body<'c>, versions: &[(Value<'c>, u32)]) -> Result<Uses<'c>, PassError<'c>> {
+    /// The versions that a loop needs of its buffers. Where loops inside of it have versions, it has versions of all those.
+    pub fn plan(&self, body: &Body<'c>, versions: &[(Value<'c>, u32)]) -> Result<Uses<'c>, PassError<'c>> {
         let mut uses = Uses {
             buffers: FxHashMap::default(),
+            in_order: Vec::new(),
             by_op: FxHashMap::default(),
             lags: FxHashSet::default(),
         };
-        for &(buffer, versions) in versions {
-            let stride = stride(body, buffer, versions)?;
-            uses.buffers.insert(buffer, Versioned { versions, stride });
-        }
-        for (buffer, versioned) in &uses.buffers {
-            let known = self.buffers.entry(*buffer).or_insert(*versioned);
-            known.versions = known.versions.max(versioned.versions);
+        for &(storage, versions) in versions {
+            let inner = self.inner.get(&body.around).and_then(|inner| inner.get(&storage));
+            let first = self.first.get(&storage).copied().flatten().unwrap_or(storage);
+            let (what, ty) = match inner {
+                Some(&bytes) => (storage, bytes_type(storage.context(), storage.ty(), bytes)),
+                None => (first, first.ty()),
+            };
+            let alignment = alignment(storage).max(alignment(first));
+            let stride = stride(body, storage, (ty, alignment), versions)?;
+            let versioned = Versioned {
+                versions,
+                stride,
+                storage,
+                ty,
+            };
+            uses.buffers.insert(what, versioned);
+            uses.in_order.push(what);
         }
         uses.find(body);
         Ok(uses)
     }
 
-    /// Notes the versions that a loop has been given.
-    pub fn add_views(&mut self, slots: &Slots<'_, 'c>) {
-        self.views.extend(&slots.made);
+    /// Returns true if `memory` is a version of `buffer` that a loop has made for itself: it writes what it reads of it.
+    pub fn is_private(&self, buffer: Value<'c>, memory: Value<'c>) -> bool {
+        let Some(first) = self.first.get(&buffer) else {
+            return false;
+        };
+        let mut view = memory;
+        while let Some(source) = view
+            .defining_op()
+            .and_then(view_source)
+            .filter(|source| *source != buffer)
+        {
+            view = source;
+        }
+        view != buffer && Some(view) != *first
     }
 
-    /// Makes bytes of the buffers. What is left outside of loops uses the first version.
-    pub fn finish(self) {
-        for (&buffer, versioned) in &self.buffers {
-            let ty = buffer.ty();
-            let others: Vec<Use> = buffer
-                .uses()
-                .into_iter()
-                .filter(|used| !self.views.contains(&used.owner) && !used.owner.is(memref::DEALLOC))
-                .collect();
-            let bytes = i64::from(versioned.versions).saturating_mul(versioned.stride);
-            buffer.set_type(bytes_type(buffer.context(), ty, bytes));
-            match (buffer.defining_op(), buffer_origin(buffer)) {
-                (Some(op), BufferOrigin::Global(name)) => {
-                    if let Some(global) = global_of(op, name) {
-                        global.set_attr(attr::TYPE, TypeAttribute::new(buffer.ty()).into());
-                        align(global);
-                    }
-                }
-                (Some(op), _) => align(op),
-                (None, _) => {}
-            }
-            if !others.is_empty() {
-                let next = after(buffer);
-                let constants = Constants::new(next, []);
-                let at = Place::Before(next);
-                let arithmetic = Arithmetic::of_index(&constants, buffer);
-                let first = version(at, arithmetic, (buffer, ty), Int::Constant(0));
-                for Use { owner, index } in others {
-                    owner.set_operand(index, first.result(0));
-                }
+    /// Notes what `around` will use, for the loops around it, and forgets what is inside of it.
+    pub fn enter(&mut self, around: Op<'c>, uses: &Uses<'c>) {
+        self.inner.remove(&around);
+        for outer in around.ancestors().filter(|op| op.is(scf::FOR)) {
+            let inner = self.inner.entry(outer).or_default();
+            for Versioned {
+                versions,
+                stride,
+                storage,
+                ..
+            } in uses.buffers.values()
+            {
+                let bytes = inner.entry(*storage).or_default();
+                *bytes = (*bytes).max(i64::from(*versions).saturating_mul(*stride));
             }
         }
+        self.first.retain(|buffer, _| is_outside(around, *buffer));
+    }
+
+    /// Makes bytes of the buffers that a loop has been given versions of. What else uses them uses the first version.
+    pub fn make_bytes(&mut self, uses: &Uses<'c>, made: &[Op<'c>]) {
+        let made: FxHashSet<Op> = made.iter().copied().collect();
+        for what in &uses.in_order {
+            let Versioned {
+                versions,
+                stride,
+                storage,
+                ..
+            } = uses.buffers[what];
+            let bytes = i64::from(versions).saturating_mul(stride);
+            let ty = storage.ty();
+            if self.first.contains_key(&storage) {
+                if bytes_of(ty).is_some_and(|known| known < bytes) {
+                    resize(storage, bytes);
+                }
+                continue;
+            }
+            let others: Vec<Use> = storage
+                .uses()
+                .into_iter()
+                .filter(|used| !made.contains(&used.owner) && !used.owner.is(memref::DEALLOC))
+                .collect();
+            resize(storage, bytes);
+            let first = (!others.is_empty()).then(|| {
+                let next = after(storage);
+                let constants = Constants::new(next, []);
+                let at = Place::Before(next);
+                let arithmetic = Arithmetic::of_index(&constants, storage);
+                version(at, arithmetic, (storage, ty), Int::Constant(0)).result(0)
+            });
+            for (Use { owner, index }, first) in others.into_iter().zip(std::iter::repeat(first)) {
+                first
+                    .into_iter()
+                    .for_each(|first| owner.set_operand(index, first));
+            }
+            self.first.insert(storage, first);
+        }
+    }
+
+    /// Erases first versions that nothing uses any more.
+    pub fn finish(self) {
+        let views = self.first.into_values().flatten().filter(|view| !view.has_uses());
+        views.filter_map(Value::defining_op).for_each(Op::erase);
+    }
+}
+
+/// Makes `buffer` so many bytes.
+fn resize(buffer: Value<'_>, bytes: i64) {
+    buffer.set_type(bytes_type(buffer.context(), buffer.ty(), bytes));
+    match (buffer.defining_op(), buffer_origin(buffer)) {
+        (Some(op), BufferOrigin::Global(name)) => {
+            if let Some(global) = global_of(op, name) {
+                global.set_attr(attr::TYPE, TypeAttribute::new(buffer.ty()).into());
+                align(global);
+            }
+        }
+        (Some(op), _) => align(op),
+        (None, _) => {}
     }
 }
 
@@ -100,6 +170,11 @@ impl<'c> Uses<'c> {
             return;
         }
         let demands = body.demands();
+        let whats = self
+            .buffers
+            .iter()
+            .map(|(what, versioned)| (versioned.storage, *what));
+        let whats: FxHashMap<Value, Value> = whats.collect();
         for op in body.block.ops() {
             let operands = op
                 .self_and_nested()
@@ -109,8 +184,7 @@ impl<'c> Uses<'c> {
             let used: Vec<(Value, Value)> = operands
                 .filter(|value| value.ty().is_mem_ref() && seen.insert(*value))
                 .filter(|value| is_outside(body.around, *value))
-                .map(|value| (value, base(value)))
-                .filter(|(_, buffer)| self.buffers.contains_key(buffer))
+                .filter_map(|value| Some((value, *whats.get(&base(value))?)))
                 .collect();
             if used.is_empty() {
                 continue;
@@ -159,8 +233,13 @@ pub(super) fn unite_globals(function: Op<'_>) {
     }
 }
 
-/// How many bytes each version is after the one before.
-fn stride<'c>(body: &Body<'c>, buffer: Value<'c>, count: u32) -> Result<i64, PassError<'c>> {
+/// How many bytes each version, of this type and alignment, is after the one before.
+fn stride<'c>(
+    body: &Body<'c>,
+    buffer: Value<'c>,
+    (ty, alignment): (Type<'c>, i64),
+    count: u32,
+) -> Result<i64, PassError<'c>> {
     let refuse = |why: &str, help: &str| {
         let message = format!("needs {count} versions of a buffer {why}");
         PassError::new(body.around, message).note(buffer.location(), format!("this one; {help}"))
@@ -180,8 +259,8 @@ fn stride<'c>(body: &Body<'c>, buffer: Value<'c>, count: u32) -> Result<i64, Pas
         }
         _ => {}
     }
-    bytes(buffer)
-        .and_then(|bytes| round_up(bytes, alignment(buffer)))
+    bytes_of(ty)
+        .and_then(|bytes| round_up(bytes, alignment))
         .ok_or_else(|| {
             let help = "its size has to be known, its layout plain, and its elements whole bytes";
             refuse("of a type that they can't be made of", help)
@@ -189,9 +268,9 @@ fn stride<'c>(body: &Body<'c>, buffer: Value<'c>, count: u32) -> Result<i64, Pas
 }
 
 /// How large a buffer is, if that is known and it has no gaps.
-fn bytes(buffer: Value<'_>) -> Option<i64> {
-    let shape = memref_shape(buffer.ty())?;
-    let layout = memref_layout(buffer.ty())?;
+fn bytes_of(ty: Type<'_>) -> Option<i64> {
+    let shape = memref_shape(ty)?;
+    let layout = memref_layout(ty)?;
     let bits = i64::from(bit_width(shape.element)?);
     let mut elements = 1_i64;
     for (size, stride) in shape.sizes.iter().zip(&layout.strides).rev() {

@@ -14,16 +14,20 @@ use std::collections::BTreeSet;
 
 /// A buffer with several versions.
 #[derive(Clone, Copy)]
-pub(super) struct Versioned {
+pub(super) struct Versioned<'c> {
     pub versions: u32,
     /// How many bytes each version is after the one before.
     pub stride: i64,
+    /// What the versions are in.
+    pub storage: Value<'c>,
+    /// The type of a version.
+    pub ty: Type<'c>,
 }
 
 /// Which versions a round accesses. Iteration `i` accesses version `i mod versions`: what has lag `l` in round `t` accesses
 /// slot `(t - l) mod versions`.
 pub(super) struct Slots<'a, 'c> {
-    pub buffers: &'a FxHashMap<Value<'c>, Versioned>,
+    pub buffers: &'a FxHashMap<Value<'c>, Versioned<'c>>,
     /// The versioned buffers that an operation uses.
     pub uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
     pub arithmetic: Arithmetic<'a, 'c>,
@@ -43,7 +47,7 @@ impl<'a, 'c> Slots<'a, 'c> {
     pub fn new(
         around: Op<'c>,
         constants: &'a Constants<'c>,
-        buffers: &'a FxHashMap<Value<'c>, Versioned>,
+        buffers: &'a FxHashMap<Value<'c>, Versioned<'c>>,
         uses: &'a FxHashMap<Op<'c>, Vec<Value<'c>>>,
         lags: &FxHashSet<(Value<'c>, u32)>,
     ) -> Self {
@@ -140,6 +144,7 @@ impl<'a, 'c> Slots<'a, 'c> {
         let mut chain = vec![memory];
         while let Some(op) = chain
             .last()
+            .filter(|view| !self.buffers.contains_key(*view))
             .and_then(|view| view.defining_op())
             .filter(|op| view_source(*op).is_some())
         {
@@ -159,10 +164,15 @@ impl<'a, 'c> Slots<'a, 'c> {
     }
 
     fn version_of_buffer(&mut self, at: Place<'c>, buffer: Value<'c>, lag: u32) -> Value<'c> {
-        let Versioned { versions, stride } = self.buffers[&buffer];
+        let Versioned {
+            versions,
+            stride,
+            storage,
+            ty,
+        } = self.buffers[&buffer];
         let slot = self.numbers[&(versions, ahead(versions, lag))];
         let offset = self.arithmetic.mul(at, slot, Int::Constant(stride));
-        let view = version(at, self.arithmetic, (buffer, buffer.ty()), offset);
+        let view = version(at, self.arithmetic, (storage, ty), offset);
         self.made.push(view);
         view.result(0)
     }

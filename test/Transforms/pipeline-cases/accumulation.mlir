@@ -1,0 +1,67 @@
+// A sum in workgroup memory is the same buffer for all iterations: its reads and writes stay in order, in one stage.
+//
+// RUN: async-opt %s --async-pipeline | FileCheck %s --implicit-check-not=gpux.copy --implicit-check-not=async.await --implicit-check-not=scf.for --implicit-check-not=gpu.barrier
+// RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --check-prefix=COUNTED --implicit-check-not=_group
+// RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | async-sim - --arg 0=1024:random --arg 1=1024:zero --arg 2=7 | FileCheck %s --check-prefix=SIM
+// RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | async-sim - --arg 0=1024:random --arg 1=1024:zero --arg 2=1 | FileCheck %s --check-prefix=SIM
+// RUN: async-opt %s --async-pipeline="epilogue=predicate" --gpux-tokens-to-groups | async-sim - --arg 0=1024:random --arg 1=1024:zero --arg 2=7 | FileCheck %s --check-prefix=SIM
+
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @accumulation
+  // CHECK: memref.alloc(){{.*}} : memref<128xi8
+  // CHECK: memref.alloc(){{.*}} : memref<16xi32
+  // CHECK: memref.store %{{.*}}, %{{view|alloc}}
+  // CHECK:   gpux.copy async %arg0
+  // CHECK: scf.for
+  // CHECK:   gpux.copy async %arg0
+  // CHECK:   async.await
+  // CHECK:   gpu.barrier
+  // CHECK:   memref.load %{{view|alloc}}
+  // CHECK:   memref.load %{{view|alloc}}
+  // CHECK:   memref.store %{{.*}}, %{{view|alloc}}
+  // CHECK:   gpu.barrier
+  // CHECK: async.await
+  // CHECK: gpu.barrier
+  // CHECK:   memref.load %{{view|alloc}}
+  // CHECK:   memref.load %{{view|alloc}}
+  // CHECK:   memref.store %{{.*}}, %{{view|alloc}}
+  // CHECK: gpu.barrier
+  // CHECK: memref.load %{{view|alloc}}
+  // CHECK: memref.store %{{.*}}, %arg1
+  //
+  // COUNTED-LABEL: gpu.func @accumulation
+  // COUNTED:   gpux.commit_group <cp_async>
+  // COUNTED: scf.for
+  // COUNTED:   gpux.commit_group <cp_async>
+  // COUNTED:   gpux.wait_group <cp_async>, 1
+  // COUNTED: gpux.wait_group <cp_async>, 0
+  //
+  // SIM: accumulation: clean
+  gpu.func @accumulation(%a: memref<?xi32>, %c: memref<?xi32>, %n: index) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c15 = arith.constant 15 : index
+    %c16 = arith.constant 16 : index
+    %zero = arith.constant 0 : i32
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c15, %t : index
+    %s = memref.alloc() : !Tile
+    %b = memref.alloc() : !Tile
+    memref.store %zero, %b[%t] : !Tile
+    scf.for %i = %c0 to %n step %c1 {
+      %tile = arith.muli %i, %c16 : index
+      %at = arith.addi %tile, %t : index
+      %copy = gpux.copy async %a[%at], %s[%t], 1 {async.stage = 0, async.order = 0} : memref<?xi32> to !Tile
+      async.await %copy {async.stage = 1, async.order = 1}
+      %x = memref.load %s[%mirrored] {async.stage = 1, async.order = 1} : !Tile
+      %sum = memref.load %b[%t] {async.stage = 1, async.order = 1} : !Tile
+      %more = arith.addi %sum, %x {async.stage = 1, async.order = 1} : i32
+      memref.store %more, %b[%t] {async.stage = 1, async.order = 1} : !Tile
+    }
+    %total = memref.load %b[%mirrored] : !Tile
+    memref.store %total, %c[%t] : memref<?xi32>
+    gpu.return
+  }
+}
