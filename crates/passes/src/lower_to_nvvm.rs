@@ -97,7 +97,7 @@ impl Pipeline for LowerToNvvm {
         // stays as it is.
         let passes = PassList::new().pass("gpu-kernel-outlining");
         let passes = if options.bool("pipeline") {
-            pipelined(passes)
+            pipelined(passes, chip)
         } else {
             passes
         };
@@ -122,7 +122,7 @@ impl Pipeline for LowerToNvvm {
 }
 
 /// Adds what makes pipelines of plain loops.
-fn pipelined(passes: PassList) -> PassList {
+fn pipelined(passes: PassList, chip: &str) -> PassList {
     // First: operations with a stage are those of the loop's own body, and tokens are followed inside of functions.
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
@@ -137,7 +137,11 @@ fn pipelined(passes: PassList) -> PassList {
         // Without guards, all rounds of a pipeline are straight-line code.
         .pass_with(
             "async-pipeline",
-            &[("short-trips", "branch"), ("insert-barriers", "false")],
+            &[
+                ("chip", chip),
+                ("short-trips", "branch"),
+                ("insert-barriers", "false"),
+            ],
         );
     passes
         .nest(gpu::MODULE, device)
