@@ -62,7 +62,9 @@ def run_tool(command, text=None):
 
 
 def lower(source, chip):
-    binary = run_tool(tool("async-opt") + ["-", f"--gpux-lower-to-nvvm=chip={chip} format=isa"], source)
+    pipeline = "async.stage" in source or "async.num_stages" in source
+    options = f"chip={chip} format=isa pipeline={str(pipeline).lower()}"
+    binary = run_tool(tool("async-opt") + ["-", f"--gpux-lower-to-nvvm={options}"], source)
     return run_tool(tool("async-translate") + ["--ptx"], binary)
 
 

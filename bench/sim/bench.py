@@ -118,7 +118,7 @@ def rows(tool, folder, runs):
     for blocks in BLOCKS:
         buffers = [part for i in range(3) for part in ("--arg", f"{i}={256 * blocks}:random")]
         yield ("add", blocks, *measure([tool, str(add), f"--grid={blocks}", *buffers], runs))
-    gemm = str(ROOT / "examples" / "gemm_sm80.mlir")
+    gemm = str(ROOT / "bench" / "gpu" / "reference" / "gemm_sm80.mlir")
     for steps in K_STEPS:
         k = 32 * steps
         sizes = [f"0=128x{k}:random", f"1={k}x128:random", "2=128x128:zero"]

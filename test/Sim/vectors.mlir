@@ -3,6 +3,7 @@
 // RUN: async-sim %s --kernel=transfers --arg 0=ramp --arg 1=zero --arg 2=9 --print | FileCheck %s --check-prefix=TRANSFER
 // RUN: async-sim %s --kernel=picks --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=PICK
 // RUN: async-sim %s --kernel=views --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=VIEW
+// RUN: async-sim %s --kernel=copies --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=COPY
 // RUN: not async-sim %s --kernel=turned 2>&1 | FileCheck %s --check-prefix=TURNED
 
 // What is out of bounds is padded when it is read, and left alone when it is written.
@@ -20,6 +21,16 @@ func.func @transfers(%m: memref<4x4xf32>, %out: memref<14xf32>, %pad: f32) {
   vector.transfer_write %column, %out[%c8] : vector<4xf32>, memref<14xf32>
   %first = vector.transfer_read %m[%c0, %c0], %pad {permutation_map = affine_map<(i, j) -> (i)>} : memref<4x4xf32>, vector<4xf32>
   vector.transfer_write %first, %out[%c12] : vector<4xf32>, memref<14xf32>
+  return
+}
+
+// A copy of memrefs, by the thread that executes it.
+// COPY: copies: clean
+// COPY: argument 1: 6 7 10 11 0
+func.func @copies(%m: memref<4x4xf32>, %out: memref<5xf32>) {
+  %part = memref.subview %m[1, 2] [2, 2] [1, 1] : memref<4x4xf32> to memref<2x2xf32, strided<[4, 1], offset: 6>>
+  %to = memref.reinterpret_cast %out to offset: [0], sizes: [2, 2], strides: [2, 1] : memref<5xf32> to memref<2x2xf32, strided<[2, 1]>>
+  memref.copy %part, %to : memref<2x2xf32, strided<[4, 1], offset: 6>> to memref<2x2xf32, strided<[2, 1]>>
   return
 }
 
@@ -56,7 +67,9 @@ func.func @picks(%m: memref<4x4xf32>, %out: memref<12xf32>) {
   %odd = vector.insert_strided_slice %back, %pair {offsets = [0], strides = [1]} : vector<2xf32> into vector<2xf32>
   %last = arith.addf %odd, %odd : vector<2xf32>
   %half = arith.constant dense<[0.625, 0.5]> : vector<2xf32>
-  %end = arith.mulf %last, %half : vector<2xf32>
+  %elements:2 = vector.to_elements %last : vector<2xf32>
+  %again = vector.from_elements %elements#0, %elements#1 : vector<2xf32>
+  %end = arith.mulf %again, %half : vector<2xf32>
   vector.store %end, %out[%c10] : memref<12xf32>, vector<2xf32>
   return
 }

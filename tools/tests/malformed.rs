@@ -42,6 +42,7 @@ func.func @f(%a: memref<64xf32>, %s: memref<64xf32, 3>, %n: index) -> i32 attrib
 const PASSES: [&[&str]; 2] = [
     &["--canonicalize"],
     &[
+        "--async-to-gpux",
         "--gpux-tokens-to-groups=explain",
         "--nvgpu-exact-waits",
         "--gpux-to-nvvm",

@@ -183,6 +183,7 @@ operations! {
         XOR = "xor",
     }
     linalg "linalg" {
+        COPY = "copy",
     }
     llvm "llvm" {
         ADD = "add",
@@ -306,6 +307,7 @@ operations! {
         ATOMIC_RMW = "atomic_rmw",
         CAST = "cast",
         COLLAPSE_SHAPE = "collapse_shape",
+        COPY = "copy",
         DEALLOC = "dealloc",
         DIM = "dim",
         EXPAND_SHAPE = "expand_shape",
@@ -467,6 +469,7 @@ operations! {
         SHAPE_CAST = "shape_cast",
         SHUFFLE = "shuffle",
         STORE = "store",
+        TO_ELEMENTS = "to_elements",
         TRANSFER_READ = "transfer_read",
         TRANSFER_WRITE = "transfer_write",
         TRANSPOSE = "transpose",
@@ -477,7 +480,8 @@ attributes! {
     /// Attributes.
     attr {
         ADDR_SPACE = "addr_space" of [llvm::MLIR_GLOBAL],
-        ALIGNMENT = "alignment" of [llvm::MLIR_GLOBAL, memref::ALLOC, memref::ALLOCA, memref::ASSUME_ALIGNMENT, memref::GLOBAL],
+        ALIGNMENT = "alignment" of [llvm::MLIR_GLOBAL, memref::ALLOC, memref::ALLOCA, memref::ASSUME_ALIGNMENT, memref::GLOBAL, memref::LOAD, memref::STORE, vector::LOAD, vector::MASKEDLOAD, vector::STORE],
+        ARG_ATTRS = "arg_attrs" of [func::FUNC, gpu::FUNC],
         CALLEE = "callee" of [func::CALL, llvm::CALL],
         CASES = "cases" of [scf::INDEX_SWITCH],
         CASE_VALUES = "case_values" of [cf::SWITCH],
@@ -578,6 +582,7 @@ attributes! {
         /// On a kernel, where its dialect is not known; on a launch, the kernel.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",
+        LLVM_NOALIAS = "llvm.noalias",
         NVVM_KERNEL = "nvvm.kernel",
         /// On a `gpu.func`: how many buffers of the workgroup it declares.
         WORKGROUP_ATTRIBUTIONS = "workgroup_attributions",

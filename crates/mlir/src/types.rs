@@ -3,7 +3,7 @@
 use crate::ffi;
 use melior::Context;
 use melior::ir::attribute::{
-    ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute,
+    ArrayAttribute, BoolAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute,
 };
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike, r#type::MemRefType};
 #[allow(clippy::wildcard_imports)] // Half of the C API, and every name says where it is from.
@@ -145,6 +145,18 @@ pub fn array_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
     numbers.map(|number| Some(number.ok()?.value())).collect()
 }
 
+/// The elements of an array of booleans; what is none is false.
+#[must_use]
+pub fn booleans(attribute: Attribute<'_>) -> Vec<bool> {
+    let Ok(list) = ArrayAttribute::try_from(attribute) else {
+        return Vec::new();
+    };
+    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
+    (0..list.len())
+        .map(|i| element(i).is_some_and(|element| element.value()))
+        .collect()
+}
+
 /// How many dimensions a vector type has; `None` if `ty` is none, or of a length that the hardware chooses.
 #[must_use]
 pub fn vector_rank(ty: Type<'_>) -> Option<usize> {
@@ -187,6 +199,13 @@ pub fn vector_shape(ty: Type<'_>) -> Option<Shape<'_>> {
 pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
     // SAFETY: a live type.
     unsafe { mlirTypeIsAMemRef(ty.to_raw()) }.then(|| shape(ty))
+}
+
+/// Returns true if `ty` is a memref of unknown rank.
+#[must_use]
+pub fn is_unranked_memref(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { mlirTypeIsAUnrankedMemRef(ty.to_raw()) }
 }
 
 fn shape(ty: Type<'_>) -> Shape<'_> {

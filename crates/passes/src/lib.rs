@@ -7,6 +7,7 @@
 mod allocs_to_globals;
 pub mod analysis;
 mod async_pipeline;
+pub mod async_to_gpux;
 mod expand_vectors;
 mod gpux_to_nvvm;
 mod inline_calls;
@@ -25,6 +26,7 @@ pub use allocs_to_globals::AllocsToGlobals;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 pub use async_pipeline::AsyncPipeline;
+pub use async_to_gpux::AsyncToGpux;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
 pub use inline_calls::InlineCalls;
@@ -47,6 +49,7 @@ pub fn register_all() {
     register_pass::<AsyncPipeline>();
     register_pass::<AllocsToGlobals>();
     register_pass::<PackWorkgroupMemory>();
+    register_pass::<AsyncToGpux>();
     register_pass::<InsertBarriers>();
     register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();

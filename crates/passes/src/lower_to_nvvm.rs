@@ -40,6 +40,11 @@ impl Pipeline for LowerToNvvm {
                 "the folder of a CUDA toolkit, with libdevice (and ptxas for format=bin); empty: that of CUDA_ROOT, CUDA_HOME or CUDA_PATH, \
                  that of the ptxas on the PATH, or a usual one such as /usr/local/cuda",
             ),
+            OptionInfo::bool(
+                "pipeline",
+                false,
+                "unroll short affine loops, pipeline loops that ask for it and pack workgroup memory first",
+            ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
@@ -88,10 +93,15 @@ impl Pipeline for LowerToNvvm {
             target.push(("features", features));
         }
 
-        let passes = PassList::new()
-            // Kernels inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
-            // stays as it is.
-            .pass("gpu-kernel-outlining")
+        // Kernels inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
+        // stays as it is.
+        let passes = PassList::new().pass("gpu-kernel-outlining");
+        let passes = if options.bool("pipeline") {
+            pipelined(passes)
+        } else {
+            passes
+        };
+        let passes = passes
             .nest(gpu::MODULE, device_passes(options, &libdevice))
             // Except for what it passes to kernels.
             .pass("gpux-lower-launches")
@@ -109,6 +119,25 @@ impl Pipeline for LowerToNvvm {
             passes.pass_with("gpu-module-to-binary", &binary)
         })
     }
+}
+
+/// Adds what makes pipelines of plain loops.
+fn pipelined(passes: PassList) -> PassList {
+    // First: operations with a stage are those of the loop's own body, and tokens are followed inside of functions.
+    let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
+    let bodies = PassList::new()
+        .pass_with("affine-loop-unroll", &unroll)
+        // What is put into vectors of fragments at constant places is taken from there.
+        .pass("canonicalize");
+    let device = PassList::new()
+        .pass("gpux-inline-calls")
+        .nest(gpu::FUNC, bodies)
+        // Without guards, all rounds of a pipeline are straight-line code.
+        .pass_with("async-pipeline", &[("short-trips", "branch")]);
+    // Last: it needs all versions of buffers, and sets how much memory launches ask for.
+    passes
+        .nest(gpu::MODULE, device)
+        .pass("gpux-pack-workgroup-memory")
 }
 
 /// What a `gpu.module` goes through to get to the `llvm` dialect.

@@ -131,13 +131,13 @@ fn examples() -> Vec<(String, Code, Call)> {
         ]
     };
     let sources = [
-        ("double_buffered_copy", tiles(4 * 512)),
-        ("predicated_copy", tiles(7 * 512 + 300)),
-        ("gemm_sm80", gemm()),
+        ("examples", "double_buffered_copy", tiles(4 * 512)),
+        ("examples", "predicated_copy", tiles(7 * 512 + 300)),
+        ("bench/gpu/reference", "gemm_sm80", gemm()),
     ];
     let mut all = Vec::new();
-    for (name, arguments) in sources {
-        let path = lit::root().join(format!("examples/{name}.mlir"));
+    for (folder, name, arguments) in sources {
+        let path = lit::root().join(format!("{folder}/{name}.mlir"));
         let source = std::fs::read_to_string(path).expect("an example");
         for (form, passes) in FORMS {
             let kernels = lowered(&context, &source, passes).expect("examples are lowered");
@@ -171,7 +171,7 @@ fn lit_tests() -> Vec<(Subject, Left)> {
             .unwrap_or(&file)
             .display()
             .to_string();
-        if name.starts_with("examples") {
+        if name.starts_with("examples") || name.starts_with("bench") {
             continue;
         }
         for source in text

@@ -59,7 +59,7 @@ fn examples() -> Vec<Example> {
         },
         Example {
             name: "gemm_sm80",
-            source: include_str!("../../../examples/gemm_sm80.mlir"),
+            source: include_str!("../../../bench/gpu/reference/gemm_sm80.mlir"),
             call: Call {
                 grid: [1; 3],
                 block: [128, 1, 1],

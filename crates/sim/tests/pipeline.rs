@@ -90,3 +90,71 @@ proptest! {
         }
     }
 }
+
+/// The loop without stages of its own, which asks for `stages` of them. With `synchronous`, its copies are loads and stores.
+fn asking_for(source: &str, stages: u32, synchronous: bool) -> String {
+    let mut lines = Vec::new();
+    for line in source.lines() {
+        let line = match line.find("{async.stage") {
+            Some(at) => format!(
+                "{}{}",
+                &line[..at],
+                &line[at + line[at..].find('}').expect("an end") + 1..]
+            ),
+            None => line.to_owned(),
+        };
+        let copied = line
+            .split("gpux.copy async %in[%from], ")
+            .nth(1)
+            .filter(|_| line.starts_with("%token"));
+        match copied.and_then(|to| to.split('[').next()) {
+            Some(to) if synchronous => {
+                let name = &to[1..];
+                lines.push(format!("%loaded_{name} = memref.load %in[%from] : memref<?xi32>"));
+                lines.push(format!("memref.store %loaded_{name}, {to}[%t] : !Tile"));
+            }
+            _ if synchronous && line.starts_with("async.await %token") && !line.contains("tokenx") => {}
+            _ => lines.push(line),
+        }
+    }
+    let end = lines
+        .iter()
+        .rposition(|line| line.starts_with("scf.yield"))
+        .expect("the end of the loop");
+    lines[end + 1] = format!("}} {{async.num_stages = {stages}}}");
+    lines.join("\n")
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn loops_that_ask_for_stages_do_what_plain_ones_do(
+        random in random_loop(),
+        stages in 1..5_u32,
+        synchronous in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = asking_for(&random.kernel(), stages, synchronous);
+        let pipelined = after(&context, &source, "async-pipeline");
+        let Some(pipelined) = pipelined else {
+            return Err(TestCaseError::fail(format!("an error:\n{source}")));
+        };
+        // What could not be pipelined has no barriers yet.
+        let pipelined = after(&context, &pipelined, "gpux-insert-barriers").expect("barriers can be placed");
+        let counted = after(&context, &pipelined, "gpux-tokens-to-groups").expect("tokens can be counted");
+        for trips in random.trips(MOST_TRIPS) {
+            let call = call(trips, seed);
+            let meant = meant(&context, &source, &call);
+            for (form, lowered) in [("tokens", &pipelined), ("counted", &counted)] {
+                for adversary in SCHEDULES {
+                    let outcome = run(&context, lowered, &call, adversary);
+                    prop_assert!(outcome.is_clean(), "{form}, {trips} trips: {}\n{source}\n{lowered}", outcome.findings);
+                    prop_assert!(outcome.memory == meant.memory, "{form}, {trips} trips: other memory\n{source}\n{lowered}");
+                }
+            }
+        }
+    }
+}

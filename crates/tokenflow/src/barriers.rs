@@ -9,12 +9,14 @@
 //!
 //! **Steps**, in the order in which they run:
 //!
-//! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
+//! 1. *Relation* (`footprint.rs`, `distance.rs`, `offset.rs`, `sum.rs`, `relation.rs`): which accesses conflict, so many iterations of each loop apart.
 //!    Nothing below decides what conflicts.
-//! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before. That is a fault
-//!    that no barrier mends, or none if the conditions that it takes (`conditions.rs`) never agree.
+//! 2. *In flight* (`in_flight.rs`): at which await each asynchronous access ends, and what meets it before, or in a region where
+//!    threads are apart (`divergent.rs`). No barrier mends that. It is a fault, unless the conditions that it takes
+//!    (`conditions.rs`) never agree.
 //! 3. *Exposure* (`exposure.rs`): for a set of barriers, which conflicts are left, each with a path without a barrier from the
-//!    one access to the other. Each path is a set of places one of which needs a barrier.
+//!    one access to the other. Each path is a set of places one of which needs a barrier. What nothing conflicts with any more
+//!    (`reach.rs`) is exposed no longer.
 //! 4. *Hitting set* (`hitting_set.rs`): the cheapest barriers that stand on each path that was found so far.
 //! 5. *Placement* (`placement.rs`): steps 3 and 4 in turn until no conflict is left. The set is then the cheapest for some of
 //!    the paths, and enough for all of them, so it is the cheapest for all.
@@ -25,14 +27,15 @@
 //! **Cheapest** means fewest in the deepest loops, then fewest in those one level further out, and so on; among these, most
 //! right after an await.
 //!
-//! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step. Few
-//! rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
+//! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step
+//! and that something to come conflicts with. Few rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
 //! shares no place with the others; beyond, it is the best that was found.
 //!
 //! What comes out is held against brute force: `tests/barriers`.
 
 mod conditions;
 mod distance;
+mod divergent;
 mod exposure;
 mod footprint;
 mod graph;
@@ -40,13 +43,15 @@ mod hitting_set;
 mod in_flight;
 mod offset;
 mod placement;
+mod reach;
 mod relation;
 mod reorder;
+mod sum;
 
 pub use footprint::{Footprint, ThreadBytes};
 pub use graph::*;
 pub use in_flight::Overlap;
 pub use offset::{MAX_PERIOD, Offset, Symbol};
 pub use placement::{Placement, Reason, place};
-pub use relation::Conflict;
+pub use relation::{Conflict, may_meet_anywhere};
 pub use reorder::{Saving, with_later_issues};

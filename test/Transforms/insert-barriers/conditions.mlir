@@ -120,4 +120,35 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // A reduction: the condition keeps apart what threads read and write, whatever the distance is. One barrier for each.
+  //
+  // CHECK-LABEL: gpu.func @reduction
+  // CHECK: scf.for
+  // CHECK: gpu.barrier
+  // CHECK: scf.if
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @reduction(%n: index) workgroup(%s: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    memref.store %x, %s[%t] : !row
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%size = %c64) -> index {
+      %half = arith.shrui %size, %c1 : index
+      %first = arith.cmpi ult, %t, %half : index
+      scf.if %first {
+        %other = arith.addi %t, %half : index
+        %a = memref.load %s[%t] : !row
+        %b = memref.load %s[%other] : !row
+        %sum = arith.addf %a, %b : f32
+        memref.store %sum, %s[%t] : !row
+      }
+      scf.yield %half : index
+    }
+    gpu.return
+  }
 }

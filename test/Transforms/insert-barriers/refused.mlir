@@ -89,3 +89,18 @@ func.func @blocks(%s: !row, %c: i1) {
 ^bb2:
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{has branches between blocks, between which barriers can't be placed}}
+  // expected-note @+1 {{run --lift-cf-to-scf before kernels are outlined: it leaves a gpu.func as it is}}
+  gpu.func @blocks(%c: i1) kernel {
+    cf.cond_br %c, ^bb1, ^bb2
+  ^bb1:
+    gpu.barrier
+    cf.br ^bb2
+  ^bb2:
+    gpu.return
+  }
+}

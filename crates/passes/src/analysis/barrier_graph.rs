@@ -8,6 +8,7 @@ mod buffers;
 mod regions;
 
 use self::buffers::{Buffers, Elsewhere, anything};
+use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
@@ -21,7 +22,8 @@ use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
-    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId, Symbol,
+    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, RegionId,
+    StepId, Symbol,
 };
 use tokenflow::ids::IndexVec;
 
@@ -45,12 +47,14 @@ pub struct BarrierGraph<'c> {
 }
 
 /// An access to memory that is not the workgroup's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct GlobalAccess<'c> {
     /// The buffer; `None` if it may be any.
     pub buffer: Option<Value<'c>>,
     /// False if it is only read.
     pub written: bool,
+    /// What is accessed of the buffer, if that is known.
+    pub footprint: Option<Footprint>,
 }
 
 /// Where control comes from.
@@ -160,7 +164,7 @@ fn single_block<'c>(op: Op<'c>, region: Region<'c>) -> Result<Block<'c>, PassErr
         (Some(block), None) => Ok(block),
         _ => {
             let message = "has branches between blocks, between which barriers can't be placed";
-            Err(PassError::new(op, message).note(op, "run --lift-cf-to-scf first"))
+            Err(PassError::new(op, message).note(op, how_to_structure(op)))
         }
     }
 }
@@ -295,6 +299,7 @@ impl<'c> Reader<'c> {
                 let anything = GlobalAccess {
                     buffer: None,
                     written: true,
+                    footprint: None,
                 };
                 self.out.global.push((step, anything));
                 return;
@@ -318,14 +323,19 @@ impl<'c> Reader<'c> {
                 footprint.certain &= !self.unsure;
                 Access { footprint, kind }
             }));
-            let buffer = match touched.global {
+            let (buffer, footprint) = match touched.global {
                 Elsewhere::Nothing => continue,
-                Elsewhere::Buffer(buffer) => Some(buffer),
-                Elsewhere::Anything => None,
+                Elsewhere::Buffer(buffer) => (Some(buffer), self.buffers.elsewhere(op, effect, &self.mask)),
+                Elsewhere::Anything => (None, None),
             };
             let step = self.step(Action::None, op);
             let written = kind != AccessKind::Read;
-            self.out.global.push((step, GlobalAccess { buffer, written }));
+            let access = GlobalAccess {
+                buffer,
+                written,
+                footprint,
+            };
+            self.out.global.push((step, access));
         }
         self.now(op, now);
         self.later(op, completion, later);

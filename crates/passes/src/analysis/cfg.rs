@@ -7,6 +7,7 @@
 use super::uniformity::runs_for_some_threads;
 use async_mlir::control_flow::{self, EdgeTarget, branch_edges, entry_edges, region_exit_edges};
 use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::names::gpu;
 use rustc_hash::FxHashSet;
 
 /// Where an [`Edge`] leads.
@@ -156,5 +157,15 @@ fn blind(to: Target) -> Edge {
         to,
         possible: true,
         bindings: Vec::new(),
+    }
+}
+
+/// How to make branches between blocks of `op` structured control flow.
+#[must_use]
+pub fn how_to_structure(op: Op<'_>) -> &'static str {
+    if op.is(gpu::FUNC) || op.ancestors().any(|around| around.is(gpu::FUNC)) {
+        "run --lift-cf-to-scf before kernels are outlined: it leaves a gpu.func as it is"
+    } else {
+        "run --lift-cf-to-scf first"
     }
 }

@@ -6,7 +6,7 @@
 mod accesses;
 
 use self::accesses::Buffers;
-use super::cfg::{Edge as IrEdge, RegionFlow, Target, unbound_operands};
+use super::cfg::{Edge as IrEdge, RegionFlow, Target, how_to_structure, unbound_operands};
 use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::async_;
@@ -120,7 +120,7 @@ fn single_block<'c>(op: Op<'c>, region: IrRegion<'c>) -> Result<ir::Block<'c>, P
         (Some(block), None) => Ok(block),
         _ => {
             let message = "has branches between blocks, in which phases of mbarriers can't be followed";
-            Err(PassError::new(op, message).note(op, "run --lift-cf-to-scf first"))
+            Err(PassError::new(op, message).note(op, how_to_structure(op)))
         }
     }
 }

@@ -57,6 +57,17 @@ pub fn may_diverge(op: Op<'_>) -> bool {
     runs_for_some_threads(op) || !control_operands(op).into_iter().all(is_uniform)
 }
 
+/// Returns true if it is known that all threads of a block come to `op`, equally often.
+pub fn all_threads_reach(op: Op<'_>) -> bool {
+    // Which of several blocks are run, branches between them decide.
+    let is_entered = |op: Op<'_>| {
+        let block = op.block();
+        block.and_then(Block::region).and_then(Region::first) == block
+    };
+    let mut around = op.ancestors().take_while(|outer| !outer.is_function());
+    is_entered(op) && around.all(|outer| !may_diverge(outer) && is_entered(outer))
+}
+
 /// Returns true if `value` is known to be the same in all threads of a block.
 pub fn is_uniform(value: Value<'_>) -> bool {
     let found = search(value, PROOF_LIMIT, |source| match source {

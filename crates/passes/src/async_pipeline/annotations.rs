@@ -13,25 +13,19 @@ pub(super) struct Slot {
     pub order: u32,
 }
 
-/// The schedule of a loop's body.
-#[derive(Default)]
-pub(super) struct Schedule<'c> {
-    /// When operations of the body are executed; others are recomputed wherever they are needed.
-    pub slots: FxHashMap<Op<'c>, Slot>,
-    /// The stages whose transfers are asynchronous.
-    pub async_stages: FxHashSet<u32>,
-}
+/// When operations of a loop's body are executed; others are recomputed wherever they are needed.
+pub(super) type Schedule<'c> = FxHashMap<Op<'c>, Slot>;
 
 /// What is to be done with a loop.
-pub(super) enum Request<'c> {
-    /// Its operations say when they are executed.
-    Annotated(Schedule<'c>),
+pub(super) enum Request {
+    /// Its operations say when they are executed. The transfers of these stages are asynchronous.
+    Annotated(FxHashSet<u32>),
     /// It says how many stages it is to have.
     Automatic(u32),
 }
 
 /// Reads the attributes of `around`, an `scf.for`, and of its body; `None` if there are none.
-pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request<'c>>, PassError<'c>> {
+pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request>, PassError<'c>> {
     let num_stages = number(around, gpux_attr::NUM_STAGES);
     let ops = body.ops();
     let annotated = ops
@@ -57,21 +51,28 @@ pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request
         }
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let mut schedule = slots(&ops)?;
-            let numbers = asynchronous.and_then(array_numbers).unwrap_or_default();
-            for stage in numbers {
+            let schedule = slots(body)?;
+            let mut stages = FxHashSet::default();
+            for stage in asynchronous.and_then(array_numbers).unwrap_or_default() {
                 let stage = u32::try_from(stage).unwrap_or(u32::MAX);
-                if schedule.slots.values().all(|slot| slot.stage != stage) {
+                if schedule.values().all(|slot| slot.stage != stage) {
                     let message = format!(
                         "has stage {stage} in 'async.async_stages', but no operation of its body has that stage"
                     );
                     return Err(PassError::new(around, message));
                 }
-                schedule.async_stages.insert(stage);
+                stages.insert(stage);
             }
-            Ok(Some(Request::Annotated(schedule)))
+            Ok(Some(Request::Annotated(stages)))
         }
     }
+}
+
+/// Returns true if `around`, an `scf.for`, is to be pipelined, or says so in a wrong way.
+pub(super) fn is_annotated(around: Op<'_>) -> bool {
+    let body = around.region(0).first().into_iter().flat_map(Block::ops);
+    let mut ops = body.filter(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER));
+    around.has_attr(gpux_attr::NUM_STAGES) || around.has_attr(gpux_attr::ASYNC_STAGES) || ops.next().is_some()
 }
 
 /// Removes what [`read`] has read.
@@ -88,12 +89,12 @@ fn number(op: Op<'_>, name: &str) -> Option<u32> {
     u32::try_from(op.int_attr(name)?).ok()
 }
 
-/// The slots of operations.
-fn slots<'c>(ops: &[Op<'c>]) -> Result<Schedule<'c>, PassError<'c>> {
+/// When the operations of `body` say that they are executed.
+pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
     let mut schedule = Schedule::default();
     // The first operation of each order.
-    let mut orders: FxHashMap<u32, Op<'c>> = FxHashMap::default();
-    for &op in ops {
+    let mut orders: FxHashMap<u32, Op<'_>> = FxHashMap::default();
+    for op in body.ops() {
         let (stage, order) = (number(op, gpux_attr::STAGE), number(op, gpux_attr::ORDER));
         let slot = match (stage, order) {
             (Some(stage), Some(order)) => Slot { stage, order },
@@ -101,13 +102,9 @@ fn slots<'c>(ops: &[Op<'c>]) -> Result<Schedule<'c>, PassError<'c>> {
             (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
             (None, None) => continue,
         };
-        schedule.slots.insert(op, slot);
+        schedule.insert(op, slot);
         let first = *orders.entry(slot.order).or_insert(op);
-        if let Some(other) = schedule
-            .slots
-            .get(&first)
-            .filter(|other| other.stage != slot.stage)
-        {
+        if let Some(other) = schedule.get(&first).filter(|other| other.stage != slot.stage) {
             let message = format!(
                 "has order {}, which an operation of stage {} has, too",
                 slot.order, other.stage

@@ -1,6 +1,7 @@
 //! The body of a loop: its statements, and the values that go from one to another.
 
 use super::annotations::Schedule;
+use async_dialects::names::async_;
 use async_mlir::ir::{Block, Definition as Defined, Op, Value};
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -74,7 +75,7 @@ impl<'c> Body<'c> {
         let terminator = self.block.terminator();
         for op in self.block.ops().into_iter().filter(|op| Some(*op) != terminator) {
             self.inputs.insert(op, self.read_inputs(op));
-            let Some(slot) = schedule.slots.get(&op) else {
+            let Some(slot) = schedule.get(&op) else {
                 if op.is_pure() {
                     continue;
                 }
@@ -237,6 +238,32 @@ impl<'c> Body<'c> {
             }
         }
         Ok(all)
+    }
+
+    /// The results of operations that something after a later await of their statement reads: the await is executed even where the
+    /// rest of the statement is not.
+    pub fn read_after_awaits(&self) -> Vec<ValueId> {
+        let mut last_await: FxHashMap<StatementId, Op<'c>> = FxHashMap::default();
+        let mut found = Vec::new();
+        for Step { statement, work } in self.steps.iter().rev() {
+            let Work::Op(op) = *work else { continue };
+            if op.is(async_::AWAIT) {
+                last_await.insert(*statement, op);
+            }
+            let Some(&first) = last_await.get(statement) else {
+                continue;
+            };
+            let is_after = |user: Op<'c>| {
+                let outer = std::iter::once(user).chain(user.ancestors());
+                let mut outer = outer.skip_while(|outer| outer.block() != Some(self.block));
+                outer.next().is_some_and(|outer| first.is_before_in_block(outer))
+            };
+            let read = op
+                .results()
+                .filter(|result| result.uses().iter().any(|used| is_after(used.owner)));
+            found.extend(read.map(|result| self.ids[&result]));
+        }
+        found
     }
 
     /// Which statements of each stage read a value, perhaps by what is recomputed.

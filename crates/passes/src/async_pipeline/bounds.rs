@@ -13,6 +13,8 @@ pub(super) struct Bounds<'a, 'c> {
     pub step: Int<'c>,
     /// How many iterations there are; a number without sign.
     pub trips: Int<'c>,
+    /// A number of iterations that there are at least.
+    pub at_least: u32,
 }
 
 impl<'a, 'c> Bounds<'a, 'c> {
@@ -33,6 +35,7 @@ impl<'a, 'c> Bounds<'a, 'c> {
             lower,
             step,
             trips,
+            at_least: 0,
         }
     }
 
@@ -49,7 +52,11 @@ impl<'a, 'c> Bounds<'a, 'c> {
             let ahead = self.arithmetic.mul(at, self.step, self.trips);
             return self.arithmetic.add(at, self.lower, ahead);
         }
-        let more = self.arithmetic.is_more(at, self.trips, fewer);
+        let more = if fewer <= i64::from(self.at_least) {
+            Truth::Known(true)
+        } else {
+            self.arithmetic.is_more(at, self.trips, fewer)
+        };
         let rest = self.arithmetic.sub(at, self.trips, Int::Constant(fewer));
         let rest = self.arithmetic.select(at, more, rest, Int::Constant(0));
         let ahead = self.arithmetic.mul(at, self.step, rest);
@@ -58,6 +65,9 @@ impl<'a, 'c> Bounds<'a, 'c> {
 
     /// Whether there are more than `number` iterations.
     pub fn has_more_than(&self, at: Place<'c>, number: u32) -> Truth<'c> {
+        if number < self.at_least {
+            return Truth::Known(true);
+        }
         self.arithmetic.is_more(at, self.trips, number.into())
     }
 }

@@ -22,6 +22,23 @@ pub(super) enum Epilogue {
     Predicate,
 }
 
+/// What a loop does that may have fewer iterations than its pipeline has rounds before the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ShortTrips {
+    /// Statements of the prologue and the epilogue are executed where their iteration exists.
+    Guard,
+    /// The loop is there twice, and executed as it was if it has so few. The pipeline needs no guards then, whose branches would
+    /// keep what statements overwrite in registers for the case that they are not executed.
+    Branch,
+}
+
+/// What a loop is to become.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub epilogue: Epilogue,
+    pub short: ShortTrips,
+}
+
 /// What was made of a loop.
 pub(super) struct Expanded<'a, 'c> {
     pub slots: Slots<'a, 'c>,
@@ -62,7 +79,7 @@ impl Rotation {
         });
         let awaited = awaited.flatten().flat_map(|token| body.sources(token));
         let awaited = awaited.filter_map(|token| body.ids.get(&token).copied());
-        let exported = exported.chain(awaited);
+        let exported = exported.chain(awaited).chain(body.read_after_awaits());
         let pairs = sources.iter().filter_map(|source| match *source {
             Source::Start(id, lag) => Some((id, lag)),
             Source::Defined(_) => None,
@@ -74,19 +91,28 @@ impl Rotation {
     }
 }
 
-/// Makes the pipelined loop before the original one, and erases that.
+/// Makes the pipelined loop before the original one, and erases that unless it is needed for few iterations.
 pub(super) fn expand<'a, 'c>(
     body: &'a Body<'c>,
     rotation: &'a Rotation,
     slots: Slots<'a, 'c>,
     constants: &'a Constants<'c>,
-    epilogue: Epilogue,
+    shape: Shape,
 ) -> Expanded<'a, 'c> {
     let around = body.around;
-    let bounds = Bounds::new(around, constants);
+    let mut bounds = Bounds::new(around, constants);
     let last = body.problem.last_stage();
-    let at = Place::Before(around);
+    let mut at = Place::Before(around);
+    let branch = match shape.short {
+        ShortTrips::Branch if last > 0 => branch(around, bounds.has_more_than(at, last - 1)),
+        _ => None,
+    };
+    if let Some(branch) = branch {
+        bounds.at_least = last;
+        at = Place::AtEnd(branch.long);
+    }
     let mut pipeline = Pipeline {
+        at,
         last,
         end: bounds.lower,
         enough: (0..last).map(|number| bounds.has_more_than(at, number)).collect(),
@@ -102,20 +128,14 @@ pub(super) fn expand<'a, 'c>(
     };
     pipeline.prologue();
     let prologue = std::mem::take(&mut pipeline.emitter.made);
-    let kernel = pipeline.kernel(epilogue);
+    let kernel = pipeline.kernel(shape.epilogue);
     pipeline.emitter.made.clear();
-    if epilogue == Epilogue::Peel {
+    if shape.epilogue == Epilogue::Peel {
         pipeline.epilogue();
     }
-    let registers = &pipeline.emitter.registers;
-    for (result, (carried, _)) in around.results().zip(&body.carried) {
-        if let Some(value) = registers.get(&(*carried, last)) {
-            result.replace_all_uses_with(*value);
-        }
-    }
+    pipeline.finish(branch);
     let epilogue = pipeline.emitter.made;
     let slots = pipeline.emitter.slots;
-    around.erase();
     Expanded {
         slots,
         prologue,
@@ -124,7 +144,41 @@ pub(super) fn expand<'a, 'c>(
     }
 }
 
+/// The two forms of a loop.
+#[derive(Clone, Copy)]
+struct Branch<'c> {
+    /// Where the pipelined one is.
+    long: Block<'c>,
+    /// Where the original one is.
+    short: Block<'c>,
+}
+
+/// Moves `around` to where `is_long` is not true; `None` if that is known.
+fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
+    let Truth::If(condition) = is_long else {
+        return None;
+    };
+    let types: Vec<_> = around.results().map(|result| result.ty()).collect();
+    let branch = OpBuilder::new(scf::IF, around.location())
+        .operands(&[condition])
+        .results(&types)
+        .regions(2)
+        .before(around);
+    let [long, short] = [0, 1].map(|i| {
+        let block = Block::new(&[]);
+        branch.region(i).append(block);
+        block
+    });
+    for (old, new) in around.results().zip(branch.results()) {
+        old.replace_all_uses_with(new);
+    }
+    around.detach();
+    short.append(around);
+    Some(Branch { long, short })
+}
+
 struct Pipeline<'a, 'c> {
+    at: Place<'c>,
     last: u32,
     /// The loop's variable in the first round after the kernel, with the lag of the last stage.
     end: Int<'c>,
@@ -135,13 +189,9 @@ struct Pipeline<'a, 'c> {
 }
 
 impl<'c> Pipeline<'_, 'c> {
-    fn before(&self) -> Place<'c> {
-        Place::Before(self.emitter.body.around)
-    }
-
     /// Rounds in which the last stage has nothing to do yet.
     fn prologue(&mut self) {
-        let at = self.before();
+        let at = self.at;
         let lower = self.emitter.bounds.lower;
         for number in 0..self.last {
             let runs = (0..=self.last).map(|stage| match number.checked_sub(stage) {
@@ -165,7 +215,7 @@ impl<'c> Pipeline<'_, 'c> {
 
     /// The rounds in which all stages have something to do, as a loop; `None` if there are none.
     fn kernel(&mut self, epilogue: Epilogue) -> Option<Op<'c>> {
-        let at = self.before();
+        let at = self.at;
         let bounds = self.emitter.bounds;
         let fewer = match epilogue {
             Epilogue::Peel => self.last,
@@ -263,9 +313,36 @@ impl<'c> Pipeline<'_, 'c> {
         }
     }
 
+    /// Hands on what the loop results in.
+    fn finish(&mut self, branch: Option<Branch<'c>>) {
+        let body = self.emitter.body;
+        let location = body.around.location();
+        let registers = &self.emitter.registers;
+        let results = body.around.results().zip(&body.carried);
+        let results =
+            results.map(|(result, (carried, _))| (result, registers.get(&(*carried, self.last)).copied()));
+        let Some(Branch { long, short }) = branch else {
+            for (result, value) in results {
+                if let Some(value) = value {
+                    result.replace_all_uses_with(value);
+                }
+            }
+            return body.around.erase();
+        };
+        let values: Vec<Value> = results
+            .map(|(result, value)| value.unwrap_or_else(|| nothing(self.at, location, result)))
+            .collect();
+        let originals: Vec<Value> = body.around.results().collect();
+        for (block, values) in [(long, values), (short, originals)] {
+            OpBuilder::new(scf::YIELD, location)
+                .operands(&values)
+                .at_end(block);
+        }
+    }
+
     /// Rounds in which the first stage has nothing left to do.
     fn epilogue(&mut self) {
-        let at = self.before();
+        let at = self.at;
         let last = self.last;
         let variable = self.end;
         for number in 0..last {

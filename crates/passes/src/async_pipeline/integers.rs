@@ -166,6 +166,14 @@ impl<'a, 'c> Arithmetic<'a, 'c> {
         }
     }
 
+    /// The bits that `a` has in common with `mask`.
+    pub fn and(&self, at: Place<'c>, a: Int<'c>, mask: i64) -> Int<'c> {
+        match a {
+            Int::Constant(a) => Int::Constant(a & mask),
+            Int::Value(_) => self.binary(at, arith::ANDI, a, Int::Constant(mask)),
+        }
+    }
+
     /// Whether `a` is less than `b`, as the loop compares its bounds.
     pub fn less(&self, at: Place<'c>, a: Int<'c>, b: Int<'c>) -> Truth<'c> {
         let predicate = if self.unsigned {

@@ -141,9 +141,9 @@ impl<'c> Staging<'c> {
         let mut schedule = Schedule::default();
         let mut order = 0;
         let mut put = |schedule: &mut Schedule<'c>, stage: u32, ops: &mut dyn Iterator<Item = Op<'c>>| {
-            let before = schedule.slots.len();
-            schedule.slots.extend(ops.map(|op| (op, Slot { stage, order })));
-            order += u32::from(schedule.slots.len() > before);
+            let before = schedule.len();
+            schedule.extend(ops.map(|op| (op, Slot { stage, order })));
+            order += u32::from(schedule.len() > before);
         };
         let late = self.late();
         let work = late.iter().position(|op| !op.is(async_::AWAIT) && !op.is_pure());

@@ -129,6 +129,9 @@ impl<'a, 'c> Slots<'a, 'c> {
             return Int::Constant((number + 1) % i64::from(versions));
         }
         let next = arithmetic.add(at, number, Int::Constant(1));
+        if versions.is_power_of_two() {
+            return arithmetic.and(at, next, i64::from(versions) - 1);
+        }
         let operands = [next, Int::Constant(versions.into())].map(|int| arithmetic.value(int));
         let wraps = compare(arithmetic.location, Predicate::Equal, operands[0], operands[1]);
         let wraps = Truth::If(at.make(wraps).result(0));

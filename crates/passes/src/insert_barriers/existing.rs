@@ -7,7 +7,7 @@ use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvvm;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokenflow::barriers::{Action, StepId};
+use tokenflow::barriers::{Action, StepId, may_meet_anywhere};
 use tokenflow::ids::IndexVec;
 
 /// Marks the barriers that stay in `graph`, and returns them: all of those that all threads come to if `all`.
@@ -58,13 +58,17 @@ fn ordering_global(graph: &BarrierGraph) -> FxHashSet<StepId> {
     let steps = &graph.kernel.steps;
     let mut own = IndexVec::filled(Used::default(), steps.len());
     let mut numbers: FxHashMap<Value, u32> = FxHashMap::default();
-    for &(step, GlobalAccess { buffer, written }) in &graph.global {
+    let apart = accessed_apart(graph);
+    for (step, GlobalAccess { buffer, written, .. }) in &graph.global {
+        if buffer.is_some_and(|buffer| apart.contains(&buffer)) {
+            continue;
+        }
         let bits = buffer.map_or(u64::MAX, |buffer| {
             let next = u32::try_from(numbers.len()).map_or(63, |next| next.min(63));
             1 << *numbers.entry(buffer).or_insert(next)
         });
-        let written = if written { bits } else { 0 };
-        own[step].join(Used {
+        let written = if *written { bits } else { 0 };
+        own[*step].join(Used {
             accessed: bits,
             written,
         });
@@ -79,6 +83,29 @@ fn ordering_global(graph: &BarrierGraph) -> FxHashSet<StepId> {
     barriers
         .filter(|step| before[*step].conflicts_with(after[*step]))
         .collect()
+}
+
+/// So many accesses to a buffer are compared with each other.
+const MAX_COMPARED: usize = 64;
+
+/// The buffers of which no two threads access the same byte, unless both only read it: nothing has to order their accesses.
+fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
+    let mut by_buffer: FxHashMap<Value, Vec<&GlobalAccess>> = FxHashMap::default();
+    for (_, access) in &graph.global {
+        if let Some(buffer) = access.buffer {
+            by_buffer.entry(buffer).or_default().push(access);
+        }
+    }
+    let meet = |a: &GlobalAccess, b: &GlobalAccess| match (&a.footprint, &b.footprint) {
+        _ if !a.written && !b.written => false,
+        (Some(a), Some(b)) => may_meet_anywhere(&graph.kernel, a, b),
+        _ => true,
+    };
+    let apart = by_buffer.into_iter().filter(|(_, accesses)| {
+        let mut pairs = accesses.iter().flat_map(|a| accesses.iter().map(move |b| (a, b)));
+        accesses.len() <= MAX_COMPARED && !pairs.any(|(a, b)| meet(a, b))
+    });
+    apart.map(|(buffer, _)| buffer).collect()
 }
 
 /// What is used on some path that leads to each step, or from it; `edges` are in the order in which most of them lead on.

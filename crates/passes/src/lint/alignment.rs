@@ -5,13 +5,13 @@
 //! aligned, whatever r is. So there is a warning where both are known to execute the copy: the block has two of them, and its
 //! threads don't diverge on the way there.
 
-use crate::analysis::uniformity::{is_shared, is_thread_varying, may_diverge};
+use crate::analysis::uniformity::{all_threads_reach, is_shared, is_thread_varying};
 use async_dialects::completion::Completion;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::affine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{Dimension, block_size};
-use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{affine as affine_ops, arith, attr, gpu, index, nvgpu, scf};
 use async_mlir::types::{bit_width, memref_layout, memref_shape};
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ pub(super) fn check<'c>(function: Op<'c>, issues: &[(Op<'c>, Completion<'c>)]) -
             let bytes = elements.checked_mul(unit)?;
             (bytes > 1 && step % bytes != 0).then_some((end, step, bytes))
         })?;
-        (!is_under_condition(*op)).then(|| {
+        all_threads_reach(*op).then(|| {
             let message = format!(
                 "copies {bytes} bytes, but its {end} is {step} bytes further for each thread, so it can't be aligned to \
                  {bytes} bytes in all threads"
@@ -47,20 +47,6 @@ pub(super) fn check<'c>(function: Op<'c>, issues: &[(Op<'c>, Completion<'c>)]) -
         })
     });
     warnings.collect()
-}
-
-/// Returns true unless it is known that all threads come to `op`.
-fn is_under_condition(op: Op<'_>) -> bool {
-    // Which of several blocks are run, branches between them decide.
-    let is_entered = |op: Op<'_>| {
-        let block = op.block();
-        block.and_then(Block::region).and_then(Region::first) == block
-    };
-    let around = op.ancestors().take_while(|outer| !outer.is_function());
-    !is_entered(op)
-        || around
-            .into_iter()
-            .any(|outer| may_diverge(outer) || !is_entered(outer))
 }
 
 /// By how much values grow with `thread_id x`; `None` where that is not known, or not the same everywhere.

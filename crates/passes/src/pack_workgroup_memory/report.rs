@@ -61,9 +61,14 @@ impl<'c> Map<'_, 'c> {
         }
         let remark = Diagnostic::remark(self.function.location(), message);
         let notes = self.by_offset().into_iter();
-        Some(notes.fold(remark, |remark, b| {
+        let remark = notes.fold(remark, |remark, b| {
             remark.note(self.place(b), self.describe(b, explain))
-        }))
+        });
+        Some(if explain {
+            remark.note(self.function.location(), self.picture())
+        } else {
+            remark
+        })
     }
 
     /// The error if all this is more than `most` bytes, what a block has on `chip`.
@@ -113,7 +118,6 @@ impl<'c> Map<'_, 'c> {
                     ", since it may be read where nothing is written to it, or a load of it is over where that is not known"
                 );
             }
-            let _ = write!(text, "\n|{}|", self.bar(b));
         }
         text
     }
@@ -131,10 +135,40 @@ impl<'c> Map<'_, 'c> {
         }
     }
 
-    /// A line from the first step of the function to the last, with a mark where `b` is in use.
-    fn bar(&self, b: usize) -> String {
+    /// A row for each buffer, from the lowest to the highest, and a column for each step of the function, or for a few.
+    fn picture(&self) -> String {
         let steps = self.flow.ops.len();
         let columns = steps.clamp(1, COLUMNS);
+        let lines = self.flow.ops.iter().filter_map(|op| position(op.location()));
+        let (first, last) = lines.fold((u32::MAX, 0), |(first, last), at| {
+            (first.min(at.line), last.max(at.line))
+        });
+        let rows = self.by_offset().into_iter().map(|b| {
+            let (start, bytes) = (self.layout.offsets[b], self.buffers[b].bytes);
+            (format!("{start} to {}", start + bytes), b)
+        });
+        let rows: Vec<(String, usize)> = rows.collect();
+        let width = rows.iter().map(|(bytes, _)| bytes.len()).max().unwrap_or(0);
+        let mut text = "where (bytes) and when (#) each buffer is in use:".to_owned();
+        for (bytes, b) in rows {
+            let _ = write!(
+                text,
+                "\n{bytes:>width$} |{}| {}",
+                self.bar(b, columns),
+                self.buffers[b].name()
+            );
+        }
+        if first <= last {
+            let (first, last) = (format!("line {first}"), format!("line {last}"));
+            let gap = (columns + 2).saturating_sub(first.len() + last.len()).max(2);
+            let _ = write!(text, "\n{:width$} {first}{:gap$}{last}", "", "");
+        }
+        text
+    }
+
+    /// A line of so many columns from the first step of the function to the last, with a mark where `b` is in use.
+    fn bar(&self, b: usize, columns: usize) -> String {
+        let steps = self.flow.ops.len();
         let mut bar = vec![self.lifetimes.occupied[b].is_none(); columns];
         for node in self.lifetimes.occupied[b].iter().flatten() {
             bar[node * columns / steps] = true;

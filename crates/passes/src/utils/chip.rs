@@ -1,16 +1,13 @@
 //! The names of GPUs, and how much workgroup memory they have.
 
 /// The oldest GPU that has `cp.async`.
-const FIRST_SM: u32 = 80;
+pub(crate) const FIRST_SM: u32 = 80;
 /// What LLVM can write code for.
 const KNOWN_SMS: [u32; 12] = [80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 
-/// The number in the name of `chip`.
+/// The number in the name of `chip`, one with `cp.async`.
 pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
-    let number = chip
-        .strip_prefix("sm_")
-        .map(|name| name.trim_end_matches(['a', 'f']));
-    match number.and_then(|number| number.parse().ok()) {
+    match sm_in(chip) {
         Some(sm) if sm < FIRST_SM => Err(format!(
             "chip is {chip}, but cp.async needs sm_{FIRST_SM} or newer"
         )),
@@ -19,6 +16,12 @@ pub(crate) fn sm_of(chip: &str) -> Result<u32, String> {
             "chip is '{chip}', which LLVM does not know: {FIRST_SM} to 121 as in sm_80, sm_90a or sm_100f"
         )),
     }
+}
+
+/// The number in the name of `chip`, if it has one.
+pub(crate) fn sm_in(chip: &str) -> Option<u32> {
+    let name = chip.strip_prefix("sm_")?;
+    name.trim_end_matches(['a', 'f']).parse().ok()
 }
 
 /// How many bytes of workgroup memory a block gets without asking for more when it is launched.

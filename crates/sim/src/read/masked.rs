@@ -9,8 +9,7 @@ use super::{Done, Reader, Unknown, number};
 use crate::code::{Access, Index, Mask, Op as Instruction, Reg, Tile, VectorOp};
 use crate::value::Elem;
 use async_mlir::ir::{Block, Op};
-use async_mlir::melior::ir::attribute::{ArrayAttribute, BoolAttribute};
-use async_mlir::melior::ir::{Attribute, Type};
+use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, vector};
 use async_mlir::types;
 
@@ -122,7 +121,7 @@ impl<'c> Reader<'c> {
         if dims.len() != sizes.len() {
             return Err(Unknown::operation(op));
         }
-        let mut in_bounds = op.attr(attr::IN_BOUNDS).map(bools).unwrap_or_default();
+        let mut in_bounds = op.attr(attr::IN_BOUNDS).map(types::booleans).unwrap_or_default();
         in_bounds.resize(sizes.len(), false);
         let segments = super::ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
         let own = (segments.last() == Some(&1)).then(|| self.operand(op, op.num_operands() - 1));
@@ -221,15 +220,4 @@ fn masked_by(sizes: &[i64], dims: &[Option<usize>]) -> Box<[u32]> {
             .fold(0, |at, &(_, i)| at * sizes[i] + position[i])
     };
     positions(&sizes).map(bit).collect()
-}
-
-/// The elements of an array of booleans; what is none is false.
-fn bools(list: Attribute<'_>) -> Vec<bool> {
-    let Ok(list) = ArrayAttribute::try_from(list) else {
-        return Vec::new();
-    };
-    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
-    (0..list.len())
-        .map(|i| element(i).is_some_and(|element| element.value()))
-        .collect()
 }

@@ -42,6 +42,7 @@ impl<'c> Reader<'c> {
             gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op)?,
             gpu::PRINTF => self.print(op)?,
             memref::ATOMIC_RMW => self.atomic(op)?,
+            memref::COPY => self.copy_of_memrefs(op)?,
             _ => return self.masked(op),
         }
         Ok(true)

@@ -1,8 +1,9 @@
 //! Accesses of vectors of several dimensions, and atomic ones.
 
-use super::{Done, Reader, Unknown};
-use crate::code::{Op as Instruction, Tile};
+use super::{Done, Reader, Unknown, number};
+use crate::code::{Access, Op as Instruction, Tile};
 use crate::scalar::Scalar;
+use crate::value::Value as Constant;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, vector};
@@ -34,6 +35,45 @@ impl<'c> Reader<'c> {
             self.emit(op, Instruction::StoreTile { value, to, tile });
         }
         Ok(true)
+    }
+
+    /// `memref.copy` by the thread that executes it.
+    pub(super) fn copy_of_memrefs(&mut self, op: Op<'c>) -> Done<'c> {
+        let shapes = [0, 1].map(|i| types::memref_shape(op.operand(i).ty()));
+        let [Some(from), Some(to)] = shapes else {
+            return Err(Unknown::operation(op));
+        };
+        let dynamic = || Unknown::new(op, "the interpreter knows copies of static size only");
+        let sizes = from.sizes.iter().zip(&to.sizes).map(|(from, to)| (*from).or(*to));
+        let sizes: Box<[i64]> = sizes.collect::<Option<_>>().ok_or_else(dynamic)?;
+        if sizes.is_empty() || number(from.element).is_none() {
+            let message = "the interpreter knows copies of numbers, in memrefs with dimensions only";
+            return Err(Unknown::new(op, message));
+        }
+        let [zero, value] = [self.fresh(), self.fresh()];
+        let bits = Constant::Bits(0);
+        self.emit(
+            op,
+            Instruction::Set {
+                to: zero,
+                value: bits,
+            },
+        );
+        let rank = sizes.len();
+        let tile = Tile::whole(sizes, (0..rank).map(Some).collect());
+        let [from, to] = [0, 1].map(|i| Access {
+            view: self.operand(op, i),
+            indices: vec![zero; rank].into(),
+        });
+        let load = Instruction::LoadTile {
+            to: value,
+            from,
+            tile: tile.clone(),
+            padding: None,
+        };
+        self.emit(op, load);
+        self.emit(op, Instruction::StoreTile { value, to, tile });
+        Ok(())
     }
 
     pub(super) fn atomic(&mut self, op: Op<'c>) -> Done<'c> {

@@ -26,6 +26,9 @@ impl<'c> Reader<'c> {
                 let picks = (0..u32::try_from(op.num_operands()).unwrap_or(0)).map(|i| (i, 0));
                 self.pick(op, picks.collect());
             }
+            vector::TO_ELEMENTS => (0..op.num_results()).for_each(|i| {
+                self.pick_for(op, i, vec![(0, u32::try_from(i).unwrap_or(u32::MAX))]);
+            }),
             vector::EXTRACT_STRIDED_SLICE => self.slice(op)?,
             vector::INSERT_STRIDED_SLICE => self.insert_slice(op)?,
             vector::TRANSPOSE => self.transpose(op)?,
@@ -37,9 +40,13 @@ impl<'c> Reader<'c> {
     }
 
     pub(super) fn pick(&mut self, op: Op<'c>, picks: Vec<(u32, u32)>) {
+        self.pick_for(op, 0, picks);
+    }
+
+    fn pick_for(&mut self, op: Op<'c>, result: usize, picks: Vec<(u32, u32)>) {
         let from: Box<[Reg]> = self.operands(op);
-        let to = self.reg(op.result(0));
-        let number = number(op.result(0).ty()).is_some();
+        let to = self.reg(op.result(result));
+        let number = number(op.result(result).ty()).is_some();
         let picks = picks.into();
         self.emit(
             op,

@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
 
 /// All files with kernels.
 pub fn all_files() -> Vec<PathBuf> {
-    let folders = ["test", "examples"].iter();
+    let folders = ["test", "examples", "bench/gpu/reference"].iter();
     folders.flat_map(|folder| files(&root().join(folder))).collect()
 }
 

@@ -3,6 +3,7 @@
 use super::distance::Distance;
 use super::graph::{AccessId, Action, Kernel, StepId};
 use super::in_flight::{InFlight, follow_edge};
+use super::reach::Reach;
 use super::relation::{Conflict, Relation};
 use crate::ids::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +25,7 @@ pub(super) struct Exposure<'k> {
     kernel: &'k Kernel,
     relation: &'k Relation<'k>,
     in_flight: &'k InFlight,
+    reach: Reach,
     num_predecessors: IndexVec<StepId, u32>,
     /// The step before each, where there is but one.
     predecessor: IndexVec<StepId, Option<StepId>>,
@@ -75,6 +77,7 @@ impl<'k> Exposure<'k> {
             kernel,
             relation,
             in_flight,
+            reach: Reach::new(kernel, relation),
             num_predecessors,
             predecessor,
         }
@@ -233,7 +236,8 @@ impl<'k> Exposure<'k> {
                 break;
             }
             let next = round.pending.entry(edge.to).or_default();
-            for (exposed, (trail, _)) in &batch {
+            let matters = |exposed: &Exposed| self.reach.matters(exposed.class, edge.to);
+            for (exposed, (trail, _)) in batch.iter().filter(|(exposed, _)| matters(exposed)) {
                 let Some(distance) = follow_edge(self.kernel, exposed.distance, edge.kind) else {
                     continue;
                 };

@@ -4,8 +4,8 @@
 //! since. What is known of it is a set of such states for each step; it grows only where ways meet, so the search ends.
 
 use super::conditions::{Conditions, Taken};
-use super::distance::{Distance, MAX_DEPTH};
-use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, RegionId, StepId};
+use super::distance::Distance;
+use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, Step, StepId};
 use super::relation::{Conflict, Relation};
 use crate::Token;
 use crate::ids::IndexVec;
@@ -92,62 +92,114 @@ impl Seen {
 
 /// Follows the asynchronous accesses of a kernel, and what it takes to come to what meets them if `counting` conditions.
 pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> InFlight {
-    let conditions = counting.then(|| Conditions::of(kernel));
-    let mut out = InFlight {
-        ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
-        overlaps: FxHashSet::default(),
+    let following = Following {
+        kernel,
+        relation,
+        conditions: counting.then(|| Conditions::of(kernel)),
+        num_predecessors: kernel.predecessors().1,
+        pending: BTreeMap::new(),
+        seen: FxHashMap::default(),
+        ended: FxHashSet::default(),
+        issued: FxHashSet::default(),
+        out: InFlight {
+            ends: IndexVec::filled(Vec::new(), kernel.steps.len()),
+            overlaps: FxHashSet::default(),
+        },
     };
-    let (_, num_predecessors) = kernel.predecessors();
-    let mut seen: FxHashMap<StepId, Seen> = FxHashMap::default();
-    let mut ended: FxHashSet<(StepId, AccessId, StepId, Distance)> = FxHashSet::default();
-    let mut pending: BTreeMap<StepId, FxHashSet<Flight>> = BTreeMap::new();
-    let mut issued: FxHashSet<StepId> = FxHashSet::default();
-    let issues = kernel.steps.with_ids();
-    for (id, _) in issues.filter(|(_, step)| matches!(step.action, Action::Issue(_))) {
-        pending.entry(id).or_default();
+    following.run()
+}
+
+/// The state of the search.
+struct Following<'k> {
+    kernel: &'k Kernel,
+    relation: &'k Relation<'k>,
+    conditions: Option<Conditions<'k>>,
+    num_predecessors: IndexVec<StepId, u32>,
+    /// What has come to steps and was not looked at yet.
+    pending: BTreeMap<StepId, FxHashSet<Flight>>,
+    /// What has come to steps where ways meet.
+    seen: FxHashMap<StepId, Seen>,
+    ended: FxHashSet<(StepId, AccessId, StepId, Distance)>,
+    issued: FxHashSet<StepId>,
+    out: InFlight,
+}
+
+impl Following<'_> {
+    fn run(mut self) -> InFlight {
+        for (id, step) in self.kernel.steps.with_ids() {
+            if matches!(step.action, Action::Issue(_)) {
+                self.pending.entry(id).or_default();
+            }
+        }
+        while let Some((at, mut flights)) = self.pending.pop_first() {
+            if self.num_predecessors[at] > 1 {
+                let seen = self.seen.entry(at).or_default();
+                let new = flights.into_iter().filter_map(|flight| seen.note(flight));
+                flights = new.collect();
+            }
+            let known = |flight: &&Flight| !(flight.may_be_over || flight.lost || flight.block_wide);
+            for flight in flights.iter().filter(known) {
+                overlaps(self.kernel, self.relation, at, flight, &mut self.out.overlaps);
+            }
+            match changes_nothing(self.kernel, at).filter(|_| self.conditions.is_none()) {
+                Some(next) => self.go_on(next, flights),
+                None => {
+                    let left = self.execute(at, flights);
+                    self.leave(at, &left);
+                }
+            }
+        }
+        self.out
     }
-    while let Some((at, mut flights)) = pending.pop_first() {
-        if num_predecessors[at] > 1 {
-            let seen = seen.entry(at).or_default();
-            flights = flights
-                .into_iter()
-                .filter_map(|flight| seen.note(flight))
-                .collect();
+
+    /// Hands `flights` on to step `next` as they are.
+    fn go_on(&mut self, next: StepId, flights: FxHashSet<Flight>) {
+        let pending = self.pending.entry(next).or_default();
+        if pending.is_empty() {
+            *pending = flights;
+        } else {
+            pending.extend(flights);
         }
-        for flight in flights
-            .iter()
-            .filter(|flight| !(flight.may_be_over || flight.lost || flight.block_wide))
-        {
-            overlaps(kernel, relation, at, flight, &mut out.overlaps);
-        }
+    }
+
+    /// Applies step `at` to what is in flight before it; returns what is after it.
+    fn execute(&mut self, at: StepId, flights: FxHashSet<Flight>) -> Vec<Flight> {
+        let step = &self.kernel.steps[at];
         let mut left: Vec<Flight> = Vec::with_capacity(flights.len());
         let mut flights: Vec<Flight> = flights.into_iter().collect();
         flights.sort_unstable();
         for mut flight in flights {
-            let outcome = advance(kernel, at, &mut flight);
+            let outcome = advance(self.kernel, at, &mut flight);
             // What all threads await, all threads see.
-            let seen_by_all = flight.block_wide && kernel.steps[at].divergent.is_none();
+            let seen_by_all = flight.block_wide && step.divergent.is_none();
             if outcome != Outcome::GoesOn
                 && !seen_by_all
-                && ended.insert((at, flight.access, flight.issue, flight.distance))
+                && self
+                    .ended
+                    .insert((at, flight.access, flight.issue, flight.distance))
             {
-                out.ends[at].push(flight.clone());
+                self.out.ends[at].push(flight.clone());
             }
             if outcome != Outcome::IsOver {
                 flight.may_be_over |= outcome == Outcome::MayBeOver;
                 left.push(flight);
             }
         }
-        if issued.insert(at)
-            && let Action::Issue(issues) = &kernel.steps[at].action
+        if self.issued.insert(at)
+            && let Action::Issue(issues) = &step.action
         {
-            left.extend(issues.iter().map(|issue| begin(kernel, at, issue)));
+            left.extend(issues.iter().map(|issue| begin(self.kernel, at, issue)));
         }
-        for edge in &kernel.steps[at].edges {
+        left
+    }
+
+    /// Hands what is in flight after step `at` on along its edges.
+    fn leave(&mut self, at: StepId, left: &[Flight]) {
+        for edge in &self.kernel.steps[at].edges {
             let next = left.iter().filter_map(|flight| {
                 let mut next = flight.clone();
-                next.distance = follow_edge(kernel, next.distance, edge.kind)?;
-                if let Some(conditions) = &conditions {
+                next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
+                if let Some(conditions) = &self.conditions {
                     next.taken = conditions.follow(next.taken, at, edge);
                 }
                 bind(&mut next.tokens, &edge.bindings);
@@ -155,11 +207,19 @@ pub(super) fn follow(kernel: &Kernel, relation: &Relation, counting: bool) -> In
             });
             let next: Vec<Flight> = next.collect();
             if !next.is_empty() {
-                pending.entry(edge.to).or_default().extend(next);
+                self.pending.entry(edge.to).or_default().extend(next);
             }
         }
     }
-    out
+}
+
+/// The one step after `at`, if whatever is in flight goes on there as it is.
+fn changes_nothing(kernel: &Kernel, at: StepId) -> Option<StepId> {
+    let Step { action, edges, .. } = &kernel.steps[at];
+    let [edge] = edges.as_slice() else { return None };
+    let goes_on = edge.kind == EdgeKind::Plain && edge.bindings.is_empty();
+    let changes = !matches!(action, Action::None | Action::Barrier | Action::Access(_));
+    (goes_on && !changes).then_some(edge.to)
 }
 
 /// An access that begins in step `at`.
@@ -292,53 +352,4 @@ fn set(tokens: &mut Vec<Token>, token: Token, stands: bool) {
         }
         _ => {}
     }
-}
-
-/// What meets in divergent regions, where threads may be anywhere.
-pub(super) fn in_divergent_regions(kernel: &Kernel, relation: &Relation, out: &mut FxHashSet<Overlap>) {
-    let mut regions: IndexVec<RegionId, Vec<(StepId, AccessId)>> =
-        IndexVec::filled(Vec::new(), kernel.regions.len());
-    for (id, step) in kernel.steps.with_ids() {
-        let Some(region) = step.divergent else { continue };
-        regions[region].extend(step.action.starts().map(|access| (id, access)));
-    }
-    for (region, accesses) in regions.with_ids() {
-        let around = kernel.regions[region];
-        let mut seen = FxHashMap::default();
-        for (i, &first) in accesses.iter().enumerate() {
-            // Alike accesses in alike places meet alike others.
-            let key = (relation.class(first.1), kernel.steps[first.0].in_loop);
-            if *seen.entry(key).or_insert(i) != i {
-                continue;
-            }
-            for &second in &accesses[i..] {
-                // A race within one execution of an operation is none of order.
-                if first == second && kernel.depth(first.0) == around {
-                    continue;
-                }
-                let distance = within_region(kernel, around, second.0);
-                let conflict = relation.conflict(first.1, second.1, distance);
-                if conflict != Conflict::None {
-                    out.insert(Overlap {
-                        first,
-                        second,
-                        certain: conflict == Conflict::Certain && first != second,
-                        conditional: false,
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// How far a step may be from another one of its divergent region: in the loops around it not at all, in those inside that is
-/// not known.
-fn within_region(kernel: &Kernel, around: usize, second: StepId) -> Distance {
-    let mut distance = Distance::none(around);
-    for (depth, inner) in kernel.loops_around(second).into_iter().enumerate().skip(around) {
-        if depth < MAX_DEPTH {
-            distance.counts[depth] = kernel.loops[inner].counted;
-        }
-    }
-    distance
 }

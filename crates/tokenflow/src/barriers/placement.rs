@@ -1,9 +1,10 @@
 //! Step 5: the cheapest barriers.
 
+use super::divergent::in_divergent_regions;
 use super::exposure::Exposure;
 use super::graph::{AccessId, Kernel, StepId};
 use super::hitting_set::{Cost, hitting_set};
-use super::in_flight::{Overlap, follow, in_divergent_regions};
+use super::in_flight::{Overlap, follow};
 use super::relation::Relation;
 use rustc_hash::FxHashSet;
 

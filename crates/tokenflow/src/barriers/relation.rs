@@ -3,7 +3,8 @@
 use super::distance::Distance;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessId, Kernel};
-use super::offset::{Difference, Pair};
+use super::offset::Pair;
+use super::sum::Difference;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,6 +14,8 @@ use std::rc::Rc;
 pub enum Conflict {
     /// They don't.
     None,
+    /// That hinges on values of which nothing is known.
+    Unknown,
     /// They may, as far as is known.
     Possible,
     /// They do.
@@ -81,6 +84,13 @@ impl<'k> Relation<'k> {
     }
 }
 
+/// Returns true if different threads may touch the same byte, one as `from` says and one as `to` does, at any two steps whatever.
+#[must_use]
+pub fn may_meet_anywhere(kernel: &Kernel, from: &Footprint, to: &Footprint) -> bool {
+    let distance = Distance::none(0);
+    meet(&Pair { kernel, distance }, from, to) != Conflict::None
+}
+
 fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
     let (Some(x), Some(y)) = (&from.bytes, &to.bytes) else {
         return Conflict::Possible;
@@ -89,6 +99,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         values,
         stride,
         range,
+        unknown,
     } = pair.difference(&from.offset, &to.offset);
     let meets = |value: &i64| {
         if stride == 0 {
@@ -101,6 +112,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
     let certain = from.certain && to.certain && stride == 0;
     match values.iter().filter(|value| meets(value)).count() {
         0 => Conflict::None,
+        _ if unknown => Conflict::Unknown,
         n if certain && n == values.len() => Conflict::Certain,
         _ => Conflict::Possible,
     }

@@ -105,6 +105,13 @@ impl<'c> Buffers<'c> {
         touched
     }
 
+    /// What `op` touches of memory that is not the workgroup's, if that is known.
+    pub fn elsewhere(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Option<Footprint> {
+        let buffer = self.footprints.buffer(effect.memory)?;
+        let footprint = self.footprints.of(op, effect, buffer, mask);
+        footprint.bytes.is_some().then_some(footprint)
+    }
+
     /// The buffers that `op`, of which nothing is known, can access.
     pub fn reachable(&mut self, op: Op<'c>) -> Vec<BufferId> {
         let mut reachable = self.escaped();

@@ -1,0 +1,76 @@
+//! Synchronous transfers of asynchronous stages, made asynchronous.
+
+use super::annotations::{Schedule, Slot, slots};
+use crate::analysis::memory::{Access, Effects, base, effects};
+use crate::async_to_gpux::{Options, transfers_of};
+use crate::utils::tokens::await_before;
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Mapping, Op, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Makes the transfers of `stages` asynchronous. Each is awaited in the first statement, as the schedule has it, that accesses what
+/// it writes.
+pub(super) fn start_in_stages<'c>(
+    function: Op<'c>,
+    body: Block<'c>,
+    options: Options,
+    stages: &FxHashSet<u32>,
+) {
+    let Ok(schedule) = slots(body) else { return };
+    let stage_of = |op: Op<'c>| schedule.get(&op).map(|slot: &Slot| slot.stage);
+    let wanted = |op: Op<'c>| stage_of(op).is_some_and(|stage| stages.contains(&stage));
+    let readers = first_readers(body, &schedule);
+    for transfer in transfers_of(function, body, options, &wanted) {
+        let last = transfer.last();
+        let written = accessed(last, true);
+        let tokens = transfer.emit(last, &Mapping::new(), &[]);
+        let issues = tokens.iter().filter_map(|token| token.defining_op());
+        issues.for_each(|issue| copy_slot(last, issue));
+        let reader = written.first().and_then(|buffer| readers.get(buffer).copied());
+        let reader = reader.filter(|reader| last.is_before_in_block(*reader));
+        let place = reader.or(body.terminator()).unwrap_or(last);
+        copy_slot(reader.unwrap_or(last), await_before(place, &tokens));
+        transfer.erase();
+    }
+}
+
+/// The first operation, as the schedule has it, that reads each buffer.
+fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Value<'c>, Op<'c>> {
+    let mut readers: FxHashMap<Value<'c>, (Slot, Op<'c>)> = FxHashMap::default();
+    for op in body.ops() {
+        let Some(&slot) = schedule.get(&op) else { continue };
+        for buffer in accessed(op, false) {
+            let first = readers.entry(buffer).or_insert((slot, op));
+            if (slot.stage, slot.order) < (first.0.stage, first.0.order) {
+                *first = (slot, op);
+            }
+        }
+    }
+    readers
+        .into_iter()
+        .map(|(buffer, (_, op))| (buffer, op))
+        .collect()
+}
+
+/// The buffers that `op` and what is nested in it write, or read.
+fn accessed(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
+    let all = op.self_and_nested().into_iter();
+    let accesses = all.flat_map(|op| match effects(op) {
+        Effects::Known(effects) => effects,
+        Effects::Unknown => Vec::new(),
+    });
+    let wanted = accesses.filter(|effect| {
+        written == matches!(effect.access, Access::Write | Access::AsyncWrite)
+            && effect.access != Access::Free
+    });
+    wanted.map(|effect| base(effect.memory)).collect()
+}
+
+/// Has `to` executed when `from` is.
+fn copy_slot<'c>(from: Op<'c>, to: Op<'c>) {
+    for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
+        if let Some(value) = from.attr(name) {
+            to.set_attr(name, value);
+        }
+    }
+}

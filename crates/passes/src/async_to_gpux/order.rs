@@ -1,0 +1,88 @@
+//! What lies between two operations of a block: whether a read may be moved from the first to the second.
+
+use super::effects::Summaries;
+use super::reason::Reason;
+use crate::analysis::alias::Root;
+use async_mlir::gpu::MemorySpace;
+use async_mlir::ir::{Block, Op};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// The operations of a block that a read of global memory may not be moved past.
+pub(super) struct BlockOrder<'c> {
+    positions: FxHashMap<Op<'c>, usize>,
+    fences: Vec<(usize, Op<'c>)>,
+    /// Writes that may be to global memory, by buffer.
+    writes: Vec<(Root<'c>, Vec<(usize, Op<'c>)>)>,
+}
+
+/// The orders of blocks. It remembers those that were asked for.
+#[derive(Default)]
+pub(super) struct Orders<'c> {
+    blocks: FxHashMap<Block<'c>, Rc<BlockOrder<'c>>>,
+    pub summaries: Summaries<'c>,
+}
+
+impl<'c> Orders<'c> {
+    /// Returns an error if what is in memory of `source` where `first` stands may be something else where `last` stands, an operation
+    /// of the same block, which comes later.
+    pub fn check_read(&mut self, source: Root<'c>, first: Op<'c>, last: Op<'c>) -> Result<(), Reason<'c>> {
+        let block = last.block().expect("an operation of a function is in a block");
+        let order = match self.blocks.get(&block) {
+            Some(known) => known.clone(),
+            None => {
+                let order = Rc::new(self.read(block));
+                self.blocks.insert(block, order.clone());
+                order
+            }
+        };
+        let (from, to) = (order.positions[&first], order.positions[&last]);
+        let between = |ops: &[(usize, Op<'c>)]| {
+            let next = ops.partition_point(|(position, _)| *position <= from);
+            ops.get(next)
+                .filter(|(position, _)| *position < to)
+                .map(|(_, op)| *op)
+        };
+        if let Some(fence) = between(&order.fences) {
+            let message =
+                "is read before, and written after, an operation that may order accesses of several threads";
+            return Err(Reason::new(message).note(fence, "this one: move both to one side of it"));
+        }
+        let mut writes = order.writes.iter().filter(|(root, _)| root.may_alias(source));
+        if let Some(write) = writes.find_map(|(_, ops)| between(ops)) {
+            let message = "may not read what is there any more: its source may be written in between";
+            return Err(
+                Reason::new(message).note(write, "here: move it out from between the load and the store")
+            );
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, block: Block<'c>) -> BlockOrder<'c> {
+        let mut order = BlockOrder {
+            positions: FxHashMap::default(),
+            fences: Vec::new(),
+            writes: Vec::new(),
+        };
+        let mut of_root: FxHashMap<Root<'c>, usize> = FxHashMap::default();
+        for (position, op) in block.ops().into_iter().enumerate() {
+            order.positions.insert(op, position);
+            let summary = self.summaries.of(op);
+            if summary.fence.is_some() {
+                order.fences.push((position, op));
+            }
+            for touch in summary.touches.iter().filter(|touch| touch.writes) {
+                let elsewhere = [Some(MemorySpace::Workgroup), Some(MemorySpace::Private)];
+                if elsewhere.contains(&touch.root.space) {
+                    continue;
+                }
+                let index = *of_root.entry(touch.root).or_insert_with(|| {
+                    order.writes.push((touch.root, Vec::new()));
+                    order.writes.len() - 1
+                });
+                order.writes[index].1.push((position, op));
+            }
+        }
+        order
+    }
+}
