@@ -172,7 +172,10 @@ impl<'c> Staging<'c> {
         let mut late = FxHashSet::default();
         let mut in_order = Vec::new();
         for &op in &self.ops {
-            let is_late = if op.is_pure() {
+            // Joins of tokens are made again where they are awaited.
+            let is_late = if op.is(async_::JOIN) {
+                false
+            } else if op.is_pure() {
                 inputs(op).any(|value| {
                     self.own(value)
                         .is_some_and(|by| late.contains(&by) || self.loads_early(by))
