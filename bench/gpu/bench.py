@@ -62,8 +62,7 @@ def run_tool(command, text=None):
 
 
 def lower(source, chip):
-    pipeline = "async.stage" in source or "async.num_stages" in source
-    options = f"chip={chip} format=isa pipeline={str(pipeline).lower()}"
+    options = f"chip={chip} format=isa pipeline=true"
     binary = run_tool(tool("async-opt") + ["-", f"--gpux-lower-to-nvvm={options}"], source)
     return run_tool(tool("async-translate") + ["--ptx"], binary)
 
@@ -86,8 +85,10 @@ def with_every_wait_0(ptx):
 def with_every_await_at_once(source):
     """Awaits the asynchronous operations of `source` right after them, those of lines in a row together.
 
-    A store is awaited until its buffer has been read.
+    A store is awaited until its buffer has been read. A plain loop does that once it has no stages.
     """
+    if "async.stage" in source:
+        return re.sub(r"(, )?async\.(stage|order) = \d+", "", source)
     line = r"^( *)(%\w+)(?:, %\w+)? = gpux\.(?:tma_load|tma_store|copy) async .*\n"
 
     def awaited(match):

@@ -29,15 +29,28 @@
 // RUN: cmp %t.out.npy %t.out3.npy
 //
 // RUN: async-sim %s --kernel=gemm_f16_sm90 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --out 2=%t.c.npy
-// RUN: async-sim %S/../../examples/gemm_sm90.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c1.npy | FileCheck %s
+// RUN: async-sim %S/../../bench/gpu/reference/gemm_sm90.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c1.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c1.npy
-// RUN: async-opt %S/../../examples/gemm_sm90.mlir --gpux-tokens-to-mbarriers --gpux-tokens-to-groups -o %t.gemm.mlir
-// RUN: async-sim %t.gemm.mlir --refines=%S/../../examples/gemm_sm90.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 | FileCheck %s
+// RUN: async-opt %S/../../bench/gpu/reference/gemm_sm90.mlir --gpux-tokens-to-mbarriers --gpux-tokens-to-groups -o %t.gemm.mlir
+// RUN: async-sim %t.gemm.mlir --refines=%S/../../bench/gpu/reference/gemm_sm90.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 | FileCheck %s
 // RUN: async-sim %t.gemm.mlir --schedule=random --runs=3 --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c2.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c2.npy
-// RUN: async-opt %S/../../examples/gemm_sm90.mlir --gpux-tokens-to-mbarriers=war=mbarrier --gpux-tokens-to-groups -o %t.gemm.mbarrier.mlir
+// RUN: async-opt %S/../../bench/gpu/reference/gemm_sm90.mlir --gpux-tokens-to-mbarriers=war=mbarrier --gpux-tokens-to-groups -o %t.gemm.mbarrier.mlir
 // RUN: async-sim %t.gemm.mbarrier.mlir --schedule=random --runs=3 --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c3.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c3.npy
+// The plain loop, as it is and pipelined; and with too few iterations for a pipeline.
+// RUN: async-opt %S/../../examples/gemm_sm90.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(affine-loop-unroll{unroll-factor=-1 unroll-full-threshold=16},lower-affine,canonicalize)))' -o %t.plain.mlir
+// RUN: async-sim %t.plain.mlir --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c4.npy | FileCheck %s
+// RUN: cmp %t.c.npy %t.c4.npy
+// RUN: async-opt %t.plain.mlir --async-pipeline="short-trips=branch insert-barriers=false" --gpux-pack-workgroup-memory --gpux-insert-barriers -o %t.pipelined.mlir 2>/dev/null
+// RUN: async-sim %t.pipelined.mlir --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c5.npy | FileCheck %s
+// RUN: cmp %t.c.npy %t.c5.npy
+// RUN: async-opt %t.pipelined.mlir --gpux-tokens-to-mbarriers --gpux-tokens-to-groups -o %t.pipelined.lowered.mlir
+// RUN: async-sim %t.pipelined.lowered.mlir --schedule=random --runs=3 --dynamic-workgroup=65536 --grid=1,2,2 --arg 0=136x168:random --arg 1=168x136:random --arg 2=136x136:zero --arg 3=168 --out 2=%t.c6.npy | FileCheck %s
+// RUN: cmp %t.c.npy %t.c6.npy
+// RUN: async-sim %t.pipelined.lowered.mlir --dynamic-workgroup=65536 --arg 0=128x40:random --arg 1=40x128:random --arg 2=128x128:zero --arg 3=40 --out 2=%t.short.npy | FileCheck %s
+// RUN: async-sim %S/../../bench/gpu/reference/gemm_sm90.mlir --dynamic-workgroup=65536 --arg 0=128x40:random --arg 1=40x128:random --arg 2=128x128:zero --arg 3=40 --out 2=%t.short0.npy | FileCheck %s
+// RUN: cmp %t.short.npy %t.short0.npy
 
 // CHECK-NOT: {{error|warning|note}}
 // CHECK: {{copy_and_sum|multiply_add|gemm_f16_sm90}}: clean

@@ -97,7 +97,7 @@ impl Pipeline for LowerToNvvm {
         // stays as it is.
         let passes = PassList::new().pass("gpu-kernel-outlining");
         let passes = if options.bool("pipeline") {
-            pipelined(passes)
+            pipelined(passes, chip)
         } else {
             passes
         };
@@ -122,22 +122,33 @@ impl Pipeline for LowerToNvvm {
 }
 
 /// Adds what makes pipelines of plain loops.
-fn pipelined(passes: PassList) -> PassList {
+fn pipelined(passes: PassList, chip: &str) -> PassList {
     // First: operations with a stage are those of the loop's own body, and tokens are followed inside of functions.
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
         .pass_with("affine-loop-unroll", &unroll)
+        // Barriers are derived from what arith computes.
+        .pass("lower-affine")
         // What is put into vectors of fragments at constant places is taken from there.
         .pass("canonicalize");
     let device = PassList::new()
         .pass("gpux-inline-calls")
         .nest(gpu::FUNC, bodies)
         // Without guards, all rounds of a pipeline are straight-line code.
-        .pass_with("async-pipeline", &[("short-trips", "branch")]);
-    // Last: it needs all versions of buffers, and sets how much memory launches ask for.
+        .pass_with(
+            "async-pipeline",
+            &[
+                ("chip", chip),
+                ("short-trips", "branch"),
+                ("insert-barriers", "false"),
+            ],
+        );
     passes
         .nest(gpu::MODULE, device)
+        // It needs all versions of buffers, and sets how much memory launches ask for.
         .pass("gpux-pack-workgroup-memory")
+        // Last: buffers that share bytes need barriers between them, too.
+        .pass("gpux-insert-barriers")
 }
 
 /// What a `gpu.module` goes through to get to the `llvm` dialect.

@@ -262,7 +262,7 @@ fn examples() -> [(&'static str, &'static str, Call); 3] {
         ),
         (
             "gemm_sm90",
-            include_str!("../../../examples/gemm_sm90.mlir"),
+            include_str!("../../../bench/gpu/reference/gemm_sm90.mlir"),
             call(
                 [1, 1, 1],
                 vec![

@@ -158,7 +158,7 @@ fn branch<'c>(around: Op<'c>, is_long: Truth<'c>) -> Option<Branch<'c>> {
     let Truth::If(condition) = is_long else {
         return None;
     };
-    let types: Vec<_> = around.results().map(|result| result.ty()).collect();
+    let types: Vec<_> = around.results().map(Value::ty).collect();
     let branch = OpBuilder::new(scf::IF, around.location())
         .operands(&[condition])
         .results(&types)
