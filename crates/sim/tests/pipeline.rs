@@ -12,7 +12,8 @@ use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::inputs::{Argument, Fill};
 use kernel::{Call, Outcome, context, run, try_lower};
-use loops::{THREADS, random_loop};
+use loops::nests::random_nest;
+use loops::{Stmt, THREADS, random_loop};
 use programs::config;
 use proptest::prelude::*;
 
@@ -60,6 +61,9 @@ const SCHEDULES: [Adversary; 4] = [
     Adversary::Random(2),
 ];
 
+/// A barrier in a loop or a condition of a kernel.
+const IN_LOOP: &str = "        gpu.barrier\n";
+
 proptest! {
     #![proptest_config(config(150))]
 
@@ -88,6 +92,58 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn pipelined_nests_do_what_plain_ones_do(nest in random_nest(), seed in any::<u64>()) {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = nest.kernel();
+        for epilogue in ["peel", "predicate"] {
+            let passes = format!("async-pipeline{{epilogue={epilogue}}}");
+            let Some(pipelined) = after(&context, &source, &passes) else {
+                // The parts of the inner loop may overtake each other where it is not known how often it runs.
+                continue;
+            };
+            let counted = after(&context, &pipelined, "gpux-tokens-to-groups").expect("tokens can be counted");
+            for trips in nest.inner.trips(4) {
+                let call = call(trips, seed);
+                let meant = meant(&context, &source, &call);
+                for (form, source) in [("tokens", &pipelined), ("counted", &counted)] {
+                    for adversary in [Adversary::Late, Adversary::Early, Adversary::Random(1)] {
+                        let outcome = run(&context, source, &call, adversary);
+                        prop_assert!(outcome.is_clean(), "{form}, {epilogue}, {trips} trips: {}\n{}\n{source}",
+                            outcome.findings, nest.kernel());
+                        prop_assert!(outcome.memory == meant.memory, "{form}, {epilogue}, {trips} trips: other memory\n{}\n{source}",
+                            nest.kernel());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_barrier_in_pipelined_loops_is_needed(mut random in random_loop(), seed in any::<u64>()) {
+        // Conditions of iterations that contradict each other may make a barrier superfluous.
+        // So may those of a prologue and an epilogue. Which slot is which after the kernel is not known, either.
+        random.stmts.retain(|stmt| !matches!(stmt, Stmt::LoadIf | Stmt::StoreIf(..)));
+        random.constant = Some(MOST_TRIPS);
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        let source = random.kernel();
+        let Some(pipelined) = after(&context, &source, "async-pipeline") else {
+            return Ok(());
+        };
+            for (number, _) in pipelined.match_indices(IN_LOOP) {
+                let fewer = format!("{}{}", &pipelined[..number], &pipelined[number + IN_LOOP.len()..]);
+                let is_found = random.trips(MOST_TRIPS).into_iter().any(|trips| {
+                    let call = call(trips, seed);
+                    SCHEDULES.into_iter().any(|adversary| !run(&context, &fewer, &call, adversary).is_clean())
+                });
+                let line = pipelined[..number].lines().count();
+                prop_assert!(is_found, "nothing needs the barrier in line {line}\n{}\n{pipelined}",
+                    random.kernel());
+            }
     }
 }
 

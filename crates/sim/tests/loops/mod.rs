@@ -2,6 +2,8 @@
 //! what the loop carries.
 #![allow(dead_code)] // Not every test needs all of it.
 
+pub mod nests;
+
 use proptest::prelude::*;
 use std::fmt::Write;
 
