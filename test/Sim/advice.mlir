@@ -5,6 +5,9 @@
 // RUN: not async-sim %s --kernel=not_committed | FileCheck %s --check-prefix=COMMIT
 // RUN: not async-sim %s --kernel=stored_beside | FileCheck %s --check-prefix=BESIDE
 // RUN: not async-sim %s --kernel=barrier_in_a_role | FileCheck %s --check-prefix=ROLE
+// RUN: not async-sim %s --kernel=never_waits | FileCheck %s --check-prefix=NEVER
+// RUN: not async-sim %s --kernel=tile_never_waited_for | FileCheck %s --check-prefix=TILE
+// RUN: not async-sim %s --kernel=too_far_ahead | FileCheck %s --check-prefix=AHEAD
 
 !line = memref<8xf32, #gpu.address_space<workgroup>>
 !one = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
@@ -89,6 +92,63 @@ gpu.module @advice {
       gpu.barrier
       %token = nvgpu.mbarrier.arrive %done[%c0] : !one -> !nvgpu.mbarrier.token
     }
+    gpu.return
+  }
+
+  // NEVER: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
+  // NEVER: waited: not at all before this
+  // NEVER-NEXT: help: wait for the copy before this{{$}}
+  gpu.func @never_waits(%x: memref<8xf32>) workgroup(%buf: !line) kernel attributes {known_block_size = #one_thread} {
+    %c0 = arith.constant 0 : index
+    gpux.copy %x[%c0], %buf[%c0], 4 : memref<8xf32> to !line
+    gpux.commit_group <cp_async>
+    %value = memref.load %buf[%c0] : !line
+    gpu.return
+  }
+
+  // TILE: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
+  // TILE: help: wait before this for phase 0 of %one[0], on which the copy completes: nobody waits for that mbarrier
+  gpu.func @tile_never_waited_for(%x: memref<8xf32>) workgroup(%buf: !line {llvm.align = 16 : i64}) kernel
+      attributes {known_block_size = #one_thread} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bytes = arith.constant 32 : index
+    %one = nvgpu.mbarrier.create -> !one
+    nvgpu.mbarrier.init %one[%c0], %c1 : !one
+    nvgpu.mbarrier.arrive.expect_tx %one[%c0], %bytes : !one
+    gpux.bulk_load %x, %buf, %one[%c0] : memref<8xf32> to !line, !one
+    %value = memref.load %buf[%c0] : !line
+    gpu.return
+  }
+
+  // The copy goes to the slot that is read, since it is one tile too far ahead. Threads that are first have waited for theirs at
+  // the end of the loop, but a barrier would not help those who read.
+  // AHEAD: error: WAR race: gpux.copy writes what another thread reads, and no block barrier lies between
+  // AHEAD: help: put a gpu.barrier between the two, or give the buffer another slot
+  // AHEAD-NEXT: also: RAW of memref.load
+  gpu.func @too_far_ahead(%x: memref<5x64xf32>) workgroup(%buf: memref<2x64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %far = arith.subi %c63, %t : index
+    scf.for %i = %c0 to %c2 step %c1 {
+      gpux.copy %x[%i, %t], %buf[%i, %t], 1 : memref<5x64xf32> to memref<2x64xf32, #gpu.address_space<workgroup>>
+    }
+    gpux.commit_group <cp_async>
+    scf.for %i = %c0 to %c3 step %c1 {
+      gpux.wait_group <cp_async>, 0
+      gpu.barrier
+      %slot = arith.remui %i, %c2 : index
+      %value = memref.load %buf[%slot, %far] : memref<2x64xf32, #gpu.address_space<workgroup>>
+      %next = arith.addi %i, %c2 : index
+      gpux.copy %x[%next, %t], %buf[%slot, %t], 1 : memref<5x64xf32> to memref<2x64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+    }
+    gpux.wait_group <cp_async>, 0
     gpu.return
   }
 }

@@ -44,6 +44,7 @@ const PASSES: [&[&str]; 2] = [
     &[
         "--async-to-gpux",
         "--gpux-tokens-to-groups=explain",
+        "--gpux-groups-to-tokens",
         "--nvgpu-exact-waits",
         "--gpux-to-nvvm",
     ],

@@ -178,3 +178,16 @@ pub fn append<'c>(op: Op<'c>, operands: &[Value<'c>], types: &[Type<'c>]) -> Op<
     op.erase();
     new
 }
+
+/// Has `terminator`, whose [`branch_edges`] are known, hand `values` to the successor block at `index` as well.
+pub fn append_to_branch<'c>(terminator: Op<'c>, index: usize, values: &[Value<'c>]) {
+    assert!(
+        index < terminator.successors().len() && branch_edges(terminator).is_some(),
+        "`{}` has no successor {index} that takes values",
+        terminator.name()
+    );
+    let values: Vec<_> = values.iter().map(|value| value.to_raw()).collect();
+    let (index, n) = (index.cast_signed(), values.len().cast_signed());
+    // SAFETY: a live operation with such a successor, and as many live values as are said.
+    unsafe { ffi::asyncOptBranchAppend(terminator.to_raw(), index, n, values.as_ptr()) }
+}

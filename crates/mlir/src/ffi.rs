@@ -12,7 +12,7 @@ use std::ffi::c_void;
 mod generated {
     use mlir_sys::{
         MlirAttribute, MlirBlock, MlirContext, MlirDiagnosticSeverity, MlirDialectHandle, MlirLocation,
-        MlirOperation, MlirRegion, MlirStringRef, MlirType, MlirValue,
+        MlirOperation, MlirRegion, MlirStringCallback, MlirStringRef, MlirType, MlirValue,
     };
     include!(concat!(env!("OUT_DIR"), "/ffi.rs"));
 }

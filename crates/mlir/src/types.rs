@@ -148,12 +148,9 @@ pub fn array_numbers(attribute: Attribute<'_>) -> Option<Vec<i64>> {
 /// The elements of an array of booleans; what is none is false.
 #[must_use]
 pub fn booleans(attribute: Attribute<'_>) -> Vec<bool> {
-    let Ok(list) = ArrayAttribute::try_from(attribute) else {
-        return Vec::new();
-    };
-    let element = |i| BoolAttribute::try_from(list.element(i).ok()?).ok();
-    (0..list.len())
-        .map(|i| element(i).is_some_and(|element| element.value()))
+    let elements = array_elements(attribute).unwrap_or_default().into_iter();
+    elements
+        .map(|element| BoolAttribute::try_from(element).is_ok_and(|element| element.value()))
         .collect()
 }
 

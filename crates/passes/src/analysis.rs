@@ -4,7 +4,7 @@
 //! operations mean to the counting of groups, in our dialects or upstream's; [`memory`] which buffers they access. From these
 //! come [`skeleton`], which groups are counted on, [`phase_skeleton`], which phases of mbarriers are planned on, and
 //! [`buffer_flow`], which lifetimes of buffers are worked out on, with [`buffer_uses`]; [`buffer_parts`] tells
-//! parts of one buffer apart. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of accesses, which
+//! parts of one buffer apart, and `buffer_slices` rows. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of accesses, which
 //! [`thread_values`] are computed for. [`addresses`] are those of one thread, as sums ([`linear`]) and with what divides them
 //! ([`divisors`]), in buffers that [`alias`] tells apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says
 //! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
@@ -14,6 +14,7 @@ pub mod alias;
 pub mod barrier_graph;
 pub mod buffer_flow;
 pub mod buffer_parts;
+pub(crate) mod buffer_slices;
 pub mod buffer_uses;
 pub mod cfg;
 pub mod divisors;

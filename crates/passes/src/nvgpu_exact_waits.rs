@@ -10,9 +10,8 @@
 //! **Refusals.** No commit is added: a copy that no group commits gets a warning. A wait whose token may come from
 //! elsewhere (an argument, a call, memory) can't be counted: it stays as it is, with a remark.
 //!
-//! [`mod@solve`] asks the algorithm, [`relax`] decides which explicit counts stay, with what [`memory`] knows of buffers.
+//! [`mod@solve`] asks the algorithm, [`relax`] decides which explicit counts stay, with what [`crate::analysis::buffer_slices`] knows of buffers.
 
-mod memory;
 mod relax;
 mod solve;
 

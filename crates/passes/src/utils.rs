@@ -1,6 +1,7 @@
 //! What several passes need.
 //!
-//! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations; [`device`] looks for device
+//! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations; [`carry`] takes values
+//! through operations with regions; [`device`] looks for device
 //! code; [`block_wide`] is about operations that all threads execute and one issues; [`launches`] about what host code hands
 //! to kernels; [`chip`] about GPUs; [`static_allocs`] about allocations that can be laid out before the kernel runs, and
 //! [`alignment`] about what copies need.
@@ -8,6 +9,7 @@
 pub(crate) mod alignment;
 pub(crate) mod block_wide;
 pub(crate) mod builders;
+pub(crate) mod carry;
 pub(crate) mod chip;
 pub(crate) mod device;
 pub(crate) mod erase;

@@ -81,6 +81,19 @@ impl Code {
         ops.any(|op| matches!(op, Op::NamedBarrier(_)))
     }
 
+    /// Returns true if some of the threads meet without the others: at barriers with numbers, or at mbarriers that count nothing but
+    /// threads.
+    #[must_use]
+    pub fn has_roles(&self) -> bool {
+        let counts_threads = |op: &Op| {
+            let Op::MBarrier { does, .. } = op else {
+                return false;
+            };
+            matches!(does, MBarrierOp::Arrive(how) if how.bytes.is_none())
+        };
+        self.has_named_barriers() || self.instrs.iter().any(|instr| counts_threads(&instr.op))
+    }
+
     /// Returns true if copies of a thread may be complete for those who wait for an mbarrier.
     #[must_use]
     pub fn has_arrivals_after_copies(&self) -> bool {

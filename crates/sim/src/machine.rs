@@ -111,6 +111,26 @@ struct Thread {
     fenced: Option<u64>,
 }
 
+impl Thread {
+    /// A thread that has not run yet.
+    fn new(regs: Vec<Value>, queues: usize) -> Self {
+        Self {
+            state: State::Running,
+            pc: 0,
+            regs,
+            counters: Vec::new(),
+            iterations: 0,
+            moved: false,
+            queues: Queues::new(queues),
+            issued: 0,
+            steps: 0,
+            printed: String::new(),
+            written: FxHashMap::default(),
+            fenced: None,
+        }
+    }
+}
+
 /// What a thread does after an instruction.
 enum Next {
     Goes,
@@ -151,6 +171,8 @@ pub struct Machine<'c> {
     era: NonZeroU32,
     /// The mbarriers of the block.
     mbarriers: BTreeMap<Key, MBarrier>,
+    /// How often threads have tested them in vain since anybody could go on otherwise.
+    vain_tests: u32,
     /// The barriers of the block that have numbers.
     barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
@@ -184,6 +206,7 @@ impl<'c> Machine<'c> {
             private: Vec::new(),
             era: NonZeroU32::MIN,
             mbarriers: BTreeMap::new(),
+            vain_tests: 0,
             barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
@@ -219,22 +242,10 @@ impl<'c> Machine<'c> {
             regs[decl.to.0 as usize] = value;
         }
         self.threads = (0..threads)
-            .map(|_| Thread {
-                state: State::Running,
-                pc: 0,
-                regs: regs.clone(),
-                counters: Vec::new(),
-                iterations: 0,
-                moved: false,
-                queues: Queues::new(self.code.queues.len()),
-                issued: 0,
-                steps: 0,
-                printed: String::new(),
-                written: FxHashMap::default(),
-                fenced: None,
-            })
+            .map(|_| Thread::new(regs.clone(), self.code.queues.len()))
             .collect();
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
+        self.vain_tests = 0;
         self.next_era();
         let (mut stuck, mut warps) = (false, self.turns());
         while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
@@ -251,6 +262,7 @@ impl<'c> Machine<'c> {
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
         self.stuck |= !ended;
+        self.note_unawaited();
         if ended {
             self.drain();
             self.drain_mbarriers();

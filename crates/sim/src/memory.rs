@@ -10,6 +10,7 @@
 
 mod accesses;
 mod cells;
+mod clock;
 mod copies;
 mod fork;
 mod history;
@@ -17,6 +18,7 @@ mod mbarriers;
 mod order;
 mod races;
 mod shadow;
+mod threads;
 mod window;
 
 use self::accesses::{AccessId, Accesses};
@@ -27,11 +29,10 @@ pub use self::order::{Clock, Moment, Order, join};
 pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use self::window::Window;
 use crate::adversary::Adversary;
-use crate::report::{Hazard, Reports, Spot};
+use crate::report::{Hazard, PhaseOf, Reports, Spot};
 use crate::value::{BufferId, CopyId, Pointer};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// More than a kernel that is worth interpreting has, and less than a machine does.
@@ -87,6 +88,8 @@ pub struct Memory {
     first_copy: u32,
     /// What copies of earlier blocks wrote, where that may be asked for.
     done_copies: Vec<(Spot, Arc<[Piece]>)>,
+    /// Phases that copies complete on.
+    phases: Vec<PhaseOf>,
     /// How many bytes the buffers have.
     bytes: usize,
     /// The number of the access that is being made.
@@ -136,6 +139,7 @@ impl Memory {
             copies: Vec::new(),
             first_copy: 0,
             done_copies: Vec::new(),
+            phases: Vec::new(),
             bytes: 0,
             access: 0,
             first_adversary: adversary.clone(),
@@ -297,62 +301,9 @@ impl Memory {
         self.accesses = renumbering.finish();
     }
 
-    /// From now on, other threads may wait for copies that a thread has issued for itself.
-    pub fn share_copies(&mut self) {
-        self.order.share_copies();
-    }
-
-    /// From now on, arrivals on mbarriers order threads, too.
-    pub fn use_clocks(&mut self) {
-        self.order.use_clocks();
-    }
-
-    /// From now on, a barrier of a warp may be of some of its threads.
-    pub fn use_partial_barriers(&mut self) {
-        self.order.use_partial_barriers();
-    }
-
     /// From now on, reads through the generic proxy need a fence before an asynchronous write, too.
     pub fn use_strict_proxies(&mut self) {
         self.strict_proxies = true;
-    }
-
-    /// Now, for a thread.
-    #[must_use]
-    pub fn moment(&self, thread: u32, era: NonZeroU32) -> Moment {
-        self.order.moment(thread, era)
-    }
-
-    /// Threads of the warp of `thread` pass a barrier; `mask` has a bit for each.
-    pub fn warp_barrier(&mut self, thread: u32, mask: u32) {
-        self.order.warp_barrier(thread, mask);
-    }
-
-    /// The threads of a block pass a barrier.
-    pub fn block_barrier(&mut self) {
-        self.order.next_era();
-        self.reports.block_barrier();
-    }
-
-    /// A thread arrives on an mbarrier: returns what those who learn of it know.
-    pub fn release(&mut self, thread: u32) -> Clock {
-        self.order.release(thread)
-    }
-
-    /// A thread learns of arrivals on an mbarrier.
-    pub fn acquire(&mut self, thread: u32, clock: &[u32]) {
-        self.order.acquire(thread, clock);
-    }
-
-    /// A thread executes a proxy fence.
-    pub fn fence(&mut self, thread: u32, moment: Moment) {
-        self.order.fence(thread, moment);
-    }
-
-    /// Returns true if nothing orders an access before what `actor` does, see [`Order::unordered`].
-    #[must_use]
-    pub fn unordered(&self, access: Actor, actor: Actor) -> bool {
-        self.order.unordered(access, actor)
     }
 
     /// A block has ended: nobody asks any more what its threads have passed and waited for.
@@ -362,14 +313,9 @@ impl Memory {
         if self.accesses.end_of_block() {
             self.forget_accesses();
         }
+        self.note_behind();
         self.forget_copies();
         self.reports.forget_waits();
-    }
-
-    /// How many barriers the warp of `thread` has passed.
-    #[must_use]
-    pub fn warp_barriers(&self, thread: u32) -> u32 {
-        self.order.warp_barriers(thread)
     }
 
     /// Hands the adversary back, with what it has decided.

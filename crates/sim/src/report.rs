@@ -7,7 +7,7 @@ mod warpgroup;
 
 pub use self::bulk::MAX_TX;
 use self::waits::Waits;
-pub use self::waits::{Groups, Missed, StaleWait, Wait, Waited};
+pub use self::waits::{CopyWaits, Groups, Missed, Own, PhaseOf, StaleWait, Wait, Waited};
 
 use crate::value::BufferId;
 use std::collections::BTreeMap;
@@ -96,9 +96,12 @@ pub struct Race {
     pub iterations: Vec<u32>,
     /// True if there were more of them.
     pub more: bool,
-    /// Whether the later thread has observed its own instance of the earlier copy, where it has issued one: what one thread has
-    /// waited for, all have.
-    pub waited: Option<bool>,
+    /// What the later thread has done about its own instance of the earlier copy.
+    pub own: Own,
+    /// The phase that the earlier copy completes on.
+    pub phase: Option<PhaseOf>,
+    /// True if nobody waits for the mbarrier of that phase.
+    pub unawaited: bool,
     /// The last wait of the later thread before that, the first time.
     pub last_wait: Option<Waited>,
     /// A wait of one of the two threads that waited for nothing, and should have kept them apart.
@@ -131,6 +134,8 @@ pub struct Problem {
     pub kind: &'static str,
     /// True if it does no harm.
     pub note: bool,
+    /// Of problems with one cause, those with less are more fundamental.
+    pub rank: u64,
     /// Where.
     pub at: Spot,
     /// What else has to do with it.
@@ -155,6 +160,7 @@ impl Problem {
         Self {
             kind: "divergent-barrier",
             note: false,
+            rank: 0,
             at,
             other: Some(other),
             message: message.into(),
@@ -168,6 +174,7 @@ impl Problem {
         Self {
             kind: "divergent-barrier",
             note: false,
+            rank: 0,
             at,
             other: Some(other),
             message: "some threads of the block wait at this barrier, and others for an mbarrier".into(),
@@ -182,6 +189,7 @@ impl Problem {
         Self {
             kind: "divergent-warp",
             note: false,
+            rank: 0,
             at,
             other,
             message: "this is an operation of a whole warp, and not all of its threads come to it".into(),
@@ -218,6 +226,7 @@ impl Problem {
         Self {
             kind,
             note: harmless,
+            rank: 0,
             at,
             other: None,
             message: message.into(),
@@ -231,6 +240,7 @@ impl Problem {
         Self {
             kind: "early-use",
             note: false,
+            rank: 0,
             at,
             other: Some(copy),
             message: format!(
@@ -275,7 +285,9 @@ impl Reports {
                     count: 0,
                     iterations: Vec::new(),
                     more: false,
-                    waited: None,
+                    own: Own::Never,
+                    phase: None,
+                    unawaited: false,
                     last_wait: None,
                     stale_wait: None,
                     never_written: true,
@@ -295,7 +307,7 @@ impl Reports {
         &mut self,
         hazard: Hazard,
         (now, before): (Spot, Spot),
-        waits: (Option<bool>, Option<Waited>),
+        waits: CopyWaits,
         same_block: bool,
     ) {
         let fence = matches!(hazard, Hazard::UnfencedWrite | Hazard::UnfencedRead);
@@ -304,7 +316,8 @@ impl Reports {
             self.problem(Problem::passes_at_once(stale));
         }
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
-            (race.waited, race.last_wait) = waits;
+            (race.own, race.last_wait) = (waits.own, waits.last);
+            race.phase = waits.phase;
             race.stale_wait = stale_wait;
         }
     }

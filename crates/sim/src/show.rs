@@ -9,7 +9,7 @@ mod waits;
 pub use self::causes::{Cause, Group, groups};
 pub use self::waits::LastWait;
 
-use self::hazards::{Copied, Sides, Waits};
+use self::hazards::{Copied, PhaseWait, Sides, Waits};
 use crate::code::{Code, Completion, Op, OpLocation};
 use crate::machine::Stop;
 use crate::memory::Buffer;
@@ -76,6 +76,8 @@ pub struct Finding {
     pub cause: Cause,
     /// True if it does no harm.
     pub note: bool,
+    /// Of findings with one cause, those with less are more fundamental.
+    rank: u64,
     /// What is wrong.
     pub message: String,
     /// What to do about it; nothing where the message says it.
@@ -214,9 +216,8 @@ impl Names<'_> {
         seen.collect()
     }
 
-    fn race(&self, race: &Race) -> Finding {
-        let at = self.instance(race.now);
-        let against = race.before.map(|before| self.instance(before));
+    /// What a message and a cause depend on; `blocks` is true if the threads are of different ones.
+    fn sides(&self, race: &Race, blocks: bool) -> Sides {
         let op = |spot: Spot| self.op(spot);
         let copied = |op: Option<&Op>| match op {
             Some(Op::Copy(_)) => Copied::Alone,
@@ -225,36 +226,55 @@ impl Names<'_> {
             Some(op) if op.is_wgmma() => Copied::Multiplied,
             _ => Copied::No,
         };
-        let sides = Sides {
+        Sides {
             now: copied(Some(op(race.now))),
             before: copied(race.before.map(op)),
-            blocks: against.as_ref().is_some_and(|against| against.block != at.block),
-            waited: race.waited,
-            stale: race.stale_wait.is_some(),
+            blocks,
+            own: race.own,
+            phase: match &race.stale_wait {
+                Some(_) => PhaseWait::Stale,
+                None if race.unawaited => PhaseWait::Nobody,
+                None => PhaseWait::Right,
+            },
             wait: match race.last_wait.as_ref().map(|wait| op(wait.at)) {
                 Some(Op::Wait { read: true, .. }) => Waits::Reads,
                 Some(Op::Await(_)) => Waits::Tokens,
-                _ => Waits::Groups,
+                Some(wait) if wait.is_wait_for_phase() => Waits::Phase,
+                Some(_) => Waits::Groups,
+                None => Waits::Nothing,
             },
-        };
+            roles: self.code.has_roles(),
+        }
+    }
+
+    fn race(&self, race: &Race) -> Finding {
+        let at = self.instance(race.now);
+        let against = race.before.map(|before| self.instance(before));
+        let blocks = against.as_ref().is_some_and(|against| against.block != at.block);
+        let sides = self.sides(race, blocks);
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
-        let is_wait = matches!(cause, Cause::Wait | Cause::Parity);
-        let better = self
-            .advice_on_groups(race)
-            .filter(|_| advice == hazards::WAIT_EARLIER);
+        let is_wait = matches!(cause, Cause::Unawaited | Cause::Wait | Cause::Parity);
+        let better = if cause == Cause::Unawaited || hazards::is_to_wait(advice) {
+            self.advice_on_phase(race).or_else(|| self.advice_on_groups(race))
+        } else {
+            None
+        };
         let buffer = self.buffer(race.buffer);
-        let on_mbarrier = |spot: Spot| matches!(op(spot), Op::Bulk(bulk) if matches!(bulk.completion, Completion::MBarrier(_)));
+        let on_mbarrier = |spot: Spot| matches!(self.op(spot), Op::Bulk(bulk) if matches!(bulk.completion, Completion::MBarrier(_)));
         Finding {
             kind: race.hazard.kind(),
             cause,
             note: false,
+            rank: 0,
             message: message.into(),
-            advice: better.unwrap_or_else(|| advice.into()),
+            advice: self.in_roles(better.unwrap_or_else(|| advice.into())),
             at,
             against,
             last_wait: self.last_wait(race).filter(|_| is_wait),
-            follows_phases: on_mbarrier(race.now) || race.before.is_some_and(on_mbarrier),
+            follows_phases: race.phase.is_some()
+                || on_mbarrier(race.now)
+                || race.before.is_some_and(on_mbarrier),
             of_barriers: false,
             on: Some(Bytes {
                 buffer: buffer.name.clone(),
@@ -267,6 +287,18 @@ impl Names<'_> {
         }
     }
 
+    /// An advice, which says more where not all threads come to all barriers.
+    fn in_roles(&self, advice: String) -> String {
+        if self.code.has_roles() {
+            return advice.replacen(
+                "a gpu.barrier",
+                "a gpu.barrier (where only some warps come, one with a number)",
+                1,
+            );
+        }
+        advice
+    }
+
     fn problem(&self, problem: &Problem) -> Finding {
         let is_mbarrier = |spot: Spot| matches!(self.op(spot), Op::MBarrier { .. });
         Finding {
@@ -277,6 +309,7 @@ impl Names<'_> {
                 Cause::of_problem(problem.kind)
             },
             note: problem.note,
+            rank: problem.rank,
             message: problem.message.clone(),
             advice: problem.advice.into(),
             at: self.instance(problem.at),
@@ -302,6 +335,7 @@ impl Names<'_> {
             kind,
             cause: Cause::Stop,
             note: false,
+            rank: 0,
             message,
             advice: reasons::advice(kind).into(),
             at: self.instance(stop.spot),

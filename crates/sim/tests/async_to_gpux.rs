@@ -1,5 +1,6 @@
-//! `--async-to-gpux` keeps the meaning: random kernels, and those of all tests and examples, are clean under any schedule when their
-//! transfers are asynchronous, and leave the memory that they left before; also when the tokens are counted and lowered.
+//! `--async-to-gpux` keeps the meaning: random kernels, and those of all tests and examples, are clean under any schedule
+//! when their transfers are asynchronous, and leave the memory that they left before; also when the tokens are counted and
+//! lowered.
 //!
 //! The programs are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
@@ -28,7 +29,7 @@ const PASSES: [&str; 3] = [
 fn random_transfers_are_clean_and_right() {
     let (transfers, copies) = (Cell::new(0), Cell::new(0));
     let strategy = (kernels(), 0..PASSES.len(), any::<u64>());
-    let result = TestRunner::new(config(400)).run(&strategy, |(stmts, pass, seed)| {
+    let result = TestRunner::new(config(250)).run(&strategy, |(stmts, pass, seed)| {
         let context = context();
         context.attach_diagnostic_handler(|_| true);
         let call = Call {

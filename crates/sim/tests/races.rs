@@ -48,8 +48,12 @@ enum Event {
     ObserveRead(usize),
     /// The thread arrives on an mbarrier.
     Arrive(usize),
+    /// What it has issued arrives there later on, which orders nothing in memory.
+    Pass(usize),
     /// It learns of all arrivals.
     Learn(usize),
+    /// The threads with a bit in the first number come to a barrier that has one; those in both wait there.
+    Numbered(u32, u32),
     NextBlock,
 }
 
@@ -71,7 +75,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         4 => thread().prop_map(Event::Observe),
         1 => thread().prop_map(Event::ObserveRead),
         2 => thread().prop_map(Event::Arrive),
+        1 => thread().prop_map(Event::Pass),
         2 => thread().prop_map(Event::Learn),
+        2 => (1..32_u32, 1..32_u32).prop_map(|(come, wait)| Event::Numbered(come, wait)),
         1 => Just(Event::NextBlock),
     ];
     prop::collection::vec(event, 1..14)
@@ -230,6 +236,12 @@ impl<'a> Model<'a> {
                 }
                 Event::Arrive(t) => arrived |= knows[*t],
                 Event::Learn(t) => knows[*t] |= arrived,
+                Event::Numbered(come, wait) => {
+                    let before = (0..THREADS.len()).any(|t| come >> t & 1 == 1 && knows[t]);
+                    for (t, knows) in knows.iter_mut().enumerate() {
+                        *knows |= before && (come & wait) >> t & 1 == 1;
+                    }
+                }
                 Event::WarpBarrier(warp, mask) => {
                     let meets = |t: usize| {
                         THREADS[t] / 32 == u32::try_from(*warp).expect("two warps")
@@ -300,8 +312,12 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
     let mut observers = Observers::default();
     let mut shared: Vec<CopyId> = Vec::new();
     let mut arrived = Clock::new();
-    if events.iter().any(|event| matches!(event, Event::Arrive(_))) {
+    let has = |is: fn(&Event) -> bool| events.iter().any(is);
+    if has(|event| matches!(event, Event::Arrive(_) | Event::Pass(_) | Event::Numbered(..))) {
         memory.use_clocks();
+    }
+    if has(|event| matches!(event, Event::Pass(_))) {
+        memory.share_copies();
     }
     let partial = |event: &Event| matches!(event, Event::WarpBarrier(warp, mask) if *mask != [7, 3][*warp]);
     if events.iter().any(partial) {
@@ -383,7 +399,18 @@ fn reported(events: &[Event]) -> HashSet<(usize, usize)> {
                 }
             }
             Event::Arrive(t) => join(&mut arrived, &memory.release(thread(t))),
+            Event::Pass(t) => join(&mut arrived, &memory.pass(thread(t))),
             Event::Learn(t) => memory.acquire(thread(t), &arrived),
+            Event::Numbered(come, wait) => {
+                let mut clock = Clock::new();
+                let threads = |mask: u32| (0..THREADS.len()).filter(move |t| mask >> t & 1 == 1);
+                for t in threads(come) {
+                    join(&mut clock, &memory.release(thread(t)));
+                }
+                for t in threads(come & wait) {
+                    memory.acquire(thread(t), &clock);
+                }
+            }
             Event::WarpBarrier(warp, mask) => {
                 let thread = block * PER_BLOCK + 32 * u32::try_from(warp).expect("two warps");
                 memory.warp_barrier(thread, mask);

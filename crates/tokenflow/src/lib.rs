@@ -22,6 +22,7 @@ mod explain;
 mod flat;
 mod flight;
 pub mod ids;
+pub mod lift;
 mod never_committed;
 pub mod packing;
 pub mod phases;

@@ -27,12 +27,13 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
           .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
                 gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
-                NVVM::LdStMatrixEltTypeAttr, NVVM::MMAFragAttr,
-                NVVM::MMAIntOverflowAttr, NVVM::MMALayoutAttr,
-                NVVM::MMATypesAttr, NVVM::ProxyKindAttr, NVVM::ShflKindAttr,
-                NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
-                NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
-                NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(keyword)
+                NVVM::LdStMatrixEltTypeAttr, NVVM::LoadCacheModifierKindAttr,
+                NVVM::MMAFragAttr, NVVM::MMAIntOverflowAttr,
+                NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
+                NVVM::ShflKindAttr, NVVM::TMALoadModeAttr,
+                NVVM::TMAStoreModeAttr, NVVM::WGMMAScaleInAttr,
+                NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
+                vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 

@@ -144,6 +144,16 @@ bool asyncOptForEachBranch(MlirOperation terminator,
   return true;
 }
 
+void asyncOptBranchAppend(MlirOperation terminator, intptr_t index,
+                          intptr_t numValues, MlirValue const *values) {
+  SmallVector<Value> appended;
+  for (intptr_t i = 0; i < numValues; ++i)
+    appended.push_back(unwrap(values[i]));
+  cast<BranchOpInterface>(unwrap(terminator))
+      .getSuccessorOperands(static_cast<unsigned>(index))
+      .append(appended);
+}
+
 /// The bound or step of a loop that has one of them, null otherwise.
 static OpFoldResult getOnly(std::optional<SmallVector<OpFoldResult>> values) {
   return values && values->size() == 1 ? values->front() : OpFoldResult();

@@ -12,6 +12,8 @@
 #include "mlir/CAPI/Support.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 
@@ -57,4 +59,23 @@ void asyncOptEmitAtOperation(MlirOperation op, MlirDiagnosticSeverity severity,
   case MlirDiagnosticRemark:
     return finish(operation->emitRemark(unwrap(message)), notes, numNotes);
   }
+}
+
+bool asyncOptOperationVerifyQuietly(MlirOperation op,
+                                    MlirStringCallback callback,
+                                    void *userData) {
+  Operation *operation = unwrap(op);
+  // Passes of other threads may emit something meanwhile.
+  uint64_t thread = llvm::get_threadid();
+  ScopedDiagnosticHandler handler(
+      operation->getContext(), [&](Diagnostic &diagnostic) {
+        if (llvm::get_threadid() != thread)
+          return failure();
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+          std::string message = diagnostic.str();
+          callback(wrap(StringRef(message)), userData);
+        }
+        return success();
+      });
+  return succeeded(verify(operation, /*verifyRecursively=*/false));
 }

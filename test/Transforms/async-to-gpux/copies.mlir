@@ -11,7 +11,7 @@
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @scalar
   // CHECK-NOT: memref.load
-  // CHECK: %[[T:.*]] = gpux.copy async %{{.*}}[%[[I:.*]]], %{{.*}}[%[[I]]], 1 : memref<512xf32> to
+  // CHECK: %[[T:.*]] = gpux.copy async %{{[a-z0-9]+}}[%[[I:.*]]], %{{[a-z0-9]+}}[%[[I]]], 1 : memref<512xf32> to
   // CHECK-NOT: memref.store
   // CHECK: async.await %[[T]]
   // CHECK-NEXT: gpu.return
@@ -56,10 +56,10 @@ gpu.module @kernels {
 
   // CHECK-LABEL: gpu.func @two_copies
   // CHECK: %[[I:.*]] = arith.muli
-  // CHECK: %[[T0:.*]] = gpux.copy async %{{.*}}[%[[I]]], %{{.*}}[%[[I]]], 4 {bypass_l1}
+  // CHECK: %[[T0:.*]] = gpux.copy async %{{[a-z0-9]+}}[%[[I]]], %{{[a-z0-9]+}}[%[[I]]], 4 {bypass_l1}
   // CHECK: %[[J:.*]] = arith.addi %[[I]], %c4
   // CHECK: %[[K:.*]] = arith.addi %[[I]], %c4
-  // CHECK: %[[T1:.*]] = gpux.copy async %{{.*}}[%[[J]]], %{{.*}}[%[[K]]], 4 {bypass_l1}
+  // CHECK: %[[T1:.*]] = gpux.copy async %{{[a-z0-9]+}}[%[[J]]], %{{[a-z0-9]+}}[%[[K]]], 4 {bypass_l1}
   // CHECK: async.await %[[T0]], %[[T1]]
   gpu.func @two_copies(%in: memref<512xf32>) workgroup(%s: !Line) kernel {
     %c8 = arith.constant 8 : index

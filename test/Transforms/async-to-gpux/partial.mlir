@@ -12,7 +12,7 @@ gpu.module @kernels {
   // CHECK: %[[REST:.*]] = arith.subi %[[SIZE]], %[[I]]
   // CHECK: %[[POSITIVE:.*]] = arith.maxsi %[[REST]], %c0
   // CHECK: %[[COUNT:.*]] = arith.minsi %[[POSITIVE]], %c4
-  // CHECK: gpux.copy async %[[IN]][%[[I]]], %{{.*}}[%[[I]]], 4, %[[COUNT]] {bypass_l1}
+  // CHECK: gpux.copy async %[[IN]][%[[I]]], %{{[a-z0-9]+}}[%[[I]]], 4, %[[COUNT]] {bypass_l1}
   gpu.func @out_of_bounds(%in: memref<?xf32>) workgroup(%s: !Line) kernel {
     %c4 = arith.constant 4 : index
     %z = arith.constant 0.0 : f32

@@ -8,9 +8,9 @@
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @join
   // CHECK-NOT: async.region
-  // CHECK: %[[T0:.*]] = gpux.copy async %{{.*}}[%[[I:.*]]], %{{.*}}[%[[I]]], 1
+  // CHECK: %[[T0:.*]] = gpux.copy async %{{[a-z0-9]+}}[%[[I:.*]]], %{{[a-z0-9]+}}[%[[I]]], 1
   // CHECK: %[[C:.*]] = arith.addi %[[I]], %c128
-  // CHECK: %[[T1:.*]] = gpux.copy async %{{.*}}[%[[C]]], %{{.*}}[%[[C]]], 1
+  // CHECK: %[[T1:.*]] = gpux.copy async %{{[a-z0-9]+}}[%[[C]]], %{{[a-z0-9]+}}[%[[C]]], 1
   // CHECK-NEXT: %[[BOTH:.*]] = async.join %[[T0]], %[[T1]]
   // CHECK-NEXT: gpu.printf
   // CHECK-NEXT: async.await %[[BOTH]]
@@ -38,7 +38,7 @@ gpu.module @kernels {
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi
   // CHECK-NEXT: %[[T1:.*]] = gpux.copy
   // CHECK-NEXT: async.await %[[T1]]
-  // CHECK-NEXT: memref.load %{{.*}}[%[[NEXT]]]
+  // CHECK-NEXT: memref.load %{{[a-z0-9]+}}[%[[NEXT]]]
   gpu.func @dependencies_and_values(%in: memref<512xf32>, %out: memref<512xf32>) workgroup(%s: !Line) kernel {
     %c1 = arith.constant 1 : index
     %t = gpu.thread_id x

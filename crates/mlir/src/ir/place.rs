@@ -175,6 +175,24 @@ impl<'c> Op<'c> {
         unsafe { mlirOperationVerify(self.to_raw()) }
     }
 
+    /// Runs the verifier on this operation alone, and emits nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the verifier says.
+    pub fn verify_quietly(self) -> Result<(), String> {
+        let mut message = String::new();
+        // SAFETY: a live operation; the callback gets the pointer to `message`.
+        let valid = unsafe {
+            ffi::asyncOptOperationVerifyQuietly(
+                self.to_raw(),
+                Some(ffi::collect_text),
+                (&raw mut message).cast(),
+            )
+        };
+        if valid { Ok(()) } else { Err(message) }
+    }
+
     // Nested operations.
 
     /// Calls `visit` on this operation and then on all that is nested in it, outside in, in program order.

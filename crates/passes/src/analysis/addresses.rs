@@ -1,8 +1,8 @@
 //! Where accesses are in their buffers, and what the addresses are multiples of.
 //!
-//! **What buffers are aligned to.** Memory of the workgroup has 16 bytes, since `--gpux-to-nvvm` gives that to whatever a copy writes.
-//! Buffers that callers hand over are taken to have what [`Addresses::new`] is told. Others have what is said of them, or
-//! what their elements need.
+//! **What buffers are aligned to.** Memory of the workgroup has 16 bytes, since `--gpux-to-nvvm` gives that to whatever a
+//! copy writes. Buffers that callers hand over are taken to have what [`Addresses::new`] is told. Others have what is said
+//! of them, or what their elements need.
 
 use super::alias::{Origin, Root};
 use super::divisors::{Divisors, MAX_LOG2, log2_of};
@@ -53,8 +53,8 @@ impl<'c> Addresses<'c> {
         }
     }
 
-    /// The address of the element of `memory` at `indices`, each a value or 0; `None` if its elements are no whole bytes, or its layout
-    /// has no strides.
+    /// The address of the element of `memory` at `indices`, each a value or 0; `None` if its elements are no whole bytes, or
+    /// its layout has no strides.
     pub fn of(&mut self, memory: Value<'c>, indices: &[Option<Value<'c>>]) -> Option<Address<'c>> {
         let element = element_bytes(memory)?;
         let layout = memref_layout(memory.ty())?;
@@ -136,7 +136,8 @@ impl<'c> Addresses<'c> {
         bytes.sum = bytes.sum.take().map(|sum| sum.plus(&scaled));
     }
 
-    /// Adds the bytes from the start of what `op` is a view of to the start of the view; `None` if `op` makes no view that is known.
+    /// Adds the bytes from the start of what `op` is a view of to the start of the view; `None` if `op` makes no view that
+    /// is known.
     fn add_view(&mut self, bytes: &mut Bytes<'c>, op: Op<'c>) -> Option<()> {
         match op.name() {
             memref::ASSUME_ALIGNMENT

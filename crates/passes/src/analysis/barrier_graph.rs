@@ -15,7 +15,7 @@ use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQ
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::gpu::{block_size, is_barrier};
-use async_mlir::ir::{Block, Op, Region, Value, Walk};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::{attr, gpu, memref, nvgpu, nvvm};
 use async_mlir::nvgpu::copy_token;
 use async_mlir::pass::PassError;
@@ -96,7 +96,7 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
         mask: all.map(|threads| vec![true; threads as usize].into()),
         unsure: false,
         keep_barriers,
-        with_barriers: with_barriers(function),
+        with_barriers: regions::with_barriers(function),
     };
     if let Some(region) = function
         .regions()
@@ -139,19 +139,6 @@ fn count_iterations(kernel: &mut Kernel) {
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);
     }
-}
-
-/// The operations in `function` that barriers of the block are in.
-fn with_barriers(function: Op<'_>) -> FxHashSet<Op<'_>> {
-    let mut known = FxHashSet::default();
-    function.walk(|op| {
-        if is_barrier(op) {
-            let mut around = op.ancestors().take_while(|around| *around != function);
-            while around.next().is_some_and(|around| known.insert(around)) {}
-        }
-        Walk::Advance
-    });
-    known
 }
 
 /// Iterations beyond these are not told apart.

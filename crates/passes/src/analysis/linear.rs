@@ -3,8 +3,8 @@
 //! Sums are exact modulo 2^64, as addresses are. Integers of 32 bits or more are taken not to wrap around where they are cast to
 //! others; narrower ones are.
 //!
-//! A value that is not a sum is a **symbol**. Two sums with the same symbols differ by a constant, so accesses at them share no byte if
-//! it is large enough. And the largest power of two that divides all parts of a sum divides the sum.
+//! A value that is not a sum is a **symbol**. Two sums with the same symbols differ by a constant, so accesses at them share
+//! no byte if it is large enough. And the largest power of two that divides all parts of a sum divides the sum.
 
 use async_mlir::affine::{Expr, Operator, only_result};
 use async_mlir::ir::{Op, Value};

@@ -156,24 +156,12 @@ impl<'c> Checker<'_, 'c> {
         let before = [written.0, read.0.filter(|_| access.writes)];
         for (earlier, op) in before.into_iter().flatten() {
             if earlier > at {
-                return Err(self.out_of_order(op, access.op, later));
+                return Err(out_of_order(op, access.op, later));
             }
         }
         let latest = if access.writes { written } else { read };
         latest.add(at, access.op);
         Ok(())
-    }
-
-    fn out_of_order(&self, first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> {
-        let when = match later {
-            0 => String::new(),
-            1 => " an iteration before".to_owned(),
-            later => format!(" {later} iterations before"),
-        };
-        let message = "may access the same memory, but the schedule executes this one first";
-        let help =
-            format!("what comes first{when}; give it an earlier stage or order, or this one a later one");
-        PassError::new(second, message).note(first, help)
     }
 
     /// Checks memory that is the same for all iterations.
@@ -206,7 +194,7 @@ impl<'c> Checker<'_, 'c> {
                 let nearest = (u32::from(i >= j)..=most).find(|distance| meets(*distance));
                 let Some(distance) = nearest else { continue };
                 if self.end(first) > self.key(second.statement, distance) {
-                    return Err(self.out_of_order(first.op, second.op, distance));
+                    return Err(out_of_order(first.op, second.op, distance));
                 }
             }
         }
@@ -225,10 +213,9 @@ impl<'c> Checker<'_, 'c> {
         let period = i64::try_from(a.periods.len().max(1) * b.periods.len().max(1)).unwrap_or(1);
         (0..period).any(|phase| {
             let start = |range: &Range, phase: i64| {
-                let period = range
-                    .periods
-                    .get(phase.rem_euclid(range.periods.len().max(1) as i64) as usize);
-                period.copied().unwrap_or(0)
+                let phase = usize::try_from(phase).unwrap_or(0);
+                let turn = phase.checked_rem(range.periods.len());
+                turn.map_or(0, |turn| range.periods[turn])
             };
             let shift = ahead + b.step * distance + start(&b, phase + distance) - start(&a, phase);
             a.bounds.0 < b.bounds.1 + shift && b.bounds.0 + shift < a.bounds.1
@@ -290,7 +277,7 @@ impl<'c> Checker<'_, 'c> {
                 let before = [fence.0, other.0.filter(|_| is_fence)];
                 for (earlier, first) in before.into_iter().flatten() {
                     if earlier > at {
-                        return Err(self.out_of_order(first, op, later));
+                        return Err(out_of_order(first, op, later));
                     }
                 }
                 let latest = if is_fence { &mut fence } else { &mut other };
@@ -318,4 +305,16 @@ impl Range {
     fn fixed_ahead(&self, other: &Self) -> Option<i64> {
         (self.step == other.step && self.fixed == other.fixed).then(|| other.constant - self.constant)
     }
+}
+
+/// An error about two accesses, of which the schedule executes the second one first.
+fn out_of_order<'c>(first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> {
+    let when = match later {
+        0 => String::new(),
+        1 => " an iteration before".to_owned(),
+        later => format!(" {later} iterations before"),
+    };
+    let message = "may access the same memory, but the schedule executes this one first";
+    let help = format!("what comes first{when}; give it an earlier stage or order, or this one a later one");
+    PassError::new(second, message).note(first, help)
 }

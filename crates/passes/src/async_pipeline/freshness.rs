@@ -36,11 +36,20 @@ struct Outside<'c> {
     op: Op<'c>,
     memory: Value<'c>,
     writes: bool,
-    /// Whether it comes before the loop, or after it; in a loop around both it may be either.
-    before: bool,
-    after: bool,
     /// Whether it is before the loop in the text.
     is_above: bool,
+    /// Whether a loop is around both, so that it comes before the loop and after it.
+    again: bool,
+}
+
+impl Outside<'_> {
+    fn comes_before(self) -> bool {
+        self.is_above || self.again
+    }
+
+    fn comes_after(self) -> bool {
+        !self.is_above || self.again
+    }
 }
 
 impl<'a, 'c> Freshness<'a, 'c> {
@@ -75,9 +84,8 @@ impl<'a, 'c> Freshness<'a, 'c> {
                         op,
                         memory: effect.memory,
                         writes: matches!(effect.access, Kind::Write | Kind::AsyncWrite),
-                        before: !after || again,
-                        after: after || again,
                         is_above: !after,
+                        again,
                     });
             }
         }
@@ -144,15 +152,22 @@ impl<'a, 'c> Freshness<'a, 'c> {
             .filter(|access| access.writes && access.conditions.is_empty())
             .filter_map(&mut touched)
             .collect();
-        if outside.iter().any(|access| access.writes && access.before) {
+        if outside
+            .iter()
+            .any(|access| access.writes && access.comes_before())
+        {
             let mut reads = buffer.accesses.iter().filter(|access| !access.writes);
             if !reads.all(|read| touched(read).is_some_and(|read| covers(&written, &read))) {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
         // From the end of the loop on, and around again.
-        let again = outside.iter().filter(|access| access.after && access.is_above);
-        let below = outside.iter().filter(|access| access.after && !access.is_above);
+        let again = outside
+            .iter()
+            .filter(|access| access.comes_after() && access.is_above);
+        let below = outside
+            .iter()
+            .filter(|access| access.comes_after() && !access.is_above);
         let mut later: Vec<(Block<'c>, Footprint)> = Vec::new();
         for access in below.chain(again) {
             let of_op = footprints.buffer(access.memory).map(|buffer| {
@@ -198,7 +213,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
             }
             match value.definition() {
                 Definition::Result(op, _) if op.is_pure() && op.num_regions() == 0 => {
-                    work.extend(op.operands())
+                    work.extend(op.operands());
                 }
                 // What a loop inside carries, too, if it starts and goes on in the same way.
                 Definition::Result(op, number) if op.is(scf::FOR) => {

@@ -133,10 +133,10 @@ impl<'c> Storage<'c> {
                 let arithmetic = Arithmetic::of_index(&constants, storage);
                 version(at, arithmetic, (storage, ty), Int::Constant(0)).result(0)
             });
-            for (Use { owner, index }, first) in others.into_iter().zip(std::iter::repeat(first)) {
-                first
-                    .into_iter()
-                    .for_each(|first| owner.set_operand(index, first));
+            if let Some(first) = first {
+                for Use { owner, index } in others {
+                    owner.set_operand(index, first);
+                }
             }
             self.first.insert(storage, first);
         }

@@ -24,8 +24,8 @@ pub(super) struct Orders<'c> {
 }
 
 impl<'c> Orders<'c> {
-    /// Returns an error if what is in memory of `source` where `first` stands may be something else where `last` stands, an operation
-    /// of the same block, which comes later.
+    /// Returns an error if what is in memory of `source` where `first` stands may be something else where `last` stands, an
+    /// operation of the same block, which comes later.
     pub fn check_read(&mut self, source: Root<'c>, first: Op<'c>, last: Op<'c>) -> Result<(), Reason<'c>> {
         let block = last.block().expect("an operation of a function is in a block");
         let order = match self.blocks.get(&block) {

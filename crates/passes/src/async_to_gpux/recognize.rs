@@ -57,8 +57,8 @@ impl<'c> Recognizer<'c> {
         }
     }
 
-    /// The transfer that ends with `op`, a store or a copy of memrefs, or why it has to stay synchronous. `None` if it is no transfer from
-    /// global memory to memory of the workgroup.
+    /// The transfer that ends with `op`, a store or a copy of memrefs, or why it has to stay synchronous. `None` if it is no
+    /// transfer from global memory to memory of the workgroup.
     pub fn recognize(&mut self, op: Op<'c>) -> Option<Result<Transfer<'c>, Reason<'c>>> {
         match op.name() {
             memref::COPY | linalg::COPY => self.copy(op),
@@ -216,8 +216,8 @@ impl<'c> Transfer<'c> {
         self.extent.as_ref().map(|(start, bytes)| (start, *bytes))
     }
 
-    /// Makes the asynchronous form before `place`, with the values that `mapping` has for those of this transfer. Each operation awaits
-    /// `dependencies`. Returns their tokens, which nobody awaits yet.
+    /// Makes the asynchronous form before `place`, with the values that `mapping` has for those of this transfer. Each
+    /// operation awaits `dependencies`. Returns their tokens, which nobody awaits yet.
     #[must_use = "somebody has to await the tokens"]
     pub fn emit(&self, place: Op<'c>, mapping: &Mapping<'c>, dependencies: &[Value<'c>]) -> Vec<Value<'c>> {
         match &self.means {

@@ -14,7 +14,7 @@
 //!
 //! Cost: for each explicit count that is to be relaxed, the blocks between it and the waits that name its copies.
 
-use super::memory::{Access, BufferSlice, access, destination};
+use crate::analysis::buffer_slices::{Access, BufferSlice, access, destination};
 use crate::analysis::skeleton::Skeleton;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvgpu;

@@ -5,8 +5,8 @@
 //! 3. If there are new ones, solve again with them as given. What they complete lets others be dropped or loosened, so
 //!    the question is asked again, until no more are kept.
 
-use super::memory::{Access, access, may_issue_copies};
 use super::relax::{Reason, Relaxation};
+use crate::analysis::buffer_slices::{Access, access, may_issue_copies};
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};

@@ -4,11 +4,10 @@ use super::stores::Stores;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::pending_limit_message;
-use crate::utils::block_wide::barrier;
+use crate::utils::block_wide::{barrier, barrier_follows};
 use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Op, Value};
 use rustc_hash::FxHashSet;
 use tokenflow::{Count, Solution};
@@ -71,12 +70,6 @@ pub(super) fn emit<'c>(
     counts.waits += stores.drain();
     uneven(skeleton, solution);
     counts
-}
-
-/// Returns true if the program has a barrier of its own after `op`, before anything else happens.
-fn barrier_follows(op: Op<'_>) -> bool {
-    let mut behind = std::iter::successors(op.next(), |op| op.next());
-    behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
 }
 
 fn commit(place: SlotPlace<'_>, queue: GroupQueue) {

@@ -1,12 +1,9 @@
-//! Which values control flow has to carry: counters, and the numbers that tokens stand for.
-//!
-//! A loop takes a value's first definition as an operand, has it as an argument of each block, and passes it on at the end of
-//! each; a branch only passes it on. Numbers of tokens follow the tokens, which are taken away in the end.
+//! Which values control flow has to carry: counters, and the numbers that tokens stand for. Numbers of tokens follow the
+//! tokens, which are taken away in the end.
 
 use super::state::State;
 use crate::analysis::phase_skeleton::PhaseSkeleton;
-use async_mlir::ir::Op;
-use async_mlir::names::{affine, memref, scf};
+use crate::utils::carry::{Kind, kind};
 use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};
@@ -42,26 +39,6 @@ impl Carried {
             let phi = edge.to.map_or(*result, |to| blocks[to])?;
             plan.incoming(phi, op, e)
         })
-    }
-}
-
-/// How values go through an operation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// As operands, arguments, and what blocks pass on.
-    Loop,
-    /// Only out.
-    Branch,
-}
-
-/// How values go through `op`, if they can.
-pub(super) fn kind(op: Op<'_>) -> Option<Kind> {
-    match op.name() {
-        scf::FOR | scf::WHILE | affine::FOR => Some(Kind::Loop),
-        scf::IF | affine::IF | scf::INDEX_SWITCH | scf::EXECUTE_REGION | memref::ALLOCA_SCOPE => {
-            Some(Kind::Branch)
-        }
-        _ => None,
     }
 }
 

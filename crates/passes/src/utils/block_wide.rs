@@ -10,6 +10,7 @@
 use crate::analysis::phase_skeleton;
 use async_dialects::names::gpux;
 use async_mlir::control_flow::erase_results;
+use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::Location;
@@ -22,6 +23,12 @@ use tokenflow::phases::{self, RequiredSync};
 /// A barrier of the block.
 pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
     OpBuilder::new(gpu::BARRIER, location)
+}
+
+/// Returns true if the program has a barrier of its own after `op`, before anything else happens.
+pub(crate) fn barrier_follows(op: Op<'_>) -> bool {
+    let mut behind = std::iter::successors(op.next(), |op| op.next());
+    behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
 }
 
 /// Issues operations of one function, in program order.

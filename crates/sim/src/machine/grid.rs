@@ -74,7 +74,8 @@ impl Machine<'_> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
-        if self.code.has_arrivals() || self.code.has_named_barriers() {
+        if self.code.has_arrivals() || self.code.has_arrivals_after_copies() || self.code.has_named_barriers()
+        {
             self.memory.use_clocks();
         }
         if self.code.has_arrivals_after_copies() {

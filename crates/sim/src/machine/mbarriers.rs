@@ -11,12 +11,9 @@ mod waits;
 use self::live::{Live, Progress, Seen};
 use super::{Machine, Next, Reason, State};
 use crate::code::{MBarrierOp, Slot};
-use crate::memory::{Array, Fault, Space};
+use crate::memory::{Fault, Space};
 use crate::report::{Problem, Spot};
 use crate::value::{BufferId, Pointer, Value};
-
-/// The bytes of an mbarrier.
-const BYTES: usize = 8;
 
 /// The address of an mbarrier.
 pub(super) type Key = (BufferId, i64);
@@ -58,18 +55,7 @@ impl Machine<'_> {
 
     /// What to call an mbarrier.
     fn called(&self, (buffer, offset): Key) -> String {
-        let buffer = self.memory.buffer(buffer);
-        let (name, number) = (&buffer.name, offset / 8);
-        let of_mbarriers = |array: &Array| array.element == BYTES;
-        let is_row = |array: &Array| array.sizes.len() == 1;
-        let in_text = name.strip_prefix("workgroup buffer ").unwrap_or(name);
-        match &buffer.array {
-            Some(array) if of_mbarriers(array) && is_row(array) && in_text.starts_with('%') => {
-                format!("{in_text}[{number}]")
-            }
-            Some(array) if of_mbarriers(array) => format!("number {number} of {name}"),
-            _ => format!("the mbarrier at byte {offset} of {name}"),
-        }
+        self.memory.buffer(buffer).mbarrier(offset)
     }
 
     /// Does something with an mbarrier.
@@ -94,7 +80,9 @@ impl Machine<'_> {
             }
             MBarrierOp::Inval => self.inval(t, key),
             MBarrierOp::Wait { .. } | MBarrierOp::Test { .. } => {
-                self.live(t, key);
+                if let Some(live) = self.live(t, key) {
+                    live.awaited = true;
+                }
                 if !self.passes(t, key, does)? {
                     return Ok(Next::Waits(State::MBarrier));
                 }

@@ -42,6 +42,8 @@ pub(super) struct Copy {
     pub(super) complete: bool,
     /// The number of its group among those of its queue and thread, once it is committed.
     pub(super) group: Option<u32>,
+    /// The phase that it completes on, a number of the memory's list.
+    pub(super) phase: Option<u32>,
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
     decided: [u64; 2],
 }
@@ -159,6 +161,7 @@ impl Memory {
             source_free: false,
             complete: false,
             group: None,
+            phase: None,
             decided: [0; 2],
         });
         Ok(id)
@@ -395,7 +398,7 @@ impl Memory {
         &self.copies[self.place(id)]
     }
 
-    fn copy_mut(&mut self, id: CopyId) -> &mut Copy {
+    pub(super) fn copy_mut(&mut self, id: CopyId) -> &mut Copy {
         let place = self.place(id);
         &mut self.copies[place]
     }

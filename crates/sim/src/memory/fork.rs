@@ -69,6 +69,7 @@ impl Memory {
             copies: Vec::new(),
             first_copy: 0,
             done_copies: Vec::new(),
+            phases: Vec::new(),
             bytes: self.bytes,
             access: 0,
             adversary: self.adversary.clone(),

@@ -2,13 +2,13 @@
 
 use super::copies::{destinations, start};
 use super::{Memory, Space};
-use crate::report::{Missed, Spot, Waited};
+use crate::report::{CopyWaits, Missed, Own, Race, Spot, Waited};
 use crate::value::{BufferId, Pointer};
+use rustc_hash::FxHashMap;
 
 impl Memory {
-    /// Returns whether `thread` has observed that its own instance of the copy `like` is complete, `None` if it has issued none;
-    /// and what it last waited for.
-    pub(super) fn waits(&self, thread: u32, like: Spot) -> (Option<bool>, Option<Waited>) {
+    /// What is known of the waits of `thread` for the copy `like`.
+    pub(super) fn waits(&self, thread: u32, like: Spot) -> CopyWaits {
         let own = Spot { thread, ..like };
         let mut copies = self.copies.iter().rev();
         let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared);
@@ -19,7 +19,17 @@ impl Memory {
             copies: wait.copies.iter().map(|id| self.issuer(*id)).collect(),
             missed,
         });
-        (copy.map(|copy| copy.complete), waited)
+        let other = self.copies.iter().rev().find(|copy| copy.actor.spot == like);
+        let phase = other.and_then(|other| other.phase);
+        CopyWaits {
+            own: match copy {
+                None => Own::Never,
+                Some(copy) if copy.complete => Own::Complete,
+                Some(_) => Own::InFlight,
+            },
+            last: waited,
+            phase: phase.and_then(|phase| self.phases.get(phase as usize).copied()),
+        }
     }
 
     /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
@@ -41,6 +51,35 @@ impl Memory {
         nearest.map(|(_, spot)| spot)
     }
 
+    /// A block has ended: notes of races with copies whether the later thread has come to its own instance of the copy after that.
+    pub(super) fn note_behind(&mut self) {
+        let block = |spot: Spot| spot.thread / self.order.threads_per_block;
+        let own = |race: &Race| {
+            let before = race.before.filter(|before| block(*before) == block(race.now))?;
+            let own = Spot {
+                thread: race.now.thread,
+                ..before
+            };
+            (race.own == Own::Never && own != before).then_some(own)
+        };
+        let mut later: FxHashMap<Spot, bool> = self
+            .reports
+            .races()
+            .filter_map(own)
+            .map(|own| (own, false))
+            .collect();
+        if later.is_empty() {
+            return;
+        }
+        for copy in self.copies.iter().filter(|copy| !copy.what.shared) {
+            if let Some(came) = later.get_mut(&copy.actor.spot) {
+                *came = true;
+            }
+        }
+        self.reports
+            .note_behind(|race| own(race).is_some_and(|own| later[&own]));
+    }
+
     /// A block has ended, and if it was not stuck with it all copies: those are kept to be named that wrote where something
     /// is left to be written.
     pub(super) fn forget_copies(&mut self) {
@@ -48,6 +87,7 @@ impl Memory {
             return;
         }
         let copies = std::mem::take(&mut self.copies);
+        self.phases.clear();
         let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
         self.first_copy = self.first_copy.saturating_add(count);
         let buffers = &self.buffers;

@@ -1,5 +1,8 @@
 //! What orders the accesses of threads: barriers, mbarriers, and the completion of copies that many threads wait for.
 
+pub use super::clock::{Clock, join};
+
+use super::clock::Clocks;
 use super::shadow::{Actor, Kind};
 use crate::value::CopyId;
 use crate::wgmma::THREADS;
@@ -35,9 +38,6 @@ impl Moment {
     }
 }
 
-/// How many arrivals of each thread of the block are known; nothing is known of the threads after its end.
-pub type Clock = Vec<u32>;
-
 /// What a copy that many threads wait for is done with: only reading, or all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shared(NonZeroU32);
@@ -69,25 +69,8 @@ pub struct Order {
     fences: FxHashMap<u32, Vec<Moment>>,
 }
 
-/// Vector clocks, of the block that runs.
-#[derive(Clone, Default, Debug)]
-struct Clocks {
-    releases: Clock,
-    acquired: FxHashMap<u32, Clock>,
-}
-
 /// A block, and a warp of it.
 pub(super) type Warp = (u32, u32);
-
-/// Adds what another clock knows.
-pub fn join(clock: &mut Clock, other: &[u32]) {
-    if clock.len() < other.len() {
-        clock.resize(other.len(), 0);
-    }
-    for (known, other) in clock.iter_mut().zip(other) {
-        *known = (*known).max(*other);
-    }
-}
 
 impl Order {
     pub(super) fn new(threads_per_block: u32) -> Self {
@@ -135,13 +118,11 @@ impl Order {
 
     /// Now, for a thread.
     pub(super) fn moment(&self, thread: u32, era: NonZeroU32) -> Moment {
-        let inside = (thread % self.threads_per_block) as usize;
         let clocks = self.clocks.as_ref();
-        let releases = clocks.and_then(|clocks| clocks.releases.get(inside).copied());
         Moment {
             era,
             warp: self.warp_barriers(thread),
-            releases: releases.unwrap_or(0),
+            releases: clocks.map_or(0, |clocks| clocks.releases(self.inside(thread))),
             fences: self.fences.get(&thread).map_or(0, |fences| count(fences)),
         }
     }
@@ -172,27 +153,27 @@ impl Order {
 
     /// A thread arrives: returns what whoever learns of that knows.
     pub(super) fn release(&mut self, thread: u32) -> Clock {
-        let inside = (thread % self.threads_per_block) as usize;
-        let Some(clocks) = &mut self.clocks else {
-            return Clock::new();
-        };
-        if clocks.releases.len() <= inside {
-            clocks.releases.resize(inside + 1, 0);
-        }
-        clocks.releases[inside] += 1;
-        let mut clock = clocks.acquired.get(&thread).cloned().unwrap_or_default();
-        if clock.len() <= inside {
-            clock.resize(inside + 1, 0);
-        }
-        clock[inside] = clocks.releases[inside];
-        clock
+        let (inside, passes) = (self.inside(thread), self.shares_copies);
+        let clocks = self.clocks.as_mut();
+        clocks.map_or_else(Clock::new, |clocks| clocks.release(thread, inside, passes))
+    }
+
+    /// What a thread has issued arrives later on: whoever learns of that knows how far the thread was, and not that what it did
+    /// in memory is done.
+    pub(super) fn pass(&mut self, thread: u32) -> Clock {
+        self.release(thread).without_memory()
     }
 
     /// A thread learns of arrivals.
-    pub(super) fn acquire(&mut self, thread: u32, clock: &[u32]) {
+    pub(super) fn acquire(&mut self, thread: u32, clock: &Clock) {
         if let Some(clocks) = &mut self.clocks {
-            join(clocks.acquired.entry(thread).or_default(), clock);
+            clocks.acquire(thread, clock);
         }
+    }
+
+    /// The number of a thread in its block.
+    fn inside(&self, thread: u32) -> usize {
+        (thread % self.threads_per_block) as usize
     }
 
     /// A thread executes a proxy fence.
@@ -357,11 +338,18 @@ impl Order {
 
     /// Returns true if the thread of `actor` knows of an arrival after an access.
     fn in_clock(&self, access: Actor, actor: Actor) -> bool {
-        let Some(clocks) = &self.clocks else { return false };
-        let inside = (access.spot.thread % self.threads_per_block) as usize;
-        let known = clocks.acquired.get(&actor.spot.thread);
-        let known = known.and_then(|known| known.get(inside).copied());
-        known.unwrap_or(0) > access.moment.releases
+        let knows = |clocks: &Clocks| {
+            clocks.done(actor.spot.thread, self.inside(access.spot.thread)) > access.moment.releases
+        };
+        self.clocks.as_ref().is_some_and(knows)
+    }
+
+    /// Returns true if nothing says that a thread came to `access` before `actor` comes to what it does, be that in memory or not.
+    pub(super) fn may_come_later(&self, access: Actor, actor: Actor) -> bool {
+        let passed = |clocks: &Clocks| {
+            clocks.passed(actor.spot.thread, self.inside(access.spot.thread)) > access.moment.releases
+        };
+        self.unordered(access, actor) && !self.clocks.as_ref().is_some_and(passed)
     }
 }
 

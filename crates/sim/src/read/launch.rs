@@ -1,14 +1,14 @@
 //! `gpu.launch`: a kernel in the middle of host code.
 //!
 //! **Effect.** Its parameters are those of the host function. What the region takes from outside is computed again, by each
-//! thread, if that is arithmetic or a view; anything else, such as a buffer that the host allocates, is one more parameter.
+//! thread, if that is arithmetic, a view, or the descriptor of one; anything else, such as a buffer that the host allocates, is one more parameter.
 //!
 //! **Refusals.** Clusters. What the host does besides, such as filling a buffer, is not done.
 
 use super::{Done, Reader, Unknown};
 use crate::code::{Id, Op as Instruction, Param};
 use async_mlir::ir::{Block, Definition, Op, Walk};
-use async_mlir::names::{attr, gpu};
+use async_mlir::names::{attr, gpu, nvgpu};
 use std::collections::{HashSet, VecDeque};
 
 /// The ids that the region starts with, each in three dimensions.
@@ -121,9 +121,10 @@ impl<'c> Reader<'c> {
             if is_inside || self.regs.contains_key(&value) || !seen.insert(value) {
                 continue;
             }
+            let again = |op: &Op| op.is_pure() || op.is(nvgpu::TMA_CREATE_DESCRIPTOR);
             match value
                 .defining_op()
-                .filter(|op| op.is_pure() && op.num_regions() == 0)
+                .filter(|op| again(op) && op.num_regions() == 0)
             {
                 Some(op) => {
                     computed.insert(op);

@@ -1,9 +1,9 @@
 //! Buffers, views of them, and accesses; also what lowering makes of addresses.
 
 use super::{Done, Reader, Unknown, lanes};
-use crate::code::{Access, BufferDecl, Init, Op as Instruction};
+use crate::code::{Access, BufferDecl, Index, Init, Op as Instruction, Reg};
 use crate::scalar::Scalar;
-use crate::value::{BufferId, Elem, View, row_by_row};
+use crate::value::{BufferId, Elem, Value as Constant, View, row_by_row};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
@@ -39,7 +39,7 @@ impl<'c> Reader<'c> {
                 self.emit(op, Instruction::Free { view });
             }
             memref::GET_GLOBAL => self.get_global(op)?,
-            gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op)?,
+            gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op),
             gpu::PRINTF => self.print(op)?,
             memref::ATOMIC_RMW => self.atomic(op)?,
             memref::COPY => self.copy_of_memrefs(op)?,
@@ -106,12 +106,7 @@ impl<'c> Reader<'c> {
             return Err(Unknown::operation(op));
         };
         let (elem, lanes) = Self::element(op, shape.element)?;
-        let dynamic = matches!(init, Some(Init::Dynamic));
-        let sizes: Option<Vec<i64>> = shape
-            .sizes
-            .iter()
-            .map(|size| size.or(dynamic.then_some(0)))
-            .collect();
+        let sizes: Option<Vec<i64>> = shape.sizes.iter().copied().collect();
         let Some(sizes) = sizes else {
             return Err(Unknown::new(
                 op,
@@ -218,6 +213,10 @@ impl<'c> Reader<'c> {
             return Err(Unknown::new(op, format!("there is no memref.global '{name}'")));
         };
         let ty = op.result(0).ty();
+        let shape = types::memref_shape(ty);
+        if is_workgroup(ty) && shape.is_some_and(|shape| shape.sizes.contains(&Some(0))) {
+            return self.start_of_dynamic(op);
+        }
         // Several operations name one buffer.
         let known = self.globals.get(&global).copied();
         if let Some(known) = known {
@@ -253,17 +252,68 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    fn dynamic_workgroup(&mut self, op: Op<'c>) -> Done<'c> {
-        let result = op.result(0);
-        if let Some(known) = self.dynamic {
-            let to = self.reg(result);
-            self.scalar(op, Scalar::Same, Elem::INDEX, to, &[known]);
-            return Ok(());
-        }
-        let name = "dynamic workgroup memory".into();
-        let decl = self.declare(op, (result, result.ty()), name, 1024, Some(Init::Dynamic))?;
-        self.dynamic = Some(decl.to);
-        self.code.workgroup.push(decl);
+    fn dynamic_workgroup(&mut self, op: Op<'c>) {
+        let dynamic = self.dynamic();
+        let to = self.reg(op.result(0));
+        self.scalar(op, Scalar::Same, Elem::INDEX, to, &[dynamic]);
+    }
+
+    /// A global of workgroup memory without elements is where dynamic workgroup memory begins, as it is in PTX.
+    fn start_of_dynamic(&mut self, op: Op<'c>) -> Done<'c> {
+        let Some(shape) = types::memref_shape(op.result(0).ty()) else {
+            return Err(Unknown::operation(op));
+        };
+        let (elem, lanes) = Self::element(op, shape.element)?;
+        let (view, shift) = (self.dynamic(), self.fresh());
+        self.emit(
+            op,
+            Instruction::Set {
+                to: shift,
+                value: Constant::Bits(0),
+            },
+        );
+        let to = self.reg(op.result(0));
+        let sizes = shape
+            .sizes
+            .iter()
+            .map(|size| Index::Const(size.unwrap_or(0)))
+            .collect();
+        self.emit(
+            op,
+            Instruction::Window {
+                to,
+                view,
+                shift,
+                sizes,
+                elem,
+                lanes,
+            },
+        );
         Ok(())
+    }
+
+    /// Dynamic workgroup memory.
+    fn dynamic(&mut self) -> Reg {
+        if let Some(known) = self.dynamic {
+            return known;
+        }
+        let to = self.fresh();
+        self.dynamic = Some(to);
+        self.code.workgroup.push(BufferDecl {
+            to,
+            name: "dynamic workgroup memory".into(),
+            view: View {
+                buffer: BufferId(0),
+                base: 0,
+                offset: 0,
+                sizes: vec![0],
+                strides: vec![1],
+                elem: Elem::Int(8),
+                lanes: 1,
+            },
+            align: 1024,
+            init: Init::Dynamic,
+        });
+        to
     }
 }

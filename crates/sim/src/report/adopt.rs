@@ -1,6 +1,6 @@
 //! Puts together what was found in earlier and in later blocks.
 
-use super::{Hazard, Problem, Race, Reports, StaleWait};
+use super::{Hazard, PhaseOf, Problem, Race, Reports, StaleWait};
 use crate::value::BufferId;
 
 impl Reports {
@@ -23,6 +23,10 @@ impl Reports {
                     .map(|&entry| entries[entry as usize])
                     .collect(),
                 buffer: buffer(race.buffer),
+                phase: race.phase.map(|of| PhaseOf {
+                    buffer: buffer(of.buffer),
+                    ..of
+                }),
                 ..race
             });
         }

@@ -6,6 +6,12 @@ use super::{Problem, Spot, StaleWait};
 pub const MAX_TX: i64 = (1 << 20) - 1;
 
 impl Problem {
+    /// The same with another rank.
+    #[must_use]
+    pub fn ranked(self, rank: u64) -> Self {
+        Self { rank, ..self }
+    }
+
     fn new(
         kind: &'static str,
         (at, other): (Spot, Option<Spot>),
@@ -15,6 +21,7 @@ impl Problem {
         Self {
             kind,
             note: false,
+            rank: 0,
             at,
             other,
             message: message.into(),
@@ -258,6 +265,22 @@ impl Problem {
             (at, Some(armed)),
             format!("arrives without completing phase {phase} of {name}, and is its last arrival"),
             "let the last arrival be one that may complete the phase",
+        )
+    }
+
+    /// An arrival that comes unordered after one for the last phase, by another thread at the same time: one of them is too many.
+    #[must_use]
+    pub fn one_too_many(at: Spot, other: Spot, phase: u64, expected: i64, name: &str) -> Self {
+        let last = phase.saturating_sub(1);
+        let plural = if expected == 1 { "" } else { "s" };
+        Self::new(
+            "phase-overrun",
+            (at, Some(other)),
+            format!(
+                "is one arrival too many: phase {last} of {name} has {expected} arrival{plural}, others have made them, and nothing \
+                 orders this after them"
+            ),
+            "initialize the mbarrier with as many arrivals as threads make in each phase, or let fewer threads arrive",
         )
     }
 

@@ -1,7 +1,7 @@
 //! What the waits of a thread have done, so that a report can say why one was not enough.
 
-use super::{Problem, Reports, Spot};
-use crate::value::CopyId;
+use super::{Problem, Race, Reports, Spot};
+use crate::value::{BufferId, CopyId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -36,6 +36,42 @@ pub struct Waited {
     pub copies: Vec<Spot>,
     /// The thread's own instance of the copy, if it has issued one.
     pub missed: Option<Missed>,
+}
+
+/// A phase of an mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhaseOf {
+    /// Where the mbarrier is.
+    pub buffer: BufferId,
+    /// At which byte.
+    pub offset: i64,
+    /// Which phase it is, from 0 on.
+    pub phase: u64,
+}
+
+/// What a thread has done about its own instance of a copy that another thread has issued, or it itself: what one thread has waited
+/// for, all have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Own {
+    /// It issues none.
+    Never,
+    /// It issues one later.
+    Later,
+    /// It has issued one, and not observed that it is complete.
+    InFlight,
+    /// It has observed that.
+    Complete,
+}
+
+/// What is known of the waits of a thread for a copy.
+#[derive(Clone, Debug)]
+pub struct CopyWaits {
+    /// What it has done about its own instance.
+    pub own: Own,
+    /// Its last wait.
+    pub last: Option<Waited>,
+    /// The phase that the copy completes on.
+    pub phase: Option<PhaseOf>,
 }
 
 /// Where a copy is that a wait does not complete.
@@ -154,6 +190,23 @@ impl Reports {
             self.problem(Problem::passes_at_once(&stale));
         }
         self.problem(problem);
+    }
+
+    /// Notes the races whose later thread comes to its own instance of the copy after that.
+    pub fn note_behind(&mut self, behind: impl Fn(&Race) -> bool) {
+        for race in self.races.values_mut() {
+            if behind(race) {
+                race.own = Own::Later;
+            }
+        }
+    }
+
+    /// A block has ended, and nobody has waited for the mbarrier at a byte of `buffer`.
+    pub fn nobody_waits(&mut self, buffer: BufferId, offset: i64) {
+        for race in self.races.values_mut() {
+            let phase = race.phase.as_ref();
+            race.unawaited |= phase.is_some_and(|of| (of.buffer, of.offset) == (buffer, offset));
+        }
     }
 
     /// A block has ended: its threads access nothing any more.

@@ -9,6 +9,7 @@ impl Problem {
         Self {
             kind: "divergent-warpgroup",
             note: false,
+            rank: 0,
             at,
             other,
             message: "this is an operation of a whole warpgroup, and not all of its 128 threads come to it"
@@ -23,6 +24,7 @@ impl Problem {
         Self {
             kind: "early-use",
             note: false,
+            rank: 0,
             at,
             other: Some(multiplication),
             message:
@@ -44,6 +46,7 @@ impl Problem {
         Self {
             kind: "missing-wgmma-fence",
             note: false,
+            rank: 0,
             at,
             other: None,
             message: message.into(),
@@ -70,6 +73,7 @@ impl Problem {
         Self {
             kind,
             note: false,
+            rank: 0,
             at,
             other: None,
             message: message.into(),

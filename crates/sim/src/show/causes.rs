@@ -17,6 +17,8 @@ pub enum Cause {
     Divergence,
     /// An mbarrier that is not initialized, or no longer.
     Initialization,
+    /// A copy that completes on an mbarrier which nobody waits for.
+    Unawaited,
     /// A phase that expects other bytes than its loads bring.
     Bytes,
     /// A wait for the other parity.
@@ -54,7 +56,7 @@ impl Cause {
             Self::Phase => "phase",
             Self::Deadlock => "deadlock",
             Self::Commit => "commit",
-            Self::Wait => "wait",
+            Self::Unawaited | Self::Wait => "wait",
             Self::Fence => "fence",
             Self::Barrier => "barrier",
             Self::Slot => "slot",
@@ -116,7 +118,14 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
             let reads = finding.cause == Cause::Slot && finding.kind == "RAW";
             // Threads that stand elsewhere may be why nobody arrives.
             let deadlock = finding.kind == "deadlock";
-            (finding.note, finding.cause, finding.on.is_some(), reads, deadlock)
+            (
+                finding.note,
+                finding.cause,
+                finding.on.is_some(),
+                reads,
+                deadlock,
+                finding.rank,
+            )
         });
         if !members.is_empty() {
             groups.push(Group(members));
@@ -141,6 +150,8 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
     };
     let are = |one: Cause, other: Cause| pair.contains(&one) && pair.contains(&other);
     let follows = are(Cause::Wait, Cause::Slot)
+        || are(Cause::Unawaited, Cause::Wait)
+        || are(Cause::Unawaited, Cause::Slot)
         || are(Cause::Parity, Cause::Wait)
         || are(Cause::Commit, Cause::Wait)
         || are(Cause::Commit, Cause::Slot);

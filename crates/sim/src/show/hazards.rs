@@ -1,7 +1,7 @@
 //! Words for races: what is wrong between two operations, and what to do about it.
 
 use super::Cause;
-use crate::report::Hazard;
+use crate::report::{Hazard, Own};
 
 /// What a message and a cause depend on besides the hazard.
 #[derive(Clone, Copy, Debug)]
@@ -12,19 +12,36 @@ pub(super) struct Sides {
     pub before: Copied,
     /// True if they are threads of different blocks.
     pub blocks: bool,
-    /// Whether the later thread has observed its own instance of the earlier copy, where it has issued one.
-    pub waited: Option<bool>,
-    /// True if the later thread's wait for the earlier copy passed on a phase before that copy's.
-    pub stale: bool,
+    /// What the later thread has done about its own instance of the earlier copy.
+    pub own: Own,
+    /// What is wrong with the wait for the phase that the earlier copy completes on.
+    pub phase: PhaseWait,
     /// What the last wait of the later thread waits for.
     pub wait: Waits,
+    /// True if some threads meet without the others.
+    pub roles: bool,
+}
+
+/// How a phase is waited for that a copy completes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PhaseWait {
+    /// Rightly, as far as is known, or there is none.
+    Right,
+    /// The later thread's wait passed on a phase before that.
+    Stale,
+    /// Nobody waits for the mbarrier.
+    Nobody,
 }
 
 /// What a wait waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Waits {
+    /// There is none.
+    Nothing,
     /// Groups, or nothing is known of it.
     Groups,
+    /// A phase of an mbarrier, and the copy completes on none.
+    Phase,
     /// That groups have read their sources.
     Reads,
     /// Tokens.
@@ -50,9 +67,12 @@ type Text = (&'static str, &'static str);
 /// Nothing orders two blocks of a kernel.
 const ORDER_BLOCKS: &str =
     "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
-pub(super) const WAIT_EARLIER: &str =
+const WAIT_EARLIER: &str =
     "wait for the copy before this, or let the wait there leave fewer groups in flight";
 const WAIT_FOR_WRITES: &str = "wait for the copy before this: the wait there waits until sources are read (`read`), and not for what is written";
+const WAIT: &str = "wait for the copy before this";
+const TRACK: &str = "wait for the copy's group before its thread arrives, or let that arrive by nvvm.cp.async.mbarrier.arrive: the phase \
+     that is waited for there does not track the copy";
 const AWAIT_TOKEN: &str = "await the token of that copy before this: the await there is of other tokens";
 const BARRIER_AFTER_WAIT: &str = "put a gpu.barrier after the wait for the copy, before this";
 const BARRIER_OR_SLOT: &str = "put a gpu.barrier between the two, or give the buffer another slot";
@@ -64,13 +84,15 @@ impl Sides {
             Hazard::Unwritten => Cause::Uninitialized,
             Hazard::UnfencedWrite | Hazard::UnfencedRead => Cause::Fence,
             _ if self.blocks => Cause::Barrier,
-            _ if self.stale => Cause::Parity,
+            _ if self.phase == PhaseWait::Stale => Cause::Parity,
+            _ if self.phase == PhaseWait::Nobody && hazard.kind() == "RAW" => Cause::Unawaited,
             Hazard::ReadBesideCopy if self.is_overwritten() => Cause::Slot,
+            Hazard::ReadAfterWrite if self.is_overwritten() && self.own == Own::Later => Cause::Slot,
             Hazard::ReadInFlight
             | Hazard::ReadBesideCopy
             | Hazard::WriteInFlight
-            | Hazard::SourceInFlight => match self.waited {
-                Some(true) => Cause::Barrier,
+            | Hazard::SourceInFlight => match self.own {
+                Own::Complete => Cause::Barrier,
                 _ => Cause::Wait,
             },
             Hazard::SourceBesideCopy => Cause::Barrier,
@@ -89,12 +111,12 @@ impl Sides {
 
     /// Returns true if the later thread has not waited for what all threads have to wait for.
     fn is_unawaited(self) -> bool {
-        self.before == Copied::Together || self.before == Copied::Alone && self.waited == Some(false)
+        self.before == Copied::Together || self.before == Copied::Alone && self.own == Own::InFlight
     }
 
     /// Returns true if the earlier copy belongs to a later iteration: the later thread has not come to it.
     fn is_overwritten(self) -> bool {
-        self.before == Copied::Alone && self.waited.is_none()
+        self.before == Copied::Alone && matches!(self.own, Own::Never | Own::Later)
     }
 
     /// Who does what, and what to do about it.
@@ -111,8 +133,11 @@ impl Sides {
                 None
             }
             Copied::Multiplied => after_multiplication(hazard),
-            _ if self.stale => Some(PARITY),
-            Copied::No if self.now == Copied::Together && hazard == Hazard::WriteAfterRead => {
+            _ if self.phase == PhaseWait::Stale => Some(PARITY),
+            Copied::No
+                if hazard == Hazard::WriteAfterRead
+                    && (self.now == Copied::Together || self.now == Copied::Alone && self.roles) =>
+            {
                 Some(FILLED_EARLY)
             }
             Copied::Together => after_shared(hazard),
@@ -123,22 +148,28 @@ impl Sides {
         match self.wait {
             Waits::Reads if advice == WAIT_EARLIER => (message, WAIT_FOR_WRITES),
             Waits::Tokens if advice == WAIT_EARLIER => (message, AWAIT_TOKEN),
+            Waits::Phase if advice == WAIT_EARLIER => (message, TRACK),
+            Waits::Nothing if advice == WAIT_EARLIER => (message, WAIT),
             _ => (message, advice),
         }
     }
 
     /// What is said of those who come after a copy that each thread waits for itself.
     fn after_copy(self, hazard: Hazard) -> Option<Text> {
-        Some(match (hazard, self.waited) {
-            (Hazard::ReadAfterWrite, Some(false)) => (
+        Some(match (hazard, self.own) {
+            (Hazard::ReadAfterWrite, Own::InFlight) => (
                 "reads what another thread copied, and the waits before it leave that copy in flight",
                 WAIT_EARLIER,
             ),
-            (Hazard::ReadBesideCopy, None) => (
+            (Hazard::ReadAfterWrite, Own::Later) => (
+                "reads where another thread has copied already, and no block barrier lies between",
+                BARRIER_OR_SLOT,
+            ),
+            (Hazard::ReadBesideCopy, Own::Never | Own::Later) => (
                 "reads where a copy of another thread writes already, and no block barrier lies between",
                 BARRIER_OR_SLOT,
             ),
-            (Hazard::ReadAfterWrite, _) | (Hazard::ReadInFlight | Hazard::ReadBesideCopy, Some(true)) => (
+            (Hazard::ReadAfterWrite, _) | (Hazard::ReadInFlight | Hazard::ReadBesideCopy, Own::Complete) => (
                 "reads what another thread copied, and no block barrier lies between that copy's wait and this",
                 BARRIER_AFTER_WAIT,
             ),
@@ -154,6 +185,11 @@ impl Sides {
             _ => return None,
         })
     }
+}
+
+/// Returns true if an advice is to wait for the copy, and can be said better where more is known of it.
+pub(super) fn is_to_wait(advice: &str) -> bool {
+    [WAIT_EARLIER, WAIT, TRACK].contains(&advice)
 }
 
 /// What is said where a wait passed too early.

@@ -2,7 +2,7 @@
 
 use super::{Instance, Names};
 use crate::code::{Code, Completion, Op, Queue};
-use crate::report::{Missed, Race, Spot, Waited};
+use crate::report::{Missed, PhaseOf, Race, Spot, Waited};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -51,6 +51,9 @@ impl Names<'_> {
         let details = match self.op(waited.at) {
             Op::Wait { .. } => self.of_groups(race, waited, &complete),
             Op::Await(_) if complete.is_empty() => vec!["it is for tokens of no copy".into()],
+            op if op.is_wait_for_phase() && complete.is_empty() => {
+                vec!["it is for arrivals, and no copy completes on its phase".into()]
+            }
             _ if complete.is_empty() => Vec::new(),
             _ => vec![format!("it is for {}", listed(&complete))],
         };
@@ -109,6 +112,24 @@ impl Names<'_> {
     fn is_elsewhere(&self, race: &Race, waited: &Waited) -> bool {
         let copy = race.before.and_then(|before| queue(self.code, before));
         matches!(self.op(waited.at), Op::Wait { queue, .. } if copy.is_some_and(|copy| copy != *queue))
+    }
+
+    /// What to do about a copy that completes on a phase.
+    pub(super) fn advice_on_phase(&self, race: &Race) -> Option<String> {
+        let PhaseOf {
+            buffer,
+            offset,
+            phase,
+        } = race.phase?;
+        let name = self.buffer(buffer).mbarrier(offset);
+        let nobody = if race.unawaited {
+            ": nobody waits for that mbarrier"
+        } else {
+            ""
+        };
+        Some(format!(
+            "wait before this for phase {phase} of {name}, on which the copy completes{nobody}"
+        ))
     }
 
     /// What to do about a copy that groups are waited for too early for, if more can be said than that.

@@ -243,6 +243,29 @@ impl Loop {
             .collect()
     }
 
+    /// The upper bound.
+    fn upper(&self) -> String {
+        let Self { lower, step, ty, .. } = self;
+        match self.constant {
+            // Not a whole step after the last.
+            Some(trips) if trips > 0 => format!(
+                "%upper = arith.constant {} : {ty}",
+                lower + (trips - 1) * step + 1
+            ),
+            Some(_) => format!("%upper = arith.constant {lower} : {ty}"),
+            None => {
+                let cast = if *ty == "index" {
+                    "%trips = arith.addi %n, %c0 : index"
+                } else {
+                    "%trips = arith.index_cast %n : index to i32"
+                };
+                format!(
+                    "{cast}\n%more = arith.muli %trips, %step : {ty}\n%upper = arith.addi %more, %lower : {ty}"
+                )
+            }
+        }
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> String {
         let mut body = Body::default();
@@ -257,9 +280,7 @@ impl Loop {
             let at = line.rfind("{}").expect("a place for attributes");
             let _ = writeln!(text, "{}{attributes}{}", &line[..at], &line[at + 2..]);
         }
-        let buffers: String = (0..body.buffers)
-            .map(|b| format!("%b{b} = memref.alloc() : !Tile\n"))
-            .collect();
+        let buffers = joined(0..body.buffers, |b| format!("%b{b} = memref.alloc() : !Tile\n"));
         let inits = body
             .carried
             .iter()
@@ -282,41 +303,24 @@ impl Loop {
                 format!("scf.yield {yields} : {types}"),
             )
         };
-        let stores: String = (0..body.carried.len())
-            .map(|k| {
-                format!("%o{k} = arith.addi %last, %c{} : index\nmemref.store %r#{k}, %out[%o{k}] : memref<?xi32>\n", k * 16)
-            })
-            .collect();
+        let stores = joined(0..body.carried.len(), |k| {
+            let place = k * 16;
+            format!(
+                "%o{k} = arith.addi %last, %c{place} : index\nmemref.store %r#{k}, %out[%o{k}] : memref<?xi32>\n"
+            )
+        });
         let Self { lower, step, ty, .. } = self;
         let unsigned = if self.unsigned { "unsigned " } else { "" };
-        let upper = match self.constant {
-            // Not a whole step after the last.
-            Some(trips) if trips > 0 => format!(
-                "%upper = arith.constant {} : {ty}",
-                lower + (trips - 1) * step + 1
-            ),
-            Some(_) => format!("%upper = arith.constant {lower} : {ty}"),
-            None => {
-                let cast = if *ty == "index" {
-                    "%trips = arith.addi %n, %c0 : index"
-                } else {
-                    "%trips = arith.index_cast %n : index to i32"
-                };
-                format!(
-                    "{cast}\n%more = arith.muli %trips, %step : {ty}\n%upper = arith.addi %more, %lower : {ty}"
-                )
-            }
-        };
+        let upper = self.upper();
         let variable = if *ty == "index" {
             "%i = arith.addi %iv, %c0 : index"
         } else {
             "%i = arith.index_cast %iv : i32 to index"
         };
         let typed = if *ty == "index" { "" } else { " : i32" };
-        let constants: String = [0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128]
-            .iter()
-            .map(|c| format!("%c{c} = arith.constant {c} : index\n"))
-            .collect();
+        let constants = joined([0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128], |c| {
+            format!("%c{c} = arith.constant {c} : index\n")
+        });
         format!(
             "!Tile = memref<16xi32, #gpu.address_space<workgroup>>
 gpu.module @m {{
@@ -350,4 +354,9 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 "
         )
     }
+}
+
+/// The text of all `items`.
+fn joined<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
+    items.into_iter().map(text).collect::<Vec<String>>().concat()
 }

@@ -295,10 +295,10 @@ impl Writer {
         name
     }
 
-    fn transfer(&mut self, transfer: &Transfer, between: &[Stmt], sum: String) -> String {
-        let Transfer { form, elements, .. } = *transfer;
+    /// The buffer that a transfer reads, its type, and the index.
+    fn source(&mut self, transfer: &Transfer) -> (&'static str, &'static str, String) {
         // Others than reads out of bounds stay in bounds.
-        let may_leave = matches!(form, Form::TransferRead | Form::MaskRegion(_));
+        let may_leave = matches!(transfer.form, Form::TransferRead | Form::MaskRegion(_));
         let (source, ty) = match (transfer.from_written, may_leave) {
             (true, _) => ("%written", "!written"),
             (false, true) => ("%in", "!any"),
@@ -314,6 +314,12 @@ impl Writer {
             let four = self.def(&format!("arith.muli {}, %c4 : index", self.iteration));
             from = self.def(&format!("arith.addi {from}, {four} : index"));
         }
+        (source, ty, from)
+    }
+
+    fn transfer(&mut self, transfer: &Transfer, between: &[Stmt], sum: String) -> String {
+        let Transfer { form, elements, .. } = *transfer;
+        let (source, ty, from) = self.source(transfer);
         let to = self.index("%part", transfer.to);
         self.line("// transfer");
         let (element, buffer) = (self.element, transfer.buffer);
@@ -348,16 +354,7 @@ impl Writer {
             }
             Form::CopyOfMemrefs => {
                 let sum = self.body(between, sum);
-                let strided = "strided<[1], offset: ?>";
-                let from_ty = format!("memref<{elements}x{element}, {strided}>");
-                let to_ty = format!("memref<{elements}x{element}, {strided}, #gpu.address_space<workgroup>>");
-                let from = self.def(&format!(
-                    "memref.subview {source}[{from}] [{elements}] [1] : {ty} to {from_ty}"
-                ));
-                let to = self.def(&format!(
-                    "memref.subview %s{buffer}[{to}] [{elements}] [1] : !s to {to_ty}"
-                ));
-                self.line(&format!("memref.copy {from}, {to} : {from_ty} to {to_ty}"));
+                self.copy_of_memrefs(elements, (source, ty, &from), (buffer, &to));
                 return sum;
             }
         };
@@ -370,6 +367,21 @@ impl Writer {
             _ => self.line(&format!("vector.store {value}, %s{buffer}[{to}] : !s, {vector}")),
         }
         sum
+    }
+
+    fn copy_of_memrefs(&mut self, elements: u32, from: (&str, &str, &str), to: (usize, &str)) {
+        let ((source, ty, from), (buffer, to)) = (from, to);
+        let part = format!("memref<{elements}x{}, strided<[1], offset: ?>", self.element);
+        let (from_ty, to_ty) = (
+            format!("{part}>"),
+            format!("{part}, #gpu.address_space<workgroup>>"),
+        );
+        let size = format!("[{elements}] [1]");
+        let from = self.def(&format!(
+            "memref.subview {source}[{from}] {size} : {ty} to {from_ty}"
+        ));
+        let to = self.def(&format!("memref.subview %s{buffer}[{to}] {size} : !s to {to_ty}"));
+        self.line(&format!("memref.copy {from}, {to} : {from_ty} to {to_ty}"));
     }
 
     /// The first elements of two rows that lie apart, of a half each; an odd number is read as it lies.

@@ -41,6 +41,14 @@ pub enum Style {
     Stores,
     /// All commits are given.
     Given,
+    /// Counted form alone, with waits for reads, too.
+    Counted,
+    /// The same, with awaits of nothing, which stand for accesses to memory.
+    CountedWithAccesses,
+    /// Counted form alone; each group is of copies in a row.
+    CountedTogether,
+    /// Counted form alone; each group is of one copy.
+    CountedAlone,
 }
 
 /// A token: 0 is the one defined last.
@@ -52,6 +60,7 @@ pub enum Stmt {
     Copy(u8),
     CountedCopy(u8),
     Commit(u8),
+    GroupOf(u8, u8),
     Group(u8),
     Wait(u8, u32),
     Store(u8),
@@ -188,6 +197,11 @@ impl Cook {
                 build.commit(queue(*q));
                 Vec::new()
             }
+            Stmt::GroupOf(q, copies) => {
+                (0..*copies).for_each(|_| build.counted_copy(queue(*q)));
+                build.commit(queue(*q));
+                Vec::new()
+            }
             Stmt::Group(q) => vec![build.group(queue(*q))],
             Stmt::Wait(q, n) => {
                 build.wait(queue(*q), *n);
@@ -310,6 +324,7 @@ fn stmt(style: Style) -> BoxedStrategy<Stmt> {
         1 => picks(0..3).prop_map(Stmt::Join),
     ];
     let wait = || (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::Wait(queue, n));
+    let counted_group = |max: u8| (queue(), 1..max).prop_map(|(queue, copies)| Stmt::GroupOf(queue, copies));
     let leaf = match style {
         Style::Tokens => tokens.boxed(),
         Style::Mixed => prop_oneof![
@@ -340,6 +355,25 @@ fn stmt(style: Style) -> BoxedStrategy<Stmt> {
             1 => wait(),
         ]
         .boxed(),
+        Style::Counted => prop_oneof![
+            3 => queue().prop_map(Stmt::CountedCopy),
+            2 => queue().prop_map(Stmt::Commit),
+            2 => counted_group(3),
+            3 => wait(),
+            1 => (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::WaitForReads(queue, n)),
+        ]
+        .boxed(),
+        Style::CountedWithAccesses => prop_oneof![
+            1 => queue().prop_map(Stmt::CountedCopy),
+            1 => queue().prop_map(Stmt::Commit),
+            3 => counted_group(3),
+            3 => wait(),
+            1 => (queue(), 0..4_u32).prop_map(|(queue, n)| Stmt::WaitForReads(queue, n)),
+            3 => Just(Stmt::Await(Vec::new())),
+        ]
+        .boxed(),
+        Style::CountedTogether => prop_oneof![1 => counted_group(4), 1 => wait()].boxed(),
+        Style::CountedAlone => prop_oneof![1 => counted_group(2), 1 => wait()].boxed(),
     };
     leaf.prop_recursive(3, 20, 4, |inner| {
         let body = || vec(inner.clone(), 0..4);

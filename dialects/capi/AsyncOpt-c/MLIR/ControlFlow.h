@@ -51,6 +51,12 @@ MLIR_CAPI_EXPORTED bool asyncOptForEachBranch(MlirOperation terminator,
                                               AsyncOptEdgeCallback callback,
                                               void *userData);
 
+/// Has `terminator`, whose edges are known, hand `numValues` more values to the
+/// successor block of this index.
+MLIR_CAPI_EXPORTED void asyncOptBranchAppend(MlirOperation terminator,
+                                             intptr_t index, intptr_t numValues,
+                                             MlirValue const *values);
+
 /// Returns true if `block` may be run several times in one run of the function
 /// around it: it is inside of a loop, on a cycle of blocks, or inside of an
 /// operation that does something unknown with its regions.

@@ -39,6 +39,12 @@ MLIR_CAPI_EXPORTED void asyncOptEmitAtOperation(MlirOperation op,
                                                 const AsyncOptNote *notes,
                                                 intptr_t numNotes);
 
+/// Runs the verifier on `op` alone. Nothing is emitted; `callback` gets the
+/// messages of errors.
+MLIR_CAPI_EXPORTED bool
+asyncOptOperationVerifyQuietly(MlirOperation op, MlirStringCallback callback,
+                               void *userData);
+
 #ifdef __cplusplus
 }
 #endif

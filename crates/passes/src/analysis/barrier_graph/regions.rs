@@ -6,9 +6,10 @@ use crate::analysis::footprints::Mask;
 use crate::analysis::uniformity::{may_diverge, runs_for_some_threads};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
-use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use async_mlir::names::{attr, scf};
 use async_mlir::pass::PassError;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use tokenflow::Token;
 use tokenflow::barriers::{Action, EdgeKind, LoopId, StepId};
@@ -25,6 +26,19 @@ struct Bodies<'c> {
     /// The first and the last step of each.
     starts: Vec<StepId>,
     ends: Vec<Option<StepId>>,
+}
+
+/// The operations in `function` that barriers of the block are in.
+pub(super) fn with_barriers(function: Op<'_>) -> FxHashSet<Op<'_>> {
+    let mut known = FxHashSet::default();
+    function.walk(|op| {
+        if is_barrier(op) {
+            let mut around = op.ancestors().take_while(|around| *around != function);
+            while around.next().is_some_and(|around| known.insert(around)) {}
+        }
+        Walk::Advance
+    });
+    known
 }
 
 impl<'c> Bodies<'c> {
@@ -164,7 +178,7 @@ impl<'c> Reader<'c> {
     /// Returns true if threads may take different ways through `op`. A barrier in there proves that they don't, since all
     /// threads of the block have to come to it, unless they are known to.
     fn diverges(&mut self, op: Op<'c>) -> bool {
-        may_diverge(op) && !(self.with_barriers.contains(&op) && !self.is_known_to_diverge(op))
+        may_diverge(op) && (!self.with_barriers.contains(&op) || self.is_known_to_diverge(op))
     }
 
     /// Returns true if `op` is for some threads only, whatever happens.

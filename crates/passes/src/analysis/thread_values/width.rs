@@ -22,7 +22,7 @@ impl<'c> ThreadValues<'c> {
             return Some(value);
         }
         if value.offset.terms.is_empty() {
-            return self.each(value, |number| cut(number, bits));
+            return Some(self.each(value, |number| cut(number, bits)));
         }
         // What counts and what a program computes once is taken to fit in its type, if that is no small one.
         let fits = |number: i64| cut(number, bits) == number;
@@ -50,7 +50,7 @@ impl<'c> ThreadValues<'c> {
             return Some(value);
         }
         if value.offset.terms.is_empty() {
-            return self.each(value, |number| number & ((1 << bits) - 1));
+            return Some(self.each(value, |number| number & ((1 << bits) - 1)));
         }
         let least = value.threads.iter().flat_map(|threads| threads.iter()).min();
         let least = least
@@ -62,20 +62,20 @@ impl<'c> ThreadValues<'c> {
     }
 
     /// Applies a function to the number of each thread, which depends on nothing else.
-    fn each(&mut self, value: ThreadValue, function: impl Fn(i64) -> i64) -> Option<ThreadValue> {
+    fn each(&mut self, value: ThreadValue, function: impl Fn(i64) -> i64) -> ThreadValue {
         let constant = value.offset.constant;
         let Some(threads) = &value.threads else {
-            return Some(ThreadValue::constant(function(constant)));
+            return ThreadValue::constant(function(constant));
         };
         let changes = |own: &i64| {
             let number = own.wrapping_add(constant);
             function(number) != number
         };
         if !threads.iter().any(changes) {
-            return Some(value);
+            return value;
         }
         let numbers = threads.iter().map(|own| function(own.wrapping_add(constant)));
-        Some(self.by_thread(numbers.collect()))
+        self.by_thread(numbers.collect())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::Emitter;
 use crate::tokens_to_mbarriers::builder::value;
-use crate::tokens_to_mbarriers::carry::{Carried, Kind, carried_through, kind};
+use crate::tokens_to_mbarriers::carry::{Carried, carried_through};
 use crate::tokens_to_mbarriers::state::bug;
 use crate::utils::builders::new_else;
+use crate::utils::carry::{Kind, kind, lacks_else, pass_on};
 use async_mlir::control_flow::append;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{affine, arith, scf};
+use async_mlir::names::arith;
 use async_mlir::pass::PassError;
 use tokenflow::phases::RegionOpId;
 
@@ -89,9 +90,7 @@ impl<'c> Emitter<'_, 'c> {
         let block = self.read.tree.region_ops[id].blocks[place];
         let values = self.all_passed_on(id, Some(place), all)?;
         if let Some(terminator) = self.read.blocks[block].terminator() {
-            let mut operands: Vec<Value> = terminator.operands().collect();
-            operands.extend(values);
-            terminator.set_operands(&operands);
+            pass_on(terminator, &values);
         }
         Ok(())
     }
@@ -104,7 +103,7 @@ impl<'c> Emitter<'_, 'c> {
         all: &[Carried],
         counters: &[Option<Value<'c>>],
     ) -> Result<(), PassError<'c>> {
-        if !matches!(op.name(), scf::IF | affine::IF) || op.region(1).first().is_some() {
+        if !lacks_else(op) {
             return Ok(());
         }
         self.state.restore(all, counters);

@@ -3,7 +3,7 @@
 use super::{Key, MBarrier, Machine, Reason};
 use crate::code::{Arrival, Op};
 use crate::memory::Actor;
-use crate::report::{MAX_TX, Problem, Spot, StaleWait};
+use crate::report::{MAX_TX, PhaseOf, Problem, Spot, StaleWait};
 use crate::value::{CopyId, Pending, Value};
 
 impl Machine<'_> {
@@ -26,7 +26,7 @@ impl Machine<'_> {
         let Some(MBarrier::Live(live)) = self.mbarriers.get(&key) else {
             return;
         };
-        let missing = |before: &&Actor| self.memory.unordered(**before, actor);
+        let missing = |before: &&Actor| self.memory.may_come_later(**before, actor);
         let arrival = live.arrivals[1].iter().find(missing);
         let lands = || !live.landed.is_empty() && live.waiters.iter().all(|wait| missing(&wait));
         let other = match arrival {
@@ -34,7 +34,22 @@ impl Machine<'_> {
             None if lands() => live.landed.first().map(|id| self.memory.issuer(*id)),
             None => None,
         };
-        let problem = other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name));
+        // Threads that do the same at the same time, as all do that release a slot, mean one phase.
+        let twin =
+            |one: &Actor| (one.spot.instr, one.spot.iterations) == (actor.spot.instr, actor.spot.iterations);
+        let twin = arrival.filter(|_| live.arrivals[1].iter().all(twin));
+        let problem = match (twin, other) {
+            (Some(twin), _) => Some(Problem::one_too_many(
+                actor.spot,
+                twin.spot,
+                live.phase,
+                live.expected,
+                &name,
+            )),
+            (None, other) => {
+                other.map(|other| Problem::misplaced(actor.spot, other, live.phase, &name).ranked(1))
+            }
+        };
         if let Some(problem) = problem {
             self.memory.reports.problem_after_waits(problem);
         }
@@ -90,7 +105,7 @@ impl Machine<'_> {
     }
 
     /// Thread `t` lets the mbarrier track all copies that it has issued: when they are complete, that is an arrival. It
-    /// orders nothing else that the thread did before.
+    /// orders nothing else that the thread did before; but who learns of it comes after the thread's waits.
     pub(super) fn arrive_after_copies(&mut self, t: usize, key: Key, counted: bool) {
         let code = self.code;
         let spot = self.spot(t);
@@ -112,7 +127,10 @@ impl Machine<'_> {
             let copy = self.memory.issuer(*id);
             self.passed_already(key, copy);
         }
+        let clock = self.memory.pass(spot.thread);
+        self.tracks(key, copies.iter().map(|(id, _)| *id));
         if let Some(live) = self.get(key) {
+            crate::memory::join(&mut live.arriving, &clock);
             live.pending -= i64::from(counted);
             live.armed = spot;
             live.flights.extend(copies);
@@ -164,8 +182,22 @@ impl Machine<'_> {
         self.after_waits(t, key);
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.threads[t].issued += 1;
+        self.tracks(key, std::iter::once(id));
         if let Some(live) = self.get(key) {
             live.flights.push((id, bytes));
+        }
+    }
+
+    /// Notes that copies complete on the phase of an mbarrier.
+    fn tracks(&mut self, key: Key, copies: impl Iterator<Item = CopyId>) {
+        let (buffer, offset) = key;
+        if let Some(phase) = self.get(key).map(|live| live.phase) {
+            let of = PhaseOf {
+                buffer,
+                offset,
+                phase,
+            };
+            self.memory.completes_on(copies, of);
         }
     }
 
@@ -191,7 +223,7 @@ impl Machine<'_> {
         let phase = live.phase - 1;
         if let Some(wait) = missed {
             live.broken = true;
-            let problem = Problem::overtaken(wait.spot, armed, phase, &name);
+            let problem = Problem::overtaken(wait.spot, armed, phase, &name).ranked(1);
             self.memory.reports.problem(problem);
         }
     }

@@ -53,6 +53,15 @@ impl Machine<'_> {
         self.memory.remove_mbarrier(Pointer { buffer, offset });
     }
 
+    /// A block ends: notes the mbarriers that nobody has waited for.
+    pub(in crate::machine) fn note_unawaited(&mut self) {
+        for (&(buffer, offset), mbarrier) in &self.mbarriers {
+            if matches!(mbarrier, MBarrier::Live(live) if !live.awaited) {
+                self.memory.reports.nobody_waits(buffer, offset);
+            }
+        }
+    }
+
     /// What is left in the mbarriers of a block that ends.
     pub(in crate::machine) fn drain_mbarriers(&mut self) {
         for (key, mbarrier) in std::mem::take(&mut self.mbarriers) {

@@ -57,6 +57,8 @@ pub(in crate::machine) struct Live {
     pub uses: BTreeMap<u32, Actor>,
     /// What was done last for its phase, but for the loads.
     pub armed: Spot,
+    /// True if anybody has waited for it, or tested it.
+    pub awaited: bool,
     /// True if something is wrong with its phases, and was reported.
     pub broken: bool,
 }
@@ -81,6 +83,7 @@ impl Live {
             stale: BTreeMap::new(),
             uses: BTreeMap::new(),
             armed: init.spot,
+            awaited: false,
             broken: false,
         }
     }

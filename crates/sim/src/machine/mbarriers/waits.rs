@@ -10,6 +10,9 @@ use crate::value::{CopyId, Pending, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// So often threads may test phases in vain while nobody else can go on: then they wait.
+const TESTS: u32 = 1 << 14;
+
 /// A thread that has waited for a phase.
 pub(in crate::machine) struct Wait {
     pub by: Actor,
@@ -44,13 +47,13 @@ impl Machine<'_> {
         // Many waits have met at one instruction.
         let mut last: Option<(Arc<[Actor]>, bool)> = None;
         waits.retain(|wait| {
-            if !self.memory.unordered(wait.by, actor) {
+            if !self.memory.may_come_later(wait.by, actor) {
                 return false;
             }
             let Some(met) = &wait.met else { return true };
             let known = last.as_ref().filter(|(actors, _)| Arc::ptr_eq(actors, met));
             let after = known.map_or_else(
-                || met.iter().any(|one| !self.memory.unordered(*one, actor)),
+                || met.iter().any(|one| !self.memory.may_come_later(*one, actor)),
                 |(_, after)| *after,
             );
             last = Some((Arc::clone(met), after));
@@ -157,7 +160,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Threads whose phase is complete go on; if there are none, what they wait for lands. Returns false if nothing helps.
+    /// Threads whose phase is complete go on; if there are none, what they wait for lands. Whoever only tests goes on in any case,
+    /// unless all did so too often. Returns false if nothing helps.
     pub(in crate::machine) fn wake(&mut self) -> Result<bool, Stop> {
         let mut any = false;
         let waiting = self.standing();
@@ -169,6 +173,7 @@ impl Machine<'_> {
             }
         }
         if any {
+            self.vain_tests = 0;
             return Ok(true);
         }
         for &(_, key, _) in &waiting {
@@ -178,8 +183,13 @@ impl Machine<'_> {
             }
         }
         if any {
+            self.vain_tests = 0;
             return Ok(true);
         }
+        if self.vain_tests >= TESTS {
+            return Ok(false);
+        }
+        self.vain_tests += 1;
         // Whoever only tests may do something else now.
         for (t, _, does) in waiting {
             if let MBarrierOp::Test { to, .. } = does {
@@ -213,15 +223,22 @@ impl Machine<'_> {
         let waiting = self.standing();
         for &(t, key, does) in &waiting {
             let (spot, name) = (self.spot(t), self.called(key));
-            let MBarrierOp::Wait { parity } = does else {
-                continue;
+            let named = match does {
+                MBarrierOp::Wait { parity } => Phase::Parity(parity),
+                MBarrierOp::Test { phase, .. } => phase,
+                _ => continue,
             };
-            let parity = self.bits(t, parity).unwrap_or(0) & 1;
+            let (Phase::Parity(number) | Phase::Token(number)) = named;
+            let number = self.bits(t, number).unwrap_or(0);
             let Some(live) = self.get(key) else { continue };
             let seen = live.seen.get(&spot.thread).and_then(|seen| seen.phase);
             let next = seen.map_or(0, |seen| seen + 1);
-            let meant = next + (next + parity) % 2;
+            let meant = match named {
+                Phase::Parity(_) => next + (next + (number & 1)) % 2,
+                Phase::Token(_) => number,
+            };
             live.broken = true;
+            let phase = live.phase;
             let problem = if meant == next + 1 && live.phase == meant && live.pending == live.expected {
                 // Nobody has come to the phase that it waits for, and it never waited for the one before.
                 Problem::wrong_parity(spot, live.armed, next, &name)
@@ -233,7 +250,10 @@ impl Machine<'_> {
                 let missing = (live.pending, live.expected, live.tx - live.flying());
                 Problem::deadlock(spot, live.armed, live.phase, missing, &name)
             };
-            self.memory.reports.problem_after_waits(problem);
+            // Threads that stand early in their loops may keep those from arriving that stand later.
+            let iteration = self.iterations[spot.iterations as usize].first().copied();
+            let rank = phase.saturating_mul(1 << 32) + u64::from(iteration.unwrap_or(0));
+            self.memory.reports.problem_after_waits(problem.ranked(rank));
         }
         let at_barrier = |thread: &Thread| matches!(thread.state, State::Barrier | State::Block);
         if let (Some(&(t, ..)), Some(other)) = (waiting.first(), self.threads.iter().position(at_barrier)) {

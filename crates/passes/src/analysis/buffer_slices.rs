@@ -1,10 +1,11 @@
-//! Which operations may access a buffer that a copy writes, and which row of it.
+//! Which buffers operations may access, and which row of each.
 //!
 //! What is asked is only ever "may it?", and the answer is yes wherever nothing says no.
 
 use crate::analysis::escape::is_private;
 use crate::analysis::memory::{self, BufferOrigin, Effects, buffer_origin, view_source};
 use async_dialects::completion::Completion;
+use async_dialects::names::gpux;
 use async_mlir::calls::is_call;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::{Definition, Op, Value};
@@ -16,20 +17,20 @@ use async_mlir::types::{DYNAMIC, MapResult, dense_numbers, map_results, vector_r
 
 /// The place that an operation accesses: a buffer, and where it is known which index of the buffer's first dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BufferSlice<'c> {
+pub(crate) struct BufferSlice<'c> {
     base: Value<'c>,
     first_index: Option<i64>,
 }
 
 /// What an operation may access.
-pub(super) enum Access<'c> {
+pub(crate) enum Access<'c> {
     Nothing,
     Slices(Vec<BufferSlice<'c>>),
     Anything,
 }
 
-/// Returns what `op` itself may access, but for what asynchronous copies write ([`super::relax`] says why).
-pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
+/// Returns what `op` itself may access, but for what asynchronous copies write (`nvgpu_exact_waits/relax.rs` says why).
+pub(crate) fn access<'c>(op: Op<'c>) -> Access<'c> {
     let Effects::Known(effects) = memory::effects(op) else {
         return Access::Anything;
     };
@@ -47,7 +48,7 @@ pub(super) fn access<'c>(op: Op<'c>) -> Access<'c> {
 }
 
 /// Returns true if `op` runs code that is not shown here and that may issue copies: it is handed memory to copy to.
-pub(super) fn may_issue_copies(op: Op) -> bool {
+pub(crate) fn may_issue_copies(op: Op) -> bool {
     let calls = is_call(op) || INLINE_ASSEMBLY.contains(&op.name()) || op.is(gpu::LAUNCH_FUNC);
     let address = |value: Value| value.ty().is_mem_ref() || is_pointer(value.ty());
     calls && op.operands().any(address)
@@ -57,13 +58,13 @@ pub(super) fn may_issue_copies(op: Op) -> bool {
 const INLINE_ASSEMBLY: &[&str] = &[llvm::INLINE_ASM, nvvm::INLINE_PTX];
 
 /// Returns what an asynchronous copy writes; `None` for other operations.
-pub(super) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {
+pub(crate) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {
     Some(BufferSlice::of_operand(op, Completion::of(op)?.destination?))
 }
 
 impl<'c> BufferSlice<'c> {
     /// The place that the access of `op` to `memory`, an operand, touches.
-    fn of_operand(op: Op<'c>, memory: Value<'c>) -> Self {
+    pub fn of_operand(op: Op<'c>, memory: Value<'c>) -> Self {
         let operand = op.operands().position(|value| value == memory);
         let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
         while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
@@ -148,7 +149,7 @@ fn first_index(op: Op<'_>, operand: usize) -> Option<i64> {
     // How many trailing dimensions the access spans.
     let spanned = match op.name() {
         memref::LOAD | memref::STORE => 0,
-        nvgpu::DEVICE_ASYNC_COPY | nvgpu::LDMATRIX => 1,
+        gpux::COPY | nvgpu::DEVICE_ASYNC_COPY | nvgpu::LDMATRIX => 1,
         vector::LOAD => rank_of_vector(op.result(0)),
         vector::STORE => rank_of_vector(op.operand(0)),
         gpu::SUBGROUP_MMA_LOAD_MATRIX | gpu::SUBGROUP_MMA_STORE_MATRIX => 2,

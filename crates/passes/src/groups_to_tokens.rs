@@ -1,0 +1,211 @@
+//! `--gpux-groups-to-tokens`: counted groups become tokens; the inverse of `--gpux-tokens-to-groups`.
+//!
+//! **Condition.** Device code in which nothing is in flight where a function is entered. Groups are those that the hardware
+//! makes: a commit closes all that the thread has issued on the queue since its last one.
+//!
+//! **Effect.** A queue is in token form: its copies have tokens, its commits are gone, and in the place of each wait is an await
+//! of what the wait newly completes, or nothing. So on every execution the same is complete after it; with `weaken`, all of that but
+//! groups whose memory nobody accesses before a later wait completes them as well ([`accesses`]). Where copies can't have
+//! tokens, or where tokens that are counted again would complete more than the counts did, copies and commits stay and
+//! each group has a token; a remark says why.
+//!
+//! **Refusals.** A queue stays as it is, with a remark that says why: it has tokens already; something inside of an operation
+//! that tokens can't be carried through has to do with it; a call or inline assembly may have; a function that is no kernel
+//! may return with groups in flight; a wait is for reads alone, and groups would have the tokens.
+//!
+//! The steps, each a module: [`read`] finds the queues and what is on them, `tokenflow` lifts them, [`convert`] makes the
+//! operations that have tokens, [`emit`] writes the rest.
+
+mod accesses;
+mod convert;
+mod emit;
+mod pointers;
+mod read;
+mod stores;
+
+use crate::utils::device::device_code;
+use async_dialects::completion::GroupQueue;
+use async_dialects::registry::{ASYNC, GPUX};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_kernel;
+use async_mlir::ir::Op;
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use convert::{Converted, Tokens};
+use read::Counted;
+use tokenflow::lift::{Lifted, TokensOf, complete_no_more, lift};
+
+/// The pass.
+pub struct GroupsToTokens;
+
+impl Pass for GroupsToTokens {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("groups_to_tokens/description.md"),
+        anchor: Anchor::Functions,
+        options: &[
+            OptionInfo::bool(
+                "group-tokens",
+                true,
+                "give tokens to groups where operations can't have them",
+            ),
+            OptionInfo::bool(
+                "weaken",
+                true,
+                "leave groups to later waits if nobody accesses their memory before",
+            ),
+        ],
+        dependent_dialects: &[Dialect::ARITH, ASYNC, GPUX, Dialect::MEMREF, Dialect::SCF],
+        statistics: &[
+            StatisticInfo {
+                name: "awaits",
+                description: "Number of waits that became awaits",
+            },
+            StatisticInfo {
+                name: "dropped",
+                description: "Number of waits that had nothing to wait for",
+            },
+            StatisticInfo {
+                name: "queues",
+                description: "Number of queues that are in token form",
+            },
+            StatisticInfo {
+                name: "kept",
+                description: "Number of queues that stay in counted form",
+            },
+        ],
+        ..PassInfo::new("gpux-groups-to-tokens", "translates counted groups into tokens")
+    };
+
+    fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        for code in device_code(op) {
+            for queue in read::queues(code) {
+                match lift_queue(code, queue, cx) {
+                    Ok(()) => cx.count("queues", 1),
+                    Err(refusal) => {
+                        refusal.remark(queue, "stays in counted form");
+                        cx.count("kept", 1);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why something is not done.
+pub(crate) struct Refusal<'c> {
+    at: Op<'c>,
+    why: String,
+}
+
+impl<'c> Refusal<'c> {
+    fn new(at: Op<'c>, why: impl Into<String>) -> Self {
+        Self { at, why: why.into() }
+    }
+
+    fn remark(&self, queue: GroupQueue, what: &str) {
+        let message = format!("queue {} {what}: {}", queue.name(), self.why);
+        Diagnostic::remark(self.at.location(), message).emit();
+    }
+}
+
+/// Puts a queue of `code` into token form.
+fn lift_queue<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+    read::check(code, queue)?;
+    let Err(refusal) = lift_operations(code, queue, cx) else {
+        return Ok(());
+    };
+    if !cx.bool("group-tokens") {
+        return Err(refusal);
+    }
+    // The first reason is the one to do something about.
+    let Some((counted, lifted)) = lift_groups(code, queue) else {
+        return Err(refusal);
+    };
+    refusal.remark(queue, "has tokens of groups, and not of copies");
+    count_awaits(&lifted, cx);
+    emit::emit(code, &counted, &lifted, Tokens::Groups);
+    Ok(())
+}
+
+fn count_awaits(lifted: &Lifted, cx: &PassContext) {
+    let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
+    cx.count("awaits", awaits as u64);
+    cx.count("dropped", (lifted.waits.len() - awaits) as u64);
+}
+
+/// Puts a queue into token form, with tokens of its operations.
+fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+    let hoisted = stores::hoist(code, queue)?;
+    let lifted = Counted::read(code, queue, cx.bool("weaken")).and_then(|counted| {
+        let (lifted, converted) = with_operations(code, &counted)?;
+        Ok((counted, lifted, converted))
+    });
+    let (counted, lifted, converted) = match lifted {
+        Ok(lifted) => lifted,
+        Err(refusal) => {
+            hoisted.undo();
+            return Err(refusal);
+        }
+    };
+    count_awaits(&lifted, cx);
+    emit::emit(code, &counted, &lifted, Tokens::Operations(converted));
+    hoisted.finish();
+    Ok(())
+}
+
+/// The queue with tokens of its operations.
+fn with_operations<'c>(code: Op<'c>, counted: &Counted<'c>) -> Result<(Lifted, Converted<'c>), Refusal<'c>> {
+    let (program, number, shapes) = (&counted.skeleton.program, counted.number, &counted.shapes);
+    let converted = Converted::new(counted)?;
+    let weak = counted.accesses.as_ref();
+    let mut refusal = None;
+    // What is left to later waits may be harder to count.
+    for accesses in [weak, None].into_iter().skip(usize::from(weak.is_none())) {
+        let lifted = lift(program, number, shapes, TokensOf::Operations, accesses);
+        refusal = leaves_nothing(code, counted, &lifted).err();
+        if refusal.is_some() {
+            break;
+        }
+        if complete_no_more(program, number, shapes, &lifted) {
+            return Ok((lifted, converted));
+        }
+    }
+    converted.discard();
+    let why =
+        "counted again, a wait would complete more than it does here, since groups of different sizes meet";
+    Err(refusal.unwrap_or_else(|| Refusal::new(code, why)))
+}
+
+/// The queue with tokens of its groups, if they can have any.
+fn lift_groups<'c>(code: Op<'c>, queue: GroupQueue) -> Option<(Counted<'c>, Lifted)> {
+    let counted = Counted::read(code, queue, false).ok()?;
+    if !convert::groups_can_have_tokens(&counted) {
+        return None;
+    }
+    let program = &counted.skeleton.program;
+    let lifted = lift(program, counted.number, &counted.shapes, TokensOf::Groups, None);
+    leaves_nothing(code, &counted, &lifted).ok()?;
+    Some((counted, lifted))
+}
+
+/// Returns an error if `code` is no kernel and may return with something in flight, which a caller may wait for.
+fn leaves_nothing<'c>(code: Op<'c>, counted: &Counted<'c>, lifted: &Lifted) -> Result<(), Refusal<'c>> {
+    if !code.is_function() || is_kernel(code) {
+        return Ok(());
+    }
+    let blocks = lifted.graphs[0].blocks.iter();
+    let returns = blocks
+        .zip(&counted.skeleton.program.body.blocks)
+        .filter(|(_, block)| {
+            let mut edges = block.edges.iter();
+            edges.all(|edge| edge.to == tokenflow::Target::Exit)
+        });
+    let any_wait = lifted.waits.iter().any(|tokens| !tokens.is_empty());
+    for (block, _) in returns {
+        if !any_wait || !block.is_complete() {
+            let why = "the function is no kernel, and may return while groups are in flight, which a caller may wait for";
+            return Err(Refusal::new(code, why));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Finds the counted queues of a function, and what is on them.
+
+use super::Refusal;
+use super::accesses::Kinds;
+use crate::analysis::skeleton::{self, Skeleton};
+use crate::analysis::vocabulary::{Meaning, NvgpuVocabulary, Vocabulary};
+use crate::utils::carry::{Kind, kind};
+use crate::utils::device::own_ops;
+use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
+use async_dialects::types::is_token;
+use async_mlir::calls::is_call;
+use async_mlir::control_flow::branch_edges;
+use async_mlir::ir::{Block, Op, Region};
+use async_mlir::melior::ir::Type;
+use async_mlir::names::{attr, llvm, nvgpu, nvvm};
+use rustc_hash::FxHashSet;
+use tokenflow::lift::{Accesses, Shape};
+use tokenflow::{Item, Queue, Site};
+
+/// Every operation as the hardware counts it: there are no tokens.
+struct CountedVocabulary<'a, 'c> {
+    /// What may access memory that matters.
+    kinds: Option<&'a Kinds<'c>>,
+}
+
+impl<'c> Vocabulary<'c> for CountedVocabulary<'_, 'c> {
+    fn is_token(&self, _: Type<'c>) -> bool {
+        false
+    }
+
+    fn meaning(&self, op: Op<'c>) -> Meaning<'c> {
+        let Some((completion, queue)) = Completion::of(op).and_then(|c| Some((c, c.queue?))) else {
+            return Meaning::Other;
+        };
+        match completion.effect {
+            GroupEffect::Issue => Meaning::Issue {
+                queue,
+                token: None,
+                read: None,
+                block_wide: false,
+            },
+            GroupEffect::Commit => Meaning::Commit { queue, token: None },
+            GroupEffect::Wait => Meaning::Wait {
+                queue,
+                n: completion.pending,
+                read: completion.waits_for_reads,
+            },
+            GroupEffect::None => Meaning::Other,
+        }
+    }
+
+    fn marks(&self, op: Op<'c>) -> bool {
+        let counts =
+            |completion: Completion| matches!(completion.effect, GroupEffect::Commit | GroupEffect::Wait);
+        Completion::of(op).is_some_and(counts) || self.kinds.is_some_and(|kinds| kinds.at(op) != 0)
+    }
+
+    // So there are places to commit when tokens are counted again.
+    const INSERTS_COMMITS: bool = true;
+}
+
+/// The queues of `code` on which something is counted.
+pub(super) fn queues(code: Op<'_>) -> Vec<GroupQueue> {
+    let mut queues = Vec::new();
+    for op in own_ops(code) {
+        if let Some(completion) = Completion::of(op)
+            && let Some(queue) = completion.queue
+            && completion.effect != GroupEffect::None
+            && !has_token(&completion)
+            && !queues.contains(&queue)
+        {
+            queues.push(queue);
+        }
+    }
+    queues
+}
+
+/// Returns true if an operation is in token form.
+fn has_token(completion: &Completion) -> bool {
+    let mut tokens = completion.done.into_iter().chain(completion.read);
+    tokens.any(|token| is_token(token.ty()))
+}
+
+/// A function, with what happens on one of its queues.
+pub(super) struct Counted<'c> {
+    pub skeleton: Skeleton<'c>,
+    /// The number of the queue.
+    pub number: Queue,
+    /// The asynchronous operations.
+    pub issues: Vec<(Site, Op<'c>)>,
+    /// The commits and waits, in program order.
+    pub commits: Vec<Op<'c>>,
+    pub waits: Vec<Op<'c>>,
+    /// How tokens go through each graph.
+    pub shapes: Vec<Shape>,
+    /// What may access the memory of operations, if that is asked for and known.
+    pub accesses: Option<Accesses>,
+}
+
+impl<'c> Counted<'c> {
+    /// Reads `code`; with `accesses`, also what accesses memory.
+    pub fn read(code: Op<'c>, queue: GroupQueue, accesses: bool) -> Result<Self, Refusal<'c>> {
+        let kinds = accesses.then(|| Kinds::of(code, queue)).flatten();
+        let kinds = kinds.as_ref();
+        let skeleton = skeleton::read(code, &CountedVocabulary { kinds }, &FxHashSet::default());
+        let position = skeleton.queues.iter().position(|known| *known == queue);
+        let number = position.and_then(|position| u8::try_from(position).ok());
+        let shapes = skeleton.graphs.iter().map(|(op, regions)| Shape {
+            regions: regions.clone(),
+            is_loop: *op != code && kind(*op) == Some(Kind::Loop),
+        });
+        let mut counted = Self {
+            number: Queue(number.unwrap_or(u8::MAX)),
+            issues: Vec::new(),
+            commits: Vec::new(),
+            waits: Vec::new(),
+            shapes: shapes.collect(),
+            accesses: kinds.map(|kinds| kinds.accesses(&skeleton)),
+            skeleton,
+        };
+        counted.collect();
+        let first = counted.commits.iter().chain(&counted.waits).next();
+        match first {
+            Some(&first) if counted.issues.is_empty() => {
+                Err(Refusal::new(first, "no operation is known that this is about"))
+            }
+            _ => Ok(counted),
+        }
+    }
+
+    /// Finds the operations of the queue.
+    fn collect(&mut self) {
+        let skeleton = &self.skeleton;
+        let mut marked = None;
+        skeleton.program.body.visit(&mut |item| match item {
+            // Stands before what it marks.
+            Item::Await { site, .. } => marked = Some(skeleton.awaits[site.0 as usize]),
+            Item::Commit { queue, .. } if *queue == self.number => self.commits.extend(marked),
+            Item::Wait { queue, .. } if *queue == self.number => self.waits.extend(marked),
+            Item::Issue { queue, site, .. } if *queue == self.number => {
+                self.issues.push((*site, skeleton.sites[site.0 as usize]));
+            }
+            _ => {}
+        });
+    }
+
+    /// The blocks of each graph; those that stand for no code have none.
+    pub fn blocks(&self, graph: usize) -> Vec<Option<Block<'c>>> {
+        let (op, regions) = &self.skeleton.graphs[graph];
+        let virtual_blocks = regions.iter().filter(|region| region.is_none()).map(|_| None);
+        let blocks = op.regions().flat_map(Region::blocks).map(Some);
+        virtual_blocks.chain(blocks).collect()
+    }
+}
+
+/// Returns an error if something in `code` keeps `queue` in counted form.
+pub(super) fn check<'c>(code: Op<'c>, queue: GroupQueue) -> Result<(), Refusal<'c>> {
+    let mut around = FxHashSet::default();
+    let ops = own_ops(code);
+    for &op in &ops {
+        check_op(op, code, queue, &mut around)?;
+    }
+    if ops
+        .iter()
+        .any(|op| op.is(nvgpu::DEVICE_ASYNC_COPY) || op.is(nvgpu::DEVICE_ASYNC_CREATE_GROUP))
+    {
+        let vocabulary = NvgpuVocabulary::new(code.context());
+        let skeleton = skeleton::read(code, &vocabulary, &FxHashSet::default());
+        if let Some(&(op, _)) = skeleton.escapes.first() {
+            return Err(Refusal::new(
+                op,
+                "a token of nvgpu goes where it can't be followed",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns an error if `op`, which is in `code`, keeps `queue` in counted form. `around` has the operations that were looked at
+/// because something is inside of them.
+fn check_op<'c>(
+    op: Op<'c>,
+    code: Op<'c>,
+    queue: GroupQueue,
+    around: &mut FxHashSet<Op<'c>>,
+) -> Result<(), Refusal<'c>> {
+    if is_call(op) || is_asynchronous_text(op) {
+        let why = format!("'{}' may use the queue; inline it first", op.name());
+        return Err(Refusal::new(op, why));
+    }
+    let completion = Completion::of(op).filter(|completion| completion.queue == Some(queue));
+    let Some(completion) = completion else {
+        return Ok(());
+    };
+    if has_token(&completion) {
+        return Err(Refusal::new(op, "this is in token form already"));
+    }
+    if completion.effect == GroupEffect::Wait && completion.pending > u32::from(queue.max_pending()) {
+        let most = queue.max_pending();
+        let why = format!("the count of this wait is not from 0 to {most}");
+        return Err(Refusal::new(op, why));
+    }
+    for outer in op.ancestors().take_while(|outer| *outer != code) {
+        if !around.insert(outer) {
+            break;
+        }
+        if kind(outer).is_none() {
+            let why = format!("tokens can't be carried through '{}'", outer.name());
+            return Err(Refusal::new(outer, why));
+        }
+        branches(outer)?;
+    }
+    branches(code)
+}
+
+/// Returns an error if a block of `op` ends with a branch that tokens can't be handed to.
+fn branches(op: Op<'_>) -> Result<(), Refusal<'_>> {
+    for terminator in op
+        .regions()
+        .flat_map(Region::blocks)
+        .filter_map(Block::terminator)
+    {
+        if branch_edges(terminator).is_none() {
+            let why = format!("tokens can't be handed on by '{}'", terminator.name());
+            return Err(Refusal::new(terminator, why));
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if `op` holds text in the language of the hardware, or names an intrinsic, that has to do with asynchronous
+/// operations.
+fn is_asynchronous_text(op: Op<'_>) -> bool {
+    let text = match op.name() {
+        llvm::INLINE_ASM => op.str_attr(attr::ASM_STRING),
+        nvvm::INLINE_PTX => op.str_attr(attr::PTX_CODE),
+        llvm::CALL_INTRINSIC => op.str_attr(attr::INTRINSIC),
+        _ => return false,
+    };
+    text.is_none_or(|text| ["cp.async", "wgmma"].iter().any(|name| text.contains(name)))
+}

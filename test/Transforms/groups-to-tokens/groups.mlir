@@ -1,0 +1,60 @@
+// Where copies can't have tokens, their groups have: what is awaited is the same.
+//
+// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens='weaken=false' --verify-diagnostics | FileCheck %s
+// RUN: async-opt %s --split-input-file --gpux-groups-to-tokens='weaken=false group-tokens=false' | FileCheck %s --check-prefix=COUNTED
+
+// No memref has these addresses.
+// CHECK-LABEL: func.func @pointers
+// COUNTED-LABEL: func.func @pointers
+func.func @pointers(%to: !llvm.ptr<3>, %from: !llvm.ptr<1>, %i: index, %n: index) {
+  // CHECK: nvvm.cp.async.shared.global
+  // CHECK-NEXT: %[[A:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
+  // COUNTED: nvvm.cp.async.commit.group
+  // expected-remark @below {{queue cp_async has tokens of groups, and not of copies: its address is not computed from a memref}}
+  nvvm.cp.async.shared.global %to, %from, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+  nvvm.cp.async.commit.group
+  // CHECK-NEXT: %[[R:[a-z0-9_]+]] = scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] = %[[A]]) -> (!async.token) {
+  // CHECK-NEXT: nvvm.cp.async.shared.global
+  // CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
+  // CHECK-NEXT: async.await %[[OLD]]
+  // CHECK-NEXT: scf.yield %[[NEW]]
+  // COUNTED: nvvm.cp.async.wait.group 1
+  scf.for %k = %i to %n step %i {
+    nvvm.cp.async.shared.global %to, %from, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 1
+  }
+  // CHECK: async.await %[[R]]
+  // COUNTED: nvvm.cp.async.wait.group 0
+  nvvm.cp.async.wait.group 0
+  return
+}
+
+// -----
+
+!src = memref<64xf32>
+!dst = memref<64xf32, 3>
+
+// How many groups there are is not known, and some are empty. Tokens of copies would be counted without those.
+// CHECK-LABEL: func.func @empty_groups
+// expected-remark @below {{queue cp_async has tokens of groups, and not of copies: counted again, a wait would complete more than it does here, since groups of different sizes meet}}
+func.func @empty_groups(%src: !src, %dst: !dst, %i: index, %n: index) {
+  // CHECK: gpux.copy %
+  // CHECK-NEXT: gpux.commit_group async <cp_async>
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  // CHECK: scf.for
+  scf.for %k = %i to %n step %i {
+    // CHECK: %[[E:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
+    gpux.commit_group <cp_async>
+  }
+  // CHECK: gpux.copy %
+  // CHECK-NEXT: gpux.commit_group async <cp_async>
+  gpux.copy %src[%i], %dst[%i], 4 : !src to !dst
+  gpux.commit_group <cp_async>
+  // CHECK: async.await
+  gpux.wait_group <cp_async>, 2
+  // CHECK: async.await
+  gpux.wait_group <cp_async>, 0
+  return
+}
