@@ -20,7 +20,15 @@ const ATTEMPTS: u64 = 40;
 const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
 
 /// Kernels that get more barriers than they have, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 3] = [
+const EXPLAINED: [(&str, &str); 5] = [
+    (
+        "async-pipeline/automatic.mlir, @gather",
+        "races where there are more iterations",
+    ),
+    (
+        "groups-to-tokens/refused.mlir, @no_barrier",
+        "the one thread that writes is the one that has waited",
+    ),
     (
         "ordered-loads.mlir, @one_thread_awaits",
         "the second load orders what one thread has awaited of the first",

@@ -23,7 +23,11 @@ const COUNTED: &str = "gpux-tokens-to-mbarriers,gpux-tokens-to-groups,";
 const CONVERSIONS: [&str; 2] = ["gpux-to-nvvm,convert-nvgpu-to-nvvm,", "convert-nvgpu-to-nvvm,"];
 
 /// What can't be read or converted: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 6] = [
+const EXPLAINED: [(&str, &str); 7] = [
+    (
+        "Sim/launch-tiles.mlir",
+        "a descriptor of the host becomes a pointer, which nobody can make up",
+    ),
     (
         "Sim/tensor-descriptors.mlir",
         "upstream makes a descriptor by a call of its runtime, which no device code can do",

@@ -15,7 +15,8 @@ gpu.module @kernels {
   // CHECK-NEXT: gpu.printf
   // CHECK-NEXT: async.await %[[BOTH]]
   // CHECK-NEXT: gpu.return
-  gpu.func @join(%in: memref<512xf32>) workgroup(%s: !Line) kernel {
+  gpu.func @join(%in: memref<512xf32>) workgroup(%s: !Line) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c128 = arith.constant 128 : index
     %t = gpu.thread_id x
     %token = async.region {
