@@ -131,7 +131,7 @@ impl Pass for AsyncPipeline {
         storage.finish();
         cx.count("pipelined", pipelined);
         if pipelined > 0 && cx.bool("insert-barriers") {
-            derive(function, false, false, dropped)?;
+            derive(function, false, false, Some(dropped))?;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ impl Pass for InsertBarriers {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), 0)?;
+        let derived = derive(function, cx.bool("keep-barriers"), cx.bool("explain"), None)?;
         cx.count("inserted", derived.inserted as u64);
         cx.count("dropped", derived.dropped as u64);
         Ok(())
@@ -77,12 +77,13 @@ pub(crate) struct Derived {
     dropped: usize,
 }
 
-/// Derives the barriers of `function` anew, of which `dropped` are gone already; with `keep`, those that it has stay.
+/// Derives the barriers of `function` anew; with `keep`, those that it has stay. If a pass has made the function, that has `dropped`
+/// so many barriers already, and its awaits are right.
 pub(crate) fn derive<'c>(
     function: Op<'c>,
     keep: bool,
     explain: bool,
-    dropped: usize,
+    dropped: Option<usize>,
 ) -> Result<Derived, PassError<'c>> {
     if let Some(op) = synchronizes_otherwise(function) {
         if function.self_and_nested().into_iter().any(is_barrier) {
@@ -104,7 +105,7 @@ pub(crate) fn derive<'c>(
         Diagnostic::remark(function, message).note(function, help).emit();
         return Ok(Derived::default());
     }
-    report_overlaps(&graph, &placement.overlaps)?;
+    report_overlaps(&graph, &placement.overlaps, dropped.is_some())?;
     let inserted = placement.barriers.len();
     let gone: Vec<Op> = graph
         .barriers
@@ -114,7 +115,7 @@ pub(crate) fn derive<'c>(
         .collect();
     let derived = Derived {
         inserted,
-        dropped: dropped + gone.len(),
+        dropped: dropped.unwrap_or(0) + gone.len(),
     };
     if inserted + derived.dropped > 0 {
         explain::summary(function, inserted, derived.dropped, kept.len());
@@ -203,8 +204,13 @@ fn await_before<'c>(graph: &BarrierGraph<'c>, step: StepId) -> Option<Op<'c>> {
     (leads_here && awaits && wait.block() == graph.ops[step].block()).then_some(wait)
 }
 
-/// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings.
-fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result<(), PassError<'c>> {
+/// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings. If the awaits are `believed`
+/// to be right, nothing meets a copy in flight.
+fn report_overlaps<'c>(
+    graph: &BarrierGraph<'c>,
+    overlaps: &[Overlap],
+    believed: bool,
+) -> Result<(), PassError<'c>> {
     let mut failed = false;
     let mut seen = FxHashSet::default();
     for overlap in overlaps {
@@ -215,7 +221,7 @@ fn report_overlaps<'c>(graph: &BarrierGraph<'c>, overlaps: &[Overlap]) -> Result
             continue;
         }
         // Where it is not known what meets a copy in flight, tokens are believed.
-        if !(overlap.certain || apart) || !seen.insert((first, second)) {
+        if !(overlap.certain && !believed || apart) || !seen.insert((first, second)) {
             continue;
         }
         let is_error = overlap.certain && !overlap.conditional;

@@ -10,6 +10,7 @@ mod width;
 
 use self::arithmetic::{function_of, with_constant};
 use super::uniformity::is_uniform;
+use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
@@ -153,7 +154,12 @@ impl<'c> ThreadValues<'c> {
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
                 let around = block.parent_op().filter(|op| op.is(scf::FOR))?;
-                let of = *self.loops.get(&around)?;
+                let Some(&of) = self.loops.get(&around) else {
+                    // In a loop that runs once, all is what it begins with.
+                    let first = if number == 0 { 0 } else { 2 + number };
+                    let runs_once = constant_trip_count(around) == Some(1);
+                    return runs_once.then(|| self.of(around.operand(first)))?;
+                };
                 match number {
                     0 => self.induction_variable(around, of),
                     _ => rotation::iter_arg(self, around, of, number - 1),

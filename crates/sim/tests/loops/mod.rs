@@ -320,9 +320,10 @@ impl Loop {
             "%i = arith.index_cast %iv : i32 to index"
         };
         let typed = if *ty == "index" { "" } else { " : i32" };
-        let constants = joined([0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128], |c| {
-            format!("%c{c} = arith.constant {c} : index\n")
-        });
+        let constants = joined(
+            [0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192],
+            |c| format!("%c{c} = arith.constant {c} : index\n"),
+        );
         format!(
             "!Tile = memref<16xi32, #gpu.address_space<workgroup>>
 gpu.module @m {{

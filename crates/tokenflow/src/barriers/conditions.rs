@@ -1,7 +1,8 @@
 //! Step 2b: what it takes to come from one step to another.
 //!
 //! Conditions and trip counts are followed as if they were independent of each other, so some ways are never taken. One
-//! condition has its way on some execution; that several agree, or that a loop has no iterations, is not known.
+//! condition has its way on some execution; that several agree, or that a loop has no iterations, is not known, and neither is how
+//! often a way goes around a loop.
 
 use super::graph::{Edge, EdgeKind, Kernel, StepId};
 use crate::ids::IndexVec;
@@ -51,6 +52,12 @@ impl<'k> Conditions<'k> {
 
     /// What is decided after an edge from step `at`.
     pub fn follow(&self, taken: Taken, at: StepId, edge: &Edge) -> Taken {
+        // Nor is it known here how often a way goes around a loop that always runs equally often.
+        if let EdgeKind::Leave(left) = edge.kind
+            && self.kernel.loops[left].max_trips.is_some_and(|trips| trips > 1)
+        {
+            return taken.decided(SEVERAL);
+        }
         // Which threads take which way is no matter of conditions.
         let divergent = |step: StepId| self.kernel.steps[step].divergent.is_some();
         if edge.kind != EdgeKind::Plain || divergent(at) || divergent(edge.to) {
