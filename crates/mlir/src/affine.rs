@@ -26,9 +26,8 @@ pub enum Operator {
     CeilDiv,
 }
 
-/// The only result of the affine map `map`; `None` if it has several, or is none.
-#[must_use]
-pub fn only_result(map: Attribute<'_>) -> Option<Expr> {
+/// The only result of the affine map `map`, and how many dimensions the map has; `None` if it has several results, or is no map.
+fn single(map: Attribute<'_>) -> Option<(MlirAffineExpr, usize)> {
     let raw = map.to_raw();
     // SAFETY: a live attribute, which is a map with one result where that is asked.
     unsafe {
@@ -40,8 +39,16 @@ pub fn only_result(map: Attribute<'_>) -> Option<Expr> {
             return None;
         }
         let dims = usize::try_from(mlirAffineMapGetNumDims(map)).ok()?;
-        read(mlirAffineMapGetResult(map, 0), dims)
+        Some((mlirAffineMapGetResult(map, 0), dims))
     }
+}
+
+/// The only result of the affine map `map`; `None` if it has several, or is none.
+#[must_use]
+pub fn only_result(map: Attribute<'_>) -> Option<Expr> {
+    let (result, dims) = single(map)?;
+    // SAFETY: a live expression.
+    unsafe { read(result, dims) }
 }
 
 /// Reads an expression; it is as deep as MLIR's own recursions over it.
@@ -86,19 +93,9 @@ unsafe fn read(expression: MlirAffineExpr, dims: usize) -> Option<Expr> {
 /// `None` if it has several results, if it does not grow evenly, or if that is not known of an operand that it depends on.
 #[must_use]
 pub fn growth(map: Attribute<'_>, growth: &dyn Fn(usize) -> Option<i64>) -> Option<i64> {
-    let raw = map.to_raw();
-    // SAFETY: a live attribute, which is a map with one result where that is asked.
-    unsafe {
-        if !mlirAttributeIsAAffineMap(raw) {
-            return None;
-        }
-        let map = mlirAffineMapAttrGetValue(raw);
-        if mlirAffineMapGetNumResults(map) != 1 {
-            return None;
-        }
-        let dims = usize::try_from(mlirAffineMapGetNumDims(map)).ok()?;
-        of_expression(mlirAffineMapGetResult(map, 0), dims, growth)
-    }
+    let (result, dims) = single(map)?;
+    // SAFETY: a live expression.
+    unsafe { of_expression(result, dims, growth) }
 }
 
 /// The same of an expression; it is as deep as MLIR's own recursions over it.

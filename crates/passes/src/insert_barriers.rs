@@ -77,8 +77,8 @@ pub(crate) struct Derived {
     dropped: usize,
 }
 
-/// Derives the barriers of `function` anew; with `keep`, those that it has stay. If a pass has made the function, that has `dropped`
-/// so many barriers already, and its awaits are right.
+/// Derives the barriers of `function` anew; with `keep`, those that it has stay. `dropped` is for a pass that has rewritten the
+/// function: it says how many barriers that has removed already, and that its awaits are right.
 pub(crate) fn derive<'c>(
     function: Op<'c>,
     keep: bool,

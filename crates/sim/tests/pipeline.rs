@@ -16,6 +16,8 @@ use loops::nests::random_nest;
 use loops::{Stmt, THREADS, random_loop};
 use programs::config;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// A loop runs this many times at most.
 const MOST_TRIPS: i64 = 7;
@@ -214,4 +216,18 @@ proptest! {
             }
         }
     }
+}
+
+/// Nests that are refused are left out above: these must not be most of them.
+#[test]
+fn most_nests_are_pipelined() {
+    let context = context();
+    context.attach_diagnostic_handler(|_| true);
+    let mut runner = TestRunner::new(config(1));
+    let pipelined = (0..100).filter(|_| {
+        let nest = random_nest().new_tree(&mut runner).expect("a nest").current();
+        after(&context, &nest.kernel(), "async-pipeline").is_some()
+    });
+    let pipelined = pipelined.count();
+    assert!(pipelined >= 80, "only {pipelined} of 100");
 }

@@ -148,3 +148,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @too_many_stages(%in: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{has 2000000000 stages, but at most 64 are possible}}
+    scf.for %i = %c0 to %n step %c1 {
+      %v = memref.load %in[%i] : memref<8xf32>
+    } {async.num_stages = 2000000000}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @stage_too_late(%in: memref<8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{has stage 2147483647, but the last one possible is 63}}
+      %v = memref.load %in[%i] {async.stage = 2147483647, async.order = 0} : memref<8xf32>
+    }
+    gpu.return
+  }
+}

@@ -33,6 +33,14 @@ pub enum Access {
     Free,
 }
 
+impl Access {
+    /// Returns true if it changes what is in the buffer, now or later.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::AsyncWrite)
+    }
+}
+
 /// An access to a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect<'c> {

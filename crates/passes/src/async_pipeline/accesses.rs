@@ -91,7 +91,7 @@ impl<'c> Accesses<'c> {
             return;
         };
         // What an operation reads it reads before it writes.
-        effects.sort_by_key(|effect| is_write(*effect));
+        effects.sort_by_key(|effect| effect.access.writes());
         for effect in effects.into_iter().filter(|effect| effect.access != Kind::Free) {
             let base = base(effect.memory);
             let key = match buffer_origin(base) {
@@ -111,7 +111,7 @@ impl<'c> Accesses<'c> {
                 statement,
                 op,
                 memory: effect.memory,
-                writes: is_write(effect),
+                writes: effect.access.writes(),
                 conditions: conditions(outer.op, op),
                 place: outer.places[&outer.op],
                 end: outer.end_of(op, effect.access),
@@ -133,8 +133,15 @@ impl<'c> Buffer<'c> {
     }
 }
 
-fn is_write(effect: Effect<'_>) -> bool {
-    matches!(effect.access, Kind::Write | Kind::AsyncWrite)
+/// The buffers that `op` and what is nested in it are known to write, or to read.
+pub(super) fn known_buffers(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
+    let all = op.self_and_nested().into_iter();
+    let accesses = all.flat_map(|op| match effects(op) {
+        Effects::Known(effects) => effects,
+        Effects::Unknown => Vec::new(),
+    });
+    let wanted = accesses.filter(|effect| effect.access != Kind::Free && effect.access.writes() == written);
+    wanted.map(|effect| base(effect.memory)).collect()
 }
 
 /// The conditions between `op` and `outer`, an operation of the loop's body that it is nested in.

@@ -13,6 +13,9 @@ pub(super) struct Slot {
     pub order: u32,
 }
 
+/// The most stages that a loop can have: the prologue and the epilogue grow with them.
+const MAX_STAGES: u32 = 64;
+
 /// When operations of a loop's body are executed; others are recomputed wherever they are needed.
 pub(super) type Schedule<'c> = FxHashMap<Op<'c>, Slot>;
 
@@ -41,6 +44,10 @@ pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request
         (Some(_), None) if asynchronous.is_some() => {
             let message =
                 "has 'async.num_stages' and 'async.async_stages', which is for operations with 'async.stage'";
+            Err(PassError::new(around, message))
+        }
+        (Some(stages), None) if stages > MAX_STAGES => {
+            let message = format!("has {stages} stages, but at most {MAX_STAGES} are possible");
             Err(PassError::new(around, message))
         }
         (Some(stages), None) => Ok(Some(Request::Automatic(stages))),
@@ -102,6 +109,14 @@ pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
             (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
             (None, None) => continue,
         };
+        if slot.stage >= MAX_STAGES {
+            let message = format!(
+                "has stage {}, but the last one possible is {}",
+                slot.stage,
+                MAX_STAGES - 1
+            );
+            return Err(PassError::new(op, message));
+        }
         schedule.insert(op, slot);
         let first = *orders.entry(slot.order).or_insert(op);
         if let Some(other) = schedule.get(&first).filter(|other| other.stage != slot.stage) {

@@ -363,3 +363,12 @@ impl Demand {
         }
     }
 }
+
+/// Returns true if `value` is defined in `around`.
+pub(super) fn is_inside(around: Op<'_>, value: Value<'_>) -> bool {
+    let parent = match value.definition() {
+        Defined::Result(op, _) => op.parent(),
+        Defined::Argument(block, _) => block.parent_op(),
+    };
+    parent.is_some_and(|op| op == around || around.is_ancestor_of(op))
+}

@@ -9,7 +9,7 @@
 //! A buffer of which nothing but loops inside have versions is fresh: it is in each of those.
 
 use super::accesses::{Access, Buffer, footprint};
-use super::body::Body;
+use super::body::{Body, is_inside};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{Access as Kind, Effect, Effects, base, effects};
@@ -83,7 +83,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
                     .push(Outside {
                         op,
                         memory: effect.memory,
-                        writes: matches!(effect.access, Kind::Write | Kind::AsyncWrite),
+                        writes: effect.access.writes(),
                         is_above: !after,
                         again,
                     });
@@ -208,7 +208,7 @@ impl<'a, 'c> Freshness<'a, 'c> {
         let mut seen = FxHashSet::default();
         let mut work = address(access.op, access.memory);
         while let Some(value) = work.pop() {
-            if !seen.insert(value) || !self.is_inside(value) {
+            if !seen.insert(value) || !is_inside(self.body.around, value) {
                 continue;
             }
             match value.definition() {
@@ -237,15 +237,6 @@ impl<'a, 'c> Freshness<'a, 'c> {
             }
         }
         true
-    }
-
-    /// Returns true if `value` is defined in the loop.
-    fn is_inside(&self, value: Value<'c>) -> bool {
-        let around = match value.definition() {
-            Definition::Result(op, _) => op.parent(),
-            Definition::Argument(block, _) => block.parent_op(),
-        };
-        around.is_some_and(|op| self.body.around == op || self.body.around.is_ancestor_of(op))
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the size of the body.
 
+use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot};
 use crate::analysis::memory::{Access, Effects, base, effects};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -17,6 +18,8 @@ use async_dialects::names::async_;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Why a loop is left as it is.
 pub(super) struct Nothing(pub &'static str);
@@ -150,13 +153,17 @@ impl<'c> Staging<'c> {
         let (first, rest) = late.split_at(work.unwrap_or(late.len()));
         let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
         put(&mut schedule, last, &mut leading.into_iter());
-        let mut levels: Vec<u32> = self.levels.values().copied().collect();
-        levels.sort_unstable_by_key(|level| (std::cmp::Reverse(stage_of(*level)), *level));
-        levels.dedup();
-        for level in levels {
-            let early = self.ops.iter().filter(|op| self.levels.get(op) == Some(&level));
-            let mut early = early.copied().filter(|op| !op.is_pure());
-            put(&mut schedule, stage_of(level), &mut early);
+        let mut by_level: BTreeMap<(Reverse<u32>, u32), Vec<Op<'c>>> = BTreeMap::new();
+        for &op in self.ops.iter().filter(|op| !op.is_pure()) {
+            if let Some(&level) = self.levels.get(&op) {
+                by_level
+                    .entry((Reverse(stage_of(level)), level))
+                    .or_default()
+                    .push(op);
+            }
+        }
+        for ((Reverse(stage), _), ops) in by_level {
+            put(&mut schedule, stage, &mut ops.into_iter());
         }
         put(
             &mut schedule,
@@ -221,16 +228,9 @@ fn inputs<'c>(op: Op<'c>) -> impl Iterator<Item = Value<'c>> {
 
 /// The buffers of the workgroup that `op` and what is nested in it write, or read.
 fn workgroup(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
-    let all = op.self_and_nested().into_iter();
-    let accesses = all.flat_map(|op| match effects(op) {
-        Effects::Known(effects) => effects,
-        Effects::Unknown => Vec::new(),
-    });
-    let wanted = accesses.filter(|effect| {
-        let writes = matches!(effect.access, Access::Write | Access::AsyncWrite);
-        writes == written && is_workgroup(base(effect.memory).ty())
-    });
-    wanted.map(|effect| base(effect.memory)).collect()
+    let mut buffers = known_buffers(op, written);
+    buffers.retain(|buffer| is_workgroup(buffer.ty()));
+    buffers
 }
 
 /// Returns true if `op` or something nested in it starts a copy from global memory to memory of the workgroup.

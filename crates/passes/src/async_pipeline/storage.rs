@@ -1,6 +1,6 @@
 //! Memory for the versions of buffers: a buffer becomes bytes, in which each version is a `memref.view` of its own type.
 
-use super::body::Body;
+use super::body::{Body, is_inside};
 use super::integers::{Arithmetic, Constants, Int, Place};
 use super::versions::{Slots, Versioned, version};
 use crate::analysis::memory::{BufferOrigin, base, buffer_origin, view_source};
@@ -99,7 +99,7 @@ impl<'c> Storage<'c> {
                 *bytes = (*bytes).max(i64::from(*versions).saturating_mul(*stride));
             }
         }
-        self.first.retain(|buffer, _| is_outside(around, *buffer));
+        self.first.retain(|buffer, _| !is_inside(around, *buffer));
     }
 
     /// Makes bytes of the buffers that a loop has been given versions of. What else uses them uses the first version.
@@ -183,7 +183,7 @@ impl<'c> Uses<'c> {
             let mut seen = FxHashSet::default();
             let used: Vec<(Value, Value)> = operands
                 .filter(|value| value.ty().is_mem_ref() && seen.insert(*value))
-                .filter(|value| is_outside(body.around, *value))
+                .filter(|value| !is_inside(body.around, *value))
                 .filter_map(|value| Some((value, *whats.get(&base(value))?)))
                 .collect();
             if used.is_empty() {
@@ -320,15 +320,6 @@ fn after(buffer: Value<'_>) -> Op<'_> {
         Definition::Argument(block, _) => block.first(),
     }
     .unwrap_or_else(|| unreachable!("something uses the buffer"))
-}
-
-/// Returns true if `value` is defined outside of `around`.
-fn is_outside(around: Op<'_>, value: Value<'_>) -> bool {
-    let parent = match value.definition() {
-        Definition::Result(op, _) => op.parent(),
-        Definition::Argument(block, _) => block.parent_op(),
-    };
-    !parent.is_some_and(|op| op == around || around.is_ancestor_of(op))
 }
 
 /// The global of this name that `op` refers to.

@@ -1,7 +1,7 @@
 //! Synchronous transfers of asynchronous stages, made asynchronous.
 
+use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot, slots};
-use crate::analysis::memory::{Access, Effects, base, effects};
 use crate::async_to_gpux::{Options, transfers_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::gpux_attr;
@@ -22,7 +22,7 @@ pub(super) fn start_in_stages<'c>(
     let readers = first_readers(body, &schedule);
     for transfer in transfers_of(function, body, options, &wanted) {
         let last = transfer.last();
-        let written = accessed(last, true);
+        let written = known_buffers(last, true);
         let tokens = transfer.emit(last, &Mapping::new(), &[]);
         let issues = tokens.iter().filter_map(|token| token.defining_op());
         issues.for_each(|issue| copy_slot(last, issue));
@@ -39,7 +39,7 @@ fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Valu
     let mut readers: FxHashMap<Value<'c>, (Slot, Op<'c>)> = FxHashMap::default();
     for op in body.ops() {
         let Some(&slot) = schedule.get(&op) else { continue };
-        for buffer in accessed(op, false) {
+        for buffer in known_buffers(op, false) {
             let first = readers.entry(buffer).or_insert((slot, op));
             if (slot.stage, slot.order) < (first.0.stage, first.0.order) {
                 *first = (slot, op);
@@ -50,20 +50,6 @@ fn first_readers<'c>(body: Block<'c>, schedule: &Schedule<'c>) -> FxHashMap<Valu
         .into_iter()
         .map(|(buffer, (_, op))| (buffer, op))
         .collect()
-}
-
-/// The buffers that `op` and what is nested in it write, or read.
-fn accessed(op: Op<'_>, written: bool) -> Vec<Value<'_>> {
-    let all = op.self_and_nested().into_iter();
-    let accesses = all.flat_map(|op| match effects(op) {
-        Effects::Known(effects) => effects,
-        Effects::Unknown => Vec::new(),
-    });
-    let wanted = accesses.filter(|effect| {
-        written == matches!(effect.access, Access::Write | Access::AsyncWrite)
-            && effect.access != Access::Free
-    });
-    wanted.map(|effect| base(effect.memory)).collect()
 }
 
 /// Has `to` executed when `from` is.

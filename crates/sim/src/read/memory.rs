@@ -272,23 +272,9 @@ impl<'c> Reader<'c> {
                 value: Constant::Bits(0),
             },
         );
-        let to = self.reg(op.result(0));
-        let sizes = shape
-            .sizes
-            .iter()
-            .map(|size| Index::Const(size.unwrap_or(0)))
-            .collect();
-        self.emit(
-            op,
-            Instruction::Window {
-                to,
-                view,
-                shift,
-                sizes,
-                elem,
-                lanes,
-            },
-        );
+        let sizes = shape.sizes.iter().map(|size| Index::Const(size.unwrap_or(0)));
+        let sizes = sizes.collect();
+        self.window(op, (view, shift), sizes, (elem, lanes));
         Ok(())
     }
 

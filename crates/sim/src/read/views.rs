@@ -199,6 +199,18 @@ impl<'c> Reader<'c> {
         });
         let sizes = sizes.collect();
         let (view, shift) = (self.operand(op, 0), self.operand(op, 1));
+        self.window(op, (view, shift), sizes, (elem, lanes));
+        Ok(())
+    }
+
+    /// The result of `op` is what of a view begins some bytes on, with sizes and elements of its own.
+    pub(super) fn window(
+        &mut self,
+        op: Op<'c>,
+        (view, shift): (Reg, Reg),
+        sizes: Box<[Index]>,
+        (elem, lanes): (Elem, u32),
+    ) {
         let to = self.reg(op.result(0));
         self.emit(
             op,
@@ -211,7 +223,6 @@ impl<'c> Reader<'c> {
                 lanes,
             },
         );
-        Ok(())
     }
 
     /// Other dimensions over the same elements.

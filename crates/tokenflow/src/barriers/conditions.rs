@@ -52,7 +52,7 @@ impl<'k> Conditions<'k> {
 
     /// What is decided after an edge from step `at`.
     pub fn follow(&self, taken: Taken, at: StepId, edge: &Edge) -> Taken {
-        // Nor is it known here how often a way goes around a loop that always runs equally often.
+        // A way may go around a loop less often than the loop always does.
         if let EdgeKind::Leave(left) = edge.kind
             && self.kernel.loops[left].max_trips.is_some_and(|trips| trips > 1)
         {
