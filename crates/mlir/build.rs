@@ -36,6 +36,9 @@ fn build() -> Result<()> {
         track(&root.join(folder))?;
     }
     declare::declare(&root.join("dialects/capi/AsyncOpt-c/MLIR"), &prefix)?;
+    if env::var("MLIR_SYS_LINK_SHARED").is_ok_and(|value| value == "1") {
+        provide_shared_c_api(&prefix)?;
+    }
 
     // Tests run what the dev profile builds, and users what the release profile does.
     let include_tests = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
@@ -45,6 +48,9 @@ fn build() -> Result<()> {
         .out_dir(cmake_folder()?)
         .profile("Release")
         .define("CMAKE_PREFIX_PATH", &prefix)
+        // What libMLIR.so was compiled with: a trait's TypeID comes from its name, which GCC spells otherwise.
+        .define("CMAKE_C_COMPILER", prefix.join("bin/clang"))
+        .define("CMAKE_CXX_COMPILER", prefix.join("bin/clang++"))
         .define("CMAKE_INSTALL_LIBDIR", "lib")
         // Otherwise the cmake crate passes flags for a library of somebody else, `-w` among them: no warnings.
         .define("CMAKE_CXX_FLAGS", env::var("CXXFLAGS").unwrap_or_default())
@@ -75,9 +81,35 @@ fn cmake_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// Lets the linker find `libMLIR-C.so`, which mlir-sys links in shared mode and Debian's LLVM lacks: a script that names the
+/// archives of the C API, which refer to `libMLIR.so` for all else.
+fn provide_shared_c_api(prefix: &Path) -> Result<()> {
+    let mut archives: Vec<_> = fs::read_dir(prefix.join("lib"))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    archives.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libMLIRCAPI") && name.ends_with(".a")
+    });
+    archives.sort();
+    let names: Vec<_> = archives.iter().map(|path| path.to_string_lossy()).collect();
+    let out = env::var("OUT_DIR")?;
+    fs::write(
+        Path::new(&out).join("libMLIR-C.so"),
+        format!("GROUP({})\n", names.join(" ")),
+    )?;
+    println!("cargo:rustc-link-search=native={out}");
+    Ok(())
+}
+
 /// The prefix of an LLVM of the right version, or an error that says what to do.
 fn find_llvm() -> Result<PathBuf> {
-    for variable in [PREFIX_VARIABLE, TABLEGEN_VARIABLE, "CXXFLAGS"] {
+    for variable in [
+        PREFIX_VARIABLE,
+        TABLEGEN_VARIABLE,
+        "MLIR_SYS_LINK_SHARED",
+        "CXXFLAGS",
+    ] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     let prefix = env::var(PREFIX_VARIABLE).with_context(|| {

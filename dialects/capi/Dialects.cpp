@@ -69,11 +69,12 @@ static bool isTakenByAnother(DialectRegistry &registry, StringRef name,
 bool asyncOptRegisterDialects(MlirDialectRegistry registry,
                               void (*onError)(MlirStringRef, void *),
                               void *userData) {
+  using Registration = std::pair<StringRef, void (*)(DialectRegistry &)>;
   for (auto [name, insert] :
-       {std::pair{async::AsyncDialect::getDialectNamespace(),
-                  async::registerAsyncDialect},
-        std::pair{gpux::GpuxDialect::getDialectNamespace(),
-                  gpux::registerGpuxDialect}}) {
+       {Registration{async::AsyncDialect::getDialectNamespace(),
+                     async::registerAsyncDialect},
+        Registration{gpux::GpuxDialect::getDialectNamespace(),
+                     gpux::registerGpuxDialect}}) {
     if (isTakenByAnother(*unwrap(registry), name, insert)) {
       std::string message =
           ("cannot register async-opt's dialect '" + name +
