@@ -39,7 +39,8 @@ static MlirDialectHandle getDialectHandle() {
 }
 
 MlirDialectHandle asyncOptGetAsyncDialectHandle() {
-  return getDialectHandle<async::AsyncDialect, async::registerAsyncDialect>();
+  return getDialectHandle<async_opt::async::AsyncDialect,
+                          async_opt::async::registerAsyncDialect>();
 }
 
 MlirDialectHandle asyncOptGetGpuxDialectHandle() {
@@ -47,7 +48,7 @@ MlirDialectHandle asyncOptGetGpuxDialectHandle() {
 }
 
 bool asyncOptTypeIsToken(MlirType type) {
-  return isa<async::TokenType>(unwrap(type));
+  return isa<async_opt::async::TokenType>(unwrap(type));
 }
 
 /// Returns true if `registry` has a dialect called `name` that is not the one
@@ -71,8 +72,8 @@ bool asyncOptRegisterDialects(MlirDialectRegistry registry,
                               void *userData) {
   using Registration = std::pair<StringRef, void (*)(DialectRegistry &)>;
   for (auto [name, insert] :
-       {Registration{async::AsyncDialect::getDialectNamespace(),
-                     async::registerAsyncDialect},
+       {Registration{async_opt::async::AsyncDialect::getDialectNamespace(),
+                     async_opt::async::registerAsyncDialect},
         Registration{gpux::GpuxDialect::getDialectNamespace(),
                      gpux::registerGpuxDialect}}) {
     if (isTakenByAnother(*unwrap(registry), name, insert)) {

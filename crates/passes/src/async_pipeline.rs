@@ -33,7 +33,7 @@ use self::plan::Pipeliner;
 use self::storage::unite_globals;
 use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::ir::Op;
 use async_mlir::names::scf;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -81,7 +81,6 @@ impl Pass for AsyncPipeline {
             OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
         ],
         dependent_dialects: &[
-            ASYNC,
             GPUX,
             Dialect::ARITH,
             Dialect::MEMREF,

@@ -17,7 +17,7 @@ mod explain;
 use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
 use crate::utils::block_wide::barrier;
 use async_dialects::names::async_;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{is_barrier, is_kernel};
 use async_mlir::ir::{Op, OpBuilder, Walk};
@@ -45,7 +45,7 @@ impl Pass for InsertBarriers {
                 "emit remarks that say which accesses each barrier is for",
             ),
         ],
-        dependent_dialects: &[ASYNC, GPUX, Dialect::GPU],
+        dependent_dialects: &[GPUX, Dialect::GPU],
         statistics: &[
             StatisticInfo {
                 name: "inserted",

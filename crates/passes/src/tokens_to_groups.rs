@@ -28,7 +28,7 @@ use crate::utils::erase;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
 use async_mlir::names::gpu;
@@ -78,7 +78,6 @@ impl Pass for TokensToGroups {
         ],
         dependent_dialects: &[
             Dialect::ARITH,
-            ASYNC,
             Dialect::GPU,
             GPUX,
             Dialect::NVVM,

@@ -27,7 +27,7 @@ use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -73,7 +73,6 @@ impl Pass for TokensToMbarriers {
         ],
         dependent_dialects: &[
             Dialect::ARITH,
-            ASYNC,
             Dialect::GPU,
             GPUX,
             Dialect::LLVM,

@@ -207,5 +207,5 @@ func.func @token_from_itself() {
 
 // -----
 
-// expected-error @+1 {{unknown  type `value` in dialect `async`}}
+// expected-error @+1 {{expected 'token', the only type of the async dialect}}
 func.func private @unknown_type(!async.value)
