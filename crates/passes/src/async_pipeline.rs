@@ -80,13 +80,7 @@ impl Pass for AsyncPipeline {
             OptionInfo::bool("bypass-l1", true, "as in async-to-gpux"),
             OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
         ],
-        dependent_dialects: &[
-            GPUX,
-            Dialect::ARITH,
-            Dialect::MEMREF,
-            Dialect::SCF,
-            Dialect::UB,
-        ],
+        dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
         statistics: &[StatisticInfo {
             name: "pipelined",
             description: "Number of loops pipelined",

@@ -115,7 +115,7 @@ impl Pass for TokensToMbarriers {
         let mut uniform = Uniformity::default();
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
         refuse_token_arguments(op)?;
-        inline_async_regions(op);
+        inline_async_regions(op)?;
         await_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {
