@@ -50,8 +50,15 @@ fn host(plugin: &Path) -> Result<Command> {
     Ok(command)
 }
 
+/// The plugin. No package depends on it, so `cargo test` of this one does not build it.
 fn plugin() -> PathBuf {
-    target().join("libasync_opt.so")
+    let path = target().join("libasync_opt.so");
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo build --workspace`",
+        path.display()
+    );
+    path
 }
 
 fn text(bytes: &[u8]) -> String {

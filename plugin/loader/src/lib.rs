@@ -52,7 +52,7 @@ pub extern "C" fn mlirGetDialectPluginInfo() -> DialectPluginInfo {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
     let found = find(c"async_opt_register_dialects");
     DialectPluginInfo {
-        api_version: version_of(&found),
+        api_version: version_of(found.as_ref()),
         name: NAME.as_ptr(),
         version: VERSION.as_ptr(),
         // SAFETY: the function of that name in the core has this type.
@@ -68,7 +68,7 @@ pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginInfo {
     unsafe extern "C" fn nothing() {}
     let found = find(c"async_opt_register_passes");
     PassPluginInfo {
-        api_version: version_of(&found),
+        api_version: version_of(found.as_ref()),
         name: NAME.as_ptr(),
         version: VERSION.as_ptr(),
         // SAFETY: the function of that name in the core has this type.
@@ -78,7 +78,7 @@ pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginInfo {
     }
 }
 
-fn version_of<T>(found: &Option<T>) -> u32 {
+fn version_of<T>(found: Option<&T>) -> u32 {
     if found.is_some() { API_VERSION } else { NO_VERSION }
 }
 
