@@ -27,8 +27,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Reducer/Passes.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -294,6 +297,34 @@ int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
   asyncOptRegisterAllDialects(wrap(&registry));
   return asMainReturnCode(runTranslate(inputFilename, outputFilename,
                                        moduleName, registry, stackSize));
+}
+
+//===----------------------------------------------------------------------===//
+// Upstream's other tools
+//===----------------------------------------------------------------------===//
+
+int asyncOptLspServerMain(int argc, char **argv, MlirStringRef version,
+                          size_t stackSize) {
+  installFaultGuard();
+  setWorkerStackSize(stackSize);
+  setVersionPrinter("async-lsp-server", version);
+  DialectRegistry registry;
+  registerToolDialects(registry);
+  return asMainReturnCode(MlirLspServerMain(argc, argv, registry));
+}
+
+int asyncOptReduceMain(int argc, char **argv, MlirStringRef version,
+                       size_t stackSize) {
+  llvm::InitLLVM init(argc, argv);
+  installFaultGuard();
+  setWorkerStackSize(stackSize);
+  setVersionPrinter("async-opt reduce", version);
+  asyncOptRegisterUpstreamPasses();
+  registerReducerPasses();
+  DialectRegistry registry;
+  registerToolDialects(registry);
+  MLIRContext context(registry);
+  return asMainReturnCode(mlirReduceMain(argc, argv, context));
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,7 +28,7 @@ pub fn llvm_version() -> &'static str {
 /// Runs `async-opt` with the arguments of this process. Register passes before.
 #[must_use]
 pub fn run_opt() -> ExitCode {
-    run_on_large_stack(|argc, argv, stack_size| {
+    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptMlirOptMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
     })
@@ -37,9 +37,27 @@ pub fn run_opt() -> ExitCode {
 /// Runs `async-translate` with the arguments of this process.
 #[must_use]
 pub fn run_translate() -> ExitCode {
-    run_on_large_stack(|argc, argv, stack_size| {
+    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptTranslateMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
+    })
+}
+
+/// Runs `async-lsp-server` with the arguments of this process.
+#[must_use]
+pub fn run_lsp_server() -> ExitCode {
+    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
+        // SAFETY: `argv` is what `main` would get.
+        unsafe { ffi::asyncOptLspServerMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
+    })
+}
+
+/// Runs upstream's reducer with `arguments`, the first of which is the name of the program. Register passes before.
+#[must_use]
+pub fn run_reduce(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    run_on_large_stack(arguments, |argc, argv, stack_size| {
+        // SAFETY: `argv` is what `main` would get.
+        unsafe { ffi::asyncOptReduceMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
     })
 }
 
@@ -89,9 +107,12 @@ pub fn with_module<T: Send>(path: &str, pipeline: &str, work: impl FnOnce(Op<'_>
 }
 
 /// Calls a C `main` on the largest stack that the system grants.
-fn run_on_large_stack(main: fn(c_int, *mut *mut c_char, usize) -> c_int) -> ExitCode {
-    let code = on_large_stack(|size| {
-        let arguments = c_arguments(env::args_os());
+fn run_on_large_stack(
+    arguments: impl Iterator<Item = OsString>,
+    main: fn(c_int, *mut *mut c_char, usize) -> c_int,
+) -> ExitCode {
+    let arguments = c_arguments(arguments);
+    let code = on_large_stack(move |size| {
         // C's `argv` ends with a null, and `main` may write to it.
         let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
         let argc = c_int::try_from(pointers.len()).expect("the system limits how many arguments there are");

@@ -38,6 +38,18 @@ MLIR_CAPI_EXPORTED int asyncOptTranslateMain(int argc, char **argv,
                                              MlirStringRef version,
                                              size_t stackSize);
 
+/// The driver of `async-lsp-server`: upstream's MlirLspServerMain over all
+/// dialects; arguments as above.
+MLIR_CAPI_EXPORTED int asyncOptLspServerMain(int argc, char **argv,
+                                             MlirStringRef version,
+                                             size_t stackSize);
+
+/// The driver of `async-opt reduce`: upstream's mlirReduceMain over all
+/// dialects and passes; arguments as above.
+MLIR_CAPI_EXPORTED int asyncOptReduceMain(int argc, char **argv,
+                                          MlirStringRef version,
+                                          size_t stackSize);
+
 /// Parses the module in a file ("-" is standard input), runs a pass pipeline
 /// such as "lower-affine" over it and hands it to `callback`, whose answer it
 /// returns; false where something went wrong before, which was printed.

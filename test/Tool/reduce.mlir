@@ -1,0 +1,16 @@
+// `async-opt reduce` is upstream's reducer, with our dialects. Interesting is here what awaits something.
+
+// RUN: async-opt reduce %s --reduction-tree='traversal-mode=0 test=%S/Inputs/awaits.sh' | FileCheck %s
+
+// CHECK-NOT: @unused
+// CHECK: async.await
+// CHECK-NOT: @unused
+func.func @unused(%i: index) {
+  return
+}
+
+func.func @interesting(%t: !async.token, %i: index) {
+  %double = arith.addi %i, %i : index
+  async.await %t
+  return
+}
