@@ -65,7 +65,7 @@ impl Options for TransformOp<'_> {
             OptionValue::Bool(value) => Some(value),
             _ => None,
         };
-        self.option(name, default, |op, name| op.bool_attr(name))
+        self.option(name, default, Op::bool_attr)
     }
 
     fn int(&self, name: &str) -> i64 {
@@ -73,7 +73,7 @@ impl Options for TransformOp<'_> {
             OptionValue::Int(value) => Some(value),
             _ => None,
         };
-        self.option(name, default, |op, name| op.int_attr(name))
+        self.option(name, default, Op::int_attr)
     }
 
     fn str(&self, name: &str) -> &str {
@@ -81,7 +81,7 @@ impl Options for TransformOp<'_> {
             OptionValue::String(value) | OptionValue::Choice { default: value, .. } => Some(value),
             _ => None,
         };
-        self.option(name, default, |op, name| op.str_attr(name))
+        self.option(name, default, Op::str_attr)
     }
 }
 
@@ -106,9 +106,7 @@ unsafe extern "C" fn apply<T: Transform>(
         (TransformOp { op, options }, payload)
     };
     let location = transform.op.location();
-    let value = |index: isize| match T::OPTIONS[index.unsigned_abs()] {
-        OptionInfo { name, .. } => transform.str(name),
-    };
+    let value = |index: isize| transform.str(T::OPTIONS[index.unsigned_abs()].name);
     if let Err(message) = check_choices(T::OPTIONS, value) {
         Diagnostic::error(location, message.replace('-', "_")).emit();
         return false;
