@@ -3,7 +3,9 @@
 //! While a pass runs, what it erases is taken out of the IR as in release builds, but not freed before the pass has ended.
 //! So no address is used twice meanwhile, and the addresses of all that was erased tell exactly which handles dangle.
 //!
-//! Outside of passes nothing is kept, as nobody would know until when. What upstream's patterns erase is freed by them, and
+//! A transform keeps what it erases in release builds, too: handles of its script have to be told.
+//!
+//! Outside of both nothing is kept, as nobody would know until when. What upstream's patterns erase is freed by them, and
 //! not known here.
 
 use super::{count, position};

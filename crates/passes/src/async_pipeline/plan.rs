@@ -82,7 +82,7 @@ impl<'c> Pipeliner<'c> {
         Ok(match plan {
             Ok(plan) => {
                 self.carry_out(plan, dropped);
-                original.map(Op::erase);
+                original.into_iter().for_each(Op::erase);
                 Attempt::Pipelined
             }
             Err(error) => Attempt::Refused(Refused {
@@ -140,7 +140,7 @@ impl<'c> Refused<'c> {
     /// Leaves a loop alone that only asked for stages, and says why; else, the error.
     pub fn leave_alone(self) -> Result<(), PassError<'c>> {
         let Some(original) = self.original.filter(|_| self.asked) else {
-            self.original.map(Op::erase);
+            self.original.into_iter().for_each(Op::erase);
             return Err(self.error);
         };
         let remark = Diagnostic::remark(self.around, "is not pipelined");
