@@ -226,7 +226,7 @@ module attributes {transform.with_named_sequence} {
 
 // CHECK-LABEL: gpu.func @awaited_together
 // CHECK:         scf.for
-// CHECK:           async.await %{{[^ ]+}}, %{{[^ ]+}}
+// CHECK:           async.await %arg{{[0-9]+}}, %arg{{[0-9]+}}
 // CHECK-NEXT:      gpu.barrier
 // CHECK:           gpux.copy async
 // CHECK:           gpux.copy async
