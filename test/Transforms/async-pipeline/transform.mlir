@@ -145,10 +145,9 @@ module attributes {transform.with_named_sequence} {
 !Tile = memref<128xf32, #gpu.address_space<workgroup>>
 
 // CHECK-LABEL: gpu.func @other_handles
-// CHECK:         memref.alloc() {alignment = 16 : i64, other} : memref<1024xi8
-// CHECK:         gpu.thread_id x {other}
+// CHECK:         memref.alloc() {alignment = 16 : i64, left = 2 : i64} : memref<1024xi8
+// CHECK:         gpu.thread_id x {left = 2 : i64}
 // CHECK-NOT:     gpu.barrier
-// CHECK-NOT:     other
 // CHECK:         gpu.return
 module attributes {transform.with_named_sequence} {
   gpu.module @m {
@@ -173,7 +172,8 @@ module attributes {transform.with_named_sequence} {
     %other = transform.structured.match ops{["memref.alloc", "gpu.barrier", "gpu.thread_id"]} in %root
         : (!transform.any_op) -> !transform.any_op
     transform.async.pipeline %loop {num_stages = 2} : (!transform.any_op) -> !transform.any_op
-    transform.annotate %other "other" : !transform.any_op
+    %left = transform.num_associations %other : (!transform.any_op) -> !transform.param<i64>
+    transform.annotate %other "left" = %left : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 }
