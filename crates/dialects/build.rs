@@ -18,7 +18,9 @@ fn main() -> Result<()> {
     );
     // Users before what they use.
     let tests = (variable("DEP_ASYNCOPT_TESTS")? == "true").then_some("AsyncOptTestDialect");
-    let libraries = ["AsyncOptTool", "AsyncOptCAPI"].into_iter().chain(tests);
+    let libraries = ["AsyncOptTool", "AsyncOptCAPI", "AsyncOptTransformOps"]
+        .into_iter()
+        .chain(tests);
     for library in libraries.chain(["AsyncOptGpuxDialect", "AsyncOptAsyncDialect"]) {
         println!("cargo:rustc-link-lib=static={library}");
     }

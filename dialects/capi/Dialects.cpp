@@ -9,6 +9,7 @@
 #include "AsyncOpt-c/Dialects.h"
 #include "async/Async.h"
 #include "gpux/Gpux.h"
+#include "transform/AsyncTransformOps.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
@@ -130,6 +131,9 @@ bool asyncOptRegisterDialectsBesideUpstream(MlirDialectRegistry registry,
                                                             void *),
                                             void *userData) {
   TypeID upstream = TypeID::get<mlir::async::AsyncDialect>();
-  return registerUnlessTaken(registry, {getAsync(upstream), getGpux()}, onError,
-                             userData);
+  if (!registerUnlessTaken(registry, {getAsync(upstream), getGpux()}, onError,
+                           userData))
+    return false;
+  registerTransformExtension(*unwrap(registry));
+  return true;
 }

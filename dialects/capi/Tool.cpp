@@ -12,6 +12,7 @@
 #include "FaultGuard.h"
 #include "NestingLimit.h"
 #include "Upstream.h"
+#include "transform/AsyncTransformOps.h"
 #ifdef ASYNC_OPT_INCLUDE_TESTS
 #include "test/TestDialect.h"
 #endif
@@ -51,6 +52,7 @@ void asyncOptRegisterAllDialects(MlirDialectRegistry registry) {
   registerUpstreamDialects(*unwrap(registry));
   // Cannot fail: upstream's `async` is what the line above leaves out.
   asyncOptRegisterDialects(registry, nullptr, nullptr);
+  registerTransformExtension(*unwrap(registry));
 }
 
 void asyncOptRegisterUpstreamPasses(void) {

@@ -23,6 +23,9 @@ operations! {
         TMA_STORE = "tma_store",
         WAIT_GROUP = "wait_group",
     }
+    transform "transform" {
+        ASYNC_PIPELINE = "async.pipeline",
+    }
 }
 
 /// Operations of upstream's dialect `async` that ours lacks.
@@ -49,6 +52,8 @@ attributes! {
         ASYNC_STAGES = "async.async_stages",
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.
         DYNAMIC_ALIGNMENT = "gpux.dynamic_alignment",
+        /// On the kernel of a pipelined loop, while a transform script still has to find it.
+        KERNEL = "async.kernel",
         /// On a loop: how many stages its body is to have.
         NUM_STAGES = "async.num_stages",
         /// On an operation of a loop: its place among the others.

@@ -5,6 +5,7 @@ use melior::ir::Location;
 use mlir_sys::{
     MlirDiagnosticSeverity, MlirDiagnosticSeverity_MlirDiagnosticError,
     MlirDiagnosticSeverity_MlirDiagnosticRemark, MlirDiagnosticSeverity_MlirDiagnosticWarning, MlirLocation,
+    MlirOperation,
 };
 
 /// What a diagnostic is about.
@@ -34,6 +35,12 @@ impl<'c> Place<'c> {
             Self::Op(op) => op.location(),
             Self::Location(location) => location,
         }
+    }
+}
+
+fn raw_location(location: Location<'_>) -> MlirLocation {
+    MlirLocation {
+        ptr: location.to_raw().ptr,
     }
 }
 
@@ -84,27 +91,57 @@ impl<'c> Diagnostic<'c> {
 
     /// Attaches what another diagnostic says, as notes.
     pub fn because(mut self, other: Self) -> Self {
-        let message = match &other.place {
-            Place::Op(op) => format!("'{}' op {}", op.name(), other.message),
-            Place::Location(_) => other.message,
-        };
-        self.notes.push((other.place.location(), message));
+        let other = other.at_location();
+        self.notes.push((other.place.location(), other.message));
         self.notes.extend(other.notes);
         self
     }
 
-    /// Emits the diagnostic.
-    pub fn emit(self) {
-        let notes: Vec<_> = self
-            .notes
+    /// The same without a handle to an operation, which may be erased then.
+    pub fn at_location(mut self) -> Self {
+        if let Place::Op(op) = self.place {
+            self.message = format!("'{}' op {}", op.name(), self.message);
+            self.place = Place::Location(op.location());
+        }
+        self
+    }
+
+    /// The notes for C, which live as long as this does.
+    fn raw_notes(&self) -> Vec<ffi::AsyncOptNote> {
+        self.notes
             .iter()
             .map(|(location, message)| ffi::AsyncOptNote {
-                location: MlirLocation {
-                    ptr: location.to_raw().ptr,
-                },
+                location: raw_location(*location),
                 message: ffi::string_ref(message),
             })
-            .collect();
+            .collect()
+    }
+
+    /// Gives the diagnostic to a transform, which fails by it unless its script goes on.
+    pub(crate) fn refuse(self, reply: ffi::AsyncOptTransformReply) {
+        let notes = self.raw_notes();
+        let op = match self.place {
+            Place::Op(op) => op.to_raw(),
+            Place::Location(_) => MlirOperation {
+                ptr: std::ptr::null_mut(),
+            },
+        };
+        // SAFETY: the reply to a transform that is applied, a live operation or none, and strings that live during the call.
+        unsafe {
+            ffi::asyncOptTransformRefuse(
+                reply,
+                op,
+                raw_location(self.place.location()),
+                ffi::string_ref(&self.message),
+                notes.as_ptr(),
+                notes.len().cast_signed(),
+            );
+        }
+    }
+
+    /// Emits the diagnostic.
+    pub fn emit(self) {
+        let notes = self.raw_notes();
         let (message, length) = (ffi::string_ref(&self.message), notes.len().cast_signed());
         // SAFETY: a live operation or location, and strings and notes that live during the call.
         unsafe {

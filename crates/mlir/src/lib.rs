@@ -21,6 +21,7 @@
 //! - [`pipeline`]: pass pipelines with options, written as a list.
 //! - [`registry`]: what registered dialects have.
 //! - [`text`]: text to and from MLIR's C API.
+//! - [`transform`]: what operations of transform scripts do.
 //! - [`types`]: what melior does not say of types and constants.
 //! - [`vectors`]: upstream's rewriting of vector operations.
 
@@ -43,6 +44,7 @@ pub mod pass;
 pub mod pipeline;
 pub mod registry;
 pub mod text;
+pub mod transform;
 pub mod types;
 pub mod vectors;
 

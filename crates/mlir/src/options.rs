@@ -1,4 +1,4 @@
-//! Options of passes and pipelines.
+//! Options of passes, pipelines and transforms.
 
 use crate::ffi;
 
@@ -128,6 +128,22 @@ impl OptionInfo {
         }
         option
     }
+}
+
+/// The options that something was given.
+pub trait Options {
+    /// The value of the boolean option `name`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such option; likewise for the other types.
+    fn bool(&self, name: &str) -> bool;
+
+    /// The value of the integer option `name`.
+    fn int(&self, name: &str) -> i64;
+
+    /// The value of the string option `name`.
+    fn str(&self, name: &str) -> &str;
 }
 
 /// Calls `work` with `options` for the C API, which live during the call.

@@ -7,7 +7,7 @@
 //! The adapter between the two worlds is in this file, once for all passes: it alone turns an error into a diagnostic
 //! and a failed pass, and a panic into a diagnostic that admits a bug of ours.
 
-pub use crate::options::{OptionInfo, OptionValue};
+pub use crate::options::{OptionInfo, OptionValue, Options};
 use crate::{
     diagnostic::{Diagnostic, Place},
     ffi,
@@ -176,6 +176,20 @@ impl PassContext<'_> {
             .unwrap_or_else(|| panic!("no statistic `{name}` is declared"));
         // SAFETY: the pass runs, and has a statistic at this index.
         unsafe { ffi::asyncOptPassAddStatistic(self.raw, index.cast_signed(), delta) }
+    }
+}
+
+impl Options for PassContext<'_> {
+    fn bool(&self, name: &str) -> bool {
+        self.bool(name)
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        self.int(name)
+    }
+
+    fn str(&self, name: &str) -> &str {
+        self.str(name)
     }
 }
 

@@ -25,18 +25,61 @@ mod rounds;
 mod staging;
 mod storage;
 mod transfers;
+mod transform;
 mod versions;
 
 use self::annotations::is_annotated;
 use self::expand::{Epilogue, Shape, ShortTrips};
-use self::plan::Pipeliner;
+use self::plan::{Attempt, Pipeliner};
 use self::storage::unite_globals;
-use crate::async_to_gpux::{ENGINES, read_options};
+pub use self::transform::PipelineTransform;
+use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use async_dialects::registry::GPUX;
 use async_mlir::ir::Op;
+use async_mlir::melior::ir::Location;
 use async_mlir::names::scf;
-use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_mlir::pass::{
+    Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
+    StatisticInfo,
+};
+
+/// The options that the transform has, too.
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo::choice(
+        "epilogue",
+        "peel",
+        &[
+            ("peel", "the last rounds come after the loop"),
+            (
+                "predicate",
+                "the loop has them, too; statements that have nothing left to do are skipped",
+            ),
+        ],
+        "where the last rounds of a loop are",
+    ),
+    OptionInfo::choice(
+        "short-trips",
+        "guard",
+        &[
+            (
+                "guard",
+                "they are pipelined, too, with statements guarded where their iteration may not exist",
+            ),
+            ("branch", "they are executed as they were, by a copy of the loop"),
+        ],
+        "loops that turn out to have fewer iterations than their pipeline takes to fill",
+    ),
+    OptionInfo::bool(
+        "insert-barriers",
+        true,
+        "derive the block barriers of functions with pipelined loops anew, see gpux-insert-barriers",
+    ),
+    OptionInfo::string("chip", "sm_80", "as in async-to-gpux"),
+    OptionInfo::choice("engine", "cp_async", ENGINES, "as in async-to-gpux"),
+    OptionInfo::bool("bypass-l1", true, "as in async-to-gpux"),
+    OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
+];
 
 /// The pass.
 pub struct AsyncPipeline;
@@ -45,41 +88,7 @@ impl Pass for AsyncPipeline {
     const INFO: PassInfo = PassInfo {
         description: include_str!("async_pipeline/description.md"),
         anchor: Anchor::Functions,
-        options: &[
-            OptionInfo::choice(
-                "epilogue",
-                "peel",
-                &[
-                    ("peel", "the last rounds come after the loop"),
-                    (
-                        "predicate",
-                        "the loop has them, too; statements that have nothing left to do are skipped",
-                    ),
-                ],
-                "where the last rounds of a loop are",
-            ),
-            OptionInfo::choice(
-                "short-trips",
-                "guard",
-                &[
-                    (
-                        "guard",
-                        "they are pipelined, too, with statements guarded where their iteration may not exist",
-                    ),
-                    ("branch", "they are executed as they were, by a copy of the loop"),
-                ],
-                "loops that turn out to have fewer iterations than their pipeline takes to fill",
-            ),
-            OptionInfo::bool(
-                "insert-barriers",
-                true,
-                "derive the block barriers of functions with pipelined loops anew, see gpux-insert-barriers",
-            ),
-            OptionInfo::string("chip", "sm_80", "as in async-to-gpux"),
-            OptionInfo::choice("engine", "cp_async", ENGINES, "as in async-to-gpux"),
-            OptionInfo::bool("bypass-l1", true, "as in async-to-gpux"),
-            OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
-        ],
+        options: OPTIONS,
         dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
         statistics: &[StatisticInfo {
             name: "pipelined",
@@ -92,29 +101,57 @@ impl Pass for AsyncPipeline {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let epilogue = match cx.str("epilogue") {
-            "predicate" => Epilogue::Predicate,
-            _ => Epilogue::Peel,
-        };
-        let short = match cx.str("short-trips") {
-            "branch" => ShortTrips::Branch,
-            _ => ShortTrips::Guard,
-        };
-        // Inner loops first: what they become are statements of the outer ones.
         let loops = function
             .self_and_nested()
             .into_iter()
             .filter(|op| op.is(scf::FOR));
-        let mut loops: Vec<Op> = loops.collect();
-        loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
+        let loops: Vec<Op> = loops.collect();
         if !loops.iter().any(|around| is_annotated(*around)) {
             return Ok(());
         }
-        unite_globals(function);
-        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, Shape { epilogue, short });
-        for around in loops {
-            pipeliner.pipeline(around)?;
+        let settings = Settings::read(function.location(), cx)?;
+        let mut pipeliner = settings.pipeliner(function, false);
+        for around in inner_first(loops) {
+            if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
+                refused.leave_alone()?;
+            }
         }
+        cx.count("pipelined", pipeliner.pipelined);
+        settings.finish(function, pipeliner)
+    }
+}
+
+/// What the options say.
+struct Settings {
+    transfers: Options,
+    shape: Shape,
+    insert_barriers: bool,
+}
+
+impl Settings {
+    fn read<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Self, PassError<'c>> {
+        let epilogue = match options.str("epilogue") {
+            "predicate" => Epilogue::Predicate,
+            _ => Epilogue::Peel,
+        };
+        let short = match options.str("short-trips") {
+            "branch" => ShortTrips::Branch,
+            _ => ShortTrips::Guard,
+        };
+        Ok(Self {
+            transfers: read_options(at, options)?,
+            shape: Shape { epilogue, short },
+            insert_barriers: options.bool("insert-barriers"),
+        })
+    }
+
+    fn pipeliner<'c>(&self, function: Op<'c>, marked: bool) -> Pipeliner<'c> {
+        unite_globals(function);
+        Pipeliner::new(function, self.transfers, self.shape, marked)
+    }
+
+    /// What is to be done once all loops of `function` are pipelined.
+    fn finish<'c>(&self, function: Op<'c>, pipeliner: Pipeliner<'c>) -> Result<(), PassError<'c>> {
         let Pipeliner {
             storage,
             pipelined,
@@ -122,10 +159,15 @@ impl Pass for AsyncPipeline {
             ..
         } = pipeliner;
         storage.finish();
-        cx.count("pipelined", pipelined);
-        if pipelined > 0 && cx.bool("insert-barriers") {
+        if pipelined > 0 && self.insert_barriers {
             derive(function, false, false, Some(dropped))?;
         }
         Ok(())
     }
+}
+
+/// Inner loops first: what they become are statements of the outer ones.
+fn inner_first(mut loops: Vec<Op<'_>>) -> Vec<Op<'_>> {
+    loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
+    loops
 }

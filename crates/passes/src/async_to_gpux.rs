@@ -41,7 +41,11 @@ use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Mapping, Op, Walk};
-use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use async_mlir::melior::ir::Location;
+use async_mlir::pass::{
+    Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
+    StatisticInfo,
+};
 use rustc_hash::FxHashMap;
 
 /// The pass.
@@ -121,7 +125,7 @@ impl Pass for AsyncToGpux {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let options = read_options(function, cx)?;
+        let options = read_options(function.location(), cx)?;
         let found = Found::read(function, options);
         if let Some(old) = sm_in(cx.str("chip")).filter(|sm| *sm < FIRST_SM) {
             let number = found.transfers.len() + found.regions.len();
@@ -177,8 +181,8 @@ pub(crate) fn transfers_of<'c>(
 }
 
 /// The options of a pass that has those of this one.
-pub(crate) fn read_options<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
-    let fault = |message: String| PassError::new(function.location(), message);
+pub(crate) fn read_options<'c>(at: Location<'c>, cx: &impl PassOptions) -> Result<Options, PassError<'c>> {
+    let fault = |message: String| PassError::new(at, message);
     let chip = cx.str("chip");
     let is_old = sm_in(chip).is_some_and(|sm| sm < FIRST_SM);
     let sm = if is_old { 0 } else { sm_of(chip).map_err(fault)? };

@@ -27,7 +27,8 @@ mod utils;
 pub use allocs_to_globals::AllocsToGlobals;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
-pub use async_pipeline::AsyncPipeline;
+use async_mlir::transform::register_transform;
+pub use async_pipeline::{AsyncPipeline, PipelineTransform};
 pub use async_to_gpux::AsyncToGpux;
 pub use async_to_upstream::AsyncToUpstream;
 pub use expand_vectors::ExpandVectors;
@@ -44,7 +45,7 @@ pub use pack_workgroup_memory::PackWorkgroupMemory;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
 
-/// Adds every pass and pipeline of async-opt to MLIR's global registry.
+/// Adds every pass and pipeline of async-opt to MLIR's global registry, and says what its transforms do.
 ///
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
@@ -65,4 +66,5 @@ pub fn register_all() {
     register_pass::<ExpandVectors>();
     register_pass::<LegalizeForPtx>();
     register_pipeline::<LowerToNvvm>();
+    register_transform::<PipelineTransform>();
 }

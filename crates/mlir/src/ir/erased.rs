@@ -3,7 +3,9 @@
 //! While a pass runs, what it erases is taken out of the IR as in release builds, but not freed before the pass has ended.
 //! So no address is used twice meanwhile, and the addresses of all that was erased tell exactly which handles dangle.
 //!
-//! Outside of passes nothing is kept, as nobody would know until when. What upstream's patterns erase is freed by them, and
+//! A transform keeps what it erases in release builds, too: handles of its script have to be told.
+//!
+//! Outside of both nothing is kept, as nobody would know until when. What upstream's patterns erase is freed by them, and
 //! not known here.
 
 use super::{count, position};
@@ -13,7 +15,7 @@ use mlir_sys::*;
 use rustc_hash::FxHashSet;
 use std::{cell::RefCell, ffi::c_void};
 
-/// True where uses are checked. All below is nothing but MLIR's own functions where it is false.
+/// True where uses are checked. Where it is false, nothing is kept unless somebody has to know what was erased.
 const CHECKED: bool = cfg!(debug_assertions);
 
 thread_local! {
@@ -28,10 +30,19 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
+    /// Keeps it in debug builds.
     pub(crate) fn new() -> Self {
-        let fresh = CHECKED.then(Erased::default);
+        Self::if_so(CHECKED)
+    }
+
+    /// Keeps it in release builds, too: no address is used twice meanwhile.
+    pub(crate) fn always() -> Self {
+        Self::if_so(true)
+    }
+
+    fn if_so(kept: bool) -> Self {
         Self {
-            outer: ERASED.replace(fresh),
+            outer: ERASED.replace(kept.then(Erased::default)),
         }
     }
 }
@@ -105,9 +116,9 @@ impl Drop for Erased {
     }
 }
 
-/// Does `keep` if a pass runs whose uses are checked; returns false if none does.
+/// Does `keep` if what is erased is kept; returns false if it is not.
 fn keep(keep: impl FnOnce(&mut Erased)) -> bool {
-    CHECKED && ERASED.with_borrow_mut(|erased| erased.as_mut().map(keep).is_some())
+    ERASED.with_borrow_mut(|erased| erased.as_mut().map(keep).is_some())
 }
 
 /// Frees `op`, or keeps it.

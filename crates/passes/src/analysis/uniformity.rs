@@ -1,5 +1,6 @@
 //! In what the threads of a block may differ: values, control flow, and whether they execute an operation together.
 
+use crate::utils::device::is_workgroup_alloc;
 use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::{entry_edges, region_exit_edges};
@@ -130,7 +131,7 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         }
         let Source::Computed(op) = source else { continue };
         // The same in all threads, whatever they bring.
-        if op.is(gpu::ALL_REDUCE) {
+        if op.is(gpu::ALL_REDUCE) || is_workgroup_alloc(op) {
             continue;
         }
         if op.num_regions() > 0 {

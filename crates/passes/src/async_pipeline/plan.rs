@@ -11,10 +11,13 @@ use super::storage::{Storage, Uses};
 use super::transfers::start_in_stages;
 use crate::async_to_gpux::{Options, start_transfers};
 use crate::insert_barriers::derived_anew;
+use crate::utils::device::is_workgroup_alloc;
+use crate::utils::static_allocs::may_be_shared;
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
+use async_mlir::names::memref;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
 use rustc_hash::FxHashSet;
@@ -24,6 +27,8 @@ pub(super) struct Pipeliner<'c> {
     function: Op<'c>,
     options: Options,
     shape: Shape,
+    /// Whether kernels get an attribute to be found by.
+    marked: bool,
     /// The barriers that are derived anew.
     barriers: FxHashSet<Op<'c>>,
     /// The versions of buffers.
@@ -35,11 +40,12 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, options: Options, shape: Shape) -> Self {
+    pub fn new(function: Op<'c>, options: Options, shape: Shape, marked: bool) -> Self {
         Self {
             function,
             options,
             shape,
+            marked,
             barriers: derived_anew(function),
             storage: Storage::default(),
             pipelined: 0,
@@ -47,34 +53,46 @@ impl<'c> Pipeliner<'c> {
         }
     }
 
-    /// Pipelines `around` if it is to be.
-    pub fn pipeline(&mut self, around: Op<'c>) -> Result<(), PassError<'c>> {
+    /// Pipelines `around` if it is to be. An error is what is wrong with what it says of itself.
+    pub fn pipeline(&mut self, around: Op<'c>) -> Result<Attempt<'c>, PassError<'c>> {
         let Some(block) = around.region(0).first() else {
-            return Ok(());
+            return Ok(Attempt::NotAsked);
         };
-        match read(around, block)? {
-            None => {}
-            Some(Request::Annotated(async_stages)) => {
+        let Some(request) = read(around, block)? else {
+            return Ok(Attempt::NotAsked);
+        };
+        let asked = matches!(request, Request::Automatic(_));
+        // It comes back if the loop can't be pipelined.
+        let original = (asked || self.marked).then(|| around.clone_detached());
+        let hoisted = hoist_allocs(around, block);
+        let (plan, dropped) = match request {
+            Request::Annotated(async_stages) => {
                 start_in_stages(self.function, block, self.options, &async_stages);
                 let dropped = self.drop_barriers(block);
-                let plan = Plan::of(around, block, &slots(block)?, &self.storage)?;
-                self.carry_out(plan, dropped);
+                let schedule = slots(block);
+                let plan = schedule.and_then(|schedule| Plan::of(around, block, &schedule, &self.storage));
+                (plan, dropped)
             }
-            Some(Request::Automatic(stages)) => {
-                // It comes back if the loop can't be pipelined.
-                let original = around.clone_detached();
+            Request::Automatic(stages) => {
                 start_transfers(self.function, block, self.options);
                 let dropped = self.drop_barriers(block);
-                match self.plan(around, block, stages) {
-                    Ok(plan) => {
-                        self.carry_out(plan, dropped);
-                        original.erase();
-                    }
-                    Err(error) => leave_alone(around, original, error),
-                }
+                (self.plan(around, block, stages), dropped)
             }
-        }
-        Ok(())
+        };
+        Ok(match plan {
+            Ok(plan) => {
+                self.carry_out(plan, dropped);
+                original.into_iter().for_each(Op::erase);
+                Attempt::Pipelined
+            }
+            Err(error) => Attempt::Refused(Refused {
+                around,
+                original,
+                hoisted,
+                asked,
+                error,
+            }),
+        })
     }
 
     /// Erases barriers of `block` itself that are derived anew.
@@ -92,24 +110,88 @@ impl<'c> Pipeliner<'c> {
     }
 
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
-        plan.carry_out(self.shape, &mut self.storage);
+        plan.carry_out(self.shape, &mut self.storage, self.marked);
         self.pipelined += 1;
         self.dropped += dropped;
     }
 }
 
-/// Puts `original` back in the place of `around`, and says why.
-fn leave_alone<'c>(around: Op<'c>, original: Op<'c>, error: PassError<'c>) {
-    let remark = Diagnostic::remark(around, "is not pipelined");
-    match error.into_diagnostic() {
-        Some(why) => remark.because(why).emit(),
-        None => remark.emit(),
+/// What became of a loop.
+pub(super) enum Attempt<'c> {
+    /// It does not ask for anything.
+    NotAsked,
+    Pipelined,
+    Refused(Refused<'c>),
+}
+
+/// A loop that can't be pipelined.
+pub(super) struct Refused<'c> {
+    around: Op<'c>,
+    /// As it was, detached.
+    original: Option<Op<'c>>,
+    /// The allocations that were moved out of it.
+    hoisted: Vec<Op<'c>>,
+    /// Whether it only asked for stages, and may be left alone.
+    asked: bool,
+    error: PassError<'c>,
+}
+
+impl<'c> Refused<'c> {
+    /// Leaves a loop alone that only asked for stages, and says why; else, the error.
+    pub fn leave_alone(self) -> Result<(), PassError<'c>> {
+        let Some(original) = self.original.filter(|_| self.asked) else {
+            self.original.into_iter().for_each(Op::erase);
+            return Err(self.error);
+        };
+        let remark = Diagnostic::remark(self.around, "is not pipelined");
+        match self.error.into_diagnostic() {
+            Some(why) => remark.because(why).emit(),
+            None => remark.emit(),
+        }
+        if let Some(block) = original.region(0).first() {
+            remove(original, block);
+        }
+        put_back(original, self.around, self.hoisted);
+        Ok(())
     }
+
+    /// Leaves the loop as it was; returns it, and why.
+    pub fn restore(self) -> (Op<'c>, Diagnostic<'c>) {
+        let refused = Diagnostic::error(self.around, "is not pipelined");
+        let why = match self.error.into_diagnostic() {
+            Some(why) if self.asked => refused.because(why),
+            Some(why) => why,
+            None => refused,
+        };
+        let why = why.at_location();
+        let Some(original) = self.original else {
+            return (self.around, why);
+        };
+        put_back(original, self.around, self.hoisted);
+        (original, why)
+    }
+}
+
+/// Puts `original` back in the place of `around`, and erases what was moved out of that.
+fn put_back<'c>(original: Op<'c>, around: Op<'c>, hoisted: Vec<Op<'c>>) {
     original.move_before(around);
-    if let Some(block) = original.region(0).first() {
-        remove(original, block);
-    }
     around.replace_with(&original.results().collect::<Vec<_>>());
+    hoisted.into_iter().for_each(Op::erase);
+}
+
+/// Moves allocations of workgroup memory out of `block`, the body of `around`, of which all iterations may have the same one.
+fn hoist_allocs<'c>(around: Op<'c>, block: Block<'c>) -> Vec<Op<'c>> {
+    let allocs = block.ops().into_iter();
+    let allocs: Vec<Op> = allocs
+        .filter(|op| is_workgroup_alloc(*op) && may_be_shared(*op))
+        .collect();
+    for alloc in &allocs {
+        let owners = alloc.result(0).uses().into_iter().map(|used| used.owner);
+        let frees: Vec<Op> = owners.filter(|op| op.is(memref::DEALLOC)).collect();
+        frees.into_iter().for_each(Op::erase);
+        alloc.move_before(around);
+    }
+    allocs
 }
 
 /// Says what was done with a loop that asked for stages.
@@ -146,7 +228,7 @@ impl<'c> Plan<'c> {
         Ok(Self { body, rotation, uses })
     }
 
-    fn carry_out(self, shape: Shape, storage: &mut Storage<'c>) {
+    fn carry_out(self, shape: Shape, storage: &mut Storage<'c>, marked: bool) {
         let Body { around, block, .. } = self.body;
         let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);
@@ -160,6 +242,9 @@ impl<'c> Plan<'c> {
         storage.make_bytes(&self.uses, &expanded.slots.made);
         if let [Some(stage), Some(order)] = outer {
             annotate(&expanded, stage, order);
+        }
+        if let Some(kernel) = expanded.kernel.filter(|_| marked) {
+            kernel.set_attr(gpux_attr::KERNEL, Attribute::unit(kernel.context()));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! 1. **Early** operations are transfers, and what their addresses are computed from.
 //! 2. The **level** of an early operation is how many transfers and loads come before it, one waiting for the other. Of `n` levels,
 //!    level `l` is in stage `l * last / n`. All other operations are in the last stage.
-//! 3. In a **round**, awaits come first, then transfers, later stages before earlier ones, then the rest: so what a transfer
+//! 3. In a **round**, awaits come first, as one, then transfers, later stages before earlier ones, then the rest: so what a transfer
 //!    overwrites has been read by all threads at the barrier after the await.
 //!
 //! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the size of the body.
@@ -16,7 +16,7 @@ use crate::analysis::memory::{Access, Effects, base, effects};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
-use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::ir::{Block, Definition, Op, OpBuilder, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ impl<'c> Staging<'c> {
         let work = late.iter().position(|op| !op.is(async_::AWAIT) && !op.is_pure());
         let (first, rest) = late.split_at(work.unwrap_or(late.len()));
         let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
-        put(&mut schedule, last, &mut leading.into_iter());
+        put(&mut schedule, last, &mut leading.iter().copied());
         let mut by_level: BTreeMap<(Reverse<u32>, u32), Vec<Op<'c>>> = BTreeMap::new();
         for &op in self.ops.iter().filter(|op| !op.is_pure()) {
             if let Some(&level) = self.levels.get(&op) {
@@ -170,6 +170,7 @@ impl<'c> Staging<'c> {
             last,
             &mut computed.into_iter().chain(rest.iter().copied()),
         );
+        await_together(&mut schedule, &leading);
         schedule
     }
 
@@ -218,6 +219,23 @@ impl<'c> Staging<'c> {
             Definition::Argument(..) => None,
         }
     }
+}
+
+/// Makes one of `awaits`, between which a round does nothing: the transfers of an iteration can be a group then.
+fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
+    let (Some(&end), true) = (awaits.last(), awaits.len() > 1) else {
+        return;
+    };
+    let tokens: Vec<Value> = awaits.iter().flat_map(|op| op.operands()).collect();
+    let slot = schedule[&end];
+    let together = OpBuilder::new(async_::AWAIT, end.location())
+        .operands(&tokens)
+        .before(end);
+    for op in awaits {
+        schedule.remove(op);
+        op.erase();
+    }
+    schedule.insert(together, slot);
 }
 
 /// What `op` and what is nested in it read.

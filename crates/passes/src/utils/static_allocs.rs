@@ -47,6 +47,11 @@ pub(crate) fn check<'c>(
     repeated::check(alloc, rounds)
 }
 
+/// Returns true if what `alloc` makes of a static size can be the same buffer each time, if barriers keep the threads together.
+pub(crate) fn may_be_shared(alloc: Op<'_>) -> bool {
+    alloc.num_operands() == 0 && repeated::check(alloc, Rounds::Later).is_ok()
+}
+
 /// Returns true if the elements of a memref of type `ty` are row by row, without gaps.
 pub(crate) fn is_row_by_row(ty: Type<'_>) -> bool {
     let (Some(shape), Some(layout)) = (memref_shape(ty), memref_layout(ty)) else {
