@@ -20,6 +20,7 @@ mod dependences;
 mod expand;
 mod freshness;
 mod integers;
+mod lifting;
 mod plan;
 mod rounds;
 mod staging;
@@ -27,9 +28,10 @@ mod storage;
 mod transfers;
 mod versions;
 
-use self::annotations::is_annotated;
+use self::annotations::{MAX_STAGES, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
-use self::plan::Pipeliner;
+use self::lifting::{lift, restore};
+use self::plan::{Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
 use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
@@ -70,6 +72,11 @@ impl Pass for AsyncPipeline {
                 ],
                 "loops that turn out to have fewer iterations than their pipeline takes to fill",
             ),
+            OptionInfo::int(
+                "num-stages",
+                0,
+                "how many stages loops with transfers are to have that say nothing themselves; 0: they stay as they are",
+            ),
             OptionInfo::bool(
                 "insert-barriers",
                 true,
@@ -107,19 +114,23 @@ impl Pass for AsyncPipeline {
             "branch" => ShortTrips::Branch,
             _ => ShortTrips::Guard,
         };
-        // Inner loops first: what they become are statements of the outer ones.
-        let loops = function
-            .self_and_nested()
+        let settings = Settings {
+            options: read_options(function, cx)?,
+            shape: Shape { epilogue, short },
+            num_stages: read_num_stages(function, cx)?,
+            insert_barriers: cx.bool("insert-barriers"),
+        };
+        let wanted: Vec<Op> = inner_first(function)
             .into_iter()
-            .filter(|op| op.is(scf::FOR));
-        let mut loops: Vec<Op> = loops.collect();
-        loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
-        if !loops.iter().any(|around| is_annotated(*around)) {
+            .filter(|around| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around))
+            .collect();
+        if wanted.is_empty() {
             return Ok(());
         }
+        let counted = lift(function, &wanted);
         unite_globals(function);
-        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, Shape { epilogue, short });
-        for around in loops {
+        let mut pipeliner = Pipeliner::new(function, settings);
+        for around in inner_first(function) {
             pipeliner.pipeline(around)?;
         }
         let Pipeliner {
@@ -130,9 +141,44 @@ impl Pass for AsyncPipeline {
         } = pipeliner;
         storage.finish();
         cx.count("pipelined", pipelined);
-        if pipelined > 0 && cx.bool("insert-barriers") {
+        match counted {
+            Some(original) if pipelined == 0 => {
+                restore(function, original);
+                for around in inner_first(function) {
+                    around
+                        .region(0)
+                        .first()
+                        .into_iter()
+                        .for_each(|block| remove(around, block));
+                }
+            }
+            original => original.into_iter().for_each(Op::erase),
+        }
+        if pipelined > 0 && settings.insert_barriers {
             derive(function, false, false, Some(dropped))?;
         }
         Ok(())
+    }
+}
+
+/// The loops of `function`, inner ones first: what they become are statements of the outer ones.
+fn inner_first(function: Op<'_>) -> Vec<Op<'_>> {
+    let loops = function.self_and_nested().into_iter();
+    let mut loops: Vec<Op> = loops.filter(|op| op.is(scf::FOR)).collect();
+    loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
+    loops
+}
+
+/// The number of stages for loops that say nothing themselves.
+fn read_num_stages<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Option<u32>, PassError<'c>> {
+    let stages = cx.int("num-stages");
+    match u32::try_from(stages) {
+        Ok(0) => Ok(None),
+        Ok(stages) if stages <= MAX_STAGES => Ok(Some(stages)),
+        _ => {
+            let message =
+                format!("can't have loops with {stages} stages: num-stages is at most {MAX_STAGES}");
+            Err(PassError::new(function, message))
+        }
     }
 }
