@@ -26,6 +26,7 @@ mod rounds;
 mod staging;
 mod storage;
 mod transfers;
+mod upstream;
 mod versions;
 
 use self::annotations::{MAX_STAGES, is_annotated, remove};
@@ -33,8 +34,10 @@ use self::expand::{Epilogue, Shape, ShortTrips};
 use self::lifting::{lift, restore};
 use self::plan::{Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
+use self::upstream::to_nvgpu;
 use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
+use crate::nvgpu_exact_waits::set_exact_waits;
 use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::ir::Op;
 use async_mlir::names::scf;
@@ -82,6 +85,18 @@ impl Pass for AsyncPipeline {
                 true,
                 "derive the block barriers of functions with pipelined loops anew, see gpux-insert-barriers",
             ),
+            OptionInfo::choice(
+                "emit",
+                "gpux",
+                &[
+                    ("gpux", "token form"),
+                    (
+                        "nvgpu",
+                        "copies, groups and waits of nvgpu, with the counts of nvgpu-exact-waits; for cp_async alone",
+                    ),
+                ],
+                "what functions with pipelined loops are written in",
+            ),
             OptionInfo::string("chip", "sm_80", "as in async-to-gpux"),
             OptionInfo::choice("engine", "cp_async", ENGINES, "as in async-to-gpux"),
             OptionInfo::bool("bypass-l1", true, "as in async-to-gpux"),
@@ -92,6 +107,7 @@ impl Pass for AsyncPipeline {
             GPUX,
             Dialect::ARITH,
             Dialect::MEMREF,
+            Dialect::NVGPU,
             Dialect::SCF,
             Dialect::UB,
         ],
@@ -156,6 +172,10 @@ impl Pass for AsyncPipeline {
         }
         if pipelined > 0 && settings.insert_barriers {
             derive(function, false, false, Some(dropped))?;
+        }
+        if pipelined > 0 && cx.str("emit") == "nvgpu" {
+            to_nvgpu(function)?;
+            set_exact_waits(function, &|_, _| {})?;
         }
         Ok(())
     }
