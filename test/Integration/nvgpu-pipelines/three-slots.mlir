@@ -2,6 +2,7 @@
 // barriers in a step. Three slots are enough for three stages.
 //
 // RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --implicit-check-not=gpux.wait_group --implicit-check-not=gpu.barrier --implicit-check-not=nvgpu.device
+// RUN: async-opt %s --lower-affine --async-pipeline --gpux-tokens-to-groups | FileCheck %s --implicit-check-not=gpux.wait_group --implicit-check-not=gpu.barrier --implicit-check-not=nvgpu.device
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_80 pipeline=true" | async-translate --ptx -o %t.ptx
 // RUN: ptxas -arch=sm_80 %t.ptx -o %t.cubin
 //
