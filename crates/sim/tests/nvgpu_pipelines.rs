@@ -17,11 +17,7 @@ const STEP: i128 = 16;
 /// How many tiles the operands have.
 const TILES: i128 = 8;
 
-const SCHEDULES: [Adversary; 3] = [
-    Adversary::Late,
-    Adversary::Early,
-    Adversary::Random(1),
-];
+const SCHEDULES: [Adversary; 3] = [Adversary::Late, Adversary::Early, Adversary::Random(1)];
 
 /// What passes make of a kernel, in a form that can be run.
 fn after(context: &Context, name: &str, source: &str, passes: &str) -> String {

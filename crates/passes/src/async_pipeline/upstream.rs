@@ -38,7 +38,7 @@ pub(super) fn to_nvgpu<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
         empty: FxHashMap::default(),
     };
     writer.copies(function)?;
-    writer.awaits(function);
+    waits(function);
     writer.joins(function)?;
     writer.ready(function);
     set_types(function);
@@ -158,19 +158,6 @@ impl<'c> Writer<'c> {
         self.classes.get(token.0 as usize).copied()
     }
 
-    /// Waits for each token that is awaited.
-    fn awaits(&self, function: Op<'c>) {
-        for wait in own_ops(function).into_iter().filter(|op| op.is(async_::AWAIT)) {
-            // The last one is likely to be the youngest; then the other waits have nothing left to do.
-            for token in joined(wait).into_iter().rev() {
-                OpBuilder::new(nvgpu::DEVICE_ASYNC_WAIT, wait.location())
-                    .operands(&[token])
-                    .before(wait);
-            }
-            wait.erase();
-        }
-    }
-
     /// A join becomes the youngest of its groups: the others are complete when that is.
     fn joins(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
         let joins = own_ops(function).into_iter().filter(|op| op.is(async_::JOIN));
@@ -255,6 +242,19 @@ fn group<'c>(op: Op<'c>, copies: &[Value<'c>]) -> OpBuilder<'c> {
     OpBuilder::new(nvgpu::DEVICE_ASYNC_CREATE_GROUP, op.location())
         .operands(copies)
         .results(&[copy_token(op.context())])
+}
+
+/// Waits for each token that is awaited.
+fn waits(function: Op<'_>) {
+    for wait in own_ops(function).into_iter().filter(|op| op.is(async_::AWAIT)) {
+        // The last one is likely to be the youngest; then the other waits have nothing left to do.
+        for token in joined(wait).into_iter().rev() {
+            OpBuilder::new(nvgpu::DEVICE_ASYNC_WAIT, wait.location())
+                .operands(&[token])
+                .before(wait);
+        }
+        wait.erase();
+    }
 }
 
 /// Puts the copies of a group in place, with the group after the last one, whose token all of them get.
