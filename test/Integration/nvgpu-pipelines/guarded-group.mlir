@@ -1,8 +1,11 @@
 // As guarded-copy.mlir, where the branch makes a group of its own.
 //
 // RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --implicit-check-not=gpux.wait_group --implicit-check-not=gpu.barrier --implicit-check-not=nvgpu.device
+// RUN: async-opt %s --async-pipeline 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_80 pipeline=true" | async-translate --ptx -o %t.ptx
 // RUN: ptxas -arch=sm_80 %t.ptx -o %t.cubin
+//
+// REMARK: remark: pipelined: 2 transfers in stage 0, the rest in stage 2
 //
 // CHECK: scf.for
 // CHECK:   gpux.wait_group <cp_async>, 1
