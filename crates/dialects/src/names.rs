@@ -52,6 +52,8 @@ attributes! {
         ASYNC_STAGES = "async.async_stages",
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.
         DYNAMIC_ALIGNMENT = "gpux.dynamic_alignment",
+        /// On a `nvgpu.device_async_create_group` of no copies: with no attribute, what it prints is read as having an operand.
+        EMPTY = "empty",
         /// On the kernel of a pipelined loop, while a transform script still has to find it.
         KERNEL = "async.kernel",
         /// On a loop: how many stages its body is to have.

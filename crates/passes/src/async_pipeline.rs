@@ -20,21 +20,26 @@ mod dependences;
 mod expand;
 mod freshness;
 mod integers;
+mod lifting;
 mod plan;
 mod rounds;
 mod staging;
 mod storage;
 mod transfers;
 mod transform;
+mod upstream;
 mod versions;
 
-use self::annotations::is_annotated;
+use self::annotations::{MAX_STAGES, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
-use self::plan::{Attempt, Pipeliner};
+use self::lifting::{lift, restore};
+use self::plan::{Attempt, Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
 pub use self::transform::PipelineTransform;
-use crate::async_to_gpux::{ENGINES, Options, read_options};
+use self::upstream::to_nvgpu;
+use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
+use crate::nvgpu_exact_waits::set_exact_waits;
 use async_dialects::registry::GPUX;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
@@ -81,6 +86,43 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
 ];
 
+/// Those that the pass alone has.
+const OF_THE_PASS: &[OptionInfo] = &[
+    OptionInfo::int(
+        "num-stages",
+        0,
+        "how many stages loops with transfers are to have that say nothing themselves; 0: they stay as they are",
+    ),
+    OptionInfo::choice(
+        "emit",
+        "gpux",
+        &[
+            ("gpux", "token form"),
+            (
+                "nvgpu",
+                "copies, groups and waits of nvgpu, with the counts of nvgpu-exact-waits; for cp_async alone",
+            ),
+        ],
+        "what functions with pipelined loops are written in",
+    ),
+];
+
+/// [`OPTIONS`], and then `more`.
+const fn with_options<const N: usize>(more: &[OptionInfo]) -> [OptionInfo; N] {
+    assert!(N == OPTIONS.len() + more.len());
+    let mut all = [OPTIONS[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < OPTIONS.len() {
+            OPTIONS[i]
+        } else {
+            more[i - OPTIONS.len()]
+        };
+        i += 1;
+    }
+    all
+}
+
 /// The pass.
 pub struct AsyncPipeline;
 
@@ -88,8 +130,15 @@ impl Pass for AsyncPipeline {
     const INFO: PassInfo = PassInfo {
         description: include_str!("async_pipeline/description.md"),
         anchor: Anchor::Functions,
-        options: OPTIONS,
-        dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
+        options: &const { with_options::<{ OPTIONS.len() + OF_THE_PASS.len() }>(OF_THE_PASS) },
+        dependent_dialects: &[
+            GPUX,
+            Dialect::ARITH,
+            Dialect::MEMREF,
+            Dialect::NVGPU,
+            Dialect::SCF,
+            Dialect::UB,
+        ],
         statistics: &[StatisticInfo {
             name: "pipelined",
             description: "Number of loops pipelined",
@@ -101,69 +150,93 @@ impl Pass for AsyncPipeline {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let loops = function
-            .self_and_nested()
-            .into_iter()
-            .filter(|op| op.is(scf::FOR));
-        let loops: Vec<Op> = loops.collect();
-        if !loops.iter().any(|around| is_annotated(*around)) {
+        let mut settings = read_settings(function.location(), cx)?;
+        settings.num_stages = read_num_stages(function, cx)?;
+        let is_wanted =
+            |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
+        let mut wanted = inner_first(loops(function));
+        wanted.retain(is_wanted);
+        if wanted.is_empty() {
             return Ok(());
         }
-        let settings = Settings::read(function.location(), cx)?;
-        let mut pipeliner = settings.pipeliner(function, false);
-        for around in inner_first(loops) {
+        let counted = lift(function, &wanted);
+        let mut pipeliner = pipeliner(function, settings, false);
+        for around in inner_first(loops(function)) {
             if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
                 refused.leave_alone()?;
             }
         }
-        cx.count("pipelined", pipeliner.pipelined);
-        settings.finish(function, pipeliner)
-    }
-}
-
-/// What the options say.
-struct Settings {
-    transfers: Options,
-    shape: Shape,
-    insert_barriers: bool,
-}
-
-impl Settings {
-    fn read<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Self, PassError<'c>> {
-        let epilogue = match options.str("epilogue") {
-            "predicate" => Epilogue::Predicate,
-            _ => Epilogue::Peel,
-        };
-        let short = match options.str("short-trips") {
-            "branch" => ShortTrips::Branch,
-            _ => ShortTrips::Guard,
-        };
-        Ok(Self {
-            transfers: read_options(at, options)?,
-            shape: Shape { epilogue, short },
-            insert_barriers: options.bool("insert-barriers"),
-        })
-    }
-
-    fn pipeliner<'c>(&self, function: Op<'c>, marked: bool) -> Pipeliner<'c> {
-        unite_globals(function);
-        Pipeliner::new(function, self.transfers, self.shape, marked)
-    }
-
-    /// What is to be done once all loops of `function` are pipelined.
-    fn finish<'c>(&self, function: Op<'c>, pipeliner: Pipeliner<'c>) -> Result<(), PassError<'c>> {
-        let Pipeliner {
-            storage,
-            pipelined,
-            dropped,
-            ..
-        } = pipeliner;
-        storage.finish();
-        if pipelined > 0 && self.insert_barriers {
-            derive(function, false, false, Some(dropped))?;
+        let pipelined = pipeliner.pipelined;
+        cx.count("pipelined", pipelined);
+        pipeliner.storage.finish();
+        match counted {
+            Some(original) if pipelined == 0 => {
+                restore(function, original);
+                for around in loops(function) {
+                    let block = around.region(0).first();
+                    block.into_iter().for_each(|block| remove(around, block));
+                }
+            }
+            original => original.into_iter().for_each(Op::erase),
+        }
+        finish(function, &pipeliner)?;
+        if pipelined > 0 && cx.str("emit") == "nvgpu" {
+            to_nvgpu(function)?;
+            set_exact_waits(function, &|_, _| {})?;
         }
         Ok(())
     }
+}
+
+/// What the options say that the transform has, too.
+fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Settings, PassError<'c>> {
+    let epilogue = match options.str("epilogue") {
+        "predicate" => Epilogue::Predicate,
+        _ => Epilogue::Peel,
+    };
+    let short = match options.str("short-trips") {
+        "branch" => ShortTrips::Branch,
+        _ => ShortTrips::Guard,
+    };
+    Ok(Settings {
+        options: read_options(at, options)?,
+        shape: Shape { epilogue, short },
+        num_stages: None,
+        insert_barriers: options.bool("insert-barriers"),
+    })
+}
+
+/// The number of stages for loops that say nothing themselves.
+fn read_num_stages<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Option<u32>, PassError<'c>> {
+    let stages = cx.int("num-stages");
+    match u32::try_from(stages) {
+        Ok(0) => Ok(None),
+        Ok(stages) if stages <= MAX_STAGES => Ok(Some(stages)),
+        _ => {
+            let message =
+                format!("can't have loops with {stages} stages: num-stages is at most {MAX_STAGES}");
+            Err(PassError::new(function, message))
+        }
+    }
+}
+
+fn pipeliner(function: Op<'_>, settings: Settings, marked: bool) -> Pipeliner<'_> {
+    unite_globals(function);
+    Pipeliner::new(function, settings, marked)
+}
+
+/// Derives the barriers of `function` anew, once its loops are pipelined.
+fn finish<'c>(function: Op<'c>, pipeliner: &Pipeliner<'c>) -> Result<(), PassError<'c>> {
+    if pipeliner.pipelined > 0 && pipeliner.settings.insert_barriers {
+        derive(function, false, false, Some(pipeliner.dropped))?;
+    }
+    Ok(())
+}
+
+/// The loops of `function`.
+fn loops(function: Op<'_>) -> Vec<Op<'_>> {
+    let ops = function.self_and_nested().into_iter();
+    ops.filter(|op| op.is(scf::FOR)).collect()
 }
 
 /// Inner loops first: what they become are statements of the outer ones.

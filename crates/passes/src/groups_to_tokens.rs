@@ -76,19 +76,55 @@ impl Pass for GroupsToTokens {
     };
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let options = Options {
+            group_tokens: cx.bool("group-tokens"),
+            weaken: cx.bool("weaken"),
+        };
         for code in device_code(op) {
-            for queue in read::queues(code) {
-                match lift_queue(code, queue, cx) {
-                    Ok(()) => cx.count("queues", 1),
-                    Err(refusal) => {
-                        refusal.remark(queue, "stays in counted form");
-                        cx.count("kept", 1);
-                    }
-                }
-            }
+            let counts = lift_queues(code, options, &|_| true);
+            cx.count("awaits", counts.awaits);
+            cx.count("dropped", counts.dropped);
+            cx.count("queues", counts.queues);
+            cx.count("kept", counts.kept);
         }
         Ok(())
     }
+}
+
+/// What the options say.
+#[derive(Clone, Copy)]
+pub(crate) struct Options {
+    pub group_tokens: bool,
+    pub weaken: bool,
+}
+
+/// What was done.
+#[derive(Default)]
+pub(crate) struct Counts {
+    awaits: u64,
+    dropped: u64,
+    pub queues: u64,
+    kept: u64,
+}
+
+/// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible.
+pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQueue) -> bool) -> Counts {
+    let mut counts = Counts::default();
+    for queue in read::queues(code).into_iter().filter(|queue| wanted(*queue)) {
+        match lift_queue(code, queue, options) {
+            Ok(lifted) => {
+                let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
+                counts.awaits += awaits as u64;
+                counts.dropped += (lifted.waits.len() - awaits) as u64;
+                counts.queues += 1;
+            }
+            Err(refusal) => {
+                refusal.remark(queue, "stays in counted form");
+                counts.kept += 1;
+            }
+        }
+    }
+    counts
 }
 
 /// Why something is not done.
@@ -109,34 +145,25 @@ impl<'c> Refusal<'c> {
 }
 
 /// Puts a queue of `code` into token form.
-fn lift_queue<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+fn lift_queue(code: Op<'_>, queue: GroupQueue, options: Options) -> Result<Lifted, Refusal<'_>> {
     read::check(code, queue)?;
-    let Err(refusal) = lift_operations(code, queue, cx) else {
-        return Ok(());
+    let refusal = match lift_operations(code, queue, options.weaken) {
+        Err(refusal) if options.group_tokens => refusal,
+        done => return done,
     };
-    if !cx.bool("group-tokens") {
-        return Err(refusal);
-    }
     // The first reason is the one to do something about.
     let Some((counted, lifted)) = lift_groups(code, queue) else {
         return Err(refusal);
     };
     refusal.remark(queue, "has tokens of groups, and not of copies");
-    count_awaits(&lifted, cx);
     emit::emit(code, &counted, &lifted, Tokens::Groups);
-    Ok(())
-}
-
-fn count_awaits(lifted: &Lifted, cx: &PassContext) {
-    let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
-    cx.count("awaits", awaits as u64);
-    cx.count("dropped", (lifted.waits.len() - awaits) as u64);
+    Ok(lifted)
 }
 
 /// Puts a queue into token form, with tokens of its operations.
-fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) -> Result<(), Refusal<'c>> {
+fn lift_operations(code: Op<'_>, queue: GroupQueue, weaken: bool) -> Result<Lifted, Refusal<'_>> {
     let hoisted = stores::hoist(code, queue)?;
-    let lifted = Counted::read(code, queue, cx.bool("weaken")).and_then(|counted| {
+    let lifted = Counted::read(code, queue, weaken).and_then(|counted| {
         let (lifted, converted) = with_operations(code, &counted)?;
         Ok((counted, lifted, converted))
     });
@@ -147,10 +174,9 @@ fn lift_operations<'c>(code: Op<'c>, queue: GroupQueue, cx: &PassContext<'c>) ->
             return Err(refusal);
         }
     };
-    count_awaits(&lifted, cx);
     emit::emit(code, &counted, &lifted, Tokens::Operations(converted));
     hoisted.finish();
-    Ok(())
+    Ok(lifted)
 }
 
 /// The queue with tokens of its operations.

@@ -45,6 +45,11 @@ impl Pipeline for LowerToNvvm {
                 false,
                 "unroll short affine loops, pipeline loops that ask for it and pack workgroup memory first",
             ),
+            OptionInfo::int(
+                "num-stages",
+                0,
+                "as in async-pipeline; other than 0, it means pipeline=true, too",
+            ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
@@ -96,8 +101,8 @@ impl Pipeline for LowerToNvvm {
         // Kernels inside of gpu.launch get a gpu.module, which is all that the rest looks at: host code
         // stays as it is.
         let passes = PassList::new().pass("gpu-kernel-outlining");
-        let passes = if options.bool("pipeline") {
-            pipelined(passes, chip)
+        let passes = if options.bool("pipeline") || options.int("num-stages") != 0 {
+            pipelined(passes, chip, options.int("num-stages"))
         } else {
             passes
         };
@@ -122,7 +127,7 @@ impl Pipeline for LowerToNvvm {
 }
 
 /// Adds what makes pipelines of plain loops.
-fn pipelined(passes: PassList, chip: &str) -> PassList {
+fn pipelined(passes: PassList, chip: &str, num_stages: i64) -> PassList {
     // First: operations with a stage are those of the loop's own body, and tokens are followed inside of functions.
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
@@ -140,6 +145,7 @@ fn pipelined(passes: PassList, chip: &str) -> PassList {
             &[
                 ("chip", chip),
                 ("short-trips", "branch"),
+                ("num-stages", &num_stages.to_string()),
                 ("insert-barriers", "false"),
             ],
         );

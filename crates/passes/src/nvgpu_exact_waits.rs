@@ -59,26 +59,34 @@ impl Pass for NvgpuExactWaits {
     };
 
     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let found = look(op)?;
-        if !found.copies_or_waits {
-            return Ok(());
-        }
-        let Solved {
-            verdicts,
-            uncommitted,
-        } = solve(op, found.explicit, explicit_count);
-        if !found.tracked_by_mbarriers {
-            for copy in uncommitted {
-                let message = "on some path to the end of the function, no group commits this copy, and nothing can \
-                               wait for it";
-                Diagnostic::warning(copy.location(), message).emit();
-            }
-        }
-        for verdict in verdicts {
-            apply(verdict, cx);
-        }
-        Ok(())
+        set_exact_waits(op, &|statistic, number| cx.count(statistic, number))
     }
+}
+
+/// Adds to a statistic.
+type Count<'a> = &'a dyn Fn(&'static str, u64);
+
+/// Sets the counts of the waits of `function`.
+pub(crate) fn set_exact_waits<'c>(function: Op<'c>, count: Count) -> Result<(), PassError<'c>> {
+    let found = look(function)?;
+    if !found.copies_or_waits {
+        return Ok(());
+    }
+    let Solved {
+        verdicts,
+        uncommitted,
+    } = solve(function, found.explicit, explicit_count);
+    if !found.tracked_by_mbarriers {
+        for copy in uncommitted {
+            let message = "on some path to the end of the function, no group commits this copy, and nothing can \
+                           wait for it";
+            Diagnostic::warning(copy.location(), message).emit();
+        }
+    }
+    for verdict in verdicts {
+        apply(verdict, count);
+    }
+    Ok(())
 }
 
 /// What a function has.
@@ -129,24 +137,24 @@ fn explicit_count(wait: Op) -> Option<u8> {
 
 /// Writes what becomes of a wait, and says what its author should know: at locations, as a diagnostic at an operation
 /// prints it, in time linear in the function.
-fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
+fn apply(verdict: Verdict<'_>, count: Count) {
     let op = verdict.wait.op;
     if verdict.open {
         warn_open(op);
     }
     if let Some(reason) = &verdict.kept {
         warn_kept(&verdict, reason);
-        cx.count("kept", 1);
+        count("kept", 1);
         return;
     }
     let explicit = verdict.wait.explicit;
     let Some(exact) = verdict.exact else {
         if verdict.wait.foreign {
             remark_foreign(op, explicit);
-            cx.count("kept", 1);
+            count("kept", 1);
         } else {
             op.erase();
-            cx.count("dropped", 1);
+            count("dropped", 1);
         }
         return;
     };
@@ -161,7 +169,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
             exact.n
         );
         Diagnostic::warning(op.location(), message).emit();
-        cx.count("corrected", 1);
+        count("corrected", 1);
     }
     if let (true, Some(queue)) = (
         exact.clamped,
@@ -173,7 +181,7 @@ fn apply<'c>(verdict: Verdict<'c>, cx: &PassContext<'c>) {
         attr::NVGPU_NUM_GROUPS,
         int_attr(op.context(), 32, i64::from(exact.n)),
     );
-    cx.count("set", 1);
+    count("set", 1);
 }
 
 fn warn_open(op: Op) {

@@ -21,7 +21,7 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..10_usize, -40..70_i64, 0..WIDTHS.len()).prop_map(|(operation, constant, width)| Step {
+    let step = (0..13_usize, -40..70_i64, 0..WIDTHS.len()).prop_map(|(operation, constant, width)| Step {
         operation,
         constant,
         width,
@@ -105,6 +105,15 @@ impl Text {
                     bits = 1;
                     self.value(&compared)
                 }
+                10.. => {
+                    last = self.converted(&last, bits, 64, true);
+                    bits = 64;
+                    let operator = ["mod", "floordiv", "ceildiv"][operation - 10];
+                    let by = constant.abs().max(1);
+                    self.value(&format!(
+                        "affine.apply affine_map<(d0) -> (d0 {operator} {by})>({last})"
+                    ))
+                }
                 _ => {
                     let converted = self.converted(&last, bits, to, *operation == 8);
                     bits = to;
@@ -163,7 +172,7 @@ proptest! {
     fn threads_that_meet_get_a_barrier(index in steps(), condition in steps(), signed in any::<bool>()) {
         let context = context();
         let source = kernel(&index, &condition, signed);
-        let placed = lower(&context, &source, "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)))");
+        let placed = lower(&context, &source, "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)),lower-affine)");
         let outcome = run(&context, &placed, &Call::of(64), Adversary::Late);
         prop_assert!(outcome.is_clean(), "{}\n{placed}", outcome.findings);
     }

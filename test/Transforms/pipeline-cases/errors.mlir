@@ -91,13 +91,14 @@ gpu.module @m {
 
 // A tile that is copied only in some iterations is read in others, too.
 gpu.module @m {
-  gpu.func @skipped_producer_ahead(%a: memref<?xi32>, %c: memref<?xi32>, %fills: i1) kernel {
+  gpu.func @skipped_producer_ahead(%a: memref<?xi32>, %c: memref<?xi32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
     // expected-note @below {{iterations can't have versions of this buffer: it keeps what it holds where the condition of a write is false}}
     %s = memref.alloc() : !Tile
     scf.for %i = %c0 to %c8 step %c1 {
+      %fills = arith.cmpi eq, %i, %c0 : index
       %copy = scf.if %fills -> !async.token {
         // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or this one a later one}}
         // expected-error @below {{may access the same memory, but the schedule executes this one first}}

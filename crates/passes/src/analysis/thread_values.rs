@@ -4,6 +4,7 @@
 //! numbers that rotate with them, and values that are computed once. What is neither is not known. Numbers of threads are worked
 //! out one by one, so that every function of a thread's index is exact, such as a swizzle.
 
+mod affine;
 mod arithmetic;
 mod rotation;
 mod width;
@@ -13,7 +14,7 @@ use super::uniformity::is_uniform;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
-use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
+use async_mlir::names::{affine as names, arith, attr, gpu, index, nvvm, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, Offset, Symbol};
@@ -193,6 +194,7 @@ impl<'c> ThreadValues<'c> {
             arith::ADDI | index::ADD => self.sum(op, 1),
             arith::SUBI | index::SUB => self.sum(op, -1),
             arith::SELECT => self.select(op),
+            names::APPLY => self.apply(op),
             _ => self.binary(op),
         }
     }
@@ -310,10 +312,11 @@ impl<'c> ThreadValues<'c> {
     }
 
     fn select(&mut self, op: Op<'c>) -> Option<ThreadValue> {
-        let operands = [0, 1, 2].map(|i| self.of(op.operand(i)));
-        let [Some(condition), Some(yes), Some(no)] = operands else {
-            return None;
-        };
+        let condition = self.of(op.operand(0))?;
+        if let Some(known) = condition.as_constant() {
+            return self.of(op.operand(if known == 0 { 2 } else { 1 }));
+        }
+        let (yes, no) = (self.of(op.operand(1))?, self.of(op.operand(2))?);
         self.combine(&[condition, yes, no], |values| {
             Some(if values[0] == 0 { values[2] } else { values[1] })
         })

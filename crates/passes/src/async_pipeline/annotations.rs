@@ -14,7 +14,7 @@ pub(super) struct Slot {
 }
 
 /// The most stages that a loop can have: the prologue and the epilogue grow with them.
-const MAX_STAGES: u32 = 64;
+pub(super) const MAX_STAGES: u32 = 64;
 
 /// When operations of a loop's body are executed; others are recomputed wherever they are needed.
 pub(super) type Schedule<'c> = FxHashMap<Op<'c>, Slot>;

@@ -1,8 +1,8 @@
 //! Which buffers are fresh: each iteration writes what it reads of them, so that iterations may have versions.
 //!
-//! 1. The first access of an iteration is a write, and none is under a condition that its readers are not under.
-//! 2. Each write is always to the same bytes: its address does not depend on the iteration. What no iteration writes is then
-//!    written by none.
+//! 1. The first access of an iteration is a write, and none is under a condition that its readers are not under, unless that is the
+//!    same in all iterations: what no iteration writes is then written by none.
+//! 2. Each write is always to the same bytes: its address does not depend on the iteration.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
 //!
@@ -12,7 +12,7 @@ use super::accesses::{Access, Buffer, footprint};
 use super::body::{Body, is_inside};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
-use crate::analysis::memory::{Access as Kind, Effect, Effects, base, effects};
+use crate::analysis::memory::{Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects};
 use async_dialects::completion::Completion;
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
@@ -108,7 +108,13 @@ impl<'a, 'c> Freshness<'a, 'c> {
             return Ok(());
         }
         let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
-            return Err("others may access it");
+            return Err(match buffer_origin(buffer.base) {
+                BufferOrigin::Dynamic => {
+                    "it is in dynamic memory, where it is not known what is free; use memref.alloc, and \
+                     --gpux-pack-workgroup-memory later"
+                }
+                _ => "others may access it",
+            });
         };
         if !first.writes {
             return Err("the loop reads it before it writes it");
@@ -117,7 +123,10 @@ impl<'a, 'c> Freshness<'a, 'c> {
         let reads = || buffer.accesses.iter().filter(|access| !access.writes);
         let is_guarded = |write: &Access<'c>| {
             let mut conditions = write.conditions.iter();
-            conditions.all(|condition| reads().all(|read| read.conditions.contains(condition)))
+            conditions.all(|condition| {
+                reads().all(|read| read.conditions.contains(condition))
+                    || self.is_invariant(vec![condition.0])
+            })
         };
         if !writes().all(is_guarded) {
             return Err("it keeps what it holds where the condition of a write is false");
@@ -205,8 +214,12 @@ impl<'a, 'c> Freshness<'a, 'c> {
 
     /// Returns true if `access` is to the same bytes in all iterations.
     fn is_fixed(&self, access: &Access<'c>) -> bool {
+        self.is_invariant(address(access.op, access.memory))
+    }
+
+    /// Returns true if the values of `work` are the same in all iterations.
+    fn is_invariant(&self, mut work: Vec<Value<'c>>) -> bool {
         let mut seen = FxHashSet::default();
-        let mut work = address(access.op, access.memory);
         while let Some(value) = work.pop() {
             if !seen.insert(value) || !is_inside(self.body.around, value) {
                 continue;

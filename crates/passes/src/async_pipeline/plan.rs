@@ -1,11 +1,12 @@
 //! The steps that a loop goes through.
 
-use super::accesses::Accesses;
-use super::annotations::{Request, Schedule, read, remove, slots};
+use super::accesses::{Accesses, known_buffers};
+use super::annotations::{Request, Schedule, is_annotated, read, remove, slots};
 use super::body::Body;
 use super::dependences::check;
 use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
+use super::lifting::counted_queue;
 use super::staging::{Nothing, stage};
 use super::storage::{Storage, Uses};
 use super::transfers::start_in_stages;
@@ -15,20 +16,32 @@ use crate::utils::device::is_workgroup_alloc;
 use crate::utils::static_allocs::may_be_shared;
 use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
-use async_mlir::names::memref;
+use async_mlir::names::{gpu, memref, scf};
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
 use rustc_hash::FxHashSet;
 
+/// What the options say.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub options: Options,
+    pub shape: Shape,
+    /// The stages of loops that say nothing themselves, if those are to be pipelined.
+    pub num_stages: Option<u32>,
+    pub insert_barriers: bool,
+}
+
 /// Pipelines the loops of a function.
 pub(super) struct Pipeliner<'c> {
     function: Op<'c>,
-    options: Options,
-    shape: Shape,
+    pub settings: Settings,
     /// Whether kernels get an attribute to be found by.
     marked: bool,
+    /// The loops around loops that were pipelined.
+    outer: FxHashSet<Op<'c>>,
     /// The barriers that are derived anew.
     barriers: FxHashSet<Op<'c>>,
     /// The versions of buffers.
@@ -40,12 +53,12 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, options: Options, shape: Shape, marked: bool) -> Self {
+    pub fn new(function: Op<'c>, settings: Settings, marked: bool) -> Self {
         Self {
             function,
-            options,
-            shape,
+            settings,
             marked,
+            outer: FxHashSet::default(),
             barriers: derived_anew(function),
             storage: Storage::default(),
             pipelined: 0,
@@ -58,7 +71,7 @@ impl<'c> Pipeliner<'c> {
         let Some(block) = around.region(0).first() else {
             return Ok(Attempt::NotAsked);
         };
-        let Some(request) = read(around, block)? else {
+        let Some(request) = read(around, block)?.or_else(|| self.asked_for(around)) else {
             return Ok(Attempt::NotAsked);
         };
         let asked = matches!(request, Request::Automatic(_));
@@ -67,14 +80,14 @@ impl<'c> Pipeliner<'c> {
         let hoisted = hoist_allocs(around, block);
         let (plan, dropped) = match request {
             Request::Annotated(async_stages) => {
-                start_in_stages(self.function, block, self.options, &async_stages);
+                start_in_stages(self.function, block, self.settings.options, &async_stages);
                 let dropped = self.drop_barriers(block);
                 let schedule = slots(block);
                 let plan = schedule.and_then(|schedule| Plan::of(around, block, &schedule, &self.storage));
                 (plan, dropped)
             }
             Request::Automatic(stages) => {
-                start_transfers(self.function, block, self.options);
+                start_transfers(self.function, block, self.settings.options);
                 let dropped = self.drop_barriers(block);
                 (self.plan(around, block, stages), dropped)
             }
@@ -101,16 +114,44 @@ impl<'c> Pipeliner<'c> {
         dropped.map(Op::erase).count()
     }
 
+    /// What is to be done with a loop that says nothing itself.
+    fn asked_for(&self, around: Op<'c>) -> Option<Request> {
+        let stages = self.settings.num_stages?;
+        let wanted = !self.outer.contains(&around) && is_candidate(around);
+        wanted.then_some(Request::Automatic(stages))
+    }
+
     /// A plan for a loop that is to have so many stages.
     fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
+        self.check(around)?;
         let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
         let plan = Plan::of(around, block, &staged.schedule, &self.storage)?;
         report(around, stages, &staged.transfers);
         Ok(plan)
     }
 
+    /// Returns an error if something keeps `around` from being pipelined, however it is staged.
+    fn check(&self, around: Op<'c>) -> Result<(), PassError<'c>> {
+        let launch = around.ancestors().find(|op| op.is(gpu::LAUNCH));
+        if let Some(launch) = launch.filter(|_| self.settings.insert_barriers) {
+            let message = "is not in a function yet, so no barrier can be placed in it";
+            return Err(PassError::new(around, message).note(launch, "run --gpu-kernel-outlining first"));
+        }
+        let counted = around
+            .self_and_nested()
+            .into_iter()
+            .find(|op| counted_queue(*op).is_some());
+        counted.map_or(Ok(()), |op| {
+            let message = "has copies that are counted in groups, and could not be given tokens";
+            let help =
+                "one of its operations; a remark says why, and --gpux-groups-to-tokens what has to be so";
+            Err(PassError::new(around, message).note(op, help))
+        })
+    }
+
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
-        plan.carry_out(self.shape, &mut self.storage, self.marked);
+        self.outer.extend(plan.body.around.ancestors());
+        plan.carry_out(self.settings.shape, &mut self.storage, self.marked);
         self.pipelined += 1;
         self.dropped += dropped;
     }
@@ -204,6 +245,20 @@ fn report(around: Op<'_>, stages: u32, transfers: &[usize]) {
     let started = started.collect::<Vec<String>>().join(", ");
     let message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
     Diagnostic::remark(around, message).emit();
+}
+
+/// Returns true if `around`, an `scf.for`, fills memory of the workgroup, and neither says how it is to be pipelined nor is in a
+/// loop that does.
+pub(super) fn is_candidate(around: Op<'_>) -> bool {
+    let mut loops = std::iter::once(around)
+        .chain(around.ancestors())
+        .filter(|op| op.is(scf::FOR));
+    let fills = |op: Op<'_>| {
+        known_buffers(op, true)
+            .iter()
+            .any(|buffer| is_workgroup(buffer.ty()))
+    };
+    !loops.any(is_annotated) && fills(around)
 }
 
 /// What is to become of a loop.

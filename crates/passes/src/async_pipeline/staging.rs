@@ -15,6 +15,7 @@ use super::annotations::{Schedule, Slot};
 use crate::analysis::memory::{Access, Effects, base, effects};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
+use async_dialects::types::is_token;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
 use async_mlir::ir::{Block, Definition, Op, OpBuilder, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -121,10 +122,12 @@ impl<'c> Staging<'c> {
         // What is in a buffer, once it is awaited or written.
         let mut written: FxHashMap<Value<'c>, u32> = FxHashMap::default();
         for &op in self.ops.iter().filter(|op| early.contains(op)) {
+            let awaited = awaited_in(op);
             let after = |value: Value<'c>| {
                 let by = self.own(value)?;
-                let waits = u32::from(!by.is_pure() && !by.is(async_::AWAIT));
-                Some(self.levels.get(&by)? + waits)
+                let is_there = by.is_pure() || by.is(async_::AWAIT);
+                let is_passed_on = is_token(value.ty()) && !awaited.contains(&value);
+                Some(self.levels.get(&by)? + u32::from(!is_there && !is_passed_on))
             };
             let values = inputs(op).filter_map(after);
             let buffers = workgroup(op, false)
@@ -242,6 +245,16 @@ fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
 fn inputs<'c>(op: Op<'c>) -> impl Iterator<Item = Value<'c>> {
     let all = op.self_and_nested().into_iter();
     all.flat_map(|op| op.operands().collect::<Vec<Value>>())
+}
+
+/// The tokens that `op` or something nested in it awaits.
+fn awaited_in(op: Op<'_>) -> FxHashSet<Value<'_>> {
+    let awaits = |op: &Op| {
+        op.is(async_::AWAIT)
+            || Completion::of(*op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
+    };
+    let all = op.self_and_nested().into_iter().filter(awaits);
+    all.flat_map(|op| op.operands().collect::<Vec<Value>>()).collect()
 }
 
 /// The buffers of the workgroup that `op` and what is nested in it write, or read.

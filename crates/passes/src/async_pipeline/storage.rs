@@ -143,8 +143,11 @@ impl<'c> Storage<'c> {
     }
 
     /// Erases first versions that nothing uses any more.
-    pub fn finish(self) {
-        let views = self.first.into_values().flatten().filter(|view| !view.has_uses());
+    pub fn finish(&mut self) {
+        let views = std::mem::take(&mut self.first)
+            .into_values()
+            .flatten()
+            .filter(|view| !view.has_uses());
         views.filter_map(Value::defining_op).for_each(Op::erase);
     }
 }

@@ -1,7 +1,7 @@
 //! `transform.async.pipeline`: the loops of a handle, and no others.
 
 use super::plan::Attempt;
-use super::{OPTIONS, Settings, inner_first};
+use super::{OPTIONS, finish, inner_first, pipeliner, read_settings, with_options};
 use async_dialects::names::{gpux_attr, transform};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, int_attr};
@@ -17,7 +17,7 @@ const STAGES: &str = "num-stages";
 
 impl Transform for PipelineTransform {
     const NAME: &'static str = transform::ASYNC_PIPELINE;
-    const OPTIONS: &'static [OptionInfo] = &WITH_STAGES;
+    const OPTIONS: &'static [OptionInfo] = &const { with_options::<{ OPTIONS.len() + 1 }>(STAGES_OPTION) };
 
     fn apply<'c>(transform: &TransformOp<'c>, payload: &[Op<'c>]) -> Result<Outcome<'c>, PassError<'c>> {
         let mut outcome = Outcome::default();
@@ -52,17 +52,8 @@ impl Transform for PipelineTransform {
     }
 }
 
-/// Those of the pass, and how many stages all loops are to have; 0 if they say that themselves.
-static WITH_STAGES: [OptionInfo; OPTIONS.len() + 1] = {
-    let stages = OptionInfo::int(STAGES, 0, "the stages of all loops");
-    let mut all = [stages; OPTIONS.len() + 1];
-    let mut i = 0;
-    while i < OPTIONS.len() {
-        all[i] = OPTIONS[i];
-        i += 1;
-    }
-    all
-};
+/// How many stages all loops are to have; 0 if they say that themselves.
+const STAGES_OPTION: &[OptionInfo] = &[OptionInfo::int(STAGES, 0, "the stages of all loops")];
 
 /// Pipelines `loops` of `function`.
 fn pipeline<'c>(
@@ -72,8 +63,7 @@ fn pipeline<'c>(
     outcome: &mut Outcome<'c>,
 ) -> Result<(), PassError<'c>> {
     let at = transform.op.location();
-    let settings = Settings::read(at, transform)?;
-    let mut pipeliner = settings.pipeliner(function, true);
+    let mut pipeliner = pipeliner(function, read_settings(at, transform)?, true);
     for around in inner_first(loops) {
         let own = around.attr(gpux_attr::NUM_STAGES);
         let stages = transform.int(STAGES);
@@ -107,7 +97,8 @@ fn pipeline<'c>(
             }
         }
     }
-    settings.finish(function, pipeliner)?;
+    pipeliner.storage.finish();
+    finish(function, &pipeliner)?;
     // Only now: what an inner loop has become is cloned with what is around it.
     for op in function.self_and_nested() {
         if op.remove_attr(gpux_attr::KERNEL) {

@@ -5,7 +5,7 @@ use async_mlir::arith::Predicate;
 use async_mlir::ir::Op;
 use async_mlir::names::{arith, attr, index};
 use async_mlir::types::bit_width;
-use tokenflow::barriers::Offset;
+use tokenflow::barriers::{Offset, Symbol};
 
 /// What a multiplication by a constant, or a division by one, makes of what is not known.
 pub(super) fn with_constant<'c>(
@@ -37,12 +37,34 @@ pub(super) fn with_constant<'c>(
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
             is_mask.then(|| rotation::remainder(a, modulus))?
         }
+        // As rounding toward negative infinity begins. With a sign, the 1 of a single bit is -1.
+        arith::CMPI => {
+            let is_less = op.int_attr(attr::PREDICATE) == Some(Predicate::SignedLess as i64);
+            let is_bit = bit_width(op.operand(0).ty()) == Some(1);
+            let known = is_less && !is_bit && b.as_constant() == Some(0) && is_never_negative(a);
+            known.then(|| ThreadValue::constant(0))
+        }
         _ => None,
     }
 }
 
+/// Returns true if `value` is known to be 0 or more in all threads: it starts there, and only grows.
+fn is_never_negative(value: &ThreadValue) -> bool {
+    let own = value.threads.as_ref().and_then(|threads| threads.iter().min());
+    let starts = own.copied().unwrap_or(0).checked_add(value.offset.constant);
+    let grows = |(coefficient, symbol): &(i64, Symbol)| {
+        *coefficient >= 0
+            && match symbol {
+                Symbol::Iteration(_) => true,
+                Symbol::Periodic { values, .. } => values.iter().all(|value| *value >= 0),
+                _ => false,
+            }
+    };
+    starts.is_some_and(|first| first >= 0) && value.offset.terms.iter().all(grows)
+}
+
 /// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.
-fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
+pub(super) fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
     let divides = |number: i64| number % divisor == 0;
     let known = divisor > 0 && value.threads.is_none() && !terms.is_empty() && divides(*constant);

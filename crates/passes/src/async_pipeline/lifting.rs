@@ -1,0 +1,54 @@
+//! Hand-counted copies: where a loop that is to be pipelined has some, their function is put into token form first.
+
+use crate::groups_to_tokens::{Options, lift_queues};
+use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
+use async_dialects::types::is_token;
+use async_mlir::ir::Op;
+use async_mlir::names::gpu;
+use rustc_hash::FxHashSet;
+
+/// Puts the queues that `loops` of `function` use into token form. Returns the function as it was, detached, if anything was done.
+pub(super) fn lift<'c>(function: Op<'c>, loops: &[Op<'c>]) -> Option<Op<'c>> {
+    let mut queues: Vec<GroupQueue> = Vec::new();
+    let mut seen = FxHashSet::default();
+    // What is launched where it stands is no function yet.
+    let is_launched = |op: &Op<'c>| op.ancestors().any(|outer| outer.is(gpu::LAUNCH));
+    for around in loops.iter().filter(|around| !is_launched(around)) {
+        // Outer loops come after those in them.
+        let ops = around.self_and_nested().into_iter().filter(|op| seen.insert(*op));
+        for queue in ops.filter_map(counted_queue) {
+            if !queues.contains(&queue) {
+                queues.push(queue);
+            }
+        }
+    }
+    if queues.is_empty() {
+        return None;
+    }
+    let original = function.clone_detached();
+    let options = Options {
+        group_tokens: false,
+        weaken: true,
+    };
+    if lift_queues(function, options, &|queue| queues.contains(&queue)).queues > 0 {
+        return Some(original);
+    }
+    original.erase();
+    None
+}
+
+/// Puts `original` back in the place of what `function` has become.
+pub(super) fn restore<'c>(function: Op<'c>, original: Op<'c>) {
+    for (new, old) in function.regions().zip(original.regions()) {
+        new.take_body(old);
+    }
+    original.erase();
+}
+
+/// The queue that `op` issues on, commits to or waits for, if it does so without tokens.
+pub(super) fn counted_queue(op: Op<'_>) -> Option<GroupQueue> {
+    let completion = Completion::of(op).filter(|completion| completion.effect != GroupEffect::None)?;
+    let mut tokens = completion.done.into_iter().chain(completion.read);
+    let has_token = tokens.any(|token| is_token(token.ty()));
+    completion.queue.filter(|_| !has_token)
+}

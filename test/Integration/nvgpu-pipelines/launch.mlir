@@ -1,0 +1,78 @@
+// The kernel is still in its gpu.launch. It becomes a function first; --async-pipeline alone says so.
+//
+// RUN: async-opt %s --gpu-kernel-outlining --async-pipeline --gpux-tokens-to-groups | FileCheck %s --implicit-check-not=gpux.wait_group --implicit-check-not=gpu.barrier --implicit-check-not=nvgpu.device
+// RUN: async-opt %s --async-pipeline 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: async-opt %s --gpux-lower-to-nvvm="chip=sm_80 pipeline=true" | async-translate --ptx -o %t.ptx
+// RUN: ptxas -arch=sm_80 %t.ptx -o %t.cubin
+//
+// CHECK: scf.for
+// CHECK:   gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpu.barrier
+// CHECK:   gpux.commit_group <cp_async>
+// CHECK:   scf.yield
+// CHECK: gpux.wait_group <cp_async>, 1
+// CHECK-NEXT: gpu.barrier
+// CHECK: gpux.wait_group <cp_async>, 0
+// CHECK-NEXT: gpu.barrier
+//
+// ALONE: remark: is not pipelined
+// ALONE: note: 'scf.for' op is not in a function yet, so no barrier can be placed in it
+// ALONE: note: run --gpu-kernel-outlining first
+// ALONE: nvgpu.device_async_wait
+
+#copy_row = affine_map<()[s0] -> (s0 floordiv 2)>
+#copy_a = affine_map<()[s0] -> ((s0 mod 2) * 8)>
+#copy_b = affine_map<()[s0] -> ((s0 mod 2) * 4)>
+#half = affine_map<()[s0] -> ((s0 floordiv 16) * 8)>
+#row = affine_map<()[s0] -> (s0 mod 16)>
+#quad = affine_map<()[s0] -> (s0 floordiv 4)>
+#quad8 = affine_map<()[s0] -> (s0 floordiv 4 + 8)>
+#pair = affine_map<()[s0] -> ((s0 mod 4) * 2)>
+#sum = affine_map<()[s0, s1] -> (s0 + s1)>
+!GA = memref<16x128xf16>
+!GB = memref<128x8xf16>
+!C = memref<16x8xf32>
+!SA = memref<16x16xf16, #gpu.address_space<workgroup>>
+!SB = memref<16x8xf16, #gpu.address_space<workgroup>>
+
+func.func @gemm(%a: !GA, %b: !GB, %c: !C) {
+    %one = arith.constant 1 : index
+    %warp = arith.constant 32 : index
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads(%tx, %ty, %tz) in (%ex = %warp, %ey = %one, %ez = %one) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c128 = arith.constant 128 : index
+    %t = arith.addi %tx, %c0 : index
+    %row = affine.apply #copy_row()[%t]
+    %ca = affine.apply #copy_a()[%t]
+    %cb = affine.apply #copy_b()[%t]
+    %lr = affine.apply #row()[%t]
+    %lc = affine.apply #half()[%t]
+    %zero = arith.constant dense<0.0> : vector<2x2xf32>
+    %sa = memref.alloc() : !SA
+    %sb = memref.alloc() : !SB
+    %acc = scf.for %k = %c0 to %c128 step %c16 iter_args(%x = %zero) -> (vector<2x2xf32>) {
+      %ka = affine.apply #sum()[%k, %ca]
+      %kb = affine.apply #sum()[%k, %row]
+      %t0 = nvgpu.device_async_copy %a[%row, %ka], %sa[%row, %ca], 8 {bypassL1} : !GA to !SA
+      %t1 = nvgpu.device_async_copy %b[%kb, %cb], %sb[%row, %cb], 4 : !GB to !SB
+      %g = nvgpu.device_async_create_group %t0, %t1
+      nvgpu.device_async_wait %g
+      gpu.barrier
+      %fa = nvgpu.ldmatrix %sa[%lr, %lc] {numTiles = 4 : i32, transpose = false} : !SA -> vector<4x2xf16>
+      %fb = nvgpu.ldmatrix %sb[%lr, %c0] {numTiles = 2 : i32, transpose = true} : !SB -> vector<2x2xf16>
+      %d = nvgpu.mma.sync(%fa, %fb, %x) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+      gpu.barrier
+      scf.yield %d : vector<2x2xf32>
+    } {async.num_stages = 3}
+    %q = affine.apply #quad()[%t]
+    %q8 = affine.apply #quad8()[%t]
+    %p = affine.apply #pair()[%t]
+    %top = vector.extract %acc[0] : vector<2xf32> from vector<2x2xf32>
+    %bottom = vector.extract %acc[1] : vector<2xf32> from vector<2x2xf32>
+    vector.store %top, %c[%q, %p] : !C, vector<2xf32>
+    vector.store %bottom, %c[%q8, %p] : !C, vector<2xf32>
+    gpu.terminator
+  }
+  return
+}
