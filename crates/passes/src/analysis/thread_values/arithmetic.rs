@@ -15,11 +15,7 @@ pub(super) fn with_constant<'c>(
     b: &ThreadValue,
 ) -> Option<ThreadValue> {
     match op.name() {
-        arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
-            (_, Some(factor)) => all.scaled(a, factor),
-            (Some(factor), _) => all.scaled(b, factor),
-            _ => None,
-        },
+        arith::MULI | index::MUL => product(all, a, b),
         arith::SHLI | index::SHL => {
             let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
             all.scaled(a, 1 << shift)
@@ -41,8 +37,17 @@ pub(super) fn with_constant<'c>(
     }
 }
 
+/// A multiple.
+pub(super) fn product(all: &mut ThreadValues, a: &ThreadValue, b: &ThreadValue) -> Option<ThreadValue> {
+    match (a.as_constant(), b.as_constant()) {
+        (_, Some(factor)) => all.scaled(a, factor),
+        (Some(factor), _) => all.scaled(b, factor),
+        _ => None,
+    }
+}
+
 /// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.
-fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
+pub(super) fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
     let divides = |number: i64| number % divisor == 0;
     let known = divisor > 0 && value.threads.is_none() && !terms.is_empty() && divides(*constant);
