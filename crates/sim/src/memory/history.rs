@@ -21,6 +21,7 @@ impl Memory {
         });
         let other = self.copies.iter().rev().find(|copy| copy.actor.spot == like);
         let phase = other.and_then(|other| other.phase);
+        let over = other.and_then(|other| other.over);
         CopyWaits {
             own: match copy {
                 None => Own::Never,
@@ -28,6 +29,7 @@ impl Memory {
                 Some(_) => Own::InFlight,
             },
             last: waited,
+            over,
             phase: phase.and_then(|phase| self.phases.get(phase as usize).copied()),
         }
     }
