@@ -175,16 +175,6 @@ impl Memory {
         Ok(id)
     }
 
-    /// The instruction that has written a granule last, or may still, if nobody has read it since.
-    fn unread(&self, cell: &Cell) -> Option<u32> {
-        if let Some(landing) = cell.landing {
-            return Some(self.copy(landing).actor.spot.instr);
-        }
-        let write = cell.write?;
-        let is_read = cell.reads.all().any(|read| self.accesses.is_later(read, write));
-        (!is_read).then(|| self.accesses.actor(write).spot.instr)
-    }
-
     /// Who a copy is by where it touches memory. What all threads issue together is after what they did before in memory
     /// of the workgroup alone; elsewhere it is like what one of them issues.
     fn at(&self, actor: Actor, at: Pointer) -> Actor {
