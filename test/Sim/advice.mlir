@@ -8,6 +8,13 @@
 // RUN: not async-sim %s --kernel=never_waits | FileCheck %s --check-prefix=NEVER
 // RUN: not async-sim %s --kernel=tile_never_waited_for | FileCheck %s --check-prefix=TILE
 // RUN: not async-sim %s --kernel=too_far_ahead | FileCheck %s --check-prefix=AHEAD
+// RUN: not async-sim %s --kernel=wrong_modulus | FileCheck %s --check-prefix=MODULUS
+// RUN: not async-sim %s --kernel=wrong_modulus_ahead | FileCheck %s --check-prefix=OVER
+// RUN: not async-sim %s --kernel=copied_twice | FileCheck %s --check-prefix=TWICE
+// RUN: not async-sim %s --kernel=reader_first | FileCheck %s --check-prefix=READER
+// RUN: not async-sim %s --kernel=writer_first | FileCheck %s --check-prefix=WRITER
+// RUN: not async-sim %s --kernel=copy_after_reader | FileCheck %s --check-prefix=COPIED
+// RUN: not async-sim %s --kernel=overwritten | FileCheck %s --check-prefix=EITHER
 
 !line = memref<8xf32, #gpu.address_space<workgroup>>
 !one = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
@@ -149,6 +156,151 @@ gpu.module @advice {
       gpux.commit_group <cp_async>
     }
     gpux.wait_group <cp_async>, 0
+    gpu.return
+  }
+
+  // Copies go to two of the three slots that are read: the wait is right, and what is read is not there any more.
+  // MODULUS: error: {{.*}} race: memref.load reads where a later copy writes already: what an earlier copy brought there has not been read
+  // MODULUS: help: let one of the copies go to another slot: compare its index, and what that is taken modulo, with the index here
+  gpu.func @wrong_modulus(%x: memref<8x64xf32>) workgroup(%buf: memref<3x64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c6 = arith.constant 6 : index
+    %t = gpu.thread_id x
+    scf.for %i = %c0 to %c2 step %c1 {
+      gpux.copy %x[%i, %t], %buf[%i, %t], 1 : memref<8x64xf32> to memref<3x64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+    }
+    scf.for %i = %c0 to %c6 step %c1 {
+      gpux.wait_group <cp_async>, 1
+      %slot = arith.remui %i, %c3 : index
+      %value = memref.load %buf[%slot, %t] : memref<3x64xf32, #gpu.address_space<workgroup>>
+      %next = arith.addi %i, %c2 : index
+      %to = arith.remui %next, %c2 : index
+      gpux.copy %x[%next, %t], %buf[%to, %t], 1 : memref<8x64xf32> to memref<3x64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+    }
+    gpux.wait_group <cp_async>, 0
+    gpu.return
+  }
+
+  // Here the copy comes while the one before is in flight.
+  // OVER: error: WAW race: gpux.copy copies to where another asynchronous copy may still write
+  // OVER: help: let it go to another slot (look at its index, and what that is taken modulo), or wait for the earlier copy first
+  gpu.func @wrong_modulus_ahead(%x: memref<8x64xf32>) workgroup(%buf: memref<3x64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c6 = arith.constant 6 : index
+    %t = gpu.thread_id x
+    scf.for %i = %c0 to %c2 step %c1 {
+      gpux.copy %x[%i, %t], %buf[%i, %t], 1 : memref<8x64xf32> to memref<3x64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+    }
+    scf.for %i = %c0 to %c6 step %c1 {
+      %next = arith.addi %i, %c2 : index
+      %to = arith.remui %next, %c2 : index
+      gpux.copy %x[%next, %t], %buf[%to, %t], 1 : memref<8x64xf32> to memref<3x64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+      gpux.wait_group <cp_async>, 2
+      %slot = arith.remui %i, %c3 : index
+      %value = memref.load %buf[%slot, %t] : memref<3x64xf32, #gpu.address_space<workgroup>>
+    }
+    gpux.wait_group <cp_async>, 0
+    gpu.return
+  }
+
+  // TWICE: error: WAW race: gpux.copy writes where another thread writes by the same operation: the addresses of the two overlap
+  // TWICE: help: let an index tell the threads apart (thread, row, column), or let one thread alone write here
+  gpu.func @copied_twice(%x: memref<64xf32>) workgroup(%buf: memref<32xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    %half = arith.remui %t, %c32 : index
+    gpux.copy %x[%half], %buf[%half], 1 : memref<64xf32> to memref<32xf32, #gpu.address_space<workgroup>>
+    gpux.commit_group <cp_async>
+    gpux.wait_group <cp_async>, 0
+    gpu.return
+  }
+
+  // The warp that reads runs first, and what is missing is a barrier between the write and the read.
+  // READER: error: WAR race: memref.store writes what another thread has read before, when nothing was there, and no block barrier lies between
+  // READER: help: put a gpu.barrier after the write, before the read{{$}}
+  gpu.func @reader_first(%x: f32, %out: memref<64xf32>) workgroup(%buf: memref<64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    %reads = arith.cmpi ult, %t, %c32 : index
+    %other = arith.addi %t, %c32 : index
+    scf.if %reads {
+      %value = memref.load %buf[%other] : memref<64xf32, #gpu.address_space<workgroup>>
+      memref.store %value, %out[%t] : memref<64xf32>
+    } else {
+      memref.store %x, %buf[%t] : memref<64xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+
+  // WRITER: error: RAW race: memref.load reads what another thread wrote, and no block barrier lies between
+  // WRITER: help: put a gpu.barrier between the write and the read
+  gpu.func @writer_first(%x: f32, %out: memref<64xf32>) workgroup(%buf: memref<64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    %writes = arith.cmpi ult, %t, %c32 : index
+    scf.if %writes {
+      memref.store %x, %buf[%t] : memref<64xf32, #gpu.address_space<workgroup>>
+    } else {
+      %other = arith.subi %t, %c32 : index
+      %value = memref.load %buf[%other] : memref<64xf32, #gpu.address_space<workgroup>>
+      memref.store %value, %out[%t] : memref<64xf32>
+    }
+    gpu.return
+  }
+
+  // COPIED: error: WAR race: gpux.copy copies to where another thread has read before, when nothing was there, and nothing orders the two
+  // COPIED: help: wait for the copy and put a gpu.barrier after that wait, before the read
+  gpu.func @copy_after_reader(%x: memref<64xf32>, %out: memref<64xf32>)
+      workgroup(%buf: memref<64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    %reads = arith.cmpi ult, %t, %c32 : index
+    %other = arith.addi %t, %c32 : index
+    scf.if %reads {
+      %value = memref.load %buf[%other] : memref<64xf32, #gpu.address_space<workgroup>>
+      memref.store %value, %out[%t] : memref<64xf32>
+    } else {
+      gpux.copy %x[%t], %buf[%t], 1 : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+      gpux.commit_group <cp_async>
+      gpux.wait_group <cp_async>, 0
+    }
+    gpu.return
+  }
+
+  // Something was there: either may be meant to come first.
+  // EITHER: error: WAR race: memref.store writes what another thread reads, and no block barrier lies between
+  // EITHER: help: put a gpu.barrier between the two, after the one that is to come first; if that is the read, another slot does, too
+  gpu.func @overwritten(%x: f32, %out: memref<64xf32>) workgroup(%buf: memref<64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c63 = arith.constant 63 : index
+    %c32 = arith.constant 32 : index
+    %t = gpu.thread_id x
+    memref.store %x, %buf[%t] : memref<64xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %reads = arith.cmpi ult, %t, %c32 : index
+    %far = arith.subi %c63, %t : index
+    scf.if %reads {
+      %value = memref.load %buf[%far] : memref<64xf32, #gpu.address_space<workgroup>>
+      memref.store %value, %out[%t] : memref<64xf32>
+    } else {
+      memref.store %x, %buf[%t] : memref<64xf32, #gpu.address_space<workgroup>>
+    }
     gpu.return
   }
 }

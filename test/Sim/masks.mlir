@@ -123,7 +123,7 @@ func.func @halves() {
   return
 }
 
-// OVERLAP: error: WAW race: vector.maskedstore writes what another thread writes, and no block barrier lies between
+// OVERLAP: error: WAW race: vector.maskedstore writes where another thread writes by the same operation: the addresses of the two overlap
 // OVERLAP: bytes 0 to 3
 func.func @overlap() {
   %s = memref.alloc() : memref<4xf32, 3>

@@ -2,6 +2,7 @@
 //
 // RUN: async-sim %s --kernel=transfers --arg 0=ramp --arg 1=zero --arg 2=9 --print | FileCheck %s --check-prefix=TRANSFER
 // RUN: async-sim %s --kernel=picks --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=PICK
+// RUN: async-sim %s --kernel=computed_positions --arg 0=ramp --arg 1=1 --arg 2=2 --arg 3=zero --print | FileCheck %s --check-prefix=COMPUTED
 // RUN: async-sim %s --kernel=views --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=VIEW
 // RUN: async-sim %s --kernel=copies --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=COPY
 // RUN: not async-sim %s --kernel=turned 2>&1 | FileCheck %s --check-prefix=TURNED
@@ -74,6 +75,32 @@ func.func @picks(%m: memref<4x4xf32>, %out: memref<12xf32>) {
   return
 }
 
+// Positions that are computed, in all dimensions or some.
+// COMPUTED: computed_positions: clean
+// COMPUTED: argument 3: 6 8 9 10 11 2 6 10 20 20 10 11
+func.func @computed_positions(%m: memref<4x4xf32>, %one: index, %two: index, %out: memref<12xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c8 = arith.constant 8 : index
+  %twenty = arith.constant 20.0 : f32
+  %tile = vector.load %m[%c0, %c0] : memref<4x4xf32>, vector<4x4xf32>
+  %number = vector.extract %tile[%one, %two] : f32 from vector<4x4xf32>
+  memref.store %number, %out[%c0] : memref<12xf32>
+  %row = vector.extract %tile[%two] : vector<4xf32> from vector<4x4xf32>
+  vector.store %row, %out[%c1] : memref<12xf32>, vector<4xf32>
+  %turned = vector.transpose %tile, [1, 0] : vector<4x4xf32> to vector<4x4xf32>
+  %three = vector.extract_strided_slice %turned {offsets = [0, 0], sizes = [4, 3], strides = [1, 1]} : vector<4x4xf32> to vector<4x3xf32>
+  %column = vector.extract %three[%two] : vector<3xf32> from vector<4x3xf32>
+  vector.store %column, %out[%c5] : memref<12xf32>, vector<3xf32>
+  %changed = vector.insert %twenty, %tile[%two, 1] : f32 into vector<4x4xf32>
+  %twice = vector.insert %twenty, %changed[2, %c0] : f32 into vector<4x4xf32>
+  %other = vector.insert %row, %twice[%one] : vector<4xf32> into vector<4x4xf32>
+  %last = vector.extract %other[%two] : vector<4xf32> from vector<4x4xf32>
+  vector.store %last, %out[%c8] : memref<12xf32>, vector<4xf32>
+  return
+}
+
 // VIEW: views: clean
 // VIEW: argument 1: 7 13 5 9 2
 func.func @views(%m: memref<4x4xf32>, %out: memref<5xf32>) {
@@ -130,11 +157,15 @@ func.func @descriptors(%m: memref<4x8xf32>, %n: memref<4xf32, strided<[1], offse
   return
 }
 
-// RUN: not async-sim %s --kernel=mixed 2>&1 | FileCheck %s --check-prefix=MIXED
-// MIXED: error: a position that is not constant
-func.func @mixed(%i: index) {
+// A position that is out of bounds makes poison.
+//
+// RUN: not async-sim %s --kernel=beyond --arg 0=2 | FileCheck %s --check-prefix=BEYOND
+// BEYOND: error: memref.store: an operand holds no value on this path
+func.func @beyond(%i: index, %out: memref<1xf32>) {
+  %c0 = arith.constant 0 : index
   %v = arith.constant dense<0.0> : vector<2x2xf32>
-  %a = vector.extract %v[%i, 1] : f32 from vector<2x2xf32>
+  %a = vector.extract %v[0, %i] : f32 from vector<2x2xf32>
+  memref.store %a, %out[%c0] : memref<1xf32>
   return
 }
 

@@ -2,6 +2,9 @@
 // tile is awaited. A slot is handed back by one thread, once the wait of the next multiplication has completed this one.
 //
 // RUN: async-sim %s --dynamic-workgroup=32768 --arg 0=random --arg 1=random | FileCheck %s
+// RUN: async-sim %s --dynamic-workgroup=32768 --timeline=%t.svg --trace=%t.json
+// RUN: FileCheck %s --check-prefix=SVG < %t.svg
+// RUN: FileCheck %s --check-prefix=TRACE < %t.json
 // RUN: sed '/SLOT/s/before/slot/; /not_first =/s/ugt/uge/' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=EARLY
 // RUN: sed '/EMPTY/d' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=NO-EMPTY
 // RUN: sed 's/waitGroup = 1/waitGroup = 2/' %s | not async-sim - --dynamic-workgroup=32768 | FileCheck %s --check-prefix=TOO-LARGE
@@ -14,6 +17,14 @@
 
 gpu.module @pipeline {
   // CHECK: pipeline: clean
+
+  // A row of multiplications for the warpgroup, which its first warp issues.
+  // SVG: >wgmma</text>
+  // SVG-NEXT: <title>nvgpu.warpgroup.mma at {{.*}}, iteration 0: issued {{[0-9]+}}, done {{[0-9]+}}, observed {{[0-9]+}}</title>
+  // SVG: >warp 1</text>
+  // SVG-NOT: >wgmma</text>
+  // SVG: a multiplication of a warpgroup</text>
+  // TRACE: "cat":"multiplication"
 
   // The slot of the multiplication that was just issued.
   // EARLY: error: WAR race: nvgpu.tma.async.load writes what a matrix multiplication may still read

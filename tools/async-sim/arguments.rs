@@ -69,7 +69,7 @@ pub struct Options {
     /// Another form of the kernel, such as its token form: checks that all that it waits for is waited for here, too.
     #[arg(long, value_name = "FILE.mlir")]
     pub refines: Option<String>,
-    /// What the timeline takes things to cost, in cycles: NAME=CYCLES with issue, access, mma, latency or bytes-per-cycle.
+    /// What the timeline takes things to cost, in cycles: NAME=CYCLES with issue, access, mma, wgmma, latency or bytes-per-cycle.
     #[arg(long, value_name = "NAME=CYCLES", value_parser = cost)]
     pub cost: Vec<(String, u64)>,
     /// How many causes are reported; the rest is only counted.
@@ -158,7 +158,7 @@ fn dimensions(text: &str) -> Result<[u32; 3]> {
 
 fn cost(text: &str) -> Result<(String, u64)> {
     let (name, cycles) = text.split_once('=').context("write NAME=CYCLES")?;
-    if !["issue", "access", "mma", "latency", "bytes-per-cycle"].contains(&name) {
+    if !["issue", "access", "mma", "wgmma", "latency", "bytes-per-cycle"].contains(&name) {
         bail!("there is no cost named '{name}'");
     }
     let cycles: u32 = cycles.parse()?;
@@ -188,6 +188,7 @@ impl Options {
                 "issue" => &mut costs.issue,
                 "access" => &mut costs.access,
                 "mma" => &mut costs.mma,
+                "wgmma" => &mut costs.wgmma,
                 "latency" => &mut costs.latency,
                 _ => &mut costs.bytes_per_cycle,
             };

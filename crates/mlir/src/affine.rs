@@ -51,6 +51,24 @@ pub fn only_result(map: Attribute<'_>) -> Option<Expr> {
     unsafe { read(result, dims) }
 }
 
+/// The results of the affine map `map`; `None` if it is none.
+#[must_use]
+pub fn results(map: Attribute<'_>) -> Option<Vec<Expr>> {
+    let raw = map.to_raw();
+    // SAFETY: a live attribute, which is a map; its results have indices below their number.
+    unsafe {
+        if !mlirAttributeIsAAffineMap(raw) {
+            return None;
+        }
+        let map = mlirAffineMapAttrGetValue(raw);
+        let dims = usize::try_from(mlirAffineMapGetNumDims(map)).ok()?;
+        let results = 0..mlirAffineMapGetNumResults(map);
+        results
+            .map(|i| read(mlirAffineMapGetResult(map, i), dims))
+            .collect()
+    }
+}
+
 /// Reads an expression; it is as deep as MLIR's own recursions over it.
 ///
 /// # Safety

@@ -56,6 +56,8 @@ operations! {
         FOR = "for",
         IF = "if",
         LOAD = "load",
+        MAX = "max",
+        MIN = "min",
         VECTOR_LOAD = "vector_load",
         YIELD = "yield",
     }
@@ -513,7 +515,7 @@ attributes! {
         LEAD_DIMENSION = "leadDimension" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX],
         LINKAGE = "linkage" of [llvm::MLIR_GLOBAL],
         M = "m" of [nvvm::WMMA_LOAD, nvvm::WMMA_MMA, nvvm::WMMA_STORE],
-        MAP = "map" of [affine::APPLY],
+        MAP = "map" of [affine::APPLY, affine::MAX, affine::MIN],
         MAPPING = "mapping" of [scf::FORALL],
         MASK = "mask" of [vector::SHUFFLE],
         MASK_DIM_SIZES = "mask_dim_sizes" of [vector::CONSTANT_MASK],

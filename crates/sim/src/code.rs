@@ -18,7 +18,7 @@ pub use self::print::{Piece, Spec};
 pub use self::together::{
     Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, WarpReduce,
 };
-pub use self::vector::VectorOp;
+pub use self::vector::{Part, VectorOp};
 pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
 use std::sync::Arc;

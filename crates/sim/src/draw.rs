@@ -13,7 +13,7 @@ pub use self::html::{MOST, html};
 pub use self::svg::svg;
 pub use self::trace::trace;
 use crate::code::Code;
-use crate::timeline::{Activity, At, Flight, Iteration, Span, Timeline};
+use crate::timeline::{Activity, At, Flight, Iteration, MULTIPLICATIONS, Span, Timeline};
 use std::fmt::Write;
 
 /// A timeline and what it takes to name things in it.
@@ -125,9 +125,14 @@ impl Picture<'_> {
 
     fn flight(&self, flight: &Flight) -> String {
         let mut text = format!(
-            "{}: issued {}, lands {}",
+            "{}: issued {}, {} {}",
             self.label(flight.at),
             flight.issued,
+            if flight.lane == MULTIPLICATIONS {
+                "done"
+            } else {
+                "lands"
+            },
             flight.lands
         );
         for (what, at) in [("observed", flight.observed), ("read", flight.read)] {
@@ -140,7 +145,7 @@ impl Picture<'_> {
 }
 
 /// The colors of the pictures, and what they stand for.
-const LEGEND: [(&str, &str); 6] = [
+const LEGEND: [(&str, &str); 7] = [
     (BUSY, "runs"),
     (WAIT, "waits for copies"),
     (BARRIER, "waits at a block barrier"),
@@ -149,6 +154,7 @@ const LEGEND: [(&str, &str); 6] = [
         COPY,
         "a copy, from issue to landing (red tick: observed; green tick: read first)",
     ),
+    (MULTIPLICATION, "a multiplication of a warpgroup"),
     (ITERATIONS[1], "iterations of a loop"),
 ];
 
@@ -157,9 +163,19 @@ const WAIT: &str = "#d1495b";
 const BARRIER: &str = "#a8a8a8";
 const MBARRIER: &str = "#8e5aa8";
 const COPY: &str = "#e9b44c";
+const MULTIPLICATION: &str = "#5fa887";
 const READ: &str = "#2a7f3f";
 /// Neighboring iterations differ.
 const ITERATIONS: [&str; 2] = ["#eef1f5", "#d7dfe8"];
+
+/// The color of a copy, or of a multiplication.
+fn color_in(lane: &str) -> &'static str {
+    if lane == MULTIPLICATIONS {
+        MULTIPLICATION
+    } else {
+        COPY
+    }
+}
 
 /// The color of a span.
 fn color(kind: Activity) -> &'static str {

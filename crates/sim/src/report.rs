@@ -100,6 +100,8 @@ pub struct Race {
     pub own: Own,
     /// The phase that the earlier copy completes on.
     pub phase: Option<PhaseOf>,
+    /// The instruction that had written what the earlier copy overwrites, if nobody had read that.
+    pub over: Option<u32>,
     /// True if nobody waits for the mbarrier of that phase.
     pub unawaited: bool,
     /// The last wait of the later thread before that, the first time.
@@ -287,6 +289,7 @@ impl Reports {
                     more: false,
                     own: Own::Never,
                     phase: None,
+                    over: None,
                     unawaited: false,
                     last_wait: None,
                     stale_wait: None,
@@ -317,7 +320,7 @@ impl Reports {
         }
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
             (race.own, race.last_wait) = (waits.own, waits.last);
-            race.phase = waits.phase;
+            (race.phase, race.over) = (waits.phase, waits.over);
             race.stale_wait = stale_wait;
         }
     }

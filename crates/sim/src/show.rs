@@ -123,7 +123,7 @@ impl Names<'_> {
             race.hazard != Hazard::Unwritten || race.never_written || !racing_buffers.contains(&race.buffer)
         };
         let races = reports.races().filter(is_reported);
-        let all: Vec<Finding> = races.map(|race| self.race(race)).collect();
+        let all: Vec<Finding> = races.map(|race| self.race(race, reports)).collect();
         // Of some threads a copy is in flight and of others it is done: two operations have one cause.
         let mut causes: HashMap<(u32, Option<u32>), Cause> = HashMap::new();
         let pair = |finding: &Finding| {
@@ -217,7 +217,7 @@ impl Names<'_> {
     }
 
     /// What a message and a cause depend on; `blocks` is true if the threads are of different ones.
-    fn sides(&self, race: &Race, blocks: bool) -> Sides {
+    fn sides(&self, race: &Race, blocks: bool, reports: &Reports) -> Sides {
         let op = |spot: Spot| self.op(spot);
         let copied = |op: Option<&Op>| match op {
             Some(Op::Copy(_)) => Copied::Alone,
@@ -226,7 +226,16 @@ impl Names<'_> {
             Some(op) if op.is_wgmma() => Copied::Multiplied,
             _ => Copied::No,
         };
+        let counters = |spot: Spot| &self.iterations[spot.iterations as usize];
+        let is_same = |before: Spot| before.instr == race.now.instr && counters(before) == counters(race.now);
+        let is_copy = |instr: u32| matches!(self.code.instrs[instr as usize].op, Op::Copy(_));
         Sides {
+            same: race.before.is_some_and(is_same),
+            found_nothing: race.before.is_some_and(|before| {
+                let read = reports.unwritten(before);
+                read.is_some_and(|read| read.buffer == race.buffer && !read.never_written)
+            }),
+            unread: race.over.is_some_and(is_copy),
             now: copied(Some(op(race.now))),
             before: copied(race.before.map(op)),
             blocks,
@@ -247,11 +256,11 @@ impl Names<'_> {
         }
     }
 
-    fn race(&self, race: &Race) -> Finding {
+    fn race(&self, race: &Race, reports: &Reports) -> Finding {
         let at = self.instance(race.now);
         let against = race.before.map(|before| self.instance(before));
         let blocks = against.as_ref().is_some_and(|against| against.block != at.block);
-        let sides = self.sides(race, blocks);
+        let sides = self.sides(race, blocks, reports);
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
         let is_wait = matches!(cause, Cause::Unawaited | Cause::Wait | Cause::Parity);

@@ -5,7 +5,7 @@
 //! advances by the cost of what it runs; a copy lands when its bytes have come through the block's share of memory
 //! bandwidth, and so many cycles later; a wait lasts until what it completes has landed, a barrier until all warps are
 //! there, a phase of an mbarrier until its arrivals are there and its copies have landed. What the interpreter computes
-//! does not depend on any of it.
+//! does not depend on any of it. Multiplications of warpgroups are in flight like copies, one after the other.
 
 mod record;
 mod replay;
@@ -22,6 +22,8 @@ pub struct Costs {
     pub access: u64,
     /// `mma.sync` of a warp.
     pub mma: u64,
+    /// A multiplication of a warpgroup, for each 8 columns; those of a block come one after the other.
+    pub wgmma: u64,
     /// From the last byte of a copy until it is seen.
     pub latency: u64,
     /// The bytes that arrive in a cycle, for the whole block.
@@ -35,6 +37,7 @@ impl Default for Costs {
             issue: 1,
             access: 4,
             mma: 8,
+            wgmma: 4,
             latency: 500,
             bytes_per_cycle: 10,
         }
@@ -50,7 +53,7 @@ impl Costs {
             | Op::StoreTile { .. }
             | Op::Atomic { .. }
             | Op::LdMatrix { .. } => self.access,
-            Op::Mma { .. } | Op::Warpgroup(Warpgroup::Multiply(_)) => self.mma,
+            Op::Mma { .. } => self.mma,
             // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
             Op::Jump(_)
             | Op::Warpgroup(Warpgroup::Meet)
@@ -120,18 +123,21 @@ pub struct Iteration {
 /// The lane of what one thread issues for a block, whatever it completes on.
 pub const BULK: &str = "bulk";
 
-/// A copy.
+/// The lane of multiplications of warpgroups.
+pub const MULTIPLICATIONS: &str = "wgmma";
+
+/// A copy, or a multiplication of a warpgroup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flight {
     /// The warp.
     pub warp: usize,
-    /// The lane that it is drawn in: what its queue is called, or [`BULK`].
+    /// The lane that it is drawn in: what its queue is called, [`BULK`], or [`MULTIPLICATIONS`].
     pub lane: &'static str,
     /// Its instruction.
     pub at: At,
     /// When it is issued.
     pub issued: u64,
-    /// When it lands.
+    /// When it lands, or is done.
     pub lands: u64,
     /// When its completion is observed.
     pub observed: Option<u64>,
@@ -166,7 +172,7 @@ pub struct Timeline {
     pub warps: Vec<Vec<Span>>,
     /// The iterations that each warp went through, in the order in which they begin.
     pub iterations: Vec<Vec<Iteration>>,
-    /// The copies of the warps' first threads.
+    /// The copies of the warps' first threads, and multiplications.
     pub copies: Vec<Flight>,
 }
 

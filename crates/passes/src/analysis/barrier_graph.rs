@@ -5,9 +5,11 @@
 //! meet.
 
 mod buffers;
+mod iterations;
 mod regions;
 
 use self::buffers::{Buffers, Elsewhere, anything};
+use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
 use super::memory::{Access as MemoryAccess, Effects, effects};
@@ -23,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, RegionId,
-    StepId, Symbol,
+    StepId,
 };
 use tokenflow::ids::IndexVec;
 
@@ -114,35 +116,6 @@ pub fn read(function: Op<'_>, keep_barriers: bool) -> Result<BarrierGraph<'_>, P
     count_iterations(&mut out.kernel);
     Ok(out)
 }
-
-/// Tells as many iterations of each loop apart as it takes for every rotation to come round.
-fn count_iterations(kernel: &mut Kernel) {
-    let accesses = kernel.accesses.iter();
-    let symbols = accesses.flat_map(|access| {
-        access
-            .footprint
-            .offset
-            .terms
-            .iter()
-            .map(|(_, symbol)| symbol.clone())
-    });
-    for symbol in symbols.collect::<FxHashSet<Symbol>>() {
-        let most = |n: usize| u8::try_from(n).map_or(MAX_COUNTED, |n| n.min(MAX_COUNTED));
-        let (of, count) = match symbol {
-            Symbol::Periodic { of, values } => (of, most(values.len())),
-            Symbol::Rotation { of, modulus, .. } => {
-                (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
-            }
-            Symbol::Iteration(of) => (of, 4),
-            Symbol::Value(..) => continue,
-        };
-        let counted = &mut kernel.loops[of].counted;
-        *counted = (*counted).max(count);
-    }
-}
-
-/// Iterations beyond these are not told apart.
-const MAX_COUNTED: u8 = 16;
 
 /// The one block of a region.
 fn single_block<'c>(op: Op<'c>, region: Region<'c>) -> Result<Block<'c>, PassError<'c>> {

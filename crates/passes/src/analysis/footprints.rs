@@ -1,8 +1,10 @@
 //! Which bytes of which buffers of the workgroup an operation accesses, in each thread.
 
 mod extent;
+mod in_turn;
 
 use self::extent::{Extent, element_bytes, extent, span};
+use self::in_turn::InTurn;
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -41,6 +43,7 @@ pub struct Footprints<'c> {
     interned: FxHashSet<Rc<ThreadBytes>>,
     masks: FxHashSet<Rc<[bool]>>,
     known: FxHashMap<TableKey, Rc<ThreadBytes>>,
+    in_turn: InTurn<'c>,
 }
 
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
@@ -59,21 +62,28 @@ impl<'c> Footprints<'c> {
             interned: FxHashSet::default(),
             masks: FxHashSet::default(),
             known: FxHashMap::default(),
+            in_turn: InTurn::default(),
+        }
+    }
+
+    /// For the operations of `function`. Buffers that take turns in a loop are one.
+    #[must_use]
+    pub fn with_turns(function: Op<'c>) -> Self {
+        Self {
+            in_turn: InTurn::new(function),
+            ..Self::new(function)
         }
     }
 
     /// The number of the buffer that `memory` is in, if it is one of the workgroup and known which.
     pub fn buffer(&mut self, memory: Value<'c>) -> Option<BufferId> {
-        let base = base(memory);
-        let key = match buffer_origin(base) {
-            BufferOrigin::Allocation | BufferOrigin::Attribution(_) | BufferOrigin::Argument(_) => {
-                BufferKey::Value(base)
-            }
-            BufferOrigin::Global(name) => BufferKey::Global(name),
-            BufferOrigin::Dynamic => BufferKey::Dynamic,
-            BufferOrigin::Unknown => return None,
-        };
-        let bytes = span(base).map_or(u64::MAX, |bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+        let mut base = base(memory);
+        if let Some((_, [first, ..])) = self.in_turn.of(base) {
+            base = super::memory::base(*first);
+        }
+        let (key, before) = self.in_turn.place(key(base)?);
+        let bytes = span(base).and_then(|bytes| u64::try_from(bytes.checked_add(before)?).ok());
+        let bytes = bytes.unwrap_or(u64::MAX);
         let id = *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.buffers.push(0)
@@ -251,8 +261,18 @@ impl<'c> Footprints<'c> {
             sum = self.values.plus(&sum, &own)?;
             view = source;
         }
+        if let Some((around, firsts)) = self.in_turn.of(view) {
+            let firsts = firsts.to_vec().into_iter();
+            let begins = firsts.map(|first| self.view_offset(first)?.as_constant());
+            let begins = begins.collect::<Option<Vec<i64>>>()?;
+            let begins = self.values.in_turn(around, begins)?;
+            return self.values.plus(&sum, &begins);
+        }
+        let before = key(view).map_or(0, |key| self.in_turn.place(key).1);
         let starts_at_0 = memref_layout(view.ty())?.offset == Some(0);
-        starts_at_0.then_some(sum)
+        self.values
+            .plus(&sum, &ThreadValue::constant(before))
+            .filter(|_| starts_at_0)
     }
 
     fn subview_offset(&mut self, op: Op<'c>, source: Value<'c>) -> Option<ThreadValue> {
@@ -276,6 +296,18 @@ impl<'c> Footprints<'c> {
             }
         }
         Some(sum)
+    }
+}
+
+/// What makes the buffer `base`, which is no view, different from others, if it is known which it is.
+fn key(base: Value<'_>) -> Option<BufferKey<'_>> {
+    match buffer_origin(base) {
+        BufferOrigin::Allocation | BufferOrigin::Attribution(_) | BufferOrigin::Argument(_) => {
+            Some(BufferKey::Value(base))
+        }
+        BufferOrigin::Global(name) => Some(BufferKey::Global(name)),
+        BufferOrigin::Dynamic => Some(BufferKey::Dynamic),
+        BufferOrigin::Unknown => None,
     }
 }
 

@@ -4,17 +4,18 @@
 //! numbers that rotate with them, and values that are computed once. What is neither is not known. Numbers of threads are worked
 //! out one by one, so that every function of a thread's index is exact, such as a swizzle.
 
-mod affine;
 mod arithmetic;
+mod maps;
 mod rotation;
 mod width;
 
 use self::arithmetic::{function_of, with_constant};
+pub use self::rotation::places_in_turn;
 use super::uniformity::is_uniform;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
-use async_mlir::names::{affine as names, arith, attr, gpu, index, nvvm, scf};
+use async_mlir::names::{affine, arith, attr, gpu, index, nvvm, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, Offset, Symbol};
@@ -98,6 +99,11 @@ impl<'c> ThreadValues<'c> {
     /// Says which loop `op` is, before anything in it is asked about.
     pub fn add_loop(&mut self, op: Op<'c>, number: LoopId) {
         self.loops.insert(op, number);
+    }
+
+    /// What takes one of `values` in each iteration of the loop `around`, in turn.
+    pub fn in_turn(&self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
+        rotation::periodic(*self.loops.get(&around)?, values)
     }
 
     /// How many threads a block has at most, if that is known.
@@ -194,7 +200,7 @@ impl<'c> ThreadValues<'c> {
             arith::ADDI | index::ADD => self.sum(op, 1),
             arith::SUBI | index::SUB => self.sum(op, -1),
             arith::SELECT => self.select(op),
-            names::APPLY => self.apply(op),
+            affine::APPLY | affine::MIN | affine::MAX => self.affine(op),
             _ => self.binary(op),
         }
     }

@@ -7,7 +7,31 @@ use crate::value::Elem;
 /// What makes a vector, or a number, of the numbers of others.
 #[derive(Clone, Debug)]
 pub enum VectorOp {
-    /// One number of a vector: `vector.extract` at an index that is no constant
+    /// A part of a vector: `vector.extract` at a position that is no constant
+    ExtractPart {
+        /// Where to.
+        to: Reg,
+        /// The vector.
+        vector: Reg,
+        /// Where the part is.
+        part: Part,
+        /// True if the result is a number and no vector.
+        number: bool,
+    },
+    /// A vector with a part changed: `vector.insert` at a position that is no constant
+    InsertPart {
+        /// Where to.
+        to: Reg,
+        /// The part.
+        value: Reg,
+        /// The vector.
+        vector: Reg,
+        /// Where the part is.
+        part: Part,
+        /// How many numbers the vector has.
+        count: u32,
+    },
+    /// One number of a vector: `llvm.extractelement` at an index that is no constant
     Extract {
         /// Where to.
         to: Reg,
@@ -16,7 +40,7 @@ pub enum VectorOp {
         /// Which number.
         index: Reg,
     },
-    /// A vector with one number changed: `vector.insert` at an index that is no constant
+    /// A vector with one number changed: `llvm.insertelement` at an index that is no constant
     Insert {
         /// Where to.
         to: Reg,
@@ -77,4 +101,34 @@ pub enum VectorOp {
         /// True if the result is a number and no vector.
         number: bool,
     },
+}
+
+/// A part of a vector that is computed where it is.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// For each leading dimension of the vector the index, and the size.
+    pub position: Box<[(Index, u32)]>,
+    /// How many numbers there are.
+    pub count: u32,
+}
+
+impl Part {
+    /// The first of its numbers, if the indices are constants in bounds.
+    #[must_use]
+    pub fn constant(&self) -> Option<u32> {
+        self.first(|index| match index {
+            Index::Const(index) => Some(*index),
+            Index::Reg(_) => None,
+        })
+    }
+
+    /// The first of its numbers; `None` if an index is out of bounds, or `value` has none.
+    pub fn first(&self, mut value: impl FnMut(&Index) -> Option<i64>) -> Option<u32> {
+        let mut first = 0_u32;
+        for (index, size) in &self.position {
+            let index = u32::try_from(value(index)?).ok().filter(|index| index < size)?;
+            first = first.checked_mul(*size)?.checked_add(index)?;
+        }
+        first.checked_mul(self.count)
+    }
 }

@@ -5,7 +5,7 @@
 
 use super::rows::{Content, rows};
 use super::{LEGEND, Picture, READ, WAIT, color, escape};
-use crate::timeline::{Activity, At};
+use crate::timeline::{Activity, At, MULTIPLICATIONS};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -31,6 +31,7 @@ pub(super) fn page(groups: &[Vec<Picture>], most: usize) -> String {
         .collect();
     let colors: HashMap<&str, &str> = [
         ("copy", super::COPY),
+        ("multiplication", super::MULTIPLICATION),
         ("observed", WAIT),
         ("read", READ),
         ("even", super::ITERATIONS[0]),
@@ -160,7 +161,8 @@ impl<'a> Names<'a> {
                     items.push(self.place(copy.at).into());
                     items.extend([copy.observed, copy.read].map(Value::from));
                 }
-                ("copies", items)
+                let multiply = copies.first().is_some_and(|first| first.lane == MULTIPLICATIONS);
+                (if multiply { "multiplications" } else { "copies" }, items)
             }
         }
     }

@@ -2,9 +2,9 @@
 // Draws the timelines in #data. Every text out of it is set as text, never as markup.
 const data = JSON.parse(document.getElementById('data').textContent);
 const LEFT = 72, RIGHT = 12, AXIS = 18;
-const HEIGHTS = { iterations: 12, spans: 16, copies: 10 };
+const HEIGHTS = { iterations: 12, spans: 16, copies: 10, multiplications: 10 };
 // How many numbers an item has.
-const SIZES = { iterations: 4, spans: 4, copies: 5 };
+const SIZES = { iterations: 4, spans: 4, copies: 5, multiplications: 5 };
 // Narrower copies would be hidden by their ticks.
 const TICKED = 3;
 const extent = Math.max(data.extent, 1);
@@ -133,7 +133,7 @@ function drawRow(pen, row, x) {
         numbers.push([text, middle]);
         free = middle + room + 6;
       }
-    } else if (kind === 'copies' && right - left >= TICKED) {
+    } else if (kind !== 'spans' && right - left >= TICKED) {
       for (const [at, tick] of [[items[i + 3], data.colors.observed], [items[i + 4], data.colors.read]]) {
         if (at === null) continue;
         pen.fillStyle = tick;
@@ -149,6 +149,7 @@ function drawRow(pen, row, x) {
 function color({ kind, items }, i) {
   if (kind === 'spans') return data.kinds[items[i + 2]].color;
   if (kind === 'copies') return data.colors.copy;
+  if (kind === 'multiplications') return data.colors.multiplication;
   return items[i + 3] % 2 ? data.colors.odd : data.colors.even;
 }
 
@@ -186,7 +187,7 @@ function words(picture, row, i) {
     lines.unshift(data.kinds[rest[0]].what);
     lines.push(when);
   } else {
-    lines.push(`${when}, from issue to landing`);
+    lines.push(`${when}, from issue to ${row.kind === 'copies' ? 'landing' : 'end'}`);
     if (rest[1] !== null) lines.push(`observed ${rest[1]}`);
     if (rest[2] !== null) lines.push(`read first ${rest[2]}`);
   }

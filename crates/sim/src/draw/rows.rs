@@ -1,6 +1,6 @@
 //! What a picture shows in which row, whatever it is drawn with.
 
-use crate::timeline::{BULK, Flight, Iteration, Span, Timeline};
+use crate::timeline::{BULK, Flight, Iteration, MULTIPLICATIONS, Span, Timeline};
 
 /// Rows of copies that a lane gets; more in flight at once share the last one.
 const ROWS: usize = 12;
@@ -23,7 +23,7 @@ pub(super) enum Content<'a> {
     Iterations(Vec<&'a Iteration>),
     /// What a warp does.
     Spans(&'a [Span]),
-    /// Copies.
+    /// Copies, or multiplications.
     Copies(Vec<&'a Flight>),
 }
 
@@ -51,8 +51,8 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<Row<'_>> {
                 lanes.push(flight.lane);
             }
         }
-        // What one thread issues for others comes last.
-        lanes.sort_by_key(|lane| *lane == BULK);
+        // What one thread issues for others comes last, and then what is computed.
+        lanes.sort_by_key(|lane| (*lane == MULTIPLICATIONS, *lane == BULK));
         for lane in lanes {
             let of_lane = copies.iter().copied().filter(|flight| flight.lane == lane);
             let in_rows = stacked(of_lane).into_iter().enumerate();

@@ -1,7 +1,7 @@
 //! SVG. What is too narrow to be seen is left out, so that a row has at most two bars for each pixel of its width.
 
 use super::rows::{Content, Row, rows};
-use super::{COPY, ITERATIONS, LEGEND, Picture, READ, WAIT, axis, color, escape};
+use super::{ITERATIONS, LEGEND, Picture, READ, WAIT, axis, color, color_in, escape};
 use crate::timeline::{Flight, Iteration, Span};
 use std::fmt::Write;
 
@@ -163,7 +163,8 @@ impl Canvas {
         if !self.is_seen(flight.lands) {
             return;
         }
-        self.bar(flight.issued, flight.lands, 8.0, COPY, &picture.flight(flight));
+        let color = color_in(flight.lane);
+        self.bar(flight.issued, flight.lands, 8.0, color, &picture.flight(flight));
         if self.x(flight.lands) - self.x(flight.issued) < TICKED {
             return;
         }

@@ -1,7 +1,7 @@
 //! The trace format of Perfetto.
 
 use super::Picture;
-use crate::timeline::Activity;
+use crate::timeline::{Activity, MULTIPLICATIONS};
 use serde_json::{Value, json};
 
 impl Picture<'_> {
@@ -27,9 +27,11 @@ impl Picture<'_> {
         }
         for (i, flight) in self.timeline.copies.iter().enumerate() {
             let id = format!("{process}.{i}");
+            let multiplies = flight.lane == MULTIPLICATIONS;
+            let category = if multiplies { "multiplication" } else { "copy" };
             let event = |phase, ts| {
                 json!({
-                    "ph": phase, "cat": "copy", "name": format!("warp {}: {}", flight.warp, flight.lane), "id": id,
+                    "ph": phase, "cat": category, "name": format!("warp {}: {}", flight.warp, flight.lane), "id": id,
                     "pid": process, "tid": flight.warp, "ts": ts, "args": {"what": self.flight(flight)},
                 })
             };

@@ -1,7 +1,7 @@
 //! Vectors made of the numbers of others.
 
 use super::{Machine, Reason};
-use crate::code::{Index, Reg, VectorOp};
+use crate::code::{Index, Part, Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
 use std::sync::Arc;
@@ -9,6 +9,19 @@ use std::sync::Arc;
 impl Machine<'_> {
     pub(super) fn vector(&mut self, t: usize, op: &VectorOp) -> Result<(), Reason> {
         let (to, value) = match op {
+            VectorOp::ExtractPart {
+                to,
+                vector,
+                part,
+                number,
+            } => (*to, self.extract_part(t, *vector, part, *number)?),
+            VectorOp::InsertPart {
+                to,
+                value,
+                vector,
+                part,
+                count,
+            } => (*to, self.insert_part(t, [*value, *vector], part, *count)?),
             VectorOp::Extract { to, vector, index } => {
                 let (vector, index) = (self.value(t, *vector)?, self.int(t, *index)?);
                 // An index that is out of bounds makes poison.
@@ -60,6 +73,49 @@ impl Machine<'_> {
             self.accumulator_made(t, to, from);
         }
         Ok(())
+    }
+
+    /// The first number of a part; `None` if it is out of bounds, which makes poison.
+    fn first_of(&self, t: usize, part: &Part) -> Result<Option<usize>, Reason> {
+        let indices = part.position.iter().map(|(index, _)| self.index(t, *index));
+        let mut indices = indices.collect::<Result<Vec<i64>, _>>()?.into_iter();
+        let first = part.first(|_| indices.next());
+        Ok(first.and_then(|first| usize::try_from(first).ok()))
+    }
+
+    fn extract_part(&self, t: usize, vector: Reg, part: &Part, number: bool) -> Result<Value, Reason> {
+        let vector = self.value_or_poison(t, vector)?;
+        let Some(first) = self.first_of(t, part)? else {
+            return Ok(Value::Poison);
+        };
+        let numbers = (first..first + part.count as usize).map(|i| vector.part(i));
+        let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
+        Ok(match numbers.as_slice() {
+            [one] if number => one.map_or(Value::Poison, Value::Bits),
+            _ => Value::of_parts(numbers),
+        })
+    }
+
+    fn insert_part(
+        &self,
+        t: usize,
+        [value, vector]: [Reg; 2],
+        part: &Part,
+        count: u32,
+    ) -> Result<Value, Reason> {
+        let (value, vector) = (self.value_or_poison(t, value)?, self.value_or_poison(t, vector)?);
+        let Some(first) = self.first_of(t, part)? else {
+            return Ok(Value::Poison);
+        };
+        let changed = first..first + part.count as usize;
+        let numbers = (0..count as usize).map(|i| {
+            if changed.contains(&i) {
+                value.part(i - first)
+            } else {
+                vector.part(i)
+            }
+        });
+        Ok(Value::of_parts(numbers.collect::<Result<_, _>>()?))
     }
 
     fn bitcast(

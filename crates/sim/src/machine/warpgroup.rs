@@ -113,6 +113,10 @@ impl Machine<'_> {
         let id = self
             .issue_multiplication(first, [&a, &b])
             .map_err(|reason| (first, reason))?;
+        let spot = self.spot(first);
+        if let Some(timeline) = self.timing() {
+            timeline.multiply(first, id, wgmma.n, spot.into());
+        }
         for t in all.clone() {
             self.check_fence(t, wgmma.accumulator);
             self.threads[t].queues.push(wgmma.queue, id);

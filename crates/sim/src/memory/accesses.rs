@@ -129,6 +129,11 @@ impl Accesses {
         AccessId::END.checked_shr(thread_bits).unwrap_or(0)
     }
 
+    /// Returns true if an access was first made after another one.
+    pub fn is_later(&self, access: AccessId, other: AccessId) -> bool {
+        access.0.get() >> self.thread_bits > other.0.get() >> self.thread_bits
+    }
+
     /// What a number stands for.
     pub fn actor(&self, id: AccessId) -> Actor {
         let number = id.0.get() >> self.thread_bits;

@@ -44,6 +44,8 @@ pub(super) struct Copy {
     pub(super) group: Option<u32>,
     /// The phase that it completes on, a number of the memory's list.
     pub(super) phase: Option<u32>,
+    /// The instruction that had written what it overwrites, if nobody had read that.
+    pub(super) over: Option<u32>,
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
     decided: [u64; 2],
 }
@@ -132,6 +134,7 @@ impl Memory {
             let access = (actor, self.number(actor)?);
             self.note_read(access, at.buffer, start(at), bytes, what.shared);
         }
+        let mut over = None;
         for (at, bytes) in destinations(&pieces) {
             let actor = self.at(actor, at);
             let access = (actor, self.number(actor)?);
@@ -139,6 +142,10 @@ impl Memory {
             self.shadow(at.buffer).fit(&rest);
             while let Some(granule) = self.shadow(at.buffer).next(&mut rest) {
                 let mut cell = self.take(at.buffer, &granule);
+                // What is true of the first byte is said of all.
+                if granule.start == start(at) {
+                    over = over.or_else(|| self.unread(&cell));
+                }
                 self.disturb(actor, &cell, at.buffer, &granule, Hazard::CopyOverCopy);
                 self.note_write(access, &mut cell, at.buffer, &granule);
                 cell.landing = Some(id);
@@ -162,6 +169,7 @@ impl Memory {
             complete: false,
             group: None,
             phase: None,
+            over,
             decided: [0; 2],
         });
         Ok(id)

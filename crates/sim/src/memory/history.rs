@@ -1,5 +1,6 @@
 //! What is asked of copies so far where something is reported.
 
+use super::cells::Cell;
 use super::copies::{destinations, start};
 use super::{Memory, Space};
 use crate::report::{CopyWaits, Missed, Own, Race, Spot, Waited};
@@ -21,6 +22,7 @@ impl Memory {
         });
         let other = self.copies.iter().rev().find(|copy| copy.actor.spot == like);
         let phase = other.and_then(|other| other.phase);
+        let over = other.and_then(|other| other.over);
         CopyWaits {
             own: match copy {
                 None => Own::Never,
@@ -28,8 +30,19 @@ impl Memory {
                 Some(_) => Own::InFlight,
             },
             last: waited,
+            over,
             phase: phase.and_then(|phase| self.phases.get(phase as usize).copied()),
         }
+    }
+
+    /// The instruction that has written a granule last, or may still, if nobody has read it since.
+    pub(super) fn unread(&self, cell: &Cell) -> Option<u32> {
+        if let Some(landing) = cell.landing {
+            return Some(self.copy(landing).actor.spot.instr);
+        }
+        let write = cell.write?;
+        let is_read = cell.reads.all().any(|read| self.accesses.is_later(read, write));
+        (!is_read).then(|| self.accesses.actor(write).spot.instr)
     }
 
     /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.

@@ -1,7 +1,7 @@
 //! Vectors: numbers picked out of other vectors.
 
 use super::{Done, Reader, Unknown, lanes, number};
-use crate::code::{Op as Instruction, Reg, VectorOp};
+use crate::code::{Op as Instruction, Part, Reg, VectorOp};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 use async_mlir::ir::Op;
@@ -69,42 +69,59 @@ impl<'c> Reader<'c> {
             .ok_or_else(|| Unknown::operation(op))
     }
 
-    /// Where the part that a constant position names starts in a vector of type `ty`.
-    fn start(op: Op<'c>, ty: Type<'c>, part: u32) -> Result<u32, Unknown<'c>> {
-        let position = super::ints(op, attr::STATIC_POSITION).unwrap_or_default();
-        if position.contains(&i64::MIN) {
-            return Err(Unknown::new(op, "a position that is not constant"));
-        }
-        let sizes = types::vector_shape(ty).map_or_else(Vec::new, |shape| shape.sizes);
-        let start = position
-            .iter()
-            .zip(&sizes)
-            .fold(0, |at, (i, size)| at * size.unwrap_or(1) + i);
-        Ok(u32::try_from(start).unwrap_or(0) * part)
+    /// The part of so many numbers that the position of `op` names in a vector of type `ty`; operands of the position start at
+    /// `first`.
+    fn vector_part(
+        &mut self,
+        op: Op<'c>,
+        ty: Type<'c>,
+        count: u32,
+        mut first: usize,
+    ) -> Result<Part, Unknown<'c>> {
+        let position = self.list(op, attr::STATIC_POSITION, &mut first)?;
+        let sizes = Self::sizes(op, ty)?;
+        Ok(Part {
+            position: position.into_iter().zip(sizes).collect(),
+            count,
+        })
     }
 
     fn extract(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.num_operands() == 2 && Self::sizes(op, op.operand(0).ty())?.len() == 1 {
-            let [vector, index] = [0, 1].map(|i| self.operand(op, i));
-            let to = self.reg(op.result(0));
-            self.emit(op, Instruction::Vector(VectorOp::Extract { to, vector, index }));
+        let number = number(op.result(0).ty()).is_some();
+        let count = Self::count(op, op.result(0).ty())?;
+        let part = self.vector_part(op, op.operand(0).ty(), count, 1)?;
+        let Some(start) = part.constant() else {
+            let (vector, to) = (self.operand(op, 0), self.reg(op.result(0)));
+            let extract = VectorOp::ExtractPart {
+                to,
+                vector,
+                part,
+                number,
+            };
+            self.emit(op, Instruction::Vector(extract));
             return Ok(());
-        }
-        let part = Self::count(op, op.result(0).ty())?;
-        let start = Self::start(op, op.operand(0).ty(), part)?;
-        self.pick(op, (start..start + part).map(|i| (0, i)).collect());
+        };
+        self.pick(op, (start..start + count).map(|i| (0, i)).collect());
         Ok(())
     }
 
     /// The value comes first, then the vector it goes into.
     fn insert(&mut self, op: Op<'c>) -> Done<'c> {
-        if op.num_operands() == 3 && Self::sizes(op, op.result(0).ty())?.len() == 1 {
-            let operands = [0, 1, 2].map(|i| self.operand(op, i));
-            return self.insert_element(op, operands);
-        }
         let part = Self::count(op, op.operand(0).ty())?;
         let all = Self::count(op, op.result(0).ty())?;
-        let start = Self::start(op, op.result(0).ty(), part)?;
+        let place = self.vector_part(op, op.result(0).ty(), part, 2)?;
+        let Some(start) = place.constant() else {
+            let [value, vector] = [0, 1].map(|i| self.operand(op, i));
+            let insert = VectorOp::InsertPart {
+                to: self.reg(op.result(0)),
+                value,
+                vector,
+                part: place,
+                count: all,
+            };
+            self.emit(op, Instruction::Vector(insert));
+            return Ok(());
+        };
         let picks = (0..all).map(|i| {
             if (start..start + part).contains(&i) {
                 (0, i - start)

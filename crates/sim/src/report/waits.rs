@@ -72,6 +72,8 @@ pub struct CopyWaits {
     pub last: Option<Waited>,
     /// The phase that the copy completes on.
     pub phase: Option<PhaseOf>,
+    /// The instruction that had written what the copy overwrites, if nobody had read that.
+    pub over: Option<u32>,
 }
 
 /// Where a copy is that a wait does not complete.

@@ -29,6 +29,8 @@ pub enum Cause {
     Deadlock,
     /// A copy that is in no group.
     Commit,
+    /// Threads that go to one place, and each should have its own.
+    Addresses,
     /// A wait that is missing, or leaves too many groups in flight.
     Wait,
     /// A proxy fence that is missing.
@@ -56,6 +58,7 @@ impl Cause {
             Self::Phase => "phase",
             Self::Deadlock => "deadlock",
             Self::Commit => "commit",
+            Self::Addresses => "addresses",
             Self::Unawaited | Self::Wait => "wait",
             Self::Fence => "fence",
             Self::Barrier => "barrier",

@@ -6,6 +6,12 @@ use crate::report::{Hazard, Own};
 /// What a message and a cause depend on besides the hazard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sides {
+    /// True if two threads execute one operation in the same iteration.
+    pub same: bool,
+    /// True if the earlier access read what nobody had written, and somebody wrote later.
+    pub found_nothing: bool,
+    /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read.
+    pub unread: bool,
     /// Whether the later access is a copy's.
     pub now: Copied,
     /// Whether the earlier one is.
@@ -84,7 +90,10 @@ impl Sides {
             Hazard::Unwritten => Cause::Uninitialized,
             Hazard::UnfencedWrite | Hazard::UnfencedRead => Cause::Fence,
             _ if self.blocks => Cause::Barrier,
+            _ if self.is_overlap(hazard) => Cause::Addresses,
             _ if self.phase == PhaseWait::Stale => Cause::Parity,
+            _ if self.took_wrong_slot(hazard) => Cause::Slot,
+            Hazard::WriteAfterRead if self.found_nothing => Cause::Barrier,
             _ if self.phase == PhaseWait::Nobody && hazard.kind() == "RAW" => Cause::Unawaited,
             Hazard::ReadBesideCopy if self.is_overwritten() => Cause::Slot,
             Hazard::ReadAfterWrite if self.is_overwritten() && self.own == Own::Later => Cause::Slot,
@@ -109,6 +118,19 @@ impl Sides {
         }
     }
 
+    /// Returns true if two threads write the same place together.
+    fn is_overlap(self, hazard: Hazard) -> bool {
+        self.same && !self.blocks && hazard.kind() == "WAW"
+    }
+
+    /// Returns true if a copy that the later thread has issued before has taken the place of what it is about to read.
+    fn took_wrong_slot(self, hazard: Hazard) -> bool {
+        self.unread
+            && self.before == Copied::Alone
+            && hazard.kind() == "RAW"
+            && matches!(self.own, Own::InFlight | Own::Complete)
+    }
+
     /// Returns true if the later thread has not waited for what all threads have to wait for.
     fn is_unawaited(self) -> bool {
         self.before == Copied::Together || self.before == Copied::Alone && self.own == Own::InFlight
@@ -123,6 +145,19 @@ impl Sides {
     pub fn text(self, hazard: Hazard) -> Text {
         if self.blocks && hazard != Hazard::Unwritten {
             return between_blocks(hazard);
+        }
+        if self.is_overlap(hazard) {
+            return OVERLAP;
+        }
+        if self.took_wrong_slot(hazard) && self.phase != PhaseWait::Stale {
+            return WRONG_SLOT;
+        }
+        if hazard == Hazard::WriteAfterRead && self.found_nothing && self.phase != PhaseWait::Stale {
+            return if self.now == Copied::No {
+                READ_EARLY
+            } else {
+                COPIED_LATE
+            };
         }
         let special = match self.before {
             _ if matches!(
@@ -150,6 +185,9 @@ impl Sides {
             Waits::Tokens if advice == WAIT_EARLIER => (message, AWAIT_TOKEN),
             Waits::Phase if advice == WAIT_EARLIER => (message, TRACK),
             Waits::Nothing if advice == WAIT_EARLIER => (message, WAIT),
+            _ if hazard == Hazard::WriteAfterRead && self.now == Copied::No && advice == BARRIER_OR_SLOT => {
+                (message, EITHER_ORDER)
+            }
             _ => (message, advice),
         }
     }
@@ -191,6 +229,31 @@ impl Sides {
 pub(super) fn is_to_wait(advice: &str) -> bool {
     [WAIT_EARLIER, WAIT, TRACK].contains(&advice)
 }
+
+/// What is said of two threads that write one place together.
+const OVERLAP: Text = (
+    "writes where another thread writes by the same operation: the addresses of the two overlap",
+    "let an index tell the threads apart (thread, row, column), or let one thread alone write here",
+);
+
+/// What is said of a copy that took the place of an earlier one.
+const WRONG_SLOT: Text = (
+    "reads where a later copy writes already: what an earlier copy brought there has not been read",
+    "let one of the copies go to another slot: compare its index, and what that is taken modulo, with the index here",
+);
+
+/// What to do where either may be meant to come first.
+const EITHER_ORDER: &str = "put a gpu.barrier between the two, after the one that is to come first; if that is the read, another slot does, too";
+
+/// What is said where the reader ran first.
+const READ_EARLY: Text = (
+    "writes what another thread has read before, when nothing was there, and no block barrier lies between",
+    "put a gpu.barrier after the write, before the read",
+);
+const COPIED_LATE: Text = (
+    "copies to where another thread has read before, when nothing was there, and nothing orders the two",
+    "wait for the copy and put a gpu.barrier after that wait, before the read",
+);
 
 /// What is said where a wait passed too early.
 const PARITY: Text = (
@@ -279,7 +342,7 @@ fn plain(hazard: Hazard) -> Text {
         Hazard::WriteInFlight => ("writes where an asynchronous copy may still write", WAIT_EARLIER),
         Hazard::CopyOverCopy => (
             "copies to where another asynchronous copy may still write",
-            "wait for the earlier copy first, or give the buffer another slot",
+            "let it go to another slot (look at its index, and what that is taken modulo), or wait for the earlier copy first",
         ),
         Hazard::SourceInFlight => (
             "writes what an asynchronous copy may still read",

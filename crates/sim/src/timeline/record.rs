@@ -14,6 +14,8 @@ pub(super) enum Event {
     Run(At, u64),
     /// It issues a copy of so many bytes, for the whole warp.
     Issue(usize, &'static str, At, u64),
+    /// It issues a multiplication of so many cycles, for its warpgroup.
+    Multiply(usize, At, u64),
     /// It waits for copies.
     Wait(Vec<usize>, At),
     /// It comes to a block barrier.
@@ -30,6 +32,7 @@ impl Event {
         match self {
             Self::Run(at, _)
             | Self::Issue(_, _, at, _)
+            | Self::Multiply(_, at, _)
             | Self::Wait(_, at)
             | Self::Barrier(at)
             | Self::Arrive(_, at)
@@ -105,6 +108,16 @@ impl Recorder {
             let number = recorder.numbers.len();
             recorder.numbers.insert(id, number);
             Event::Issue(number, lane, at, bytes)
+        });
+    }
+
+    /// Thread `t` issues a multiplication of so many columns, for its warpgroup.
+    pub(crate) fn multiply(&mut self, t: usize, id: CopyId, columns: usize, at: At) {
+        self.note(t, |recorder| {
+            let number = recorder.numbers.len();
+            recorder.numbers.insert(id, number);
+            let cycles = recorder.costs.wgmma.saturating_mul(columns as u64) / 8;
+            Event::Multiply(number, at, cycles)
         });
     }
 

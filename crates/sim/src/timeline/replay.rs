@@ -4,7 +4,7 @@
 //! at most 32.
 
 use super::record::Event;
-use super::{Activity, At, Flight, Iteration, Recorder, Span, Timeline};
+use super::{Activity, At, Flight, Iteration, MULTIPLICATIONS, Recorder, Span, Timeline};
 use std::collections::HashMap;
 
 impl Recorder {
@@ -47,6 +47,8 @@ struct Replay<'a> {
     open: Vec<Vec<usize>>,
     /// When the way from memory is free again.
     free: u64,
+    /// When the tensor cores are free again.
+    tensor: u64,
     /// Where the copies were read, by warp and place.
     reads: HashMap<(usize, At), Vec<usize>>,
 }
@@ -91,6 +93,7 @@ impl<'a> Replay<'a> {
             phases: phases.collect(),
             open: vec![Vec::new(); warps],
             free: 0,
+            tensor: 0,
             reads,
         }
     }
@@ -150,6 +153,18 @@ impl<'a> Replay<'a> {
                     at: *at,
                     issued: now,
                     lands: self.free.saturating_add(costs.latency),
+                    ..self.timeline.copies[*number]
+                };
+            }
+            Event::Multiply(number, at, cycles) => {
+                self.tensor = self.tensor.max(now).saturating_add(*cycles);
+                self.issued[*number] = true;
+                self.timeline.copies[*number] = Flight {
+                    warp,
+                    lane: MULTIPLICATIONS,
+                    at: *at,
+                    issued: now,
+                    lands: self.tensor,
                     ..self.timeline.copies[*number]
                 };
             }

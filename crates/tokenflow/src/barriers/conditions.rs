@@ -4,7 +4,9 @@
 //! condition has its way on some execution; that several agree, or that a loop has no iterations, is not known, and neither is how
 //! often a way goes around a loop.
 
+use super::distance::Distance;
 use super::graph::{Edge, EdgeKind, Kernel, StepId};
+use super::in_flight::trips_until_left;
 use crate::ids::IndexVec;
 
 /// What was decided on the way from a step.
@@ -50,11 +52,12 @@ impl<'k> Conditions<'k> {
         Self { kernel, arms }
     }
 
-    /// What is decided after an edge from step `at`.
-    pub fn follow(&self, taken: Taken, at: StepId, edge: &Edge) -> Taken {
-        // A way may go around a loop less often than the loop always does.
+    /// What is decided after an edge from step `at`, so far on the way.
+    pub fn follow(&self, taken: Taken, at: StepId, edge: &Edge, distance: Distance) -> Taken {
+        // A way may go around a loop less often than the loop always does, unless that was counted.
         if let EdgeKind::Leave(left) = edge.kind
             && self.kernel.loops[left].max_trips.is_some_and(|trips| trips > 1)
+            && trips_until_left(self.kernel, distance, left).is_none()
         {
             return taken.decided(SEVERAL);
         }

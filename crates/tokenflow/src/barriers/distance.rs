@@ -1,5 +1,7 @@
 //! How far control has come from one step to another.
 
+use super::graph::{MAX_TURNS, Turns};
+
 /// How many loops can be around an access whose iterations are told apart; further in, they are not.
 pub(super) const MAX_DEPTH: usize = 6;
 
@@ -11,6 +13,8 @@ pub(super) struct Distance {
     pub counts: [u8; MAX_DEPTH],
     /// How many loops, outermost first, have not been left since the first step.
     pub common: u8,
+    /// How many iterations of each loop that is counted on have ended since the first step, modulo what that says.
+    pub turns: [u8; MAX_TURNS],
 }
 
 impl Distance {
@@ -19,7 +23,18 @@ impl Distance {
         Self {
             counts: [0; MAX_DEPTH],
             common: u8::try_from(depth).unwrap_or(u8::MAX),
+            turns: [0; MAX_TURNS],
         }
+    }
+
+    /// To the end of an iteration of a loop.
+    pub fn end_iteration(mut self, turns: Option<Turns>) -> Self {
+        if let Some(Turns { index, modulus }) = turns
+            && let Some(count) = self.turns.get_mut(usize::from(index))
+        {
+            *count = (*count + 1) % modulus.max(1);
+        }
+        self
     }
 
     /// Into the first iteration of a loop.

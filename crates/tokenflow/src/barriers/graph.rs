@@ -41,9 +41,25 @@ pub struct Loop {
     pub depth: usize,
     /// How many iterations are told apart before "so many or more".
     pub counted: u8,
+    /// How many iterations there are at least.
+    pub min_trips: u64,
     /// How many iterations there are at most, if that is known.
     pub max_trips: Option<u64>,
+    /// What counts its iterations on when it is entered again.
+    pub turns: Option<Turns>,
 }
+
+/// A count of a loop's iterations that goes on when the loop is entered again.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// Which one; there are no more than [`MAX_TURNS`] in a kernel.
+    pub index: u8,
+    /// It is known modulo this.
+    pub modulus: u8,
+}
+
+/// So many loops' iterations are counted on.
+pub const MAX_TURNS: usize = 2;
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -204,7 +220,9 @@ impl Kernel {
             parent,
             depth: parent.map_or(0, |parent| self.loops[parent].depth + 1),
             counted: counted.max(1),
+            min_trips: 0,
             max_trips,
+            turns: None,
         })
     }
 

@@ -5,7 +5,7 @@
 
 use super::conditions::{Conditions, Taken};
 use super::distance::Distance;
-use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, Step, StepId};
+use super::graph::{AccessId, AccessKind, Action, EdgeKind, Issue, Kernel, Loop, LoopId, Step, StepId};
 use super::relation::{Conflict, Relation};
 use crate::Token;
 use crate::ids::IndexVec;
@@ -198,10 +198,10 @@ impl Following<'_> {
         for edge in &self.kernel.steps[at].edges {
             let next = left.iter().filter_map(|flight| {
                 let mut next = flight.clone();
-                next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
                 if let Some(conditions) = &self.conditions {
-                    next.taken = conditions.follow(next.taken, at, edge);
+                    next.taken = conditions.follow(next.taken, at, edge, next.distance);
                 }
+                next.distance = follow_edge(self.kernel, next.distance, edge.kind)?;
                 bind(&mut next.tokens, &edge.bindings);
                 Some(next)
             });
@@ -250,16 +250,38 @@ pub(super) fn follow_edge(kernel: &Kernel, distance: Distance, kind: EdgeKind) -
                 depth,
                 counted,
                 max_trips,
+                turns,
                 ..
             } = kernel.loops[again];
-            let next = distance.back(depth, counted);
+            let next = distance.end_iteration(turns).back(depth, counted);
             let count = next.counts.get(depth).copied().unwrap_or(1);
             max_trips
                 .is_none_or(|trips| u64::from(count) < trips)
                 .then_some(next)
         }
-        EdgeKind::Leave(left) => Some(distance.leave(kernel.loops[left].depth)),
+        EdgeKind::Leave(left) => {
+            let Loop {
+                depth,
+                min_trips,
+                turns,
+                ..
+            } = kernel.loops[left];
+            trips_until_left(kernel, distance, left)
+                .is_none_or(|trips| trips >= min_trips)
+                .then(|| distance.end_iteration(turns).leave(depth))
+        }
     }
+}
+
+/// How many iterations a loop has had at its end, if it was entered on the way and they are told apart.
+pub(super) fn trips_until_left(kernel: &Kernel, distance: Distance, left: LoopId) -> Option<u64> {
+    let Loop { depth, counted, .. } = kernel.loops[left];
+    let was_entered = usize::from(distance.common) <= depth;
+    let count = distance
+        .counts
+        .get(depth)
+        .filter(|count| was_entered && **count < counted);
+    count.map(|count| u64::from(*count) + 1)
 }
 
 /// What a step does to an access in flight.

@@ -31,7 +31,9 @@ pub enum Symbol {
     Rotation {
         /// The loop whose iterations are counted.
         of: LoopId,
-        /// The number of a value that is known when the loop is entered.
+        /// That loop, or one around it: each time that `of` is entered in there, the count goes on from where it was left.
+        within: LoopId,
+        /// The number of a value that is known when the loop `within` is entered.
         start: u32,
         /// What is added to it.
         plus: i64,
@@ -187,6 +189,14 @@ impl Pair<'_> {
         }
     }
 
+    /// How many iterations of `of` have ended since the first step, modulo `modulus`.
+    fn turns(&self, of: LoopId, modulus: i64) -> Count {
+        let turns = self.kernel.loops[of].turns;
+        let known = turns.filter(|turns| i64::from(turns.modulus) % modulus == 0);
+        let count = known.and_then(|turns| self.distance.turns.get(usize::from(turns.index)));
+        count.map_or(Count::Unknown, |count| Count::Exactly(i64::from(*count)))
+    }
+
     /// Returns true if nothing that `fixed_in` is in has gone on since the first step.
     fn same_iteration(&self, fixed_in: Option<LoopId>) -> bool {
         let mut next = fixed_in;
@@ -206,6 +216,7 @@ impl Pair<'_> {
             (
                 Symbol::Rotation {
                     of,
+                    within,
                     start,
                     step,
                     modulus,
@@ -213,14 +224,16 @@ impl Pair<'_> {
                 },
                 Symbol::Rotation {
                     of: other_of,
+                    within: other_within,
                     start: other_start,
                     step: other_step,
                     modulus: other_modulus,
                     ..
                 },
             ) => {
-                (of, start, step, modulus) == (other_of, other_start, other_step, other_modulus)
-                    && self.is_common(*of)
+                (of, within, start, step, modulus)
+                    == (other_of, other_within, other_start, other_step, other_modulus)
+                    && self.is_common(*within)
             }
             _ => false,
         }
@@ -231,6 +244,7 @@ impl Pair<'_> {
         let (
             Symbol::Rotation {
                 of,
+                within,
                 plus: to,
                 step,
                 modulus,
@@ -241,7 +255,12 @@ impl Pair<'_> {
         else {
             return;
         };
-        match self.count(*of) {
+        let count = if of == within {
+            self.count(*of)
+        } else {
+            self.turns(*of, *modulus)
+        };
+        match count {
             Count::Exactly(n) => {
                 let ahead = (to - from + step.wrapping_mul(n)).rem_euclid(*modulus);
                 // It may have wrapped around.

@@ -1,7 +1,7 @@
 //! Step 5: the cheapest barriers.
 
 use super::divergent::in_divergent_regions;
-use super::exposure::Exposure;
+use super::exposure::{Exposure, Violation};
 use super::graph::{AccessId, Kernel, StepId};
 use super::hitting_set::{Cost, hitting_set};
 use super::in_flight::{Overlap, follow};
@@ -28,6 +28,10 @@ pub struct Reason {
 
 /// So many rounds look for the best set of barriers; after that, one is enough that works.
 const ROUNDS: usize = 200;
+
+/// A round goes on with ways that have so many places together for each step. What is left out is found again in the next one,
+/// unless what is chosen has a place of it.
+const PLACES: usize = 2;
 
 /// Places barriers.
 #[must_use]
@@ -80,11 +84,33 @@ fn choose(kernel: &Kernel, exposure: &Exposure) -> FxHashSet<StepId> {
         if violations.is_empty() {
             return barriers;
         }
-        let new = violations.into_iter().map(|violation| violation.places);
+        let new = with_few_places(violations, PLACES * kernel.steps.len());
         paths.extend(new.map(|places| places.into_iter().map(|place| place.0).collect()));
         barriers = hitting_set(&paths, cost).into_iter().map(StepId).collect();
     }
     complete(exposure, barriers)
+}
+
+/// The places of some of `violations`, one at least: those that share none with another one that ends earlier, and of the others
+/// those with the fewest, up to so many together.
+fn with_few_places(mut violations: Vec<Violation>, most: usize) -> impl Iterator<Item = Vec<StepId>> {
+    violations.sort_by_key(|violation| violation.places.last().copied());
+    let mut taken: FxHashSet<StepId> = FxHashSet::default();
+    let (apart, mut others): (Vec<Violation>, Vec<Violation>) =
+        violations.into_iter().partition(|violation| {
+            let is_apart = !violation.places.iter().any(|place| taken.contains(place));
+            if is_apart {
+                taken.extend(&violation.places);
+            }
+            is_apart
+        });
+    others.sort_by_key(|violation| violation.places.len());
+    let mut sum = 0;
+    let few = others.into_iter().take_while(move |violation| {
+        sum += violation.places.len();
+        sum <= most
+    });
+    apart.into_iter().chain(few).map(|violation| violation.places)
 }
 
 /// Adds barriers until no conflict is left, and drops those that are not needed.

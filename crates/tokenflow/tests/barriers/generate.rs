@@ -13,14 +13,25 @@ fn kind() -> impl Strategy<Value = AccessKind> {
     ]
 }
 
-/// An index within `loops` loops, with rotations or with iterations: a relation between the two is not worked out.
-fn index(loops: usize, rotate: bool) -> BoxedStrategy<Index> {
+/// What indices are made of. A relation between one kind and another is not worked out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// Threads and constants. Trip counts may be known.
+    Plain,
+    /// Iterations.
+    Striding,
+    /// Rotations.
+    Rotating,
+}
+
+/// An index within `loops` loops.
+fn index(loops: usize, of: Kind) -> BoxedStrategy<Index> {
     let plain = (0..2_i64, 0..3_i64).prop_map(|(thread, constant)| Index {
         thread,
         constant: constant * 2,
         ..Index::default()
     });
-    if loops == 0 {
+    if loops == 0 || of == Kind::Plain {
         return plain.boxed();
     }
     let rotation = (1..3_i64, 0..loops, 0..3_i64, 1..3_i64, 2..4_i64);
@@ -33,7 +44,7 @@ fn index(loops: usize, rotate: bool) -> BoxedStrategy<Index> {
         iteration: Some(iteration),
         ..index
     });
-    let other = if rotate {
+    let other = if of == Kind::Rotating {
         rotating.boxed()
     } else {
         striding.boxed()
@@ -48,22 +59,22 @@ fn tokens(loops: usize) -> Range<u32> {
 }
 
 /// An operation within `loops` loops.
-fn op(loops: usize, rotate: bool) -> BoxedStrategy<Node> {
+fn op(loops: usize, of: Kind) -> BoxedStrategy<Node> {
     let known = 0..tokens(loops).end;
     prop_oneof![
-        6 => (index(loops, rotate), kind()).prop_map(|(index, kind)| Node::Access { index, kind }),
-        2 => (index(loops, rotate), tokens(loops)).prop_map(|(index, token)| Node::Copy { index, token }),
+        6 => (index(loops, of), kind()).prop_map(|(index, kind)| Node::Access { index, kind }),
+        2 => (index(loops, of), tokens(loops)).prop_map(|(index, token)| Node::Copy { index, token }),
         3 => prop::collection::vec(known, 1..3).prop_map(Node::Await),
         1 => Just(Node::Barrier),
     ]
     .boxed()
 }
 
-fn block((loops, depth): (usize, usize), rotate: bool, len: usize) -> BoxedStrategy<Vec<Node>> {
+fn block((loops, depth): (usize, usize), of: Kind, len: usize) -> BoxedStrategy<Vec<Node>> {
     if depth == 0 {
-        return prop::collection::vec(op(loops, rotate), 0..=len).boxed();
+        return prop::collection::vec(op(loops, of), 0..=len).boxed();
     }
-    let inner = |loops, len| block((loops, depth - 1), rotate, len);
+    let inner = |loops, len| block((loops, depth - 1), of, len);
     let branch = (inner(loops, 2), inner(loops, 2), prop::bool::weighted(0.2));
     let branch = branch.prop_map(|(then, other, divergent)| Node::If {
         then: accesses_alone(then, divergent),
@@ -71,23 +82,25 @@ fn block((loops, depth): (usize, usize), rotate: bool, len: usize) -> BoxedStrat
         divergent,
     });
     let carried = prop::collection::vec((0..tokens(loops).end, 0..tokens(loops + 1).end), 0..3);
-    let max_trips = prop::option::weighted(0.3, 1..4_u64);
-    let around = (inner(loops + 1, 4), carried, any::<bool>(), max_trips);
-    let around = around.prop_map(move |(body, carried, at_least_once, max_trips)| Node::Loop {
+    let trips = if of == Kind::Plain {
+        let some = (0..4_u64, 0..2_u64).prop_map(|(least, more)| (least, Some((least + more).max(1))));
+        prop_oneof![3 => some, 1 => (0..4_u64).prop_map(|least| (least, None))].boxed()
+    } else {
+        let max_trips = prop::option::weighted(0.3, 1..4_u64);
+        (0..2_u64, max_trips).boxed()
+    };
+    let around = (inner(loops + 1, 4), carried, trips);
+    let around = around.prop_map(move |(body, carried, (min_trips, max_trips))| Node::Loop {
         body,
         carried: carried
             .into_iter()
             .enumerate()
             .map(|(i, (init, next))| (init, tokens(loops).start + u32::try_from(i).expect("small"), next))
             .collect(),
-        at_least_once,
+        min_trips,
         max_trips,
     });
-    prop::collection::vec(
-        prop_oneof![4 => op(loops, rotate), 1 => branch, 2 => around],
-        0..=len,
-    )
-    .boxed()
+    prop::collection::vec(prop_oneof![4 => op(loops, of), 1 => branch, 2 => around], 0..=len).boxed()
 }
 
 /// Where threads are apart, there are accesses alone.
@@ -102,14 +115,51 @@ fn of(body: impl Strategy<Value = Vec<Node>>) -> impl Strategy<Value = Program> 
     (2..4_u32, body).prop_map(|(threads, body)| Program {
         threads,
         bytes: 64,
+        starts: 1,
         body,
     })
 }
 
 pub fn straight() -> impl Strategy<Value = Program> {
-    of(block((0, 0), false, 8))
+    of(block((0, 0), Kind::Plain, 8))
 }
 
 pub fn program() -> impl Strategy<Value = Program> {
-    of(any::<bool>().prop_flat_map(|rotate| block((0, 2), rotate, 4)))
+    let kind = prop_oneof![Just(Kind::Striding), Just(Kind::Rotating)];
+    of(kind.prop_flat_map(|kind| block((0, 2), kind, 4)))
+}
+
+pub fn counted() -> impl Strategy<Value = Program> {
+    of(block((0, 2), Kind::Plain, 4))
+}
+
+/// A loop within another one, whose slots go on from where they were left.
+pub fn persistent() -> impl Strategy<Value = Program> {
+    (1..3_i64, 1..3_i64, 2..4_i64).prop_flat_map(|(factor, step, modulus)| {
+        let index = (0..2_i64, 0..3_i64).prop_map(move |(thread, plus)| Index {
+            thread,
+            turning: Some((factor, plus, step, modulus)),
+            ..Index::default()
+        });
+        let op = prop_oneof![
+            8 => (index, kind()).prop_map(|(index, kind)| Node::Access { index, kind }),
+            1 => Just(Node::Barrier),
+        ];
+        let inner = prop::collection::vec(op, 1..5);
+        let trips = || (0..3_u64, 0..3_u64).prop_map(|(least, more)| (least, (least + more).max(1)));
+        (2..4_u32, inner, trips(), trips()).prop_map(move |(threads, inner, of_inner, of_outer)| {
+            let around = |body, (min_trips, max_trips)| Node::Loop {
+                body,
+                carried: Vec::new(),
+                min_trips,
+                max_trips: Some(max_trips),
+            };
+            Program {
+                threads,
+                bytes: 64,
+                starts: modulus,
+                body: vec![around(vec![around(inner, of_inner)], of_outer)],
+            }
+        })
+    })
 }

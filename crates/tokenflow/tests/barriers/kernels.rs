@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tokenflow::Token;
 use tokenflow::barriers::{
     Access, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, Offset, RegionId,
-    StepId, Symbol, ThreadBytes,
+    StepId, Symbol, ThreadBytes, Turns,
 };
 
 /// Which byte of the one buffer each thread accesses.
@@ -19,6 +19,9 @@ pub struct Index {
     pub iteration: Option<(i64, usize)>,
     /// A coefficient, a loop, and of a rotation the start, the step and the modulus.
     pub rotation: Option<(i64, usize, i64, i64, i64)>,
+    /// A coefficient, and of a rotation that goes on when the innermost loop is entered again what is added, the step and the
+    /// modulus. It starts anywhere when the loop around that one is entered.
+    pub turning: Option<(i64, i64, i64, i64)>,
 }
 
 /// What threads do.
@@ -44,7 +47,7 @@ pub enum Node {
         body: Vec<Node>,
         /// Tokens that come in, what they are called inside, and what the next iteration gets.
         carried: Vec<(u32, u32, u32)>,
-        at_least_once: bool,
+        min_trips: u64,
         max_trips: Option<u64>,
     },
 }
@@ -54,6 +57,8 @@ pub enum Node {
 pub struct Program {
     pub threads: u32,
     pub bytes: u64,
+    /// In how many ways rotations may start that go on when their loop is entered again.
+    pub starts: i64,
     pub body: Vec<Node>,
 }
 
@@ -171,9 +176,9 @@ impl Lowering<'_> {
             Node::Loop {
                 body,
                 carried,
-                at_least_once,
+                min_trips,
                 max_trips,
-            } => self.lower_loop(number, body, carried, *at_least_once, *max_trips),
+            } => self.lower_loop(number, body, carried, (*min_trips, *max_trips)),
         }
     }
 
@@ -182,14 +187,14 @@ impl Lowering<'_> {
         number: usize,
         body: &[Node],
         carried: &[(u32, u32, u32)],
-        at_least_once: bool,
-        max_trips: Option<u64>,
+        (min_trips, max_trips): (u64, Option<u64>),
     ) -> StepId {
         let head = self.step(Action::None);
         let inner = self
             .out
             .kernel
             .add_loop(self.loops.last().copied(), COUNTED, max_trips);
+        self.out.kernel.loops[inner].min_trips = min_trips;
         self.loops.push(inner);
         let enter = carried.iter().map(|(init, arg, _)| (Token(*init), Token(*arg)));
         let again: Vec<_> = carried
@@ -209,7 +214,7 @@ impl Lowering<'_> {
             .map(|(_, arg, next)| (Token(*next), Token(*arg)))
             .collect();
         self.last = vec![(end, EdgeKind::Leave(inner), results)];
-        if !at_least_once {
+        if min_trips == 0 {
             let skipped = carried.iter().map(|(init, arg, _)| (Token(*init), Token(*arg)));
             self.last.push((head, EdgeKind::Plain, skipped.collect()));
         }
@@ -247,6 +252,23 @@ impl Lowering<'_> {
                 values: values.collect(),
             };
             terms.push((coefficient, symbol));
+        }
+        if let Some((coefficient, plus, step, modulus)) = index.turning {
+            let inner = of(0);
+            let (of, within) = (inner, of(1));
+            let symbol = Symbol::Rotation {
+                of,
+                within,
+                start: 0,
+                plus,
+                step,
+                modulus,
+            };
+            terms.push((coefficient, symbol));
+            self.out.kernel.loops[inner].turns = Some(Turns {
+                index: 0,
+                modulus: u8::try_from(modulus).expect("a small modulus"),
+            });
         }
         let footprint = Footprint {
             buffer: BufferId(0),

@@ -4,12 +4,12 @@ mod generate;
 mod kernels;
 mod oracle;
 
-use generate::{program, straight};
+use generate::{counted, persistent, program, straight};
 use kernels::{Node, Program};
 use oracle::{Oracle, cost};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use tokenflow::barriers::{StepId, place};
+use tokenflow::barriers::{AccessKind, StepId, place};
 
 /// Checks what is placed for `program`; returns false if there is too much to try.
 fn check(program: &Program) -> Result<(), TestCaseError> {
@@ -59,6 +59,16 @@ proptest! {
     fn no_barriers_are_cheaper(program in program()) {
         check(&program)?;
     }
+
+    #[test]
+    fn no_barriers_are_cheaper_where_trips_are_known(program in counted()) {
+        check(&program)?;
+    }
+
+    #[test]
+    fn no_barriers_are_cheaper_where_slots_go_on(program in persistent()) {
+        check(&program)?;
+    }
 }
 
 /// The main loop of a pipelined kernel with three slots, two tiles ahead.
@@ -77,18 +87,19 @@ fn pipeline(order: fn(Node, Node, Node) -> Vec<Node>) -> Program {
             thread: 0,
             ..rotating(0)
         },
-        kind: tokenflow::barriers::AccessKind::Read,
+        kind: AccessKind::Read,
     };
     let body = order(Node::Await(vec![10]), copy(rotating(2), 12), read);
     let main = Node::Loop {
         body,
         carried: vec![(0, 10, 11), (1, 11, 12)],
-        at_least_once: false,
+        min_trips: 0,
         max_trips: None,
     };
     Program {
         threads: 2,
         bytes: 3,
+        starts: 1,
         body: vec![copy(constant(0), 0), copy(constant(1), 1), main],
     }
 }
@@ -146,7 +157,7 @@ fn wide_pipeline(copies: u32, ahead: u32) -> Program {
     }));
     body.extend((0..copies).map(|copy| Node::Access {
         index: index(copy, 0, 0),
-        kind: tokenflow::barriers::AccessKind::Read,
+        kind: AccessKind::Read,
     }));
     let carried = (0..copies).flat_map(|copy| (0..ahead).map(move |tile| (copy, tile)));
     let carried = carried.map(|(copy, tile)| {
@@ -156,12 +167,13 @@ fn wide_pipeline(copies: u32, ahead: u32) -> Program {
     program.push(Node::Loop {
         body,
         carried: carried.collect(),
-        at_least_once: false,
+        min_trips: 0,
         max_trips: None,
     });
     Program {
         threads: 2,
         bytes: u64::from(copies) * 2 * u64::from(ahead + 1),
+        starts: 1,
         body: program,
     }
 }
@@ -171,4 +183,51 @@ fn many_copies_in_flight_are_told_apart() {
     let program = wide_pipeline(60, 4);
     assert_eq!(place(&kernels::lower(&program).kernel).overlaps, []);
     assert_eq!(barriers_in_loop(&program), 1);
+}
+
+/// A line of loops that may be skipped, each of which uses one of `slots` again, as `body` does in this turn.
+fn slots_in_turn(loops: i64, slots: i64, body: fn(i64, i64) -> Vec<Node>) -> Program {
+    let body = (0..loops).map(|i| Node::Loop {
+        body: body(2 * (i % slots), i / slots),
+        carried: Vec::new(),
+        min_trips: 0,
+        max_trips: None,
+    });
+    Program {
+        threads: 2,
+        bytes: 2 * slots.unsigned_abs(),
+        starts: 1,
+        body: body.collect(),
+    }
+}
+
+fn access(thread: i64, constant: i64, kind: AccessKind) -> Node {
+    let index = kernels::Index {
+        thread,
+        constant,
+        ..kernels::Index::default()
+    };
+    Node::Access { index, kind }
+}
+
+/// What is used again far on is exposed all the way. The ways there are long, and there is one from each loop on.
+#[test]
+fn slots_that_are_used_again_far_on_take_one_barrier_each_time() {
+    // Threads take each other's place.
+    let program = slots_in_turn(2000, 400, |slot, turn| {
+        let (thread, first) = if turn % 2 == 0 { (1, 0) } else { (-1, 1) };
+        vec![access(thread, slot + first, AccessKind::Write)]
+    });
+    assert_eq!(place(&kernels::lower(&program).kernel).barriers.len(), 4);
+}
+
+#[test]
+fn slots_that_are_used_again_far_on_with_barriers_in_loops() {
+    let program = slots_in_turn(2000, 400, |slot, _| {
+        vec![
+            access(0, slot, AccessKind::Read),
+            access(1, slot, AccessKind::Write),
+        ]
+    });
+    assert_eq!(place(&kernels::lower(&program).kernel).barriers.len(), 4000);
 }

@@ -28,6 +28,10 @@ struct State {
     tokens: BTreeMap<u32, BTreeSet<usize>>,
     copies: usize,
     iterations: Vec<i64>,
+    /// Where rotations start that go on when their loop is entered again.
+    start: i64,
+    /// For each loop that control is in, and outside, how many iterations of loops in there have ended.
+    turns: Vec<i64>,
 }
 
 /// What all executions ask for.
@@ -54,7 +58,13 @@ impl Oracle {
             numbers: BTreeMap::new(),
         };
         runner.number(&program.body, &mut 0);
-        let ends = runner.block(&program.body, vec![State::default()], None)?;
+        let starts = 0..program.starts;
+        let starts = starts.map(|start| State {
+            start,
+            turns: vec![0],
+            ..State::default()
+        });
+        let ends = runner.block(&program.body, starts.collect(), None)?;
         let mut oracle = Self {
             overlaps: false,
             paths: Vec::new(),
@@ -202,7 +212,13 @@ impl Runner<'_> {
         Some(states)
     }
 
-    fn bytes(&self, index: &Index, iterations: &[i64]) -> Vec<i64> {
+    fn bytes(&self, index: &Index, state: &State) -> Vec<i64> {
+        let State {
+            iterations,
+            start,
+            turns,
+            ..
+        } = state;
         let of = |depth: usize| iterations[iterations.len() - 1 - depth];
         let threads = 0..i64::from(self.program.threads);
         threads
@@ -211,7 +227,11 @@ impl Runner<'_> {
                 let rotation = index.rotation.map_or(0, |(factor, depth, start, step, modulus)| {
                     factor * (start + step * of(depth)).rem_euclid(modulus)
                 });
-                index.thread * thread + index.constant + iteration + rotation
+                let turning = index.turning.map_or(0, |(factor, plus, step, modulus)| {
+                    let ended = turns[turns.len() - 2];
+                    factor * (start + plus + step * ended).rem_euclid(modulus)
+                });
+                index.thread * thread + index.constant + iteration + rotation + turning
             })
             .collect()
     }
@@ -223,13 +243,13 @@ impl Runner<'_> {
         match node {
             Node::Access { index, kind } => {
                 for state in &mut states {
-                    let bytes = self.bytes(index, &state.iterations);
+                    let bytes = self.bytes(index, state);
                     state.events.push(Event::Begin(bytes, *kind, None, region));
                 }
             }
             Node::Copy { index, token } => {
                 for state in &mut states {
-                    let bytes = self.bytes(index, &state.iterations);
+                    let bytes = self.bytes(index, state);
                     let copy = state.copies;
                     state.copies += 1;
                     state.tokens.insert(*token, BTreeSet::from([copy]));
@@ -293,7 +313,7 @@ impl Runner<'_> {
         let Node::Loop {
             body,
             carried,
-            at_least_once,
+            min_trips,
             max_trips,
         } = node
         else {
@@ -312,16 +332,17 @@ impl Runner<'_> {
         for state in &mut states {
             bind(state, true);
         }
-        let mut after = if *at_least_once {
+        let mut after = if *min_trips > 0 {
             Vec::new()
         } else {
             states.clone()
         };
         for state in &mut states {
             state.iterations.push(0);
+            state.turns.push(0);
         }
         let trips = max_trips.map_or(Some(ITERATIONS), |trips| usize::try_from(trips).ok())?;
-        for _ in 0..trips {
+        for trip in 1..=trips {
             come(&mut states, self.lowered.starts[&(number, 0)], region)?;
             states = self.block(body, states, region)?;
             // The step at the end of the body is the one before the step after the loop.
@@ -329,9 +350,14 @@ impl Runner<'_> {
             come(&mut states, StepId(after_step.0 - 1), region)?;
             for state in &mut states {
                 bind(state, false);
-                let mut left = state.clone();
-                left.iterations.pop();
-                after.push(left);
+                let around = state.turns.len() - 2;
+                state.turns[around] += 1;
+                if trip as u64 >= *min_trips {
+                    let mut left = state.clone();
+                    left.iterations.pop();
+                    left.turns.pop();
+                    after.push(left);
+                }
                 *state.iterations.last_mut().expect("a loop") += 1;
             }
             if after.len() > MAX_EXECUTIONS {

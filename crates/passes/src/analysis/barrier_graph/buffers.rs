@@ -46,7 +46,7 @@ pub(super) struct Touched<'c> {
 
 impl<'c> Buffers<'c> {
     pub fn new(function: Op<'c>) -> Self {
-        let mut footprints = Footprints::new(function);
+        let mut footprints = Footprints::with_turns(function);
         let arguments = function.regions().filter_map(Region::first);
         let arguments = arguments.flat_map(|block| block.args().collect::<Vec<Value>>());
         let results = function
@@ -129,8 +129,11 @@ impl<'c> Buffers<'c> {
     /// The buffers that others may know.
     fn escaped(&mut self) -> Vec<BufferId> {
         if self.escaped.is_none() {
+            // Of buffers that take turns, one is enough.
             let is_known = |buffer: BufferId| match self.footprints.keys[buffer] {
-                BufferKey::Value(value) => !is_private(value),
+                BufferKey::Value(value) => {
+                    !is_private(value) || self.roots[&buffer].iter().any(|root| !is_private(*root))
+                }
                 BufferKey::Global(_) | BufferKey::Dynamic => true,
             };
             self.escaped = Some(

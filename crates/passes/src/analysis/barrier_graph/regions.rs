@@ -95,6 +95,7 @@ impl<'c> Reader<'c> {
         };
         if bodies.repeats() {
             let repeated = self.out.kernel.add_loop(outer.2, 1, bodies.trips);
+            self.out.kernel.loops[repeated].min_trips = bodies.trips.unwrap_or(0);
             self.buffers.footprints.values.add_loop(op, repeated);
             bodies.repeated = Some(repeated);
             self.in_loop = Some(repeated);

@@ -15,11 +15,7 @@ pub(super) fn with_constant<'c>(
     b: &ThreadValue,
 ) -> Option<ThreadValue> {
     match op.name() {
-        arith::MULI | index::MUL => match (a.as_constant(), b.as_constant()) {
-            (_, Some(factor)) => all.scaled(a, factor),
-            (Some(factor), _) => all.scaled(b, factor),
-            _ => None,
-        },
+        arith::MULI | index::MUL => product(all, a, b),
         arith::SHLI | index::SHL => {
             let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
             all.scaled(a, 1 << shift)
@@ -61,6 +57,15 @@ fn is_never_negative(value: &ThreadValue) -> bool {
             }
     };
     starts.is_some_and(|first| first >= 0) && value.offset.terms.iter().all(grows)
+}
+
+/// A multiple.
+pub(super) fn product(all: &mut ThreadValues, a: &ThreadValue, b: &ThreadValue) -> Option<ThreadValue> {
+    match (a.as_constant(), b.as_constant()) {
+        (_, Some(factor)) => all.scaled(a, factor),
+        (Some(factor), _) => all.scaled(b, factor),
+        _ => None,
+    }
 }
 
 /// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.

@@ -2,13 +2,13 @@
 
 use super::{ThreadValue, ThreadValues};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
-use async_mlir::names::{arith, attr, index};
+use async_mlir::names::{arith, attr, index, scf};
 use async_mlir::types::bit_width;
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
 
 /// A value that comes round in the iterations of a loop.
-fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
+pub(super) fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
     if values.iter().all(|value| *value == values[0]) {
         return Some(ThreadValue::constant(*values.first()?));
     }
@@ -19,13 +19,24 @@ fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
 /// The remainder of a multiple of an iteration, from a number on that is not negative.
 pub(super) fn remainder(value: &ThreadValue, modulus: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
-    let [(step, Symbol::Iteration(of))] = terms.as_slice() else {
-        return None;
-    };
-    if value.threads.is_some() || modulus < 1 || *constant < 0 || *step < 0 {
+    if value.threads.is_some() || modulus < 1 || *constant < 0 {
         return None;
     }
-    counter(*of, *constant, *step, modulus)
+    match terms.as_slice() {
+        [(step, Symbol::Iteration(of))] if *step >= 0 => counter(*of, *constant, *step, modulus),
+        [(1, symbol)] => further(symbol, *constant, modulus),
+        _ => None,
+    }
+}
+
+/// The slot that comes so many after that of a rotation.
+fn further(symbol: &Symbol, by: i64, slots: i64) -> Option<ThreadValue> {
+    let mut symbol = symbol.clone();
+    let Symbol::Rotation { plus, modulus, .. } = &mut symbol else {
+        return None;
+    };
+    *plus = plus.checked_add(by).filter(|_| *modulus == slots)? % slots;
+    Some(ThreadValue::symbol(symbol))
 }
 
 /// `(start + step * iteration) mod modulus`, of numbers that are not negative.
@@ -100,8 +111,8 @@ pub(super) fn iter_arg<'c>(
     let ends = block.terminator()?;
     let next = ends.operand(number);
     let argument = block.arg(number + 1);
-    if let Some(position) = argument_of(block, next) {
-        return permutation(values, around, of, (number, position - 1));
+    if argument_of(block, next).is_some() {
+        return permutation(values, around, of, number);
     }
     let first = values.of(around.operand(3 + number))?;
     match step_of(next, argument)? {
@@ -110,9 +121,7 @@ pub(super) fn iter_arg<'c>(
             value.offset.terms.push((step, Symbol::Iteration(of)));
             Some(value)
         }
-        Step::Rotate { step, modulus } => {
-            rotating(values, around.operand(3 + number), &first, of, (step, modulus))
-        }
+        Step::Rotate { step, modulus } => rotating(values, (around, number), &first, of, (step, modulus)),
     }
 }
 
@@ -209,7 +218,7 @@ fn wrapping<'c>(select: Op<'c>, argument: Value<'c>) -> Option<Step> {
 /// A rotation that starts at `first`, the value of `init`.
 fn rotating<'c>(
     values: &mut ThreadValues<'c>,
-    init: Value<'c>,
+    (around, number): (Op<'c>, usize),
     first: &ThreadValue,
     of: LoopId,
     (step, modulus): (i64, i64),
@@ -219,12 +228,14 @@ fn rotating<'c>(
             .contains(&start)
             .then(|| counter(of, start, step, modulus))?;
     }
+    let (within, init) = goes_on_through(values, around, number).unwrap_or((of, around.operand(3 + number)));
     let Symbol::Value(start, _) = values.value_symbol(init) else {
         return None;
     };
     first.threads.is_none().then(|| {
         ThreadValue::symbol(Symbol::Rotation {
             of,
+            within,
             start,
             plus: 0,
             step,
@@ -233,27 +244,63 @@ fn rotating<'c>(
     })
 }
 
+/// The outermost loop that hands what the loop `around` carries at place `number` from one run of it to the next, and what that
+/// begins with.
+fn goes_on_through<'c>(
+    values: &ThreadValues<'c>,
+    mut around: Op<'c>,
+    mut number: usize,
+) -> Option<(LoopId, Value<'c>)> {
+    let mut found = None;
+    loop {
+        let init = around.operand(3 + number);
+        let Definition::Argument(block, place) = init.definition() else {
+            return found;
+        };
+        let outer = block.parent_op().filter(|outer| around.parent() == Some(*outer));
+        let Some((outer, of)) = outer.and_then(|outer| Some((outer, *values.loops.get(&outer)?))) else {
+            return found;
+        };
+        let handed_on = place.checked_sub(1).filter(|place| {
+            block.terminator().map(|ends| ends.operand(*place)) == Some(around.result(number))
+        });
+        let Some(place) = handed_on.filter(|_| outer.is(scf::FOR)) else {
+            return found;
+        };
+        (around, number) = (outer, place);
+        found = Some((of, outer.operand(3 + place)));
+    }
+}
+
 /// Values that take each other's places.
 fn permutation<'c>(
     values: &mut ThreadValues<'c>,
     around: Op<'c>,
     of: LoopId,
-    (number, mut next): (usize, usize),
+    number: usize,
 ) -> Option<ThreadValue> {
-    let block = around.regions().next().and_then(Region::first)?;
-    let ends = block.terminator()?;
-    let mut cycle = vec![number];
-    while next != number {
-        if cycle.len() == MAX_PERIOD {
-            return None;
-        }
-        cycle.push(next);
-        next = argument_of(block, ends.operand(next))?.checked_sub(1)?;
-    }
-    let inits = cycle
-        .iter()
+    let inits = places_in_turn(around, number)?;
+    let inits = inits
+        .into_iter()
         .map(|place| values.of(around.operand(3 + place))?.as_constant());
     periodic(of, inits.collect::<Option<Vec<i64>>>()?)
+}
+
+/// The places whose first values a loop's place `number` has in turn, if values take each other's places.
+pub fn places_in_turn(around: Op<'_>, number: usize) -> Option<Vec<usize>> {
+    let block = around.regions().next().and_then(Region::first)?;
+    let ends = block.terminator()?;
+    let next = |place: usize| argument_of(block, ends.operand(place))?.checked_sub(1);
+    let mut places = vec![number];
+    let mut place = next(number)?;
+    while place != number {
+        if places.len() == MAX_PERIOD {
+            return None;
+        }
+        places.push(place);
+        place = next(place)?;
+    }
+    Some(places)
 }
 
 /// Which argument of `block` a value is; the first is the variable of the loop.

@@ -1,5 +1,5 @@
 use crate::code::{Code, Instr, Op, OpLocation};
-use crate::timeline::{Activity, At, BULK, Costs, Recorder, Timeline, Waits};
+use crate::timeline::{Activity, At, BULK, Costs, MULTIPLICATIONS, Recorder, Timeline, Waits};
 use crate::value::{BufferId, CopyId};
 
 /// The threads that stand for the first and the second warp.
@@ -11,6 +11,7 @@ const COSTS: Costs = Costs {
     issue: 1,
     access: 4,
     mma: 8,
+    wgmma: 4,
     latency: 100,
     bytes_per_cycle: 1,
 };
@@ -82,6 +83,31 @@ fn each_warp_waits_for_what_one_of_them_loads() {
     };
     assert_eq!(timeline.waits(), waits);
     assert_eq!(timeline.copies[0].observed, Some(120));
+}
+
+#[test]
+fn multiplications_come_one_after_the_other() {
+    let timeline = replay(
+        |recorder, code| {
+            let (first, second) = (CopyId(7), CopyId(8));
+            recorder.multiply(FIRST, first, 64, at(0, 0));
+            recorder.multiply(FIRST, second, 16, at(0, 0));
+            runs(recorder, code, FIRST, 10);
+            // All warps of the group wait for it.
+            recorder.wait(SECOND, &[first], at(0, 0));
+            recorder.wait(FIRST, &[first, second], at(0, 0));
+        },
+        &[&[]],
+    );
+    let lands: Vec<u64> = timeline.copies.iter().map(|flight| flight.lands).collect();
+    assert_eq!(lands, [32, 40]);
+    assert_eq!(timeline.waits().copies, 32 + 30);
+    assert!(
+        timeline
+            .copies
+            .iter()
+            .all(|flight| flight.lane == MULTIPLICATIONS)
+    );
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Which iterations of loops are told apart.
+
+use rustc_hash::FxHashSet;
+use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};
+
+/// Tells as many iterations of each loop apart as it takes for every rotation to come round.
+pub(super) fn count_iterations(kernel: &mut Kernel) {
+    let accesses = kernel.accesses.iter();
+    let symbols = accesses.flat_map(|access| {
+        access
+            .footprint
+            .offset
+            .terms
+            .iter()
+            .map(|(_, symbol)| symbol.clone())
+    });
+    let mut turns = 0;
+    for symbol in symbols.collect::<FxHashSet<Symbol>>() {
+        let most = |n: usize| u8::try_from(n).map_or(MAX_COUNTED, |n| n.min(MAX_COUNTED));
+        let (of, count) = match symbol {
+            Symbol::Periodic { of, values } => (of, most(values.len())),
+            Symbol::Rotation {
+                of, within, modulus, ..
+            } => {
+                if of != within {
+                    count_on(kernel, &mut turns, of, modulus);
+                }
+                (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
+            }
+            Symbol::Iteration(of) => (of, 4),
+            Symbol::Value(..) => continue,
+        };
+        let counted = &mut kernel.loops[of].counted;
+        *counted = (*counted).max(count);
+    }
+    for around in kernel.loops.iter_mut() {
+        let trips = u8::try_from(around.min_trips)
+            .ok()
+            .filter(|trips| *trips <= MAX_TRIPS);
+        around.counted = around.counted.max(trips.unwrap_or(0));
+    }
+}
+
+/// Counts the iterations of `of` on when it is entered again, for rotations modulo `modulus`.
+fn count_on(kernel: &mut Kernel, used: &mut u8, of: LoopId, modulus: i64) {
+    let Some(modulus) = u8::try_from(modulus)
+        .ok()
+        .filter(|modulus| *modulus <= MAX_COUNTED)
+    else {
+        return;
+    };
+    match &mut kernel.loops[of].turns {
+        Some(known) => {
+            let both = (1..=MAX_COUNTED).find(|n| n % known.modulus == 0 && n % modulus == 0);
+            known.modulus = both.unwrap_or(known.modulus);
+        }
+        none if usize::from(*used) < MAX_TURNS => {
+            *none = Some(Turns {
+                index: *used,
+                modulus,
+            });
+            *used += 1;
+        }
+        _ => {}
+    }
+}
+
+/// Iterations beyond these are not told apart.
+const MAX_COUNTED: u8 = 16;
+
+/// How often a loop has been around is followed to its end if it has so many iterations at most.
+const MAX_TRIPS: u8 = 4;

@@ -1,0 +1,130 @@
+//! Memrefs that take turns: a loop carries them, and they take each other's places in each iteration.
+//!
+//! Buffers that do so are taken to lie one behind the other in a larger one. Which of them an iteration has is then an offset that
+//! comes round, like a slot.
+
+use super::{BufferKey, span};
+use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
+use crate::analysis::thread_values::places_in_turn;
+use async_mlir::gpu::is_workgroup;
+use async_mlir::ir::{Definition, Op, Value, Walk};
+use async_mlir::names::scf;
+use rustc_hash::FxHashMap;
+
+/// The memrefs that take turns in a function.
+#[derive(Default)]
+pub(super) struct InTurn<'c> {
+    /// For each that a loop carries, what it is in one iteration after the other.
+    carried: FxHashMap<Value<'c>, Vec<Value<'c>>>,
+    /// For each buffer that lies behind others, which is the first one, and how many bytes come before.
+    behind: FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)>,
+}
+
+/// Buffers begin at multiples of this.
+const ALIGN: i64 = 1024;
+
+impl<'c> InTurn<'c> {
+    /// Finds those of `function`.
+    pub fn new(function: Op<'c>) -> Self {
+        let mut found = Self::default();
+        let mut groups = Groups::default();
+        function.walk(|op| {
+            for (argument, firsts) in carried(op) {
+                let keys: Option<Vec<BufferKey>> = firsts.iter().map(|first| key(*first)).collect();
+                if keys.is_some_and(|keys| groups.join(&keys)) {
+                    found.carried.insert(argument, firsts);
+                }
+            }
+            Walk::Advance
+        });
+        found.behind = groups.layout();
+        found
+    }
+
+    /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it takes no turns.
+    pub fn of(&self, memory: Value<'c>) -> Option<(Op<'c>, &[Value<'c>])> {
+        let firsts = self.carried.get(&memory)?;
+        let Definition::Argument(block, _) = memory.definition() else {
+            return None;
+        };
+        Some((block.parent_op()?, firsts))
+    }
+
+    /// The buffer that `key` is in, and how many bytes come before.
+    pub fn place(&self, key: BufferKey<'c>) -> (BufferKey<'c>, i64) {
+        self.behind.get(&key).copied().unwrap_or((key, 0))
+    }
+}
+
+/// The memrefs of the workgroup that `op` carries and that take each other's places, and what each is in turn.
+fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
+    let block = op.is(scf::FOR).then(|| op.region(0).first()).flatten();
+    let Some(block) = block else { return Vec::new() };
+    let arguments = block.args().enumerate().skip(1);
+    let memrefs = arguments.filter(|(_, argument)| is_workgroup(argument.ty()));
+    let in_turn = memrefs.filter_map(|(place, argument)| {
+        let places = places_in_turn(op, place - 1)?;
+        let firsts = places.into_iter().map(|place| op.operand(3 + place));
+        Some((argument, firsts.collect()))
+    });
+    in_turn.collect()
+}
+
+/// The buffer that `memory` is in, if it is one that the function has for itself.
+fn key(memory: Value<'_>) -> Option<BufferKey<'_>> {
+    let base = base(memory);
+    let is_own = matches!(
+        buffer_origin(base),
+        BufferOrigin::Allocation | BufferOrigin::Attribution(_)
+    );
+    (is_own && span(base).is_some()).then_some(BufferKey::Value(base))
+}
+
+/// Buffers that lie in one, because they take turns, directly or over others.
+#[derive(Default)]
+struct Groups<'c> {
+    group: FxHashMap<BufferKey<'c>, usize>,
+    members: Vec<Vec<BufferKey<'c>>>,
+}
+
+impl<'c> Groups<'c> {
+    /// Puts buffers in one group; returns true.
+    fn join(&mut self, keys: &[BufferKey<'c>]) -> bool {
+        let groups = keys.iter().map(|key| {
+            *self.group.entry(*key).or_insert_with(|| {
+                self.members.push(vec![*key]);
+                self.members.len() - 1
+            })
+        });
+        let mut groups: Vec<usize> = groups.collect();
+        // Few move.
+        groups.sort_unstable_by_key(|group| self.members[*group].len());
+        groups.dedup();
+        let Some(largest) = groups.pop() else { return false };
+        for smaller in groups.into_iter().filter(|smaller| *smaller != largest) {
+            let members = std::mem::take(&mut self.members[smaller]);
+            for member in &members {
+                self.group.insert(*member, largest);
+            }
+            self.members[largest].extend(members);
+        }
+        true
+    }
+
+    /// Where each buffer lies.
+    fn layout(self) -> FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)> {
+        let mut behind = FxHashMap::default();
+        for members in &self.members {
+            let mut next = 0_i64;
+            for member in members {
+                behind.insert(*member, (members[0], next));
+                let bytes = match member {
+                    BufferKey::Value(buffer) => span(*buffer).unwrap_or(0),
+                    BufferKey::Global(_) | BufferKey::Dynamic => 0,
+                };
+                next = next.saturating_add(bytes).saturating_add(ALIGN - 1) / ALIGN * ALIGN;
+            }
+        }
+        behind
+    }
+}
