@@ -9,7 +9,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{attr, memref};
-use async_mlir::types::{DYNAMIC, dense_numbers, memref_layout, memref_shape};
+use async_mlir::types::{DYNAMIC, dense_numbers, is_row_major, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{BufferId, Footprint, Offset, ThreadBytes};
@@ -100,6 +100,33 @@ impl<'c> Footprints<'c> {
             offset,
             certain,
         }
+    }
+
+    /// What `op` touches of each row of `memory`, as if all rows were one: what meets nothing there meets nothing, wherever rows
+    /// begin. `None` if that isn't known, as where `memory` is a view, whose rows may overlap.
+    pub fn in_rows(
+        &mut self,
+        op: Op<'c>,
+        memory: Value<'c>,
+        buffer: BufferId,
+        mask: &Mask,
+    ) -> Option<Footprint> {
+        let is_whole = base(memory) == memory && is_row_major(memory.ty());
+        if !is_whole || !matches!(op.name(), memref::LOAD | memref::STORE) {
+            return None;
+        }
+        let extent = extent(op, memory)?;
+        let first = op.operands().position(|operand| operand == memory)? + 1;
+        let column = self
+            .values
+            .of(op.operand(first + extent.indices.checked_sub(1)?))?;
+        let at = self.values.scaled(&column, element_bytes(memory)?)?;
+        Some(Footprint {
+            buffer,
+            bytes: Some(self.thread_bytes(&at, &extent, mask)?),
+            offset: at.offset,
+            certain: false,
+        })
     }
 
     /// What `op` touches of the view `memory`, and whether it is sure to.
