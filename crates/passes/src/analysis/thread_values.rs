@@ -5,15 +5,17 @@
 //! out one by one, so that every function of a thread's index is exact, such as a swizzle.
 
 mod arithmetic;
+mod maps;
 mod rotation;
 mod width;
 
 use self::arithmetic::{function_of, with_constant};
 use super::uniformity::is_uniform;
+use async_mlir::affine::only_result;
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
-use async_mlir::names::{arith, attr, gpu, index, nvvm, scf};
+use async_mlir::names::{affine, arith, attr, gpu, index, nvvm, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{LoopId, Offset, Symbol};
@@ -193,6 +195,7 @@ impl<'c> ThreadValues<'c> {
             arith::ADDI | index::ADD => self.sum(op, 1),
             arith::SUBI | index::SUB => self.sum(op, -1),
             arith::SELECT => self.select(op),
+            affine::APPLY => maps::apply(self, op, &only_result(op.attr(attr::MAP)?)?),
             _ => self.binary(op),
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn with_constant<'c>(
 }
 
 /// A number that divides all parts of `value` divides their sum: no thread and no iteration has a remainder.
-fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
+pub(super) fn exact_quotient(value: &ThreadValue, divisor: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
     let divides = |number: i64| number % divisor == 0;
     let known = divisor > 0 && value.threads.is_none() && !terms.is_empty() && divides(*constant);
