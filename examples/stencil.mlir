@@ -1,6 +1,6 @@
 // A stencil along the rows of an image: out[y, x] = sum over d of weights[d] * in[y, x + d]. The image and the number of weights have
 // any size; `in` has as many columns more than `out` as the stencil reaches beyond a tile, the halo. The loop is the one that is meant:
-// copy a row of the tile with its halo, await it, use it.
+// copy a row of the tile with its halo, wait for the other threads, use it.
 //
 //   async-opt stencil.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa pipeline=true" | async-translate --ptx
 //
@@ -23,7 +23,6 @@ gpu.module @stencil {
     %c128 = arith.constant 128 : index
     %c512 = arith.constant 512 : index
     %zero = arith.constant 0.0 : f32
-    %none = async.ready
     %line = memref.alloc() : !Line
 
     %block = gpu.block_id x
@@ -38,14 +37,11 @@ gpu.module @stencil {
     %staged = arith.addi %width, %halo : index
 
     scf.for %y = %c0 to %rows step %c1 {
-      %tile = scf.for %x = %tid to %staged step %c128 iter_args(%copied = %none) -> (!async.token) {
+      scf.for %x = %tid to %staged step %c128 {
         %from = arith.addi %first, %x : index
-        %copy = gpux.copy async %in[%y, %from], %line[%x], 1 : !Image to !Line
-        %all = async.join %copied, %copy
-        scf.yield %all : !async.token
+        %v = memref.load %in[%y, %from] : !Image
+        memref.store %v, %line[%x] : !Line
       }
-
-      async.await %tile
       gpu.barrier
       scf.for %x = %tid to %width step %c128 {
         %sum = scf.for %d = %c0 to %taps step %c1 iter_args(%before = %zero) -> (f32) {

@@ -76,8 +76,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Rows begin nobody knows where, but each thread has columns of its own: no barrier has to order them. Where threads meet in a
-  // column, or the rows of the memref may overlap, it stays.
+  // The size of the matrix is not known, but each thread has elements of its own: no barrier has to order them. Where threads meet
+  // in an element, or the rows of the memref may overlap, it stays.
   //
   // CHECK-LABEL: gpu.func @own_columns
   // CHECK-NOT: gpu.barrier
@@ -97,17 +97,33 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // CHECK-LABEL: gpu.func @columns_of_others
+  // CHECK-LABEL: gpu.func @elements_of_others
   // CHECK: gpu.barrier
   // CHECK: gpu.return
-  gpu.func @columns_of_others(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @elements_of_others(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %x = arith.constant 1.0 : f32
     %t = gpu.thread_id x
     scf.for %row = %c0 to %n step %c1 {
       %column = arith.addi %row, %t : index
-      memref.store %x, %g[%row, %column] : memref<?x?xf32>
+      memref.store %x, %g[%c0, %column] : memref<?x?xf32>
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @own_elements
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @own_elements(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 32, 4, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %x = arith.constant 1.0 : f32
+    %tx = gpu.thread_id x
+    %ty = gpu.thread_id y
+    scf.for %row = %ty to %n step %c4 {
+      memref.store %x, %g[%row, %tx] : memref<?x?xf32>
       gpu.barrier
     }
     gpu.return

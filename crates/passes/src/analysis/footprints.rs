@@ -47,6 +47,9 @@ pub struct Footprints<'c> {
 /// warp accesses them together.
 type TableKey = (Option<*const i64>, Vec<(i64, i64)>, Option<*const bool>, bool);
 
+/// A size that stands for one that is not known.
+const ASSUMED_SIZE: i64 = 1 << 16;
+
 impl<'c> Footprints<'c> {
     /// For the operations of `function`.
     #[must_use]
@@ -102,9 +105,10 @@ impl<'c> Footprints<'c> {
         }
     }
 
-    /// What `op` touches of each row of `memory`, as if all rows were one: what meets nothing there meets nothing, wherever rows
-    /// begin. `None` if that isn't known, as where `memory` is a view, whose rows may overlap.
-    pub fn in_rows(
+    /// What `op` touches of `memory`, as if each of its sizes that are not known were [`ASSUMED_SIZE`]: elements that lie apart there
+    /// have different indices, and so they lie apart, whatever the sizes. `None` if that isn't known, as where `memory` is a view,
+    /// whose rows may overlap.
+    pub fn by_indices(
         &mut self,
         op: Op<'c>,
         memory: Value<'c>,
@@ -117,10 +121,14 @@ impl<'c> Footprints<'c> {
         }
         let extent = extent(op, memory)?;
         let first = op.operands().position(|operand| operand == memory)? + 1;
-        let column = self
-            .values
-            .of(op.operand(first + extent.indices.checked_sub(1)?))?;
-        let at = self.values.scaled(&column, element_bytes(memory)?)?;
+        let mut at = ThreadValue::constant(0);
+        let mut stride = element_bytes(memory)?;
+        for (i, size) in memref_shape(memory.ty())?.sizes.into_iter().enumerate().rev() {
+            let index = self.values.of(op.operand(first + i))?;
+            let term = self.values.scaled(&index, stride)?;
+            at = self.values.plus(&at, &term)?;
+            stride = stride.checked_mul(size.unwrap_or(ASSUMED_SIZE).max(1))?;
+        }
         Some(Footprint {
             buffer,
             bytes: Some(self.thread_bytes(&at, &extent, mask)?),

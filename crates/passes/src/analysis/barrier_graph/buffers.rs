@@ -14,8 +14,8 @@ use tokenflow::barriers::{BufferId, Footprint, Offset};
 #[derive(Clone, Debug)]
 pub struct GlobalFootprint<'c> {
     pub bytes: Footprint,
-    /// The memref in whose rows, taken for one, these bytes are; `None` if they are bytes of the buffer.
-    pub in_rows_of: Option<Value<'c>>,
+    /// The memref of unknown size that these are bytes of, as if its size were known; `None` if they are bytes of the buffer.
+    pub by_indices_of: Option<Value<'c>>,
 }
 
 /// The buffers of a function.
@@ -121,12 +121,12 @@ impl<'c> Buffers<'c> {
         if footprint.bytes.is_some() {
             return Some(GlobalFootprint {
                 bytes: footprint,
-                in_rows_of: None,
+                by_indices_of: None,
             });
         }
         Some(GlobalFootprint {
-            bytes: self.footprints.in_rows(op, memory, buffer, mask)?,
-            in_rows_of: Some(memory),
+            bytes: self.footprints.by_indices(op, memory, buffer, mask)?,
+            by_indices_of: Some(memory),
         })
     }
 
