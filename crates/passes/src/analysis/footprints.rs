@@ -105,7 +105,7 @@ impl<'c> Footprints<'c> {
         }
     }
 
-    /// What `op` touches of `memory`, as if each of its sizes that are not known were [`ASSUMED_SIZE`]: elements that lie apart there
+    /// What `op` touches of `memory`, as if each of its sizes that are not known were `ASSUMED_SIZE`: elements that lie apart there
     /// have different indices, and so they lie apart, whatever the sizes. `None` if that isn't known, as where `memory` is a view,
     /// whose rows may overlap.
     pub fn by_indices(
