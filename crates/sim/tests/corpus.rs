@@ -70,7 +70,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 39] = [
+const EXPLAINED: [(&str, &str); 38] = [
     (
         "Sim/polling.mlir, @nobody_arrives",
         "that it never ends is what the test is about",
@@ -82,10 +82,6 @@ const EXPLAINED: [(&str, &str); 39] = [
     (
         "examples/gather.mlir",
         "rows are where an argument says, and what is made up is nowhere",
-    ),
-    (
-        "examples/stencil.mlir",
-        "its sizes depend on each other, and those that are made up don't",
     ),
     (
         "examples/gemm_sm80.mlir",
