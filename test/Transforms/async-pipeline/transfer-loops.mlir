@@ -10,13 +10,13 @@
 // CHECK:         scf.for %{{.*}} -> (!async.token, !async.token, i32)
 // CHECK:           async.await
 // CHECK-NEXT:      gpu.barrier
-// CHECK:           %[[LINE:.*]] = scf.for %{{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (!async.token)
+// CHECK:           %[[ROW:.*]] = scf.for %{{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (!async.token)
 // CHECK:             %[[COPY:.*]] = gpux.copy async
 // CHECK:             %[[ALL:.*]] = async.join %[[SO_FAR]], %[[COPY]]
 // CHECK:             scf.yield %[[ALL]]
 // CHECK-NOT:       async.await
 // CHECK:           memref.store %{{.*}}, %arg1
-// CHECK:           scf.yield %[[LINE]]
+// CHECK:           scf.yield %[[ROW]]
 //
 // COUNTED-LABEL: gpu.func @line
 // COUNTED:         scf.for
