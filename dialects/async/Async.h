@@ -12,6 +12,7 @@
 #include "async/AsyncInterfaces.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Async/IR/AsyncTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
@@ -23,8 +24,10 @@
 
 #include "async/AsyncDialect.h.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "async/AsyncTypes.h.inc"
+namespace async_opt::async {
+/// The type of tokens, which upstream's dialect `async` shares.
+using TokenType = ::mlir::async::TokenType;
+} // namespace async_opt::async
 
 #define GET_OP_CLASSES
 #include "async/AsyncOps.h.inc"
@@ -40,6 +43,14 @@ bool simplifyTokens(mlir::MutableOperandRange operands,
 /// Registers the dialect with everything that upstream passes ask of it:
 /// inlining and bufferization.
 void registerAsyncDialect(mlir::DialectRegistry &registry);
+
+/// Loads the dialect `async` of `context`: whichever is registered there,
+/// upstream's or ours, or else ours.
+void loadAsyncDialect(mlir::MLIRContext &context);
+
+/// Registers what upstream's dialect `async` lacks, for contexts that have it:
+/// `async.ready` and `async.join`.
+void registerUpstreamExtension(mlir::DialectRegistry &registry);
 
 /// Registers the bufferization of the dialect's ops.
 void registerBufferizationModels(mlir::DialectRegistry &registry);

@@ -78,8 +78,13 @@ def Async_Dialect : Dialect {
   }];
 
   let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
-  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+
+  let extraClassDeclaration = [{
+    ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override;
+    void printType(::mlir::Type type,
+                   ::mlir::DialectAsmPrinter &printer) const override;
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,6 +96,8 @@ class Async_Type<string name, string typeMnemonic>
   let mnemonic = typeMnemonic;
 }
 
+// For the documentation. The class is that of upstream's dialect of the same
+// name, so that tokens are the same type in whichever of the two a program uses.
 def Async_TokenType : Async_Type<"Token", "token"> {
   let summary = "completion of an asynchronous operation";
   let description = [{
@@ -104,8 +111,8 @@ def Async_TokenType : Async_Type<"Token", "token"> {
 /// A token as an operand or result; its type is never spelled in assembly.
 def Async_Token
     : DialectType<Async_Dialect,
-                  CPred<"::llvm::isa<::async_opt::async::TokenType>($_self)">,
-                  "async token", "::async_opt::async::TokenType">,
-      BuildableType<"::async_opt::async::TokenType::get($_builder.getContext())">;
+                  CPred<"::llvm::isa<::mlir::async::TokenType>($_self)">,
+                  "async token", "::mlir::async::TokenType">,
+      BuildableType<"::mlir::async::TokenType::get($_builder.getContext())">;
 
 #endif // ASYNC_OPT_ASYNC_BASE_TD

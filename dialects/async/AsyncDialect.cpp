@@ -19,18 +19,24 @@ using namespace async_opt::async;
 
 #include "async/AsyncDialect.cpp.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "async/AsyncTypes.cpp.inc"
-
 void AsyncDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "async/AsyncOps.cpp.inc"
       >();
-  addTypes<
-#define GET_TYPEDEF_LIST
-#include "async/AsyncTypes.cpp.inc"
-      >();
+  addTypes<TokenType>();
+}
+
+mlir::Type AsyncDialect::parseType(mlir::DialectAsmParser &parser) const {
+  if (succeeded(parser.parseOptionalKeyword("token")))
+    return TokenType::get(getContext());
+  parser.emitError(parser.getNameLoc(), "expected 'token', the only type of "
+                                        "the async dialect");
+  return {};
+}
+
+void AsyncDialect::printType(mlir::Type, mlir::DialectAsmPrinter &os) const {
+  os << "token";
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,6 +91,16 @@ AsyncDialect::verifyOperationAttribute(mlir::Operation *op,
     return op->emitOpError("attribute '")
            << name << "' must be an array of integers that are not negative";
   return mlir::success();
+}
+
+void async_opt::async::loadAsyncDialect(mlir::MLIRContext &context) {
+  llvm::StringRef name = AsyncDialect::getDialectNamespace();
+  if (context.getOrLoadDialect(name))
+    return;
+  mlir::DialectRegistry registry;
+  registerAsyncDialect(registry);
+  context.appendDialectRegistry(registry);
+  context.getOrLoadDialect(name);
 }
 
 void async_opt::async::registerAsyncDialect(mlir::DialectRegistry &registry) {

@@ -26,7 +26,20 @@ parseTokens(OpAsmParser &parser,
             SmallVectorImpl<OpAsmParser::UnresolvedOperand> &tokens) {
   if (succeeded(parser.parseOptionalLParen()))
     return parser.parseRParen();
-  return parser.parseOperandList(tokens);
+  if (parser.parseOperandList(tokens))
+    return failure();
+  // Upstream's dialect spells the type, so that its awaits can be read, too.
+  if (failed(parser.parseOptionalColon()))
+    return success();
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    Type type;
+    if (parser.parseType(type))
+      return failure();
+    if (!isa<TokenType>(type))
+      return parser.emitError(loc, "expected '!async.token'");
+    return success();
+  });
 }
 
 static void printTokens(OpAsmPrinter &printer, Operation *,

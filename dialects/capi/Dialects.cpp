@@ -13,6 +13,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -39,7 +40,8 @@ static MlirDialectHandle getDialectHandle() {
 }
 
 MlirDialectHandle asyncOptGetAsyncDialectHandle() {
-  return getDialectHandle<async::AsyncDialect, async::registerAsyncDialect>();
+  return getDialectHandle<async_opt::async::AsyncDialect,
+                          async_opt::async::registerAsyncDialect>();
 }
 
 MlirDialectHandle asyncOptGetGpuxDialectHandle() {
@@ -47,45 +49,87 @@ MlirDialectHandle asyncOptGetGpuxDialectHandle() {
 }
 
 bool asyncOptTypeIsToken(MlirType type) {
-  return isa<async::TokenType>(unwrap(type));
+  return isa<async_opt::async::TokenType>(unwrap(type));
 }
 
-/// Returns true if `registry` has a dialect called `name` that is not the one
-/// that `insert` would add. MLIR's registry does not tell the class behind a
-/// name, so the dialect is made, in a context of its own, to ask it.
-static bool isTakenByAnother(DialectRegistry &registry, StringRef name,
-                             DialectInserter insert) {
+bool asyncOptHasUpstreamAsync(MlirContext context) {
+  Dialect *dialect = unwrap(context)->getLoadedDialect(
+      async_opt::async::AsyncDialect::getDialectNamespace());
+  return dialect &&
+         dialect->getTypeID() == TypeID::get<mlir::async::AsyncDialect>();
+}
+
+/// The class of the dialect called `name` in `registry`, if there is one.
+/// MLIR's registry does not tell, so the dialect is made, in a context of its
+/// own, to ask it.
+static std::optional<TypeID> getDialectClass(DialectRegistry &registry,
+                                             StringRef name) {
   auto allocator = registry.getDialectAllocator(name);
   if (!allocator)
-    return false;
-  DialectRegistry ours;
-  insert(ours);
-  MLIRContext theirContext(MLIRContext::Threading::DISABLED);
-  MLIRContext ourContext(ours, MLIRContext::Threading::DISABLED);
-  return allocator(&theirContext)->getTypeID() !=
-         ourContext.getOrLoadDialect(name)->getTypeID();
+    return std::nullopt;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  return allocator(&context)->getTypeID();
 }
 
-bool asyncOptRegisterDialects(MlirDialectRegistry registry,
-                              void (*onError)(MlirStringRef, void *),
-                              void *userData) {
-  using Registration = std::pair<StringRef, void (*)(DialectRegistry &)>;
-  for (auto [name, insert] :
-       {Registration{async::AsyncDialect::getDialectNamespace(),
-                     async::registerAsyncDialect},
-        Registration{gpux::GpuxDialect::getDialectNamespace(),
-                     gpux::registerGpuxDialect}}) {
-    if (isTakenByAnother(*unwrap(registry), name, insert)) {
+namespace {
+/// A dialect of ours, and who else may have its name.
+struct Registration {
+  StringRef name;
+  TypeID typeID;
+  DialectInserter insert;
+  /// A dialect that takes its place where it is there already.
+  std::optional<TypeID> substitute;
+};
+} // namespace
+
+static bool registerUnlessTaken(MlirDialectRegistry registry,
+                                ArrayRef<Registration> dialects,
+                                void (*onError)(MlirStringRef, void *),
+                                void *userData) {
+  for (const Registration &dialect : dialects) {
+    std::optional<TypeID> present =
+        getDialectClass(*unwrap(registry), dialect.name);
+    if (present && present == dialect.substitute)
+      continue;
+    if (present && *present != dialect.typeID) {
       std::string message =
-          ("cannot register async-opt's dialect '" + name +
-           "': the registry already has another dialect of that name (is it "
-           "upstream MLIR's?)")
+          ("cannot register async-opt's dialect '" + dialect.name +
+           "': the registry already has another dialect of that name" +
+           (dialect.substitute ? "" : " (is it upstream MLIR's?)"))
               .str();
       if (onError)
         onError(wrap(StringRef(message)), userData);
       return false;
     }
-    insert(*unwrap(registry));
+    dialect.insert(*unwrap(registry));
   }
   return true;
+}
+
+static Registration getAsync(std::optional<TypeID> substitute) {
+  return {async_opt::async::AsyncDialect::getDialectNamespace(),
+          TypeID::get<async_opt::async::AsyncDialect>(),
+          async_opt::async::registerAsyncDialect, substitute};
+}
+
+static Registration getGpux() {
+  return {gpux::GpuxDialect::getDialectNamespace(),
+          TypeID::get<gpux::GpuxDialect>(), gpux::registerGpuxDialect,
+          std::nullopt};
+}
+
+bool asyncOptRegisterDialects(MlirDialectRegistry registry,
+                              void (*onError)(MlirStringRef, void *),
+                              void *userData) {
+  return registerUnlessTaken(registry, {getAsync(std::nullopt), getGpux()},
+                             onError, userData);
+}
+
+bool asyncOptRegisterDialectsBesideUpstream(MlirDialectRegistry registry,
+                                            void (*onError)(MlirStringRef,
+                                                            void *),
+                                            void *userData) {
+  TypeID upstream = TypeID::get<mlir::async::AsyncDialect>();
+  return registerUnlessTaken(registry, {getAsync(upstream), getGpux()}, onError,
+                             userData);
 }

@@ -13,9 +13,9 @@
 using namespace mlir;
 using namespace async_opt;
 using namespace async_opt::gpux;
-using async::AsyncCompletionOpInterface;
-using async::GroupEffect;
-using async::GroupQueue;
+using async_opt::async::AsyncCompletionOpInterface;
+using async_opt::async::GroupEffect;
+using async_opt::async::GroupQueue;
 
 namespace {
 /// An operation that does something to the groups of a queue, and no more.

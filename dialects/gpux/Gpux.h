@@ -33,10 +33,10 @@ namespace async_opt::gpux {
 
 /// The queue of groups that `queue` names. Its commits and waits are operations
 /// of this dialect, which has to be loaded to build them.
-const async::GroupQueue &getGroupQueue(Queue queue);
+const async_opt::async::GroupQueue &getGroupQueue(Queue queue);
 
-/// Registers the dialect, and with it the async dialect and what upstream's
-/// operations mean.
+/// Registers the dialect, what upstream's operations mean, and what upstream's
+/// dialect `async` lacks. The dialect loads `async` when it is loaded.
 void registerGpuxDialect(mlir::DialectRegistry &registry);
 
 /// Registers `AsyncCompletionOpInterface` for operations of `nvgpu` and `nvvm`.

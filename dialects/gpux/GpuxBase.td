@@ -72,8 +72,8 @@ def Gpux_Dialect : Dialect {
     them are merged. (`gpux.elect`, which has no effects, is the exception.)
   }];
 
-  let dependentDialects = ["::async_opt::async::AsyncDialect",
-                           "::mlir::nvgpu::NVGPUDialect"];
+  // And `async`, by its name: ours or upstream's, whichever the context has.
+  let dependentDialects = ["::mlir::nvgpu::NVGPUDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 

@@ -301,7 +301,8 @@ void TmaLoadOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 int64_t TmaLoadOp::getTransferBytes() { return getBytes(getDst().getType()); }
 
 LogicalResult TmaLoadOp::canonicalize(TmaLoadOp op, PatternRewriter &rewriter) {
-  return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
+  return success(
+      async_opt::async::simplifyTokens(op.getDependenciesMutable(), rewriter));
 }
 
 LogicalResult TmaLoadOp::verify() {
@@ -318,7 +319,8 @@ void TmaStoreOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 
 LogicalResult TmaStoreOp::canonicalize(TmaStoreOp op,
                                        PatternRewriter &rewriter) {
-  return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
+  return success(
+      async_opt::async::simplifyTokens(op.getDependenciesMutable(), rewriter));
 }
 
 LogicalResult TmaStoreOp::verify() {
@@ -378,7 +380,8 @@ int64_t BulkLoadOp::getTransferBytes() { return getBytes(getDst().getType()); }
 
 LogicalResult BulkLoadOp::canonicalize(BulkLoadOp op,
                                        PatternRewriter &rewriter) {
-  return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
+  return success(
+      async_opt::async::simplifyTokens(op.getDependenciesMutable(), rewriter));
 }
 
 LogicalResult BulkLoadOp::verify() {
@@ -393,7 +396,8 @@ void BulkStoreOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 
 LogicalResult BulkStoreOp::canonicalize(BulkStoreOp op,
                                         PatternRewriter &rewriter) {
-  return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
+  return success(
+      async_opt::async::simplifyTokens(op.getDependenciesMutable(), rewriter));
 }
 
 LogicalResult BulkStoreOp::verify() {

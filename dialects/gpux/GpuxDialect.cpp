@@ -35,6 +35,7 @@ struct GpuxInlinerInterface : public DialectInlinerInterface {
 } // namespace
 
 void GpuxDialect::initialize() {
+  async_opt::async::loadAsyncDialect(*getContext());
   addOperations<
 #define GET_OP_LIST
 #include "gpux/GpuxOps.cpp.inc"
@@ -47,7 +48,7 @@ void GpuxDialect::initialize() {
 }
 
 void async_opt::gpux::registerGpuxDialect(DialectRegistry &registry) {
-  async::registerAsyncDialect(registry);
+  async_opt::async::registerUpstreamExtension(registry);
   registerCompletionModels(registry);
   registry.insert<GpuxDialect>();
 }

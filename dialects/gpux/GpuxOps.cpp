@@ -98,7 +98,8 @@ int64_t CopyOp::getTransferBytes() {
 }
 
 LogicalResult CopyOp::canonicalize(CopyOp op, PatternRewriter &rewriter) {
-  return success(async::simplifyTokens(op.getDependenciesMutable(), rewriter));
+  return success(
+      async_opt::async::simplifyTokens(op.getDependenciesMutable(), rewriter));
 }
 
 /// Verifies one side of a copy, of which everything but the memory space has

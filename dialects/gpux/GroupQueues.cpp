@@ -13,7 +13,7 @@ using namespace async_opt;
 using namespace async_opt::gpux;
 
 namespace {
-class HardwareQueue final : public async::GroupQueue {
+class HardwareQueue final : public async_opt::async::GroupQueue {
 public:
   explicit constexpr HardwareQueue(Queue queue) : queue(queue) {}
 
@@ -46,7 +46,8 @@ private:
 };
 } // namespace
 
-const async::GroupQueue &async_opt::gpux::getGroupQueue(Queue queue) {
+const async_opt::async::GroupQueue &
+async_opt::gpux::getGroupQueue(Queue queue) {
   static const HardwareQueue cpAsync(Queue::CpAsync), bulk(Queue::Bulk),
       wgmma(Queue::Wgmma);
   switch (queue) {
@@ -64,9 +65,9 @@ const async::GroupQueue &async_opt::gpux::getGroupQueue(Queue queue) {
 // Operations of gpux
 //===----------------------------------------------------------------------===//
 
-using async::ExecutionScope;
-using async::GroupEffect;
-using async::GroupQueue;
+using async_opt::async::ExecutionScope;
+using async_opt::async::GroupEffect;
+using async_opt::async::GroupQueue;
 
 GroupEffect CopyOp::getGroupEffect() { return GroupEffect::Issue; }
 const GroupQueue *CopyOp::getGroupQueue() {

@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace async_opt;
 using namespace async_opt::test;
-using async::GroupEffect;
-using async::GroupQueue;
+using async_opt::async::GroupEffect;
+using async_opt::async::GroupQueue;
 
 #include "test/TestDialect.cpp.inc"
 
@@ -56,6 +56,7 @@ const GroupQueue *WaitOp::getGroupQueue() { return getTestQueue(); }
 int64_t WaitOp::getPendingGroups() { return getPending(); }
 
 void TestAsyncDialect::initialize() {
+  async_opt::async::loadAsyncDialect(*getContext());
   addOperations<
 #define GET_OP_LIST
 #include "test/TestOps.cpp.inc"
@@ -63,6 +64,6 @@ void TestAsyncDialect::initialize() {
 }
 
 void async_opt::test::registerTestDialect(DialectRegistry &registry) {
-  async::registerAsyncDialect(registry);
+  async_opt::async::registerAsyncDialect(registry);
   registry.insert<TestAsyncDialect>();
 }

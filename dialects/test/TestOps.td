@@ -16,7 +16,6 @@ def TestAsync_Dialect : Dialect {
   let name = "test_async";
   let cppNamespace = "::async_opt::test";
   let summary = "Operations on a queue that passes know only by its interface";
-  let dependentDialects = ["::async_opt::async::AsyncDialect"];
 }
 
 class TestAsync_Op<string mnemonic, list<string> methods>

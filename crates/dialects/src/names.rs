@@ -25,6 +25,12 @@ operations! {
     }
 }
 
+/// Operations of upstream's dialect `async` that ours lacks.
+pub mod upstream_async {
+    /// Its regions.
+    pub const EXECUTE: &str = "async.execute";
+}
+
 attributes! {
     /// Attributes of operations of `async` and `gpux`.
     gpux_attr {

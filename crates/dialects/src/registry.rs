@@ -1,15 +1,14 @@
 //! Registration of dialects.
 
 use crate::ffi;
+use async_mlir::ir::Op;
 use async_mlir::pass::Dialect;
 use melior::dialect::DialectRegistry;
+use mlir_sys::{MlirDialectRegistry, MlirStringRef};
+use std::ffi::c_void;
 use std::{error::Error, fmt};
 
-/// `async`, for passes that make its operations.
-// SAFETY: the function has no preconditions.
-pub const ASYNC: Dialect = unsafe { Dialect::new(ffi::asyncOptGetAsyncDialectHandle) };
-
-/// `gpux`, for passes that make its operations or ask upstream's what they mean to completion.
+/// `gpux`, for passes that make its operations or those of `async`, which it loads, or ask upstream's what they mean to completion.
 // SAFETY: the function has no preconditions.
 pub const GPUX: Dialect = unsafe { Dialect::new(ffi::asyncOptGetGpuxDialectHandle) };
 
@@ -32,20 +31,54 @@ impl Error for DialectConflict {}
 /// If `registry` already has another dialect of one of these names. Upstream's `async` is one, and melior's
 /// `register_all_dialects` adds it; MLIR itself would end the process. See [`register_all_dialects`].
 pub fn register_dialects(registry: &DialectRegistry) -> Result<(), DialectConflict> {
+    collect_conflict(registry.to_raw(), ffi::asyncOptRegisterDialects)
+}
+
+/// Adds `gpux` to `registry`, and `async` unless upstream's is there: then `gpux` uses that one, which gets the operations that
+/// it lacks.
+///
+/// # Errors
+///
+/// If `registry` already has some other dialect of one of these names.
+pub fn register_dialects_beside_upstream(registry: &DialectRegistry) -> Result<(), DialectConflict> {
+    collect_conflict(registry.to_raw(), ffi::asyncOptRegisterDialectsBesideUpstream)
+}
+
+/// As [`register_dialects_beside_upstream`], for the registry of a C++ program.
+///
+/// # Errors
+///
+/// As there.
+///
+/// # Safety
+///
+/// `registry` is live, and belongs to the caller.
+pub unsafe fn register_in_host(registry: MlirDialectRegistry) -> Result<(), DialectConflict> {
+    collect_conflict(registry, ffi::asyncOptRegisterDialectsBesideUpstream)
+}
+
+type Register = unsafe extern "C" fn(
+    MlirDialectRegistry,
+    Option<unsafe extern "C" fn(MlirStringRef, *mut c_void)>,
+    *mut c_void,
+) -> bool;
+
+fn collect_conflict(registry: MlirDialectRegistry, register: Register) -> Result<(), DialectConflict> {
     let mut message = String::new();
     // SAFETY: a live registry; the callback gets the pointer to `message`.
-    let registered = unsafe {
-        ffi::asyncOptRegisterDialects(
-            registry.to_raw(),
-            Some(ffi::collect_text),
-            (&raw mut message).cast(),
-        )
-    };
+    let registered = unsafe { register(registry, Some(ffi::collect_text), (&raw mut message).cast()) };
     if registered {
         Ok(())
     } else {
         Err(DialectConflict(message))
     }
+}
+
+/// Returns true if the dialect `async` of the context of `op` is upstream's, whose awaits have one operand.
+#[must_use]
+pub fn has_upstream_async(op: Op<'_>) -> bool {
+    // SAFETY: a live context.
+    unsafe { ffi::asyncOptHasUpstreamAsync(op.context().to_raw()) }
 }
 
 /// Adds every upstream dialect but its `async`, with extensions, interfaces and translations to LLVM IR, and then ours.

@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use async_dialects::names;
-use async_dialects::registry::{register_all_dialects, register_dialects};
+use async_dialects::registry::{register_all_dialects, register_dialects, register_dialects_beside_upstream};
 use async_mlir::melior::Context;
 use async_mlir::melior::dialect::DialectRegistry;
 use async_mlir::registry::unknown_names;
@@ -17,6 +17,30 @@ fn names_are_those_of_the_dialects() {
     assert!(unknown.is_empty(), "the dialects do not know {unknown:?}");
     let wrong = unknown_names(&context, &["gpux.cpoy"], &[("queue", &[names::gpux::COPY])]);
     assert_eq!(wrong, ["gpux.cpoy", "queue of gpux.copy"]);
+}
+
+#[test]
+fn upstreams_async_gets_what_it_lacks() {
+    let registry = DialectRegistry::new();
+    async_mlir::melior::utility::register_all_dialects(&registry);
+    register_dialects_beside_upstream(&registry).unwrap();
+    let context = Context::new_with_registry(&registry, false);
+    context.load_all_available_dialects();
+    let common = [names::async_::AWAIT, names::async_::READY, names::async_::JOIN];
+    let unknown = unknown_names(&context, &common, &[]);
+    assert!(unknown.is_empty(), "the dialects do not know {unknown:?}");
+    let execute = names::upstream_async::EXECUTE;
+    let wrong = unknown_names(&context, &[execute, names::async_::REGION], &[]);
+    assert_eq!(wrong, [names::async_::REGION]);
+}
+
+#[test]
+fn our_async_comes_where_upstreams_is_not() {
+    let registry = DialectRegistry::new();
+    register_dialects_beside_upstream(&registry).unwrap();
+    let context = Context::new_with_registry(&registry, false);
+    context.load_all_available_dialects();
+    assert!(unknown_names(&context, names::OPERATIONS, &[]).is_empty());
 }
 
 #[test]

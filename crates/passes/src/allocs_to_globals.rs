@@ -12,7 +12,7 @@
 
 use crate::utils::device::{device_code, is_workgroup_alloc};
 use crate::utils::static_allocs::{Rounds, check};
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::calls::UsedSymbols;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, int_attr};
@@ -30,7 +30,7 @@ impl Pass for AllocsToGlobals {
         description: include_str!("allocs_to_globals/description.md"),
         // Not on functions: it makes globals.
         anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
-        dependent_dialects: &[ASYNC, GPUX, Dialect::MEMREF],
+        dependent_dialects: &[GPUX, Dialect::MEMREF],
         statistics: &[StatisticInfo {
             name: "globals",
             description: "Number of globals made",

@@ -33,7 +33,7 @@ use self::plan::Pipeliner;
 use self::storage::unite_globals;
 use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::ir::Op;
 use async_mlir::names::scf;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -80,14 +80,7 @@ impl Pass for AsyncPipeline {
             OptionInfo::bool("bypass-l1", true, "as in async-to-gpux"),
             OptionInfo::int("base-alignment", 16, "as in async-to-gpux"),
         ],
-        dependent_dialects: &[
-            ASYNC,
-            GPUX,
-            Dialect::ARITH,
-            Dialect::MEMREF,
-            Dialect::SCF,
-            Dialect::UB,
-        ],
+        dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::MEMREF, Dialect::SCF, Dialect::UB],
         statistics: &[StatisticInfo {
             name: "pipelined",
             description: "Number of loops pipelined",

@@ -40,7 +40,7 @@ use self::sinking::{Pending, sink};
 use crate::utils::chip::{FIRST_SM, sm_in, sm_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::async_;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Mapping, Op, Walk};
 use async_mlir::names::scf;
@@ -106,7 +106,7 @@ impl Pass for AsyncToGpux {
                 "what buffers that callers hand over are aligned to, in bytes",
             ),
         ],
-        dependent_dialects: &[GPUX, ASYNC, Dialect::ARITH, Dialect::MEMREF],
+        dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::MEMREF],
         statistics: &[
             StatisticInfo {
                 name: "asynchronous",

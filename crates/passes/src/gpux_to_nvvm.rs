@@ -23,7 +23,7 @@ use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
 use crate::utils::launches::lower_launches;
 use async_dialects::names::{async_, gpux, gpux_attr};
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_dialects::types::queue_attribute;
 use async_mlir::calls::is_call;
@@ -55,7 +55,6 @@ impl Pass for GpuxToNvvm {
         )],
         dependent_dialects: &[
             Dialect::ARITH,
-            ASYNC,
             Dialect::GPU,
             GPUX,
             Dialect::LLVM,

@@ -25,7 +25,7 @@ mod stores;
 
 use crate::utils::device::device_code;
 use async_dialects::completion::GroupQueue;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
 use async_mlir::ir::Op;
@@ -53,7 +53,7 @@ impl Pass for GroupsToTokens {
                 "leave groups to later waits if nobody accesses their memory before",
             ),
         ],
-        dependent_dialects: &[Dialect::ARITH, ASYNC, GPUX, Dialect::MEMREF, Dialect::SCF],
+        dependent_dialects: &[Dialect::ARITH, GPUX, Dialect::MEMREF, Dialect::SCF],
         statistics: &[
             StatisticInfo {
                 name: "awaits",

@@ -12,7 +12,7 @@
 
 use crate::utils::device::is_workgroup_alloc;
 use async_dialects::names::async_;
-use async_dialects::registry::ASYNC;
+use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
 use async_mlir::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
 use async_mlir::gpu::function_type;
@@ -29,7 +29,7 @@ impl Pass for InlineCalls {
         description: include_str!("inline_calls/description.md"),
         // Not on functions: it looks into those that they call.
         anchor: Anchor::Ops(&[builtin::MODULE, gpu::MODULE]),
-        dependent_dialects: &[ASYNC, Dialect::CF],
+        dependent_dialects: &[GPUX, Dialect::CF],
         statistics: &[StatisticInfo {
             name: "calls",
             description: "Number of calls inlined",

@@ -16,11 +16,11 @@ mod explain;
 
 use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
 use crate::utils::block_wide::barrier;
-use async_dialects::names::async_;
-use async_dialects::registry::{ASYNC, GPUX};
+use crate::utils::tokens;
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::{is_barrier, is_kernel};
-use async_mlir::ir::{Op, OpBuilder, Walk};
+use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
@@ -45,7 +45,7 @@ impl Pass for InsertBarriers {
                 "emit remarks that say which accesses each barrier is for",
             ),
         ],
-        dependent_dialects: &[ASYNC, GPUX, Dialect::GPU],
+        dependent_dialects: &[GPUX, Dialect::GPU],
         statistics: &[
             StatisticInfo {
                 name: "inserted",
@@ -181,9 +181,7 @@ fn insert(graph: &BarrierGraph, placement: &Placement) {
         match await_before(graph, *step) {
             // It awaits what it depends on itself: now that is done before.
             Some(wait) if wait == op => {
-                OpBuilder::new(async_::AWAIT, op.location())
-                    .operands(&dependences(op))
-                    .before(op);
+                tokens::await_before(op, &dependences(op));
                 new.before(op)
             }
             Some(wait) => new.after(wait),

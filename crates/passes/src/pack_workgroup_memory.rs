@@ -25,7 +25,7 @@ use crate::analysis::phase_skeleton::is_block_wide_load;
 use crate::utils::chip::{STATIC_WORKGROUP_BYTES, max_workgroup_bytes, sm_of};
 use crate::utils::device::{device_code, own_ops};
 use crate::utils::static_allocs::Rounds;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::calls::is_call;
 use async_mlir::gpu::{is_workgroup, num_attributions};
 use async_mlir::ir::{Block, Op, Value};
@@ -71,7 +71,7 @@ impl Pass for PackWorkgroupMemory {
             ),
             OptionInfo::bool("explain", false, "draw when each buffer is in use, and say why"),
         ],
-        dependent_dialects: &[ASYNC, GPUX, Dialect::ARITH, Dialect::GPU, Dialect::MEMREF],
+        dependent_dialects: &[GPUX, Dialect::ARITH, Dialect::GPU, Dialect::MEMREF],
         statistics: &[
             StatisticInfo {
                 name: "buffers",

@@ -25,10 +25,12 @@ use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::{device_code, is_for_device, own_ops};
 use crate::utils::erase;
-use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
+use crate::utils::tokens::{
+    absorb_joins, await_dependencies, await_one, inline_async_regions, refuse_token_arguments,
+};
 use async_dialects::completion::Completion;
 use async_dialects::names::async_;
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
 use async_mlir::names::gpu;
@@ -76,14 +78,7 @@ impl Pass for TokensToGroups {
                 "emit remarks that say what each wait waits for, and why",
             ),
         ],
-        dependent_dialects: &[
-            Dialect::ARITH,
-            ASYNC,
-            Dialect::GPU,
-            GPUX,
-            Dialect::NVVM,
-            Dialect::SCF,
-        ],
+        dependent_dialects: &[Dialect::ARITH, Dialect::GPU, GPUX, Dialect::NVVM, Dialect::SCF],
         statistics: &[
             StatisticInfo {
                 name: "waits",
@@ -114,7 +109,8 @@ impl Pass for TokensToGroups {
             return Ok(());
         }
         refuse_token_arguments(op)?;
-        inline_async_regions(op);
+        inline_async_regions(op)?;
+        absorb_joins(op);
         await_dependencies(op);
         let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
@@ -140,6 +136,11 @@ impl Pass for TokensToGroups {
         cx.count("commits", counts.commits);
         erase::erase_tokens(op, &skeleton, &|value| !origins.keeps(&skeleton, value), true);
         cx.count("barriers", counts.barriers + stores.issue(op));
+        if has_upstream_async(op) {
+            // Of what no queue completes.
+            let left = own_ops(op).into_iter().filter(|op| op.is(async_::AWAIT));
+            left.for_each(await_one);
+        }
         verify_contract(op)
     }
 }

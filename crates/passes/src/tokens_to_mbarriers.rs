@@ -27,7 +27,7 @@ use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
-use async_dialects::registry::{ASYNC, GPUX};
+use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -73,7 +73,6 @@ impl Pass for TokensToMbarriers {
         ],
         dependent_dialects: &[
             Dialect::ARITH,
-            ASYNC,
             Dialect::GPU,
             GPUX,
             Dialect::LLVM,
@@ -116,7 +115,7 @@ impl Pass for TokensToMbarriers {
         let mut uniform = Uniformity::default();
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
         refuse_token_arguments(op)?;
-        inline_async_regions(op);
+        inline_async_regions(op)?;
         await_dependencies(op);
         let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
         if cx.bool("explain") {

@@ -25,6 +25,16 @@ asyncOptRegisterDialects(MlirDialectRegistry registry,
                          void (*onError)(MlirStringRef message, void *userData),
                          void *userData);
 
+/// Adds `gpux` to `registry`, for a host that may have upstream's dialect
+/// `async`: there `gpux` uses that one, which gets the operations that it lacks
+/// (`async.ready` and `async.join`). In any other host, it adds our `async`.
+///
+/// Errors are those of `asyncOptRegisterDialects`, for any other dialect of one
+/// of our names.
+MLIR_CAPI_EXPORTED bool asyncOptRegisterDialectsBesideUpstream(
+    MlirDialectRegistry registry,
+    void (*onError)(MlirStringRef message, void *userData), void *userData);
+
 /// Adds every upstream dialect but `async`, with its extensions, interfaces
 /// and translations to LLVM IR, to `registry`, and then our dialects.
 MLIR_CAPI_EXPORTED void
@@ -34,6 +44,10 @@ asyncOptRegisterAllDialects(MlirDialectRegistry registry);
 /// has the same for upstream's dialects, its `async` among them.)
 MLIR_CAPI_EXPORTED MlirDialectHandle asyncOptGetAsyncDialectHandle(void);
 MLIR_CAPI_EXPORTED MlirDialectHandle asyncOptGetGpuxDialectHandle(void);
+
+/// Returns true if the dialect `async` of `context` is upstream's, whose awaits
+/// have one operand.
+MLIR_CAPI_EXPORTED bool asyncOptHasUpstreamAsync(MlirContext context);
 
 /// Returns true if `type` is `!async.token`.
 MLIR_CAPI_EXPORTED bool asyncOptTypeIsToken(MlirType type);

@@ -207,5 +207,13 @@ func.func @token_from_itself() {
 
 // -----
 
-// expected-error @+1 {{unknown  type `value` in dialect `async`}}
+// expected-error @+1 {{expected 'token', the only type of the async dialect}}
 func.func private @unknown_type(!async.value)
+
+// -----
+
+func.func @await_of_another_type(%t: !async.token) {
+  // expected-error @+1 {{expected '!async.token'}}
+  async.await %t : i32
+  return
+}

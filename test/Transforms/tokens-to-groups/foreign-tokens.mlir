@@ -86,9 +86,8 @@ func.func @either(%src: !src, %dst: !dst, %i: index, %c: i1) {
 // CHECK-LABEL: func.func @joined
 // CHECK: %[[T:.+]] = "test.load"
 // CHECK: gpux.commit_group <cp_async>
-// CHECK: %[[J:.+]] = async.join
 // CHECK-NEXT: gpux.wait_group <cp_async>, 0
-// CHECK-NEXT: async.await %[[J]]
+// CHECK-NEXT: async.await %[[T]]
 // CHECK-NEXT: return
 func.func @joined(%src: !src, %dst: !dst, %i: index) {
   %t = "test.load"() : () -> !t

@@ -90,6 +90,17 @@ impl<'c> Value<'c> {
         unsafe { !mlirOpOperandIsNull(mlirValueGetFirstUse(self.to_raw())) }
     }
 
+    /// The use of the value, if it has exactly one.
+    #[must_use]
+    pub fn only_use(self) -> Option<Use<'c>> {
+        // SAFETY: a live value, and a use of it that is not null.
+        let is_only = unsafe {
+            let first = mlirValueGetFirstUse(self.to_raw());
+            !mlirOpOperandIsNull(first) && mlirOpOperandIsNull(mlirOpOperandGetNextUse(first))
+        };
+        if is_only { self.uses().pop() } else { None }
+    }
+
     /// The uses, in no particular order; a copy, so that they may be changed on the way.
     #[must_use]
     pub fn uses(self) -> Vec<Use<'c>> {

@@ -8,9 +8,8 @@
 use super::effects::Summaries;
 use super::recognize::Transfer;
 use crate::analysis::alias::Root;
-use crate::utils::tokens::await_before;
-use async_dialects::names::async_;
-use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use crate::utils::tokens::{await_at_end, await_before};
+use async_mlir::ir::{Block, Op, Value};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -157,9 +156,7 @@ pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &m
     // Where nothing ends the block.
     let tokens: Vec<Value> = groups.into_iter().flat_map(|group| group.tokens).collect();
     if let Some(last) = tokens.last().copied().and_then(Value::defining_op) {
-        OpBuilder::new(async_::AWAIT, last.location())
-            .operands(&tokens)
-            .at_end(block);
+        await_at_end(block, last, &tokens);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::analysis::vocabulary::NvgpuVocabulary;
 use crate::utils::builders::new_else;
 use crate::utils::carry::{Kind, kind, lacks_else, pass_on};
 use crate::utils::erase::erase_tokens;
-use crate::utils::tokens::ready;
+use crate::utils::tokens::{await_before, ready};
 use async_dialects::names::async_;
 use async_dialects::types::token;
 use async_mlir::control_flow::{append, append_to_branch};
@@ -228,10 +228,8 @@ impl<'c> Emitter<'_, 'c> {
     /// Awaits `tokens` in the place of `wait`.
     fn await_op(&self, wait: Op<'c>, tokens: &[LiftedToken]) {
         if !tokens.is_empty() {
-            let op = OpBuilder::new(async_::AWAIT, wait.location())
-                .operands(&self.values(tokens.iter().copied()))
-                .before(wait);
-            op.copy_discardable_attrs(wait);
+            let tokens: Vec<Value> = self.values(tokens.iter().copied());
+            await_before(wait, &tokens).copy_discardable_attrs(wait);
         }
         wait.erase();
     }

@@ -2,10 +2,11 @@
 
 use super::device::own_ops;
 use async_dialects::completion::{Completion, GroupEffect};
-use async_dialects::names::async_;
+use async_dialects::names::{async_, upstream_async};
+use async_dialects::registry::has_upstream_async;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::erase_operand;
-use async_mlir::ir::{Op, OpBuilder, Region, Value};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::pass::PassError;
 
@@ -25,12 +26,17 @@ pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassErr
 }
 
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
-/// yield.
-pub(crate) fn inline_async_regions(function: Op<'_>) {
+/// yield. Upstream's are such regions, too, but for the values that they wrap.
+pub(crate) fn inline_async_regions<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     // A region takes its terminator with it, which is not to be looked at afterwards.
     let mut regions = own_ops(function);
-    regions.retain(|op| op.is(async_::REGION));
+    regions.retain(|op| matches!(op.name(), async_::REGION | upstream_async::EXECUTE));
     for region in regions {
+        if region.is(upstream_async::EXECUTE) && has_values(region) {
+            let message = "takes or returns values of type '!async.value', which device code can't have";
+            return Err(PassError::new(region, message)
+                .note(region, "pass values directly, and return the token alone"));
+        }
         let dependencies: Vec<Value> = region.operands().collect();
         if !dependencies.is_empty() {
             await_before(region, &dependencies);
@@ -55,6 +61,68 @@ pub(crate) fn inline_async_regions(function: Op<'_>) {
         results.extend(yielded);
         region.replace_with(&results);
     }
+    Ok(())
+}
+
+/// Returns true if `region` has operands or results that are no tokens.
+fn has_values(region: Op<'_>) -> bool {
+    let mut values = region.operands().chain(region.results());
+    values.any(|value| !is_token(value.ty()))
+}
+
+/// Awaits what joins join, in the place of joins that are for one await alone: what is awaited together is to be seen together.
+/// In upstream's dialect, awaits have one operand: [`await_one`] then restores that for those that are left.
+pub(crate) fn absorb_joins(function: Op<'_>) {
+    for op in own_ops(function) {
+        if !op.is(async_::AWAIT) {
+            continue;
+        }
+        let (mut tokens, mut joins) = (Vec::new(), Vec::new());
+        for token in op.operands() {
+            match join_for_one_use(token) {
+                Some(join) => {
+                    tokens.extend(join.operands());
+                    joins.push(join);
+                }
+                None => tokens.push(token),
+            }
+        }
+        if joins.is_empty() {
+            continue;
+        }
+        let whole = OpBuilder::new(async_::AWAIT, op.location())
+            .operands(&tokens)
+            .before(op);
+        whole.copy_discardable_attrs(op);
+        op.erase();
+        joins.into_iter().for_each(Op::erase);
+    }
+}
+
+/// Makes `op` an await of one token, as upstream's dialect has it.
+pub(crate) fn await_one(op: Op<'_>) {
+    let tokens: Vec<Value> = op.operands().collect();
+    match tokens[..] {
+        [] => op.erase(),
+        [_] => {}
+        [first, ..] => {
+            let join = OpBuilder::new(async_::JOIN, op.location())
+                .operands(&tokens)
+                .results(&[first.ty()])
+                .before(op);
+            let one = OpBuilder::new(async_::AWAIT, op.location())
+                .operands(&[join.result(0)])
+                .before(op);
+            one.copy_discardable_attrs(op);
+            op.erase();
+        }
+    }
+}
+
+/// The join that makes `token`, if nothing else uses it.
+fn join_for_one_use(token: Value<'_>) -> Option<Op<'_>> {
+    let join = token.defining_op().filter(|join| join.is(async_::JOIN))?;
+    token.only_use().map(|_| join)
 }
 
 /// Awaits the dependencies of operations right before them.
@@ -81,9 +149,27 @@ fn has_dependencies(op: Op<'_>) -> bool {
 
 /// Awaits `tokens` right before `op`.
 pub(crate) fn await_before<'c>(op: Op<'c>, tokens: &[Value<'c>]) -> Op<'c> {
-    OpBuilder::new(async_::AWAIT, op.location())
-        .operands(tokens)
-        .before(op)
+    await_at(op, tokens, |new| new.before(op))
+}
+
+/// Awaits `tokens` at the end of `block`, with the location of `op`.
+pub(crate) fn await_at_end<'c>(block: Block<'c>, op: Op<'c>, tokens: &[Value<'c>]) {
+    await_at(op, tokens, |new| new.at_end(block));
+}
+
+/// Awaits `tokens` where `insert` puts operations, with the location of `op`. An await of upstream's dialect has one operand.
+fn await_at<'c>(op: Op<'c>, tokens: &[Value<'c>], insert: impl Fn(OpBuilder<'c>) -> Op<'c>) -> Op<'c> {
+    let location = op.location();
+    let new = |tokens: &[Value<'c>]| OpBuilder::new(async_::AWAIT, location).operands(tokens);
+    match tokens {
+        [first, _, ..] if has_upstream_async(op) => {
+            let join = OpBuilder::new(async_::JOIN, location)
+                .operands(tokens)
+                .results(&[first.ty()]);
+            insert(new(&[insert(join).result(0)]))
+        }
+        tokens => insert(new(tokens)),
+    }
 }
 
 /// A token that is complete.
