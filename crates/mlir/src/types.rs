@@ -237,6 +237,21 @@ pub fn memref_layout(ty: Type<'_>) -> Option<Layout> {
     })
 }
 
+/// Returns true if `ty` is a memref whose elements lie one after the other, in row-major order.
+#[must_use]
+pub fn is_row_major(ty: Type<'_>) -> bool {
+    let Ok(memref) = MemRefType::try_from(ty) else {
+        return false;
+    };
+    let results = map_results(memref.layout());
+    results.is_some_and(|results| {
+        results
+            .iter()
+            .zip(0..)
+            .all(|(result, i)| *result == MapResult::Dim(i))
+    })
+}
+
 /// The memory space, if `ty` is a memref that has one.
 #[must_use]
 pub fn memory_space(ty: Type<'_>) -> Option<Attribute<'_>> {

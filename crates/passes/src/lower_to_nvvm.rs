@@ -132,7 +132,7 @@ fn pipelined(passes: PassList, chip: &str, num_stages: i64) -> PassList {
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
         .pass_with("affine-loop-unroll", &unroll)
-        // Barriers are derived from what arith computes.
+        // Loops and accesses of affine become those that analyses know.
         .pass("lower-affine")
         // What is put into vectors of fragments at constant places is taken from there.
         .pass("canonicalize");

@@ -75,4 +75,90 @@ gpu.module @kernels {
     gpu.barrier
     gpu.return
   }
+
+  // The size of the matrix is not known, but each thread has elements of its own: no barrier has to order them. Where threads meet
+  // in an element, or the rows of the memref may overlap, it stays.
+  //
+  // CHECK-LABEL: gpu.func @own_columns
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @own_columns(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    scf.for %row = %c0 to %n step %c1 {
+      scf.for %column = %t to %n step %c128 {
+        memref.store %x, %g[%row, %column] : memref<?x?xf32>
+      }
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @elements_of_others
+  // CHECK: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @elements_of_others(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    scf.for %row = %c0 to %n step %c1 {
+      %column = arith.addi %row, %t : index
+      memref.store %x, %g[%c0, %column] : memref<?x?xf32>
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @own_elements
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @own_elements(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 32, 4, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %x = arith.constant 1.0 : f32
+    %tx = gpu.thread_id x
+    %ty = gpu.thread_id y
+    scf.for %row = %ty to %n step %c4 {
+      memref.store %x, %g[%row, %tx] : memref<?x?xf32>
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @rows_may_overlap
+  // CHECK: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @rows_may_overlap(%g: memref<?x?xf32, strided<[?, 1]>>, %n: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    scf.for %row = %c0 to %n step %c1 {
+      memref.store %x, %g[%row, %t] : memref<?x?xf32, strided<[?, 1]>>
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // Both rows are written in columns of their own, but what is read is a row and a view of it as something else.
+  //
+  // CHECK-LABEL: gpu.func @rows_and_bytes
+  // CHECK: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @rows_and_bytes(%g: memref<?x?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %x = arith.constant 1.0 : f32
+    %t = gpu.thread_id x
+    %line = memref.collapse_shape %g [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+    memref.store %x, %g[%n, %t] : memref<?x?xf32>
+    gpu.barrier
+    %y = memref.load %line[%t] : memref<?xf32>
+    memref.store %y, %g[%n, %t] : memref<?x?xf32>
+    gpu.return
+  }
 }

@@ -8,7 +8,7 @@ mod buffers;
 mod iterations;
 mod regions;
 
-use self::buffers::{Buffers, Elsewhere, anything};
+use self::buffers::{Buffers, Elsewhere, GlobalFootprint, anything};
 use self::iterations::count_iterations;
 use super::cfg::how_to_structure;
 use super::footprints::{BufferKey, Mask, is_asynchronous};
@@ -24,8 +24,7 @@ use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::Token;
 use tokenflow::barriers::{
-    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Footprint, Issue, Kernel, LoopId, RegionId,
-    StepId,
+    Access, AccessId, AccessKind, Action, BufferId, EdgeKind, Issue, Kernel, LoopId, RegionId, StepId,
 };
 use tokenflow::ids::IndexVec;
 
@@ -56,7 +55,7 @@ pub struct GlobalAccess<'c> {
     /// False if it is only read.
     pub written: bool,
     /// What is accessed of the buffer, if that is known.
-    pub footprint: Option<Footprint>,
+    pub footprint: Option<GlobalFootprint<'c>>,
 }
 
 /// Where control comes from.

@@ -11,7 +11,7 @@ use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{attr, memref};
-use async_mlir::types::{DYNAMIC, dense_numbers, memref_layout, memref_shape};
+use async_mlir::types::{DYNAMIC, dense_numbers, is_row_major, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use tokenflow::barriers::{BufferId, Footprint, Offset, ThreadBytes};
@@ -49,6 +49,9 @@ pub struct Footprints<'c> {
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
 /// warp accesses them together.
 type TableKey = (Option<*const i64>, Vec<(i64, i64)>, Option<*const bool>, bool);
+
+/// A size that stands for one that is not known.
+const ASSUMED_SIZE: i64 = 1 << 16;
 
 impl<'c> Footprints<'c> {
     /// For the operations of `function`.
@@ -110,6 +113,38 @@ impl<'c> Footprints<'c> {
             offset,
             certain,
         }
+    }
+
+    /// What `op` touches of `memory`, as if each of its sizes that are not known were `ASSUMED_SIZE`: elements that lie apart there
+    /// have different indices, and so they lie apart, whatever the sizes. `None` if that isn't known, as where `memory` is a view,
+    /// whose rows may overlap.
+    pub fn by_indices(
+        &mut self,
+        op: Op<'c>,
+        memory: Value<'c>,
+        buffer: BufferId,
+        mask: &Mask,
+    ) -> Option<Footprint> {
+        let is_whole = base(memory) == memory && is_row_major(memory.ty());
+        if !is_whole || !matches!(op.name(), memref::LOAD | memref::STORE) {
+            return None;
+        }
+        let extent = extent(op, memory)?;
+        let first = op.operands().position(|operand| operand == memory)? + 1;
+        let mut at = ThreadValue::constant(0);
+        let mut stride = element_bytes(memory)?;
+        for (i, size) in memref_shape(memory.ty())?.sizes.into_iter().enumerate().rev() {
+            let index = self.values.of(op.operand(first + i))?;
+            let term = self.values.scaled(&index, stride)?;
+            at = self.values.plus(&at, &term)?;
+            stride = stride.checked_mul(size.unwrap_or(ASSUMED_SIZE).max(1))?;
+        }
+        Some(Footprint {
+            buffer,
+            bytes: Some(self.thread_bytes(&at, &extent, mask)?),
+            offset: at.offset,
+            certain: false,
+        })
     }
 
     /// What `op` touches of the view `memory`, and whether it is sure to.

@@ -2,13 +2,13 @@
 
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot, slots};
-use crate::async_to_gpux::{Options, transfers_of};
+use crate::async_to_gpux::{Options, loops_of, transfers_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Mapping, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Makes the transfers of `stages` asynchronous. Each is awaited in the first statement, as the schedule has it, that accesses what
+/// Makes the transfers of `stages` asynchronous, and those of loops that do nothing else. Each is awaited in the first statement, as the schedule has it, that accesses what
 /// it writes.
 pub(super) fn start_in_stages<'c>(
     function: Op<'c>,
@@ -20,18 +20,41 @@ pub(super) fn start_in_stages<'c>(
     let stage_of = |op: Op<'c>| schedule.get(&op).map(|slot: &Slot| slot.stage);
     let wanted = |op: Op<'c>| stage_of(op).is_some_and(|stage| stages.contains(&stage));
     let readers = first_readers(body, &schedule);
+    let loops = loops_of(function, body, options, &wanted);
     for transfer in transfers_of(function, body, options, &wanted) {
         let last = transfer.last();
         let written = known_buffers(last, true);
         let tokens = transfer.emit(last, &Mapping::new(), &[]);
         let issues = tokens.iter().filter_map(|token| token.defining_op());
         issues.for_each(|issue| copy_slot(last, issue));
-        let reader = written.first().and_then(|buffer| readers.get(buffer).copied());
-        let reader = reader.filter(|reader| last.is_before_in_block(*reader));
-        let place = reader.or(body.terminator()).unwrap_or(last);
-        copy_slot(reader.unwrap_or(last), await_before(place, &tokens));
+        await_in_reader(last, &tokens, written.first(), body, &readers);
         transfer.erase();
     }
+    for transfers in loops {
+        let written: Vec<Vec<Value>> = transfers
+            .stores()
+            .map(|store| known_buffers(store, true))
+            .collect();
+        for (number, token) in transfers.start() {
+            if let Some(issue) = token.defining_op() {
+                await_in_reader(issue, &[token], written[number].first(), body, &readers);
+            }
+        }
+    }
+}
+
+/// Awaits `tokens`, of `issue`, in the first statement that reads `written`.
+fn await_in_reader<'c>(
+    issue: Op<'c>,
+    tokens: &[Value<'c>],
+    written: Option<&Value<'c>>,
+    body: Block<'c>,
+    readers: &FxHashMap<Value<'c>, Op<'c>>,
+) {
+    let reader = written.and_then(|buffer| readers.get(buffer).copied());
+    let reader = reader.filter(|reader| issue.is_before_in_block(*reader));
+    let place = reader.or(body.terminator()).unwrap_or(issue);
+    copy_slot(reader.unwrap_or(issue), await_before(place, tokens));
 }
 
 /// The first operation, as the schedule has it, that reads each buffer.

@@ -8,12 +8,14 @@ use super::sides::{self, Side, Source};
 use super::{Engine, Options};
 use crate::analysis::addresses::{Address, Addresses};
 use crate::analysis::alias::Root;
+use crate::analysis::linear::Linear;
 use crate::analysis::uniformity::{all_threads_reach, is_uniform};
 use async_mlir::gpu::{MemorySpace, block_threads, is_workgroup};
 use async_mlir::ir::{Mapping, Op, Value};
 use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{arith, linalg, memref, vector};
 use async_mlir::types::memory_space;
+use std::rc::Rc;
 
 /// Recognizes transfers in one function. It remembers what it has met, so no operation may be changed as long as it is in use.
 pub struct Recognizer<'c> {
@@ -64,6 +66,11 @@ impl<'c> Recognizer<'c> {
             memref::COPY | linalg::COPY => self.copy(op),
             _ => self.store(op),
         }
+    }
+
+    /// `index` as a sum.
+    pub(super) fn linear(&mut self, index: Value<'c>) -> Rc<Linear<'c>> {
+        self.addresses.linear(index)
     }
 
     /// A load and a store of what is loaded.

@@ -46,6 +46,16 @@ impl<'c> Pending<'c> {
             extent,
         }
     }
+
+    /// A transfer of which it is not known where in the buffer it writes.
+    pub fn anywhere(source: Root<'c>, destination: Root<'c>, token: Value<'c>) -> Self {
+        Self {
+            tokens: vec![token],
+            source,
+            destination,
+            extent: None,
+        }
+    }
 }
 
 /// Returns true unless `earlier` and `transfer` are known to write different bytes.
@@ -113,17 +123,19 @@ impl<'c> Group<'c> {
 /// Awaits what is issued in `block`: each of `issued` with its tokens.
 pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &mut Summaries<'c>) {
     let mut groups: Vec<Group> = Vec::new();
-    // Each begins with its first operation; the others are part of it.
-    let mut begins: FxHashMap<Op, Option<Pending>> = FxHashMap::default();
+    // Each begins with its first operation, a loop perhaps with several; the others are part of it.
+    let mut begins: FxHashMap<Op, Vec<Pending>> = FxHashMap::default();
     for pending in issued {
         let mut ops = pending.tokens.clone().into_iter().filter_map(Value::defining_op);
         let first = ops.next();
-        begins.extend(ops.map(|op| (op, None)));
-        begins.extend(first.map(|op| (op, Some(pending))));
+        begins.extend(ops.map(|op| (op, Vec::new())));
+        if let Some(first) = first {
+            begins.entry(first).or_default().push(pending);
+        }
     }
     for op in block.ops() {
         if let Some(begin) = begins.remove(&op) {
-            if let Some(pending) = begin {
+            for pending in begin {
                 flush(&mut groups, op, |group| group.overlaps(&pending));
                 insert(&mut groups, pending);
             }

@@ -98,7 +98,9 @@ fn accessed_apart<'c>(graph: &BarrierGraph<'c>) -> FxHashSet<Value<'c>> {
     }
     let meet = |a: &GlobalAccess, b: &GlobalAccess| match (&a.footprint, &b.footprint) {
         _ if !a.written && !b.written => false,
-        (Some(a), Some(b)) => may_meet_anywhere(&graph.kernel, a, b),
+        (Some(a), Some(b)) if a.by_indices_of == b.by_indices_of => {
+            may_meet_anywhere(&graph.kernel, &a.bytes, &b.bytes)
+        }
         _ => true,
     };
     let apart = by_buffer.into_iter().filter(|(_, accesses)| {

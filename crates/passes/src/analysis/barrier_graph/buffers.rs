@@ -10,6 +10,14 @@ use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
 use tokenflow::barriers::{BufferId, Footprint, Offset};
 
+/// Which bytes of a buffer that is not the workgroup's are accessed.
+#[derive(Clone, Debug)]
+pub struct GlobalFootprint<'c> {
+    pub bytes: Footprint,
+    /// The memref of unknown size that these are bytes of, as if its size were known; `None` if they are bytes of the buffer.
+    pub by_indices_of: Option<Value<'c>>,
+}
+
 /// The buffers of a function.
 pub(super) struct Buffers<'c> {
     pub footprints: Footprints<'c>,
@@ -106,10 +114,20 @@ impl<'c> Buffers<'c> {
     }
 
     /// What `op` touches of memory that is not the workgroup's, if that is known.
-    pub fn elsewhere(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Option<Footprint> {
-        let buffer = self.footprints.buffer(effect.memory)?;
+    pub fn elsewhere(&mut self, op: Op<'c>, effect: Effect<'c>, mask: &Mask) -> Option<GlobalFootprint<'c>> {
+        let memory = effect.memory;
+        let buffer = self.footprints.buffer(memory)?;
         let footprint = self.footprints.of(op, effect, buffer, mask);
-        footprint.bytes.is_some().then_some(footprint)
+        if footprint.bytes.is_some() {
+            return Some(GlobalFootprint {
+                bytes: footprint,
+                by_indices_of: None,
+            });
+        }
+        Some(GlobalFootprint {
+            bytes: self.footprints.by_indices(op, memory, buffer, mask)?,
+            by_indices_of: Some(memory),
+        })
     }
 
     /// The buffers that `op`, of which nothing is known, can access.
