@@ -20,6 +20,7 @@ mod dependences;
 mod expand;
 mod freshness;
 mod integers;
+mod outside;
 mod plan;
 mod rounds;
 mod staging;

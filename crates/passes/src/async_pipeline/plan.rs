@@ -3,7 +3,7 @@
 use super::accesses::Accesses;
 use super::annotations::{Request, Schedule, read, remove, slots};
 use super::body::Body;
-use super::dependences::check;
+use super::dependences::{Function, check};
 use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
 use super::staging::{Nothing, stage};
@@ -21,7 +21,7 @@ use rustc_hash::FxHashSet;
 
 /// Pipelines the loops of a function.
 pub(super) struct Pipeliner<'c> {
-    function: Op<'c>,
+    function: Function<'c>,
     options: Options,
     shape: Shape,
     /// The barriers that are derived anew.
@@ -37,7 +37,7 @@ pub(super) struct Pipeliner<'c> {
 impl<'c> Pipeliner<'c> {
     pub fn new(function: Op<'c>, options: Options, shape: Shape) -> Self {
         Self {
-            function,
+            function: Function::new(function),
             options,
             shape,
             barriers: derived_anew(function),
@@ -55,15 +55,15 @@ impl<'c> Pipeliner<'c> {
         match read(around, block)? {
             None => {}
             Some(Request::Annotated(async_stages)) => {
-                start_in_stages(self.function, block, self.options, &async_stages);
+                start_in_stages(self.function.op, block, self.options, &async_stages);
                 let dropped = self.drop_barriers(block);
-                let plan = Plan::of(around, block, &slots(block)?, &self.storage)?;
+                let plan = Plan::of(around, block, &slots(block)?, (&self.function, &self.storage))?;
                 self.carry_out(plan, dropped);
             }
             Some(Request::Automatic(stages)) => {
                 // It comes back if the loop can't be pipelined.
                 let original = around.clone_detached();
-                start_transfers(self.function, block, self.options);
+                start_transfers(self.function.op, block, self.options);
                 let dropped = self.drop_barriers(block);
                 match self.plan(around, block, stages) {
                     Ok(plan) => {
@@ -86,7 +86,7 @@ impl<'c> Pipeliner<'c> {
     /// A plan for a loop that is to have so many stages.
     fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
         let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
-        let plan = Plan::of(around, block, &staged.schedule, &self.storage)?;
+        let plan = Plan::of(around, block, &staged.schedule, (&self.function, &self.storage))?;
         report(around, stages, &staged.transfers);
         Ok(plan)
     }
@@ -137,11 +137,11 @@ impl<'c> Plan<'c> {
         around: Op<'c>,
         block: Block<'c>,
         schedule: &Schedule<'c>,
-        storage: &Storage<'c>,
+        (function, storage): (&Function<'c>, &Storage<'c>),
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body), storage)?;
+        let versions = check(&body, &Accesses::of(&body), storage, function)?;
         let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }
