@@ -20,6 +20,7 @@ mod dependences;
 mod expand;
 mod freshness;
 mod integers;
+mod memory;
 mod outside;
 mod plan;
 mod rounds;
@@ -30,6 +31,7 @@ mod versions;
 
 use self::annotations::is_annotated;
 use self::expand::{Epilogue, Shape, ShortTrips};
+use self::memory::Memory;
 use self::plan::Pipeliner;
 use self::storage::unite_globals;
 use crate::async_to_gpux::{ENGINES, read_options};
@@ -38,6 +40,8 @@ use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::ir::Op;
 use async_mlir::names::scf;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+
+const FEWER_STAGES: &str = "fewer-stages";
 
 /// The pass.
 pub struct AsyncPipeline;
@@ -70,6 +74,15 @@ impl Pass for AsyncPipeline {
                     ("branch", "they are executed as they were, by a copy of the loop"),
                 ],
                 "loops that turn out to have fewer iterations than their pipeline takes to fill",
+            ),
+            OptionInfo::choice(
+                "memory",
+                "error",
+                &[
+                    ("error", "the loop is an error"),
+                    (FEWER_STAGES, "a loop with async.num_stages gets as many stages as fit"),
+                ],
+                "loops whose versions of buffers need more workgroup memory than a block has",
             ),
             OptionInfo::bool(
                 "insert-barriers",
@@ -119,7 +132,9 @@ impl Pass for AsyncPipeline {
             return Ok(());
         }
         unite_globals(function);
-        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, Shape { epilogue, short });
+        let memory = Memory::of(function, cx.str("chip"), cx.str("memory") == FEWER_STAGES)?;
+        let shape = Shape { epilogue, short };
+        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, shape, memory);
         for around in loops {
             pipeliner.pipeline(around)?;
         }

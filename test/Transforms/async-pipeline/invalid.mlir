@@ -21,7 +21,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %n step %c1 {
-      // expected-note @below {{defined here; a consumer can't be in an earlier stage than its producer, or come before it in the same one}}
+      // expected-note @below {{defined here; give it an earlier stage or order, or the other one a later one}}
       %v = memref.load %in[%i] {async.stage = 1, async.order = 0} : memref<8xf32>
       // expected-error @below {{is in stage 0, order 1, but needs what is defined in stage 1, order 0}}
       memref.store %v, %out[%i] {async.stage = 0, async.order = 1} : memref<8xf32>

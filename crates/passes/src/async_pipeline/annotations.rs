@@ -107,6 +107,11 @@ pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
             (Some(stage), Some(order)) => Slot { stage, order },
             (Some(_), None) => return Err(PassError::new(op, "has 'async.stage', but no 'async.order'")),
             (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
+            (None, None) if op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER) => {
+                let message = "has stages and orders for the parts of a pipelined loop, but is not pipelined itself";
+                let help = "give it one stage and one order, or its body stages, too";
+                return Err(PassError::new(op, message).note(op, help));
+            }
             (None, None) => continue,
         };
         if slot.stage >= MAX_STAGES {

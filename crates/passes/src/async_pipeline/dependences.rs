@@ -4,7 +4,7 @@
 //! iterations, and accesses to it stay in order as far as they may meet.
 
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
-use super::body::Body;
+use super::body::{Body, executed_first};
 use super::freshness::Freshness;
 use super::outside::Outside;
 use super::storage::Storage;
@@ -337,6 +337,5 @@ fn out_of_order<'c>(first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> 
         later => format!(" {later} iterations before"),
     };
     let message = "may access the same memory, but the schedule executes this one first";
-    let help = format!("what comes first{when}; give it an earlier stage or order, or this one a later one");
-    PassError::new(second, message).note(first, help)
+    executed_first(second, message, first, &format!("what comes first{when}"))
 }

@@ -6,6 +6,7 @@ use super::body::Body;
 use super::dependences::{Function, check};
 use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
+use super::memory::Memory;
 use super::staging::{Nothing, stage};
 use super::storage::{Storage, Uses};
 use super::transfers::start_in_stages;
@@ -24,6 +25,7 @@ pub(super) struct Pipeliner<'c> {
     function: Function<'c>,
     options: Options,
     shape: Shape,
+    memory: Memory,
     /// The barriers that are derived anew.
     barriers: FxHashSet<Op<'c>>,
     /// The versions of buffers.
@@ -35,11 +37,12 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, options: Options, shape: Shape) -> Self {
+    pub fn new(function: Op<'c>, options: Options, shape: Shape, memory: Memory) -> Self {
         Self {
             function: Function::new(function),
             options,
             shape,
+            memory,
             barriers: derived_anew(function),
             storage: Storage::default(),
             pipelined: 0,
@@ -58,6 +61,7 @@ impl<'c> Pipeliner<'c> {
                 start_in_stages(self.function.op, block, self.options, &async_stages);
                 let dropped = self.drop_barriers(block);
                 let plan = Plan::of(around, block, &slots(block)?, (&self.function, &self.storage))?;
+                self.memory.check(around, &plan.uses)?;
                 self.carry_out(plan, dropped);
             }
             Some(Request::Automatic(stages)) => {
@@ -70,7 +74,8 @@ impl<'c> Pipeliner<'c> {
                         self.carry_out(plan, dropped);
                         original.erase();
                     }
-                    Err(error) => leave_alone(around, original, error),
+                    Err(Refusal::Error(error)) => return Err(error),
+                    Err(Refusal::LeftAlone(error)) => leave_alone(around, original, error),
                 }
             }
         }
@@ -84,11 +89,23 @@ impl<'c> Pipeliner<'c> {
     }
 
     /// A plan for a loop that is to have so many stages.
-    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
-        let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
-        let plan = Plan::of(around, block, &staged.schedule, (&self.function, &self.storage))?;
-        report(around, stages, &staged.transfers);
-        Ok(plan)
+    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, Refusal<'c>> {
+        let mut fewer = stages;
+        loop {
+            let staged = stage(block, fewer).map_err(|Nothing(why)| PassError::new(around, why));
+            let staged = staged.map_err(Refusal::LeftAlone)?;
+            let plan = Plan::of(around, block, &staged.schedule, (&self.function, &self.storage));
+            let plan = plan.map_err(Refusal::LeftAlone)?;
+            match self.memory.check(around, &plan.uses) {
+                Ok(()) => {
+                    report(around, (fewer, stages), &staged.transfers);
+                    return Ok(plan);
+                }
+                Err(error) if !self.memory.fewer_stages => return Err(Refusal::Error(error)),
+                Err(error) if fewer == 2 => return Err(Refusal::LeftAlone(error)),
+                Err(_) => fewer -= 1,
+            }
+        }
     }
 
     fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
@@ -112,15 +129,27 @@ fn leave_alone<'c>(around: Op<'c>, original: Op<'c>, error: PassError<'c>) {
     around.replace_with(&original.results().collect::<Vec<_>>());
 }
 
+/// Why a loop that asked for stages is not pipelined.
+enum Refusal<'c> {
+    /// The pass fails.
+    Error(PassError<'c>),
+    /// The loop stays as it is.
+    LeftAlone(PassError<'c>),
+}
+
 /// Says what was done with a loop that asked for stages.
-fn report(around: Op<'_>, stages: u32, transfers: &[usize]) {
+fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
     let started = transfers.iter().enumerate().filter(|(_, number)| **number > 0);
     let started = started.map(|(stage, number)| {
         let plural = if *number == 1 { "" } else { "s" };
         format!("{number} transfer{plural} in stage {stage}")
     });
     let started = started.collect::<Vec<String>>().join(", ");
-    let message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
+    let mut message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
+    if stages < wanted {
+        let more = stages + 1;
+        message += &format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}");
+    }
     Diagnostic::remark(around, message).emit();
 }
 
