@@ -13,6 +13,7 @@
 //! rounds, and [`storage`] room for the versions of buffers.
 
 mod accesses;
+mod across_rounds;
 mod annotations;
 mod body;
 mod bounds;
@@ -80,7 +81,10 @@ impl Pass for AsyncPipeline {
                 "error",
                 &[
                     ("error", "the loop is an error"),
-                    (FEWER_STAGES, "a loop with async.num_stages gets as many stages as fit"),
+                    (
+                        FEWER_STAGES,
+                        "a loop with async.num_stages gets as many stages as fit",
+                    ),
                 ],
                 "loops whose versions of buffers need more workgroup memory than a block has",
             ),

@@ -232,7 +232,8 @@ impl<'c> Body<'c> {
                 let Some(found) = values.read(id, stage, order(first)) else {
                     return Err(self.too_early(first, value, by));
                 };
-                if last != by {
+                // What the loop carries may be read by nothing but the statement that feeds it.
+                if last != by || matches!(found, Source::Start(..)) {
                     all.insert(found);
                 }
             }

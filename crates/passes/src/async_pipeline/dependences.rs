@@ -24,7 +24,7 @@ pub(super) struct Function<'c> {
     pub op: Op<'c>,
     /// All threads, if it is known how many there are.
     threads: Mask,
-    outside: Outside<'c>,
+    pub outside: Outside<'c>,
 }
 
 impl<'c> Function<'c> {
@@ -74,7 +74,8 @@ pub(super) fn check<'c>(
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
                 // Two iterations can't access the same version if there are no more of them than versions.
-                let trips = checker.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX));
+                let trips =
+                    checker.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX));
                 let count = body.problem.versions(&lifetime(buffer)).min(trips);
                 if count > 1 {
                     versions.push((buffer.base, count));

@@ -13,6 +13,7 @@ use super::body::{Body, is_inside};
 use super::outside::{Outside, covers};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
+use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
@@ -45,7 +46,10 @@ impl<'c> Freshness<'_, 'c> {
             return Ok(());
         }
         let Some(first) = buffer.accesses.first().filter(|_| buffer.is_local()) else {
-            return Err("others may access it");
+            return Err(match buffer_origin(buffer.base) {
+                BufferOrigin::Dynamic => "it is in dynamic memory, where it is not known what is free",
+                _ => "others may access it",
+            });
         };
         if !first.writes {
             return Err("the loop reads it before it writes it");

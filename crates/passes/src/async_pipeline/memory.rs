@@ -30,7 +30,10 @@ impl Memory {
     ///
     /// How many bytes each version has.
     pub fn check<'c>(&self, around: Op<'c>, uses: &Uses<'c>) -> Result<(), PassError<'c>> {
-        let versions = || uses.versioned().filter(|buffer| is_workgroup(buffer.storage.ty()));
+        let versions = || {
+            uses.versioned()
+                .filter(|buffer| is_workgroup(buffer.storage.ty()))
+        };
         let bytes = versions().fold(0_i64, |sum, buffer| sum.saturating_add(buffer.bytes()));
         if u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.limit.bytes) {
             return Ok(());

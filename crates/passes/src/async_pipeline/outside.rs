@@ -22,20 +22,24 @@ use tokenflow::barriers::Footprint;
 pub(super) struct Outside<'c> {
     /// The operations that may repeat what is in them, as they were: their position, and that after them.
     loops: FxHashMap<Op<'c>, (usize, usize)>,
-    buffers: FxHashMap<Value<'c>, Timeline<'c>>,
+    buffers: FxHashMap<Value<'c>, Timeline>,
 }
+
+/// The positions of a loop, if it is known.
+#[derive(Clone, Copy)]
+pub(super) struct Span(Option<(usize, usize)>);
 
 /// The accesses to a buffer.
 #[derive(Default)]
-struct Timeline<'c> {
+struct Timeline {
     /// Where it is written, ascending.
     writes: Vec<usize>,
     /// Where it is read, ascending, and from which position on all that is read there has been written.
     reads: Vec<(usize, usize)>,
     /// For each read and all after it, the minimum of the second number above.
     since: Vec<usize>,
-    /// For each loop, its first read of what may be older than the iteration.
-    exposed: FxHashMap<Op<'c>, usize>,
+    /// For each loop, by its position, its first read of what may be older than the iteration.
+    exposed: FxHashMap<usize, usize>,
 }
 
 /// Writes whose bytes are known, by the block that they are in.
@@ -112,10 +116,29 @@ impl<'c> Outside<'c> {
         for outer in op.ancestors() {
             match self.loops.get(&outer) {
                 Some((start, _)) if *start >= from => {
-                    timeline.exposed.entry(outer).or_insert(position);
+                    timeline.exposed.entry(*start).or_insert(position);
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Where a loop is.
+    pub fn span(&self, around: Op<'c>) -> Span {
+        Span(self.loops.get(&around).copied())
+    }
+
+    /// Notes that `around` is where another loop was.
+    pub fn set_span(&mut self, around: Op<'c>, span: Span) {
+        if let Span(Some(span)) = span {
+            self.loops.insert(around, span);
+        }
+    }
+
+    /// Forgets `around` and what is in it, before it is erased.
+    pub fn forget(&mut self, around: Op<'c>) {
+        for op in around.self_and_nested() {
+            self.loops.remove(&op);
         }
     }
 
@@ -125,7 +148,7 @@ impl<'c> Outside<'c> {
         else {
             return false;
         };
-        let again = self.loops_around(around).map(|(_, (_, end))| end).max();
+        let again = self.loops_around(around).map(|(_, end)| end).max();
         let number = |position: usize| timeline.writes.partition_point(|write| *write < position);
         number(start) > 0 || again.is_some_and(|again| number(again) > number(end))
     }
@@ -140,13 +163,12 @@ impl<'c> Outside<'c> {
         let below = timeline.since.get(next).is_some_and(|from| *from < end);
         let mut exposed = self
             .loops_around(around)
-            .filter_map(|(outer, _)| timeline.exposed.get(&outer));
+            .filter_map(|(start, _)| timeline.exposed.get(&start));
         below || exposed.any(|read| *read < start)
     }
 
-    fn loops_around(&self, op: Op<'c>) -> impl Iterator<Item = (Op<'c>, (usize, usize))> {
-        op.ancestors()
-            .filter_map(|outer| Some((outer, *self.loops.get(&outer)?)))
+    fn loops_around(&self, op: Op<'c>) -> impl Iterator<Item = (usize, usize)> {
+        op.ancestors().filter_map(|outer| self.loops.get(&outer).copied())
     }
 }
 
@@ -182,9 +204,7 @@ fn written_from<'c>(op: Op<'c>, buffer: Value<'c>, read: &Footprint, written: &W
     let numbers: Vec<usize> = (most / 2..=most).collect();
     let number = numbers[numbers.partition_point(|number| !is_covered(*number))];
     // Nothing has to be written for a read of no bytes.
-    number
-        .checked_sub(1)
-        .map_or(usize::MAX, |last| writes[last].0)
+    number.checked_sub(1).map_or(usize::MAX, |last| writes[last].0)
 }
 
 /// Returns true if `written` are sure to be all bytes that are `read`.
@@ -193,8 +213,8 @@ pub(super) fn covers<'a>(written: impl Iterator<Item = &'a Footprint>, read: &Fo
     let Some(bytes) = read.bytes.as_ref().filter(|_| known(read)) else {
         return false;
     };
-    let ranges = written
-        .filter(|footprint| footprint.certain && known(footprint) && footprint.buffer == read.buffer);
+    let ranges =
+        written.filter(|footprint| footprint.certain && known(footprint) && footprint.buffer == read.buffer);
     let ranges =
         ranges.filter_map(|footprint| Some((footprint.bytes.as_deref()?, footprint.offset.constant)));
     bytes.is_covered(read.offset.constant, ranges)

@@ -1,7 +1,8 @@
 //! The steps that a loop goes through.
 
 use super::accesses::Accesses;
-use super::annotations::{Request, Schedule, read, remove, slots};
+use super::across_rounds::{Flat, flatten, refusal};
+use super::annotations::{Request, Schedule, is_annotated, is_scheduled, read, remove, slots};
 use super::body::Body;
 use super::dependences::{Function, check};
 use super::expand::{Expanded, Rotation, Shape, expand};
@@ -16,6 +17,7 @@ use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
+use async_mlir::names::scf;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
 use rustc_hash::FxHashSet;
@@ -55,30 +57,135 @@ impl<'c> Pipeliner<'c> {
         let Some(block) = around.region(0).first() else {
             return Ok(());
         };
-        match read(around, block)? {
-            None => {}
-            Some(Request::Annotated(async_stages)) => {
-                start_in_stages(self.function.op, block, self.options, &async_stages);
-                let dropped = self.drop_barriers(block);
-                let plan = Plan::of(around, block, &slots(block)?, (&self.function, &self.storage))?;
-                self.memory.check(around, &plan.uses)?;
-                self.carry_out(plan, dropped);
-            }
-            Some(Request::Automatic(stages)) => {
-                // It comes back if the loop can't be pipelined.
-                let original = around.clone_detached();
-                start_transfers(self.function.op, block, self.options);
-                let dropped = self.drop_barriers(block);
-                match self.plan(around, block, stages) {
-                    Ok(plan) => {
-                        self.carry_out(plan, dropped);
-                        original.erase();
-                    }
-                    Err(Refusal::Error(error)) => return Err(error),
-                    Err(Refusal::LeftAlone(error)) => leave_alone(around, original, error),
-                }
+        if goes_across(around) && around.parent().is_some_and(|outer| outer.is(scf::FOR)) {
+            // Its turn comes with the loop around it.
+            return Ok(());
+        }
+        let inner: Vec<Op> = block.ops().into_iter().filter(|op| goes_across(*op)).collect();
+        if !inner.is_empty() {
+            return self.pipeline_across(around, &inner);
+        }
+        if goes_across(around) {
+            drains(
+                around,
+                "the loop around it is not an 'scf.for' that it is directly in",
+            )
+            .emit();
+        }
+        let Some(request) = read(around, block)? else {
+            return Ok(());
+        };
+        if let Request::Annotated(_) = request {
+            return self.attempt(around, block, &request).map_err(Refusal::into_error);
+        }
+        // It comes back if the loop can't be pipelined.
+        let original = around.clone_detached();
+        match self.attempt(around, block, &request) {
+            Ok(()) => original.erase(),
+            Err(Refusal::Error(error)) => return Err(error),
+            Err(Refusal::LeftAlone(error)) => {
+                self.function.outside.forget(around);
+                self.storage.take_inner(around);
+                leave_alone(around, original, error);
             }
         }
+        Ok(())
+    }
+
+    /// Pipelines loops directly in `outer` that are to be pipelined across its iterations.
+    fn pipeline_across(&mut self, outer: Op<'c>, inner: &[Op<'c>]) -> Result<(), PassError<'c>> {
+        let why = match inner {
+            [_] if is_annotated(outer) => Some("the loop around it is to be pipelined, too"),
+            [only] => refusal(outer, *only, is_scheduled(*only)),
+            _ => Some("it is not the only one in the loop around it"),
+        };
+        if let Some(why) = why {
+            for inner in inner {
+                drains(*inner, why).emit();
+            }
+            return self.pipeline_apart(outer, inner);
+        }
+        // It comes back if the nest can't be pipelined as one loop.
+        let original = outer.clone_detached();
+        let mut copy = inner[0];
+        for (old, new) in outer
+            .self_and_nested()
+            .into_iter()
+            .zip(original.self_and_nested())
+        {
+            if self.barriers.contains(&old) {
+                self.barriers.insert(new);
+            }
+            if old == inner[0] {
+                copy = new;
+            }
+        }
+        let spans = [outer, inner[0]].map(|around| self.function.outside.span(around));
+        self.function.outside.forget(outer);
+        let versions = self.storage.take_inner(outer);
+        let dropped = outer
+            .region(0)
+            .first()
+            .map_or(0, |block| self.drop_barriers(block));
+        let Flat { around, whole } = flatten(outer, inner[0]);
+        self.function.outside.set_span(around, spans[0]);
+        self.storage.set_inner(around, versions.clone());
+        let tried = around.region(0).first().map(|block| {
+            let request = read(around, block).map_err(Refusal::Error)?;
+            request.map_or(Ok(()), |request| self.attempt(around, block, &request))
+        });
+        let Some(Err(refusal)) = tried else {
+            original.erase();
+            self.dropped += dropped;
+            return Ok(());
+        };
+        let remark = drains(copy, "the nest can't be pipelined as one loop");
+        match refusal.into_error().into_diagnostic() {
+            Some(why) => remark.because(why).emit(),
+            None => remark.emit(),
+        }
+        self.function.outside.forget(around);
+        self.function.outside.set_span(original, spans[0]);
+        self.function.outside.set_span(copy, spans[1]);
+        self.storage.take_inner(around);
+        self.storage.set_inner(original, versions);
+        original.move_before(whole);
+        whole.replace_with(&original.results().collect::<Vec<_>>());
+        self.pipeline_apart(original, &[copy])
+    }
+
+    /// Pipelines loops in `outer` that drain in each of its iterations, and `outer` itself.
+    fn pipeline_apart(&mut self, outer: Op<'c>, inner: &[Op<'c>]) -> Result<(), PassError<'c>> {
+        for inner in inner {
+            inner.remove_attr(gpux_attr::ACROSS_ROUNDS);
+            self.pipeline(*inner)?;
+        }
+        self.pipeline(outer)
+    }
+
+    /// Pipelines `around`. If that fails, some of its transfers may be asynchronous, and its barriers gone.
+    fn attempt(&mut self, around: Op<'c>, block: Block<'c>, request: &Request) -> Result<(), Refusal<'c>> {
+        let dropped;
+        let plan = match request {
+            Request::Annotated(async_stages) => {
+                start_in_stages(self.function.op, block, self.options, async_stages);
+                dropped = self.drop_barriers(block);
+                let schedule = slots(block).map_err(Refusal::Error)?;
+                let plan = Plan::of(around, block, &schedule, (&self.function, &self.storage));
+                let plan = plan.map_err(Refusal::Error)?;
+                self.memory.check(around, &plan.uses).map_err(Refusal::Error)?;
+                plan
+            }
+            Request::Automatic(stages) => {
+                start_transfers(self.function.op, block, self.options);
+                dropped = self.drop_barriers(block);
+                self.plan(around, block, *stages)?
+            }
+        };
+        self.function.outside.forget(around);
+        plan.carry_out(self.shape, &mut self.storage);
+        self.pipelined += 1;
+        self.dropped += dropped;
         Ok(())
     }
 
@@ -107,12 +214,16 @@ impl<'c> Pipeliner<'c> {
             }
         }
     }
+}
 
-    fn carry_out(&mut self, plan: Plan<'c>, dropped: usize) {
-        plan.carry_out(self.shape, &mut self.storage);
-        self.pipelined += 1;
-        self.dropped += dropped;
-    }
+/// Returns true if `around` is a loop that is to be pipelined across iterations of the loop around it.
+fn goes_across(around: Op<'_>) -> bool {
+    around.is(scf::FOR) && around.has_attr(gpux_attr::ACROSS_ROUNDS)
+}
+
+/// Says that the pipeline of `around` is empty at the end of each round, in spite of what is asked for.
+fn drains<'c>(around: Op<'c>, why: &str) -> Diagnostic<'c> {
+    Diagnostic::remark(around, format!("is not pipelined across rounds: {why}"))
 }
 
 /// Puts `original` back in the place of `around`, and says why.
@@ -137,6 +248,13 @@ enum Refusal<'c> {
     LeftAlone(PassError<'c>),
 }
 
+impl<'c> Refusal<'c> {
+    fn into_error(self) -> PassError<'c> {
+        let (Self::Error(error) | Self::LeftAlone(error)) = self;
+        error
+    }
+}
+
 /// Says what was done with a loop that asked for stages.
 fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
     let started = transfers.iter().enumerate().filter(|(_, number)| **number > 0);
@@ -148,7 +266,8 @@ fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
     let mut message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
     if stages < wanted {
         let more = stages + 1;
-        message += &format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}");
+        message +=
+            &format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}");
     }
     Diagnostic::remark(around, message).emit();
 }

@@ -17,13 +17,15 @@ use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// How many bytes of each buffer the loops inside of a loop have versions in.
+pub(super) type Inner<'c> = FxHashMap<Value<'c>, i64>;
+
 /// The buffers of a function that have versions.
 #[derive(Default)]
 pub(super) struct Storage<'c> {
     /// Buffers that have become bytes, each with what stands for its first version, if anything uses that.
     first: FxHashMap<Value<'c>, Option<Value<'c>>>,
-    /// How many bytes of a buffer the loops inside of a loop have versions in.
-    inner: FxHashMap<Op<'c>, FxHashMap<Value<'c>, i64>>,
+    inner: FxHashMap<Op<'c>, Inner<'c>>,
 }
 
 /// Which versions the operations of a loop access.
@@ -99,6 +101,16 @@ impl<'c> Storage<'c> {
         for buffer in around.self_and_nested().into_iter().flat_map(Op::results) {
             self.first.remove(&buffer);
         }
+    }
+
+    /// Forgets which versions loops inside of `around` have, before it is erased.
+    pub fn take_inner(&mut self, around: Op<'c>) -> Inner<'c> {
+        self.inner.remove(&around).unwrap_or_default()
+    }
+
+    /// Notes what [`take_inner`](Self::take_inner) returned of what is `around` now.
+    pub fn set_inner(&mut self, around: Op<'c>, inner: Inner<'c>) {
+        self.inner.insert(around, inner);
     }
 
     /// Makes bytes of the buffers that a loop has been given versions of. What else uses them uses the first version.
