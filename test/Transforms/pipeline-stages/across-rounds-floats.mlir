@@ -9,8 +9,8 @@
 // CHECK-LABEL: gpu.func @across_rounds_floats
 // CHECK:       scf.for
 // CHECK:         %[[SUM:.*]] = arith.addf
-// CHECK-NEXT:    scf.if %{{.*}} -> (f32)
-// CHECK:           memref.store %[[SUM]]
+// CHECK:         scf.if %{{.*}} -> (f32)
+// CHECK-NEXT:      memref.store %[[SUM]]
 // CHECK-NEXT:      scf.yield %cst
 // CHECK-NEXT:    } else {
 // CHECK-NEXT:      scf.yield %[[SUM]]

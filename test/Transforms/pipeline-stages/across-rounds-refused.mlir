@@ -5,9 +5,9 @@
 
 !Tile = memref<16xi32, #gpu.address_space<workgroup>>
 
-// SAID: remark: is not pipelined across rounds: how often it runs depends on the round
-// SAID: remark: pipelined: 1 transfer in stage 0, the rest in stage 2
 // SAID: remark: is not pipelined across rounds: the loop around it is not an 'scf.for' that it is directly in
+// SAID: remark: pipelined: 1 transfer in stage 0, the rest in stage 2
+// SAID: remark: is not pipelined across rounds: how often it runs depends on the round
 // SAID: remark: pipelined: 1 transfer in stage 0, the rest in stage 2
 // CHECK-LABEL: gpu.func @across_rounds_refused
 // CHECK:       scf.for

@@ -14,10 +14,9 @@
 // CHECK:           gpux.copy async
 // CHECK:           scf.if
 // CHECK:             memref.store
-// CHECK:       else
-// CHECK-NEXT:    scf.for
-// CHECK-NOT:       scf.for
-// CHECK:           memref.store
+// CHECK:       scf.for %{{.*}} = %c0 to %c3
+// CHECK-NOT:     scf.for
+// CHECK:         memref.store
 gpu.module @m {
   gpu.func @across_rounds_sums(%a: memref<?xi32>, %c: memref<?xi32>, %n: index) kernel
       attributes {known_block_size = array<i32: 16, 1, 1>} {

@@ -15,6 +15,7 @@ gpu.module @m {
   gpu.func @slots_of_the_body(%a: memref<?xi32>, %c: memref<?xi32>, %n: index) kernel
       attributes {known_block_size = array<i32: 16, 1, 1>} {
     %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
     %c15 = arith.constant 15 : index
     %c16 = arith.constant 16 : index
     %t = gpu.thread_id x
@@ -22,7 +23,8 @@ gpu.module @m {
     %s = memref.alloc() : !Slots
     %end = arith.muli %n, %c16 : index
     scf.for %k = %c0 to %end step %c16 {
-      %slot = affine.apply affine_map<(d0) -> ((d0 floordiv 16) mod 3)>(%k)
+      %number = arith.divui %k, %c16 : index
+      %slot = arith.remui %number, %c3 : index
       %at = arith.addi %k, %t : index
       %copy = gpux.copy async %a[%at], %s[%slot, %t], 1 : memref<?xi32> to !Slots
       async.await %copy
