@@ -94,6 +94,13 @@ impl<'c> Pipeliner<'c> {
 
     /// Pipelines loops directly in `outer` that are to be pipelined across its iterations.
     fn pipeline_across(&mut self, outer: Op<'c>, inner: &[Op<'c>]) -> Result<(), PassError<'c>> {
+        for inner in inner {
+            inner
+                .region(0)
+                .first()
+                .map(|block| read(*inner, block))
+                .transpose()?;
+        }
         let why = match inner {
             [_] if is_annotated(outer) => Some("the loop around it is to be pipelined, too"),
             [only] => refusal(outer, *only, is_scheduled(*only)),
@@ -106,20 +113,7 @@ impl<'c> Pipeliner<'c> {
             return self.pipeline_apart(outer, inner);
         }
         // It comes back if the nest can't be pipelined as one loop.
-        let original = outer.clone_detached();
-        let mut copy = inner[0];
-        for (old, new) in outer
-            .self_and_nested()
-            .into_iter()
-            .zip(original.self_and_nested())
-        {
-            if self.barriers.contains(&old) {
-                self.barriers.insert(new);
-            }
-            if old == inner[0] {
-                copy = new;
-            }
-        }
+        let (original, copy) = self.copy_nest(outer, inner[0]);
         let spans = [outer, inner[0]].map(|around| self.function.outside.span(around));
         self.function.outside.forget(outer);
         let versions = self.storage.take_inner(outer);
@@ -152,6 +146,21 @@ impl<'c> Pipeliner<'c> {
         original.move_before(whole);
         whole.replace_with(&original.results().collect::<Vec<_>>());
         self.pipeline_apart(original, &[copy])
+    }
+
+    /// A copy of `outer`, and `inner` in it.
+    fn copy_nest(&mut self, outer: Op<'c>, inner: Op<'c>) -> (Op<'c>, Op<'c>) {
+        let copy = outer.clone_detached();
+        let mut copy_of_inner = copy;
+        for (old, new) in outer.self_and_nested().into_iter().zip(copy.self_and_nested()) {
+            if self.barriers.contains(&old) {
+                self.barriers.insert(new);
+            }
+            if old == inner {
+                copy_of_inner = new;
+            }
+        }
+        (copy, copy_of_inner)
     }
 
     /// Pipelines loops in `outer` that drain in each of its iterations, and `outer` itself.
