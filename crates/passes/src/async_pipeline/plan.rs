@@ -272,12 +272,13 @@ fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
         format!("{number} transfer{plural} in stage {stage}")
     });
     let started = started.collect::<Vec<String>>().join(", ");
-    let mut message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
-    if stages < wanted {
+    let fewer = if stages < wanted {
         let more = stages + 1;
-        message +=
-            &format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}");
-    }
+        format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}")
+    } else {
+        String::new()
+    };
+    let message = format!("pipelined: {started}, the rest in stage {}{fewer}", stages - 1);
     Diagnostic::remark(around, message).emit();
 }
 

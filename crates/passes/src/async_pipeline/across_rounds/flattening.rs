@@ -206,7 +206,9 @@ impl<'c> Flattening<'_, 'c> {
             return;
         }
         let [then, other] = [0, 1].map(|_| Block::new(&[]));
-        inside.iter().for_each(|op| op.move_to_end(then));
+        for op in &inside {
+            op.move_to_end(then);
+        }
         let anew: Vec<Value> = ends.iter().map(|(_, value, _)| *value).collect();
         let on: Vec<Value> = ends.iter().map(|(_, _, value)| *value).collect();
         let branch = self.branch(last, (then, &anew), (other, &on));
