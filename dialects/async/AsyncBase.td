@@ -72,6 +72,7 @@ def Async_Dialect : Dialect {
     | `async.stage` | an operation of the loop's body | its stage, from 0 |
     | `async.order` | an operation of the loop's body | its place among the others, from 0 |
     | `async.async_stages` | a loop | the stages whose transfers are asynchronous, such as `[0]` |
+    | `async.across_rounds` | a loop in another one | nothing: its pipeline goes on in the next iteration of that one |
 
     A loop that is itself pipelined has three stages and three orders in the body
     of another one: those of its prologue, its kernel and its epilogue.

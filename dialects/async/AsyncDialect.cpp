@@ -79,11 +79,14 @@ AsyncDialect::verifyOperationAttribute(mlir::Operation *op,
                         "the epilogue of the loop"
                       : "");
   }
-  if (name != "async.num_stages" && name != "async.async_stages")
+  if (name != "async.num_stages" && name != "async.async_stages" &&
+      name != "async.across_rounds")
     return op->emitOpError("has attribute '")
            << name << "', which the async dialect does not have";
   if (!isLoop)
     return op->emitOpError("attribute '") << name << "' belongs on a loop";
+  if (name == "async.across_rounds" && !mlir::isa<mlir::UnitAttr>(value))
+    return op->emitOpError("attribute '") << name << "' has no value";
   if (name == "async.num_stages" && !isNumber(value, 1))
     return op->emitOpError("attribute '")
            << name << "' must be a positive integer";

@@ -50,6 +50,7 @@ def Transform_AsyncPipelineOp
                            I64Attr, [IntMinValue<1>]>>:$num_stages,
                        OptionalAttr<StrAttr>:$epilogue,
                        OptionalAttr<StrAttr>:$short_trips,
+                       OptionalAttr<StrAttr>:$memory,
                        OptionalAttr<BoolAttr>:$insert_barriers,
                        OptionalAttr<StrAttr>:$chip,
                        OptionalAttr<StrAttr>:$engine,

@@ -48,6 +48,8 @@ attributes! {
         SYM_NAME = (async_mlir::names::attr::SYM_NAME) of [async_::FUNC],
     }
     discardable {
+        /// On a loop: its pipeline goes on from one iteration of the loop around it to the next.
+        ACROSS_ROUNDS = "async.across_rounds",
         /// On a loop: the stages whose transfers are asynchronous.
         ASYNC_STAGES = "async.async_stages",
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.

@@ -78,9 +78,10 @@ impl<'c> Diagnostic<'c> {
         Self::new(MlirDiagnosticSeverity_MlirDiagnosticWarning, place, message)
     }
 
-    /// A remark.
+    /// A remark. The operation is not printed along with it: that takes a walk through its function, and there may be many.
     pub fn remark(place: impl Into<Place<'c>>, message: impl Into<String>) -> Self {
-        Self::new(MlirDiagnosticSeverity_MlirDiagnosticRemark, place, message)
+        let location = place.into().location();
+        Self::new(MlirDiagnosticSeverity_MlirDiagnosticRemark, location, message)
     }
 
     /// Attaches a note.

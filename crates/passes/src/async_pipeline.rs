@@ -13,6 +13,7 @@
 //! rounds, and [`storage`] room for the versions of buffers.
 
 mod accesses;
+mod across_rounds;
 mod annotations;
 mod body;
 mod bounds;
@@ -21,6 +22,8 @@ mod expand;
 mod freshness;
 mod integers;
 mod lifting;
+mod memory;
+mod outside;
 mod plan;
 mod rounds;
 mod staging;
@@ -33,6 +36,7 @@ mod versions;
 use self::annotations::{MAX_STAGES, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
 use self::lifting::{lift, restore};
+use self::memory::Memory;
 use self::plan::{Attempt, Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
 pub use self::transform::PipelineTransform;
@@ -48,6 +52,8 @@ use async_mlir::pass::{
     Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
     StatisticInfo,
 };
+
+const FEWER_STAGES: &str = "fewer-stages";
 
 /// The options that the transform has, too.
 const OPTIONS: &[OptionInfo] = &[
@@ -74,6 +80,18 @@ const OPTIONS: &[OptionInfo] = &[
             ("branch", "they are executed as they were, by a copy of the loop"),
         ],
         "loops that turn out to have fewer iterations than their pipeline takes to fill",
+    ),
+    OptionInfo::choice(
+        "memory",
+        "error",
+        &[
+            ("error", "the loop is an error"),
+            (
+                FEWER_STAGES,
+                "a loop that asks for a number of stages gets as many as fit",
+            ),
+        ],
+        "loops whose versions of buffers need more workgroup memory than a block has",
     ),
     OptionInfo::bool(
         "insert-barriers",
@@ -160,7 +178,7 @@ impl Pass for AsyncPipeline {
             return Ok(());
         }
         let counted = lift(function, &wanted);
-        let mut pipeliner = pipeliner(function, settings, false);
+        let mut pipeliner = pipeliner(function, settings, cx, false)?;
         for around in inner_first(loops(function)) {
             if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
                 refused.leave_alone()?;
@@ -220,9 +238,19 @@ fn read_num_stages<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Option<
     }
 }
 
-fn pipeliner(function: Op<'_>, settings: Settings, marked: bool) -> Pipeliner<'_> {
+fn pipeliner<'c>(
+    function: Op<'c>,
+    settings: Settings,
+    options: &impl PassOptions,
+    marked: bool,
+) -> Result<Pipeliner<'c>, PassError<'c>> {
     unite_globals(function);
-    Pipeliner::new(function, settings, marked)
+    let memory = Memory::of(
+        function,
+        options.str("chip"),
+        options.str("memory") == FEWER_STAGES,
+    )?;
+    Ok(Pipeliner::new(function, settings, memory, marked))
 }
 
 /// Derives the barriers of `function` anew, once its loops are pipelined.

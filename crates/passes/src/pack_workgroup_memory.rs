@@ -22,7 +22,7 @@ mod table;
 use crate::analysis::buffer_flow;
 use crate::analysis::buffer_uses::BufferUses;
 use crate::analysis::phase_skeleton::is_block_wide_load;
-use crate::utils::chip::{STATIC_WORKGROUP_BYTES, max_workgroup_bytes, sm_of};
+use crate::utils::chip::{MemoryLimit, STATIC_WORKGROUP_BYTES};
 use crate::utils::device::{device_code, own_ops};
 use crate::utils::static_allocs::Rounds;
 use async_dialects::registry::GPUX;
@@ -163,7 +163,7 @@ fn pack_function<'c>(
     let roots: Vec<Vec<Value>> = buffers.iter().map(|buffer| buffer.roots.clone()).collect();
     let uses = BufferUses::of(&roots);
     align(function, &mut buffers, &uses);
-    let limit = limit_of(function, cx)?;
+    let limit = MemoryLimit::of(function, cx.str("chip"))?;
     if let Some(buffer) = buffers.iter().find(|buffer| buffer.alignment > limit.bytes) {
         let message = format!(
             "has workgroup memory that is aligned to {} bytes, more than a block has",
@@ -263,39 +263,6 @@ fn callee_with_dynamic<'c>(
     let message = "uses dynamic workgroup memory in a function that is called, which can't be moved";
     let help = "inline this call first, or pass a view of the memory as an argument";
     Some(PassError::new(dynamic, message).note(call, help))
-}
-
-/// What a block can have.
-struct Limit {
-    name: String,
-    bytes: u64,
-}
-
-/// The most bytes that a block of `function` can have.
-fn limit_of<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Limit, PassError<'c>> {
-    let chip = match cx.str("chip") {
-        "" => function.ancestors().find_map(target_chip),
-        given => Some(given.to_owned()),
-    };
-    let sm = chip.as_deref().map(sm_of).transpose();
-    let sm = match sm {
-        Ok(sm) => sm,
-        Err(_) if cx.str("chip").is_empty() => None,
-        Err(message) => return Err(PassError::new(function.location(), message)),
-    };
-    Ok(Limit {
-        name: chip
-            .filter(|_| sm.is_some())
-            .unwrap_or_else(|| "any GPU".to_owned()),
-        bytes: max_workgroup_bytes(sm),
-    })
-}
-
-/// The chip that `module` is compiled for, if a target says so.
-fn target_chip(module: Op<'_>) -> Option<String> {
-    let targets = module.attr(attr::TARGETS)?.to_string();
-    let (_, chip) = targets.split_once("chip = \"")?;
-    Some(chip.split('"').next()?.to_owned())
 }
 
 /// Puts the buffers of `map` where the layout says.

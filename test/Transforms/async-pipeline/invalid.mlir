@@ -21,7 +21,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %n step %c1 {
-      // expected-note @below {{defined here; a consumer can't be in an earlier stage than its producer, or come before it in the same one}}
+      // expected-note @below {{defined here; give it an earlier stage or order, or the other one a later one}}
       %v = memref.load %in[%i] {async.stage = 1, async.order = 0} : memref<8xf32>
       // expected-error @below {{is in stage 0, order 1, but needs what is defined in stage 1, order 0}}
       memref.store %v, %out[%i] {async.stage = 0, async.order = 1} : memref<8xf32>
@@ -172,6 +172,89 @@ gpu.module @m {
     scf.for %i = %c0 to %n step %c1 {
       // expected-error @below {{has stage 2147483647, but the last one possible is 63}}
       %v = memref.load %in[%i] {async.stage = 2147483647, async.order = 0} : memref<8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @too_many_versions(%a: memref<?xf32>, %c: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-note @below {{4 versions of 65536 bytes}}
+    %s = memref.alloc() : memref<16384xf32, #gpu.address_space<workgroup>>
+    // expected-error @below {{needs 262144 bytes for the versions of its buffers, but a block has at most 166912 on sm_80}}
+    // expected-note @below {{use fewer stages or smaller tiles; 'memory=fewer-stages' uses as many stages as fit}}
+    scf.for %i = %c0 to %n step %c1 {
+      %copy = gpux.copy async %a[%i], %s[%c0], 1 : memref<?xf32> to memref<16384xf32, #gpu.address_space<workgroup>>
+      async.await %copy
+      %x = memref.load %s[%c0] : memref<16384xf32, #gpu.address_space<workgroup>>
+      memref.store %x, %c[%i] : memref<?xf32>
+    } {async.num_stages = 4}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_86">] {
+  gpu.func @too_many_versions_of_two_buffers(%a: memref<?xf32>, %c: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-note @below {{3 versions of 40000 bytes}}
+    %s = memref.alloc() : memref<10000xf32, #gpu.address_space<workgroup>>
+    // expected-note @below {{2 versions of 40000 bytes}}
+    %r = memref.alloc() : memref<10000xf32, #gpu.address_space<workgroup>>
+    // expected-error @below {{needs 200000 bytes for the versions of its buffers, but a block has at most 101376 on sm_86}}
+    // expected-note @below {{use fewer stages}}
+    scf.for %i = %c0 to %n step %c1 {
+      %copy = gpux.copy async %a[%i], %s[%c0], 1 {async.stage = 0, async.order = 0} : memref<?xf32> to memref<10000xf32, #gpu.address_space<workgroup>>
+      %other = gpux.copy async %a[%i], %r[%c0], 1 {async.stage = 1, async.order = 1} : memref<?xf32> to memref<10000xf32, #gpu.address_space<workgroup>>
+      async.await %copy, %other {async.stage = 2, async.order = 2}
+      %x = memref.load %s[%c0] {async.stage = 2, async.order = 2} : memref<10000xf32, #gpu.address_space<workgroup>>
+      %y = memref.load %r[%c0] {async.stage = 2, async.order = 2} : memref<10000xf32, #gpu.address_space<workgroup>>
+      %z = arith.addf %x, %y : f32
+      memref.store %z, %c[%i] {async.stage = 2, async.order = 2} : memref<?xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @parts_of_a_loop_that_is_not_pipelined(%a: memref<?xf32>, %c: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{has stages and orders for the parts of a pipelined loop, but is not pipelined itself}}
+      // expected-note @below {{give it one stage and one order, or its body stages, too}}
+      scf.for %j = %c0 to %n step %c1 {
+        %x = memref.load %a[%j] : memref<?xf32>
+        memref.store %x, %c[%j] : memref<?xf32>
+      } {async.stage = [0, 1, 1], async.order = [0, 2, 3]}
+      memref.store %zero, %c[%i] {async.stage = 1, async.order = 1} : memref<?xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @across_rounds_alone(%a: memref<?xf32>, %c: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{has 'async.across_rounds', but nothing says how it is to be pipelined}}
+      // expected-note @below {{give the loop 'async.num_stages', or its operations stages}}
+      scf.for %j = %c0 to %n step %c1 {
+        %x = memref.load %a[%j] : memref<?xf32>
+        memref.store %x, %c[%j] : memref<?xf32>
+      } {async.across_rounds}
     }
     gpu.return
   }

@@ -30,7 +30,7 @@ gpu.module @m {
     %c8 = arith.constant 8 : index
     scf.for %i = %c0 to %c8 step %c1 {
       %x = memref.load %a[%i] {async.stage = 1, async.order = 0} : memref<?xi32>
-      // expected-note @below {{what comes first; give it an earlier stage or order, or this one a later one}}
+      // expected-note @below {{what comes first; give it an earlier stage or order, or the other one a later one}}
       memref.store %x, %s[%c0] {async.stage = 1, async.order = 0} : !Tile
       // expected-error @below {{may access the same memory, but the schedule executes this one first}}
       %y = memref.load %s[%c0] {async.stage = 0, async.order = 1} : !Tile
@@ -51,7 +51,7 @@ gpu.module @m {
     %c8 = arith.constant 8 : index
     scf.for %i = %c0 to %c8 step %c1 {
       %x = memref.load %a[%i] {async.stage = 0, async.order = 1} : memref<?xi32>
-      // expected-note @below {{what comes first; give it an earlier stage or order, or this one a later one}}
+      // expected-note @below {{what comes first; give it an earlier stage or order, or the other one a later one}}
       memref.store %x, %s[%c0] {async.stage = 0, async.order = 1} : !Tile
       // expected-error @below {{may access the same memory, but the schedule executes this one first}}
       %y = memref.load %s[%c0] {async.stage = 0, async.order = 0} : !Tile
@@ -78,7 +78,7 @@ gpu.module @m {
       %y = memref.load %s[%c0] {async.stage = 0, async.order = 0} : !Tile
       %x = memref.load %a[%i] {async.stage = 0, async.order = 0} : memref<?xi32>
       %z = arith.addi %x, %y {async.stage = 1, async.order = 1} : i32
-      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or this one a later one}}
+      // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
       memref.store %z, %s[%c0] {async.stage = 1, async.order = 1} : !Tile
     }
     gpu.return
@@ -100,7 +100,7 @@ gpu.module @m {
     scf.for %i = %c0 to %c8 step %c1 {
       %fills = arith.cmpi eq, %i, %c0 : index
       %copy = scf.if %fills -> !async.token {
-        // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or this one a later one}}
+        // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
         // expected-error @below {{may access the same memory, but the schedule executes this one first}}
         %some = gpux.copy async %a[%i], %s[%c0], 1 : memref<?xi32> to !Tile
         scf.yield %some : !async.token
@@ -131,7 +131,7 @@ gpu.module @m {
     %s = memref.alloc() : !Slots
     scf.for %i = %c0 to %c8 step %c1 {
       %slot = arith.remui %i, %c3 : index
-      // expected-note @below {{what comes first 3 iterations before; give it an earlier stage or order, or this one a later one}}
+      // expected-note @below {{what comes first 3 iterations before; give it an earlier stage or order, or the other one a later one}}
       // expected-error @below {{may access the same memory, but the schedule executes this one first}}
       %copy = gpux.copy async %a[%i], %s[%slot, %c0], 1 {async.stage = 0, async.order = 0} : memref<?xi32> to !Slots
       async.await %copy {async.stage = 3, async.order = 1}
@@ -159,7 +159,7 @@ gpu.module @m {
     scf.for %round = %c0 to %c8 step %c1 {
       memref.store %zero, %s[%c0] : memref<1xi32, #gpu.address_space<workgroup>>
       scf.for %i = %c0 to %n step %c1 {
-        // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or this one a later one}}
+        // expected-note @below {{what comes first an iteration before; give it an earlier stage or order, or the other one a later one}}
         // expected-error @below {{may access the same memory, but the schedule executes this one first}}
         %copy = gpux.copy async %a[%i], %s[%c0], 1 {async.stage = 0, async.order = 0} : memref<?xi32> to memref<1xi32, #gpu.address_space<workgroup>>
         async.await %copy {async.stage = 1, async.order = 1}

@@ -121,15 +121,20 @@ impl<'c> Accesses<'c> {
 }
 
 impl<'c> Buffer<'c> {
-    /// Returns true if iterations may have versions of it: nobody else can know where it is.
+    /// Returns true if iterations may have versions of it.
     pub fn is_local(&self) -> bool {
-        let space = MemorySpace::of(self.base.ty());
-        let is_fast = matches!(space, Some(MemorySpace::Workgroup | MemorySpace::Private));
-        match buffer_origin(self.base) {
-            BufferOrigin::Allocation => true,
-            BufferOrigin::Attribution(_) | BufferOrigin::Global(_) => is_fast,
-            _ => false,
-        }
+        is_local(self.base)
+    }
+}
+
+/// Returns true if nobody else can know where `buffer` is.
+pub(super) fn is_local(buffer: Value<'_>) -> bool {
+    let space = MemorySpace::of(buffer.ty());
+    let is_fast = matches!(space, Some(MemorySpace::Workgroup | MemorySpace::Private));
+    match buffer_origin(buffer) {
+        BufferOrigin::Allocation => true,
+        BufferOrigin::Attribution(_) | BufferOrigin::Global(_) => is_fast,
+        _ => false,
     }
 }
 

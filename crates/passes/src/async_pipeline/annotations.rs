@@ -56,6 +56,11 @@ pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request
             let help = "give each of them 'async.stage' and 'async.order', or the loop 'async.num_stages'";
             Err(PassError::new(around, message).note(around, help))
         }
+        (None, None) if around.has_attr(gpux_attr::ACROSS_ROUNDS) => {
+            let message = "has 'async.across_rounds', but nothing says how it is to be pipelined";
+            let help = "give the loop 'async.num_stages', or its operations stages";
+            Err(PassError::new(around, message).note(around, help))
+        }
         (None, None) => Ok(None),
         (None, Some(_)) => {
             let schedule = slots(body)?;
@@ -77,15 +82,25 @@ pub(super) fn read<'c>(around: Op<'c>, body: Block<'c>) -> Result<Option<Request
 
 /// Returns true if `around`, an `scf.for`, is to be pipelined, or says so in a wrong way.
 pub(super) fn is_annotated(around: Op<'_>) -> bool {
-    let body = around.region(0).first().into_iter().flat_map(Block::ops);
-    let mut ops = body.filter(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER));
-    around.has_attr(gpux_attr::NUM_STAGES) || around.has_attr(gpux_attr::ASYNC_STAGES) || ops.next().is_some()
+    let names = [
+        gpux_attr::NUM_STAGES,
+        gpux_attr::ASYNC_STAGES,
+        gpux_attr::ACROSS_ROUNDS,
+    ];
+    names.iter().any(|name| around.has_attr(name)) || is_scheduled(around)
+}
+
+/// Returns true if operations of the body of `around` say when they are executed.
+pub(super) fn is_scheduled(around: Op<'_>) -> bool {
+    let mut body = around.region(0).first().into_iter().flat_map(Block::ops);
+    body.any(|op| op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER))
 }
 
 /// Removes what [`read`] has read.
 pub(super) fn remove<'c>(around: Op<'c>, body: Block<'c>) {
     around.remove_attr(gpux_attr::NUM_STAGES);
     around.remove_attr(gpux_attr::ASYNC_STAGES);
+    around.remove_attr(gpux_attr::ACROSS_ROUNDS);
     for op in body.ops() {
         op.remove_attr(gpux_attr::STAGE);
         op.remove_attr(gpux_attr::ORDER);
@@ -107,6 +122,12 @@ pub(super) fn slots(body: Block<'_>) -> Result<Schedule<'_>, PassError<'_>> {
             (Some(stage), Some(order)) => Slot { stage, order },
             (Some(_), None) => return Err(PassError::new(op, "has 'async.stage', but no 'async.order'")),
             (None, Some(_)) => return Err(PassError::new(op, "has 'async.order', but no 'async.stage'")),
+            (None, None) if op.has_attr(gpux_attr::STAGE) || op.has_attr(gpux_attr::ORDER) => {
+                let message =
+                    "has stages and orders for the parts of a pipelined loop, but is not pipelined itself";
+                let help = "give it one stage and one order, or its body stages, too";
+                return Err(PassError::new(op, message).note(op, help));
+            }
             (None, None) => continue,
         };
         if slot.stage >= MAX_STAGES {

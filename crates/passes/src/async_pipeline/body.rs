@@ -232,7 +232,8 @@ impl<'c> Body<'c> {
                 let Some(found) = values.read(id, stage, order(first)) else {
                     return Err(self.too_early(first, value, by));
                 };
-                if last != by {
+                // What the loop carries may be read by nothing but the statement that feeds it.
+                if last != by || matches!(found, Source::Start(..)) {
                     all.insert(found);
                 }
             }
@@ -318,11 +319,8 @@ impl<'c> Body<'c> {
         };
         let reader = self.first_reader(statement, value);
         let message = format!("is in {}, but needs what is defined in {}", at(statement), at(by));
-        let help =
-            "a consumer can't be in an earlier stage than its producer, or come before it in the same one";
         let definer = self.ops(by).next().or(self.block.terminator());
-        let note = format!("defined here; {help}");
-        PassError::new(reader, message).note(definer.unwrap_or(self.around), note)
+        executed_first(reader, &message, definer.unwrap_or(self.around), "defined here")
     }
 
     /// The operations of a statement.
@@ -343,6 +341,12 @@ impl<'c> Body<'c> {
         let reader = self.ops(statement).find(reads).or(self.block.terminator());
         reader.unwrap_or(self.around)
     }
+}
+
+/// An error about an operation that the schedule executes before `first`, which has to come first.
+pub(super) fn executed_first<'c>(op: Op<'c>, message: &str, first: Op<'c>, why: &str) -> PassError<'c> {
+    let help = "give it an earlier stage or order, or the other one a later one";
+    PassError::new(op, message).note(first, format!("{why}; {help}"))
 }
 
 /// For each value, the stages of the statements that read it.

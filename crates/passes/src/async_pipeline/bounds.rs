@@ -20,7 +20,11 @@ pub(super) struct Bounds<'a, 'c> {
 impl<'a, 'c> Bounds<'a, 'c> {
     /// Works out the bounds of `around` before it.
     pub fn new(around: Op<'c>, constants: &'a Constants<'c>) -> Self {
-        let at = Place::Before(around);
+        Self::at(around, Place::Before(around), constants)
+    }
+
+    /// Works out the bounds of `around` at another place, where they are known, too.
+    pub fn at(around: Op<'c>, at: Place<'c>, constants: &'a Constants<'c>) -> Self {
         let [lower, upper, step] = [0, 1, 2].map(|i| Int::of(around.operand(i)));
         let arithmetic = Arithmetic {
             constants,

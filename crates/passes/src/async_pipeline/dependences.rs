@@ -4,8 +4,9 @@
 //! iterations, and accesses to it stay in order as far as they may meet.
 
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
-use super::body::Body;
+use super::body::{Body, executed_first};
 use super::freshness::Freshness;
+use super::outside::Outside;
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use async_mlir::gpu::block_size;
@@ -18,20 +19,35 @@ use tokenflow::pipeline::{Lifetime, StatementId};
 /// How many versions buffers need, by what they come from.
 pub(super) type Versions<'c> = Vec<(Value<'c>, u32)>;
 
+/// What is known of a function before any of its loops is pipelined.
+pub(super) struct Function<'c> {
+    pub op: Op<'c>,
+    /// All threads, if it is known how many there are.
+    threads: Mask,
+    pub outside: Outside<'c>,
+}
+
+impl<'c> Function<'c> {
+    pub fn new(op: Op<'c>) -> Self {
+        let threads = block_size(op).and_then(|_| Footprints::new(op).values.num_threads());
+        let threads: Mask = threads.map(|threads| vec![true; threads as usize].into());
+        Self {
+            op,
+            outside: Outside::of(op, &threads),
+            threads,
+        }
+    }
+}
+
 /// Checks that accesses stay in order.
 pub(super) fn check<'c>(
     body: &Body<'c>,
     accesses: &Accesses<'c>,
     storage: &Storage<'c>,
+    function: &Function<'c>,
 ) -> Result<Versions<'c>, PassError<'c>> {
-    let function = body
-        .around
-        .ancestors()
-        .find(|op| op.is_function())
-        .unwrap_or(body.around);
-    let footprints = Footprints::new(function);
-    let threads = block_size(function).and_then(|_| footprints.values.num_threads());
-    let threads: Mask = threads.map(|threads| vec![true; threads as usize].into());
+    let footprints = Footprints::new(function.op);
+    let threads = function.threads.clone();
     let mut checker = Checker {
         body,
         footprints,
@@ -39,7 +55,11 @@ pub(super) fn check<'c>(
         trips: Vec::new(),
     };
     checker.trips = number_loops(body, &mut checker.footprints);
-    let freshness = Freshness::new(function, body, checker.threads.clone());
+    let freshness = Freshness {
+        body,
+        all: checker.threads.clone(),
+        outside: &function.outside,
+    };
     let mut versions = Vec::new();
     for buffer in accesses
         .buffers
@@ -53,7 +73,10 @@ pub(super) fn check<'c>(
         match freshness.check(buffer, storage, &mut checker.footprints) {
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
-                let count = body.problem.versions(&lifetime(buffer));
+                // Two iterations can't access the same version if there are no more of them than versions.
+                let trips =
+                    checker.trips[0].map_or(u32::MAX, |trips| u32::try_from(trips).unwrap_or(u32::MAX));
+                let count = body.problem.versions(&lifetime(buffer)).min(trips);
                 if count > 1 {
                     versions.push((buffer.base, count));
                 }
@@ -315,6 +338,5 @@ fn out_of_order<'c>(first: Op<'c>, second: Op<'c>, later: u32) -> PassError<'c> 
         later => format!(" {later} iterations before"),
     };
     let message = "may access the same memory, but the schedule executes this one first";
-    let help = format!("what comes first{when}; give it an earlier stage or order, or this one a later one");
-    PassError::new(second, message).note(first, help)
+    executed_first(second, message, first, &format!("what comes first{when}"))
 }

@@ -10,88 +10,26 @@
 
 use super::accesses::{Access, Buffer, footprint};
 use super::body::{Body, is_inside};
+use super::outside::{Outside, covers};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
-use crate::analysis::memory::{Access as Kind, BufferOrigin, Effect, Effects, base, buffer_origin, effects};
+use crate::analysis::memory::{BufferOrigin, buffer_origin};
 use async_dialects::completion::Completion;
-use async_mlir::control_flow::may_repeat;
-use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
 use async_mlir::types::memref_shape;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use tokenflow::barriers::Footprint;
 
-/// What the accesses of a function are to the buffers of a loop.
+/// A loop, and what happens to its buffers outside of it.
 pub(super) struct Freshness<'a, 'c> {
-    body: &'a Body<'c>,
+    pub body: &'a Body<'c>,
     /// All threads, if it is known how many there are.
-    all: Mask,
-    /// What is accessed outside of the loop, by buffer.
-    outside: FxHashMap<Value<'c>, Vec<Outside<'c>>>,
+    pub all: Mask,
+    pub outside: &'a Outside<'c>,
 }
 
-/// An access outside of the loop.
-#[derive(Clone, Copy)]
-struct Outside<'c> {
-    op: Op<'c>,
-    memory: Value<'c>,
-    writes: bool,
-    /// Whether it is before the loop in the text.
-    is_above: bool,
-    /// Whether a loop is around both, so that it comes before the loop and after it.
-    again: bool,
-}
-
-impl Outside<'_> {
-    fn comes_before(self) -> bool {
-        self.is_above || self.again
-    }
-
-    fn comes_after(self) -> bool {
-        !self.is_above || self.again
-    }
-}
-
-impl<'a, 'c> Freshness<'a, 'c> {
-    pub fn new(function: Op<'c>, body: &'a Body<'c>, all: Mask) -> Self {
-        let mut fresh = Self {
-            body,
-            all,
-            outside: FxHashMap::default(),
-        };
-        let mut after = false;
-        for op in function.self_and_nested() {
-            if op == body.around {
-                after = true;
-            }
-            let is_inside = op == body.around || body.around.is_ancestor_of(op);
-            let Effects::Known(effects) = effects(op) else {
-                continue;
-            };
-            for effect in effects
-                .into_iter()
-                .filter(|effect| !is_inside && effect.access != Kind::Free)
-            {
-                let again = op
-                    .ancestors()
-                    .take_while(|outer| !outer.is_function())
-                    .any(|outer| repeats(outer) && outer.is_ancestor_of(body.around));
-                fresh
-                    .outside
-                    .entry(base(effect.memory))
-                    .or_default()
-                    .push(Outside {
-                        op,
-                        memory: effect.memory,
-                        writes: effect.access.writes(),
-                        is_above: !after,
-                        again,
-                    });
-            }
-        }
-        fresh
-    }
-
+impl<'c> Freshness<'_, 'c> {
     /// Checks that `buffer` is fresh.
     ///
     /// # Errors
@@ -151,65 +89,24 @@ impl<'a, 'c> Freshness<'a, 'c> {
         buffer: &Buffer<'c>,
         footprints: &mut Footprints<'c>,
     ) -> Result<(), &'static str> {
-        let Some(outside) = self.outside.get(&buffer.base) else {
-            return Ok(());
-        };
-        let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
-        let written: Vec<Footprint> = buffer
-            .accesses
-            .iter()
-            .filter(|access| access.writes && access.conditions.is_empty())
-            .filter_map(&mut touched)
-            .collect();
-        if outside
-            .iter()
-            .any(|access| access.writes && access.comes_before())
-        {
+        let around = self.body.around;
+        if self.outside.writes_before(buffer.base, around) {
+            let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
+            let written: Vec<Footprint> = buffer
+                .accesses
+                .iter()
+                .filter(|access| access.writes && access.conditions.is_empty())
+                .filter_map(&mut touched)
+                .collect();
             let mut reads = buffer.accesses.iter().filter(|access| !access.writes);
-            if !reads.all(|read| touched(read).is_some_and(|read| covers(&written, &read))) {
+            if !reads.all(|read| touched(read).is_some_and(|read| covers(written.iter(), &read))) {
                 return Err("it is written before the loop, too, and perhaps not as a whole in it");
             }
         }
-        // From the end of the loop on, and around again.
-        let again = outside
-            .iter()
-            .filter(|access| access.comes_after() && access.is_above);
-        let below = outside
-            .iter()
-            .filter(|access| access.comes_after() && !access.is_above);
-        let mut later: Vec<(Block<'c>, Footprint)> = Vec::new();
-        for access in below.chain(again) {
-            let of_op = footprints.buffer(access.memory).map(|buffer| {
-                let effect = Effect {
-                    memory: access.memory,
-                    access: if access.writes { Kind::Write } else { Kind::Read },
-                };
-                footprints.of(access.op, effect, buffer, &self.all)
-            });
-            match of_op {
-                Some(written) if access.writes => {
-                    // A loop around both may come back to the reader and not to what has overwritten the buffer.
-                    let comes_back = access.is_above && !self.is_beside(access.op);
-                    later.extend(
-                        access
-                            .op
-                            .block()
-                            .filter(|_| !comes_back)
-                            .map(|block| (block, written)),
-                    );
-                }
-                Some(read) if covers(&sure_before(access.op, &later), &read) => {}
-                _ if access.writes => {}
-                _ => return Err("it is read after the loop"),
-            }
+        if self.outside.reads_after(buffer.base, around) {
+            return Err("it is read after the loop");
         }
         Ok(())
-    }
-
-    /// Returns true if `op` is in what the loop is directly in.
-    fn is_beside(&self, op: Op<'c>) -> bool {
-        let parent = self.body.around.parent();
-        parent.is_some_and(|parent| parent.is_ancestor_of(op))
     }
 
     /// Returns true if `access` is to the same bytes in all iterations.
@@ -297,33 +194,4 @@ fn address<'c>(op: Op<'c>, memory: Value<'c>) -> Vec<Value<'c>> {
         .filter(|(i, _)| !stores || *i != stored)
         .map(|(_, operand)| operand)
         .collect()
-}
-
-/// Those of `written`, each earlier in the text and in a block, that are sure to have been executed before `op`.
-fn sure_before<'c>(op: Op<'c>, written: &[(Block<'c>, Footprint)]) -> Vec<Footprint> {
-    let blocks: FxHashSet<Block> = std::iter::once(op)
-        .chain(op.ancestors())
-        .filter_map(Op::block)
-        .collect();
-    let sure = written.iter().filter(|(block, _)| blocks.contains(block));
-    sure.map(|(_, footprint)| footprint.clone()).collect()
-}
-
-/// Returns true if `written` are sure to be all bytes that are `read`.
-fn covers(written: &[Footprint], read: &Footprint) -> bool {
-    let known = |footprint: &Footprint| footprint.offset.terms.is_empty();
-    let Some(bytes) = read.bytes.as_ref().filter(|_| known(read)) else {
-        return false;
-    };
-    let ranges = written
-        .iter()
-        .filter(|footprint| footprint.certain && known(footprint) && footprint.buffer == read.buffer);
-    let ranges =
-        ranges.filter_map(|footprint| Some((footprint.bytes.as_deref()?, footprint.offset.constant)));
-    bytes.is_covered(read.offset.constant, ranges)
-}
-
-/// Returns true if what is in `op` may be executed several times.
-fn repeats(op: Op<'_>) -> bool {
-    op.regions().filter_map(Region::first).any(may_repeat)
 }

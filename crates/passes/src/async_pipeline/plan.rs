@@ -1,12 +1,14 @@
 //! The steps that a loop goes through.
 
 use super::accesses::{Accesses, known_buffers};
-use super::annotations::{Request, Schedule, is_annotated, read, remove, slots};
+use super::across_rounds::{Flat, flatten, refusal};
+use super::annotations::{Request, Schedule, is_annotated, is_scheduled, read, remove, slots};
 use super::body::Body;
-use super::dependences::check;
+use super::dependences::{Function, check};
 use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
 use super::lifting::counted_queue;
+use super::memory::Memory;
 use super::staging::{Nothing, stage};
 use super::storage::{Storage, Uses};
 use super::transfers::start_in_stages;
@@ -36,8 +38,9 @@ pub(super) struct Settings {
 
 /// Pipelines the loops of a function.
 pub(super) struct Pipeliner<'c> {
-    function: Op<'c>,
+    function: Function<'c>,
     pub settings: Settings,
+    memory: Memory,
     /// Whether kernels get an attribute to be found by.
     marked: bool,
     /// The loops around loops that were pipelined.
@@ -53,10 +56,11 @@ pub(super) struct Pipeliner<'c> {
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, settings: Settings, marked: bool) -> Self {
+    pub fn new(function: Op<'c>, settings: Settings, memory: Memory, marked: bool) -> Self {
         Self {
-            function,
+            function: Function::new(function),
             settings,
+            memory,
             marked,
             outer: FxHashSet::default(),
             barriers: derived_anew(function),
@@ -71,6 +75,21 @@ impl<'c> Pipeliner<'c> {
         let Some(block) = around.region(0).first() else {
             return Ok(Attempt::NotAsked);
         };
+        if goes_across(around) && around.parent().is_some_and(|outer| outer.is(scf::FOR)) {
+            // Its turn comes with the loop around it.
+            return Ok(Attempt::NotAsked);
+        }
+        let inner: Vec<Op> = block.ops().into_iter().filter(|op| goes_across(*op)).collect();
+        if !inner.is_empty() {
+            return self.pipeline_across(around, &inner);
+        }
+        if goes_across(around) {
+            drains(
+                around,
+                "the loop around it is not an 'scf.for' that it is directly in",
+            )
+            .emit();
+        }
         let Some(request) = read(around, block)?.or_else(|| self.asked_for(around)) else {
             return Ok(Attempt::NotAsked);
         };
@@ -78,34 +97,129 @@ impl<'c> Pipeliner<'c> {
         // It comes back if the loop can't be pipelined.
         let original = (asked || self.marked).then(|| around.clone_detached());
         let hoisted = hoist_allocs(around, block);
-        let (plan, dropped) = match request {
+        let Err(refusal) = self.attempt(around, block, &request) else {
+            original.into_iter().for_each(Op::erase);
+            return Ok(Attempt::Pipelined);
+        };
+        self.function.outside.forget(around);
+        self.storage.take_inner(around);
+        Ok(Attempt::Refused(Refused {
+            around,
+            original,
+            hoisted,
+            asked: matches!(refusal, Refusal::LeftAlone(_)),
+            error: refusal.into_error(),
+        }))
+    }
+
+    /// Pipelines loops directly in `outer` that are to be pipelined across its iterations.
+    fn pipeline_across(&mut self, outer: Op<'c>, inner: &[Op<'c>]) -> Result<Attempt<'c>, PassError<'c>> {
+        for inner in inner {
+            inner
+                .region(0)
+                .first()
+                .map(|block| read(*inner, block))
+                .transpose()?;
+        }
+        let why = match inner {
+            [_] if is_annotated(outer) => Some("the loop around it is to be pipelined, too"),
+            [only] => refusal(outer, *only, is_scheduled(*only)),
+            _ => Some("it is not the only one in the loop around it"),
+        };
+        if let Some(why) = why {
+            for inner in inner {
+                drains(*inner, why).emit();
+            }
+            return self.pipeline_apart(outer, inner);
+        }
+        // It comes back if the nest can't be pipelined as one loop.
+        let (original, copy) = self.copy_nest(outer, inner[0]);
+        let spans = [outer, inner[0]].map(|around| self.function.outside.span(around));
+        self.function.outside.forget(outer);
+        let versions = self.storage.take_inner(outer);
+        let dropped = outer
+            .region(0)
+            .first()
+            .map_or(0, |block| self.drop_barriers(block));
+        let Flat { around, whole } = flatten(outer, inner[0]);
+        self.function.outside.set_span(around, spans[0]);
+        self.storage.set_inner(around, versions.clone());
+        let tried = around.region(0).first().map(|block| {
+            let request = read(around, block).map_err(Refusal::Error)?;
+            request.map_or(Ok(()), |request| self.attempt(around, block, &request))
+        });
+        let Some(Err(refusal)) = tried else {
+            original.erase();
+            self.dropped += dropped;
+            return Ok(Attempt::Pipelined);
+        };
+        let remark = drains(copy, "the nest can't be pipelined as one loop");
+        match refusal.into_error().into_diagnostic() {
+            Some(why) => remark.because(why).emit(),
+            None => remark.emit(),
+        }
+        self.function.outside.forget(around);
+        self.function.outside.set_span(original, spans[0]);
+        self.function.outside.set_span(copy, spans[1]);
+        self.storage.take_inner(around);
+        self.storage.set_inner(original, versions);
+        original.move_before(whole);
+        whole.replace_with(&original.results().collect::<Vec<_>>());
+        self.pipeline_apart(original, &[copy])
+    }
+
+    /// A copy of `outer`, and `inner` in it.
+    fn copy_nest(&mut self, outer: Op<'c>, inner: Op<'c>) -> (Op<'c>, Op<'c>) {
+        let copy = outer.clone_detached();
+        let mut copy_of_inner = copy;
+        for (old, new) in outer.self_and_nested().into_iter().zip(copy.self_and_nested()) {
+            if self.barriers.contains(&old) {
+                self.barriers.insert(new);
+            }
+            if old == inner {
+                copy_of_inner = new;
+            }
+        }
+        (copy, copy_of_inner)
+    }
+
+    /// Pipelines loops in `outer` that drain in each of its iterations, and `outer` itself.
+    fn pipeline_apart(&mut self, outer: Op<'c>, inner: &[Op<'c>]) -> Result<Attempt<'c>, PassError<'c>> {
+        let before = self.pipelined;
+        for inner in inner {
+            inner.remove_attr(gpux_attr::ACROSS_ROUNDS);
+            if let Attempt::Refused(refused) = self.pipeline(*inner)? {
+                refused.leave_alone()?;
+            }
+        }
+        Ok(match self.pipeline(outer)? {
+            Attempt::NotAsked if self.pipelined > before => Attempt::Pipelined,
+            attempt => attempt,
+        })
+    }
+
+    /// Pipelines `around`. If that fails, some of its transfers may be asynchronous, and its barriers gone.
+    fn attempt(&mut self, around: Op<'c>, block: Block<'c>, request: &Request) -> Result<(), Refusal<'c>> {
+        let dropped;
+        let plan = match request {
             Request::Annotated(async_stages) => {
-                start_in_stages(self.function, block, self.settings.options, &async_stages);
-                let dropped = self.drop_barriers(block);
-                let schedule = slots(block);
-                let plan = schedule.and_then(|schedule| Plan::of(around, block, &schedule, &self.storage));
-                (plan, dropped)
+                start_in_stages(self.function.op, block, self.settings.options, async_stages);
+                dropped = self.drop_barriers(block);
+                let schedule = slots(block).map_err(Refusal::Error)?;
+                let plan = Plan::of(around, block, &schedule, (&self.function, &self.storage));
+                let plan = plan.map_err(Refusal::Error)?;
+                self.memory.check(around, &plan.uses).map_err(Refusal::Error)?;
+                plan
             }
             Request::Automatic(stages) => {
-                start_transfers(self.function, block, self.settings.options);
-                let dropped = self.drop_barriers(block);
-                (self.plan(around, block, stages), dropped)
+                start_transfers(self.function.op, block, self.settings.options);
+                dropped = self.drop_barriers(block);
+                self.plan(around, block, *stages)?
             }
         };
-        Ok(match plan {
-            Ok(plan) => {
-                self.carry_out(plan, dropped);
-                original.into_iter().for_each(Op::erase);
-                Attempt::Pipelined
-            }
-            Err(error) => Attempt::Refused(Refused {
-                around,
-                original,
-                hoisted,
-                asked,
-                error,
-            }),
-        })
+        self.function.outside.forget(around);
+        self.carry_out(plan, dropped);
+        Ok(())
     }
 
     /// Erases barriers of `block` itself that are derived anew.
@@ -122,12 +236,24 @@ impl<'c> Pipeliner<'c> {
     }
 
     /// A plan for a loop that is to have so many stages.
-    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
-        self.check(around)?;
-        let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
-        let plan = Plan::of(around, block, &staged.schedule, &self.storage)?;
-        report(around, stages, &staged.transfers);
-        Ok(plan)
+    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, Refusal<'c>> {
+        self.check(around).map_err(Refusal::LeftAlone)?;
+        let mut fewer = stages;
+        loop {
+            let staged = stage(block, fewer).map_err(|Nothing(why)| PassError::new(around, why));
+            let staged = staged.map_err(Refusal::LeftAlone)?;
+            let plan = Plan::of(around, block, &staged.schedule, (&self.function, &self.storage));
+            let plan = plan.map_err(Refusal::LeftAlone)?;
+            match self.memory.check(around, &plan.uses) {
+                Ok(()) => {
+                    report(around, (fewer, stages), &staged.transfers);
+                    return Ok(plan);
+                }
+                Err(error) if !self.memory.fewer_stages => return Err(Refusal::Error(error)),
+                Err(error) if fewer == 2 => return Err(Refusal::LeftAlone(error)),
+                Err(_) => fewer -= 1,
+            }
+        }
     }
 
     /// Returns an error if something keeps `around` from being pipelined, however it is staged.
@@ -154,6 +280,31 @@ impl<'c> Pipeliner<'c> {
         plan.carry_out(self.settings.shape, &mut self.storage, self.marked);
         self.pipelined += 1;
         self.dropped += dropped;
+    }
+}
+
+/// Returns true if `around` is a loop that is to be pipelined across iterations of the loop around it.
+fn goes_across(around: Op<'_>) -> bool {
+    around.is(scf::FOR) && around.has_attr(gpux_attr::ACROSS_ROUNDS)
+}
+
+/// Says that the pipeline of `around` is empty at the end of each round, in spite of what is asked for.
+fn drains<'c>(around: Op<'c>, why: &str) -> Diagnostic<'c> {
+    Diagnostic::remark(around, format!("is not pipelined across rounds: {why}"))
+}
+
+/// Why a loop that asked for stages is not pipelined.
+enum Refusal<'c> {
+    /// The pass fails.
+    Error(PassError<'c>),
+    /// The loop stays as it is.
+    LeftAlone(PassError<'c>),
+}
+
+impl<'c> Refusal<'c> {
+    fn into_error(self) -> PassError<'c> {
+        let (Self::Error(error) | Self::LeftAlone(error)) = self;
+        error
     }
 }
 
@@ -236,14 +387,20 @@ fn hoist_allocs<'c>(around: Op<'c>, block: Block<'c>) -> Vec<Op<'c>> {
 }
 
 /// Says what was done with a loop that asked for stages.
-fn report(around: Op<'_>, stages: u32, transfers: &[usize]) {
+fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
     let started = transfers.iter().enumerate().filter(|(_, number)| **number > 0);
     let started = started.map(|(stage, number)| {
         let plural = if *number == 1 { "" } else { "s" };
         format!("{number} transfer{plural} in stage {stage}")
     });
     let started = started.collect::<Vec<String>>().join(", ");
-    let message = format!("pipelined: {started}, the rest in stage {}", stages - 1);
+    let fewer = if stages < wanted {
+        let more = stages + 1;
+        format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}")
+    } else {
+        String::new()
+    };
+    let message = format!("pipelined: {started}, the rest in stage {}{fewer}", stages - 1);
     Diagnostic::remark(around, message).emit();
 }
 
@@ -274,11 +431,11 @@ impl<'c> Plan<'c> {
         around: Op<'c>,
         block: Block<'c>,
         schedule: &Schedule<'c>,
-        storage: &Storage<'c>,
+        (function, storage): (&Function<'c>, &Storage<'c>),
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body), storage)?;
+        let versions = check(&body, &Accesses::of(&body), storage, function)?;
         let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }

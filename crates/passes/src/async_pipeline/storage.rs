@@ -17,13 +17,15 @@ use async_mlir::pass::PassError;
 use async_mlir::types::{bit_width, memory_space, memref_layout, memref_shape, symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// How many bytes of each buffer the loops inside of a loop have versions in.
+pub(super) type Inner<'c> = FxHashMap<Value<'c>, i64>;
+
 /// The buffers of a function that have versions.
 #[derive(Default)]
 pub(super) struct Storage<'c> {
     /// Buffers that have become bytes, each with what stands for its first version, if anything uses that.
     first: FxHashMap<Value<'c>, Option<Value<'c>>>,
-    /// How many bytes of a buffer the loops inside of a loop have versions in.
-    inner: FxHashMap<Op<'c>, FxHashMap<Value<'c>, i64>>,
+    inner: FxHashMap<Op<'c>, Inner<'c>>,
 }
 
 /// Which versions the operations of a loop access.
@@ -45,6 +47,7 @@ impl<'c> Storage<'c> {
             by_op: FxHashMap::default(),
             lags: FxHashSet::default(),
         };
+        let tiles = tiles(body, versions);
         for &(storage, versions) in versions {
             let inner = self.inner.get(&body.around).and_then(|inner| inner.get(&storage));
             let first = self.first.get(&storage).copied().flatten().unwrap_or(storage);
@@ -52,7 +55,9 @@ impl<'c> Storage<'c> {
                 Some(&bytes) => (storage, bytes_type(storage.context(), storage.ty(), bytes)),
                 None => (first, first.ty()),
             };
-            let alignment = alignment(storage).max(alignment(first));
+            let stated = storage.defining_op().and_then(|op| op.int_attr(attr::ALIGNMENT));
+            let tile = tiles.get(&storage).copied();
+            let alignment = tile.into_iter().chain(stated).fold(COPY_ALIGNMENT, i64::max);
             let stride = stride(body, storage, (ty, alignment), versions)?;
             let versioned = Versioned {
                 versions,
@@ -88,31 +93,33 @@ impl<'c> Storage<'c> {
         self.inner.remove(&around);
         for outer in around.ancestors().filter(|op| op.is(scf::FOR)) {
             let inner = self.inner.entry(outer).or_default();
-            for Versioned {
-                versions,
-                stride,
-                storage,
-                ..
-            } in uses.buffers.values()
-            {
-                let bytes = inner.entry(*storage).or_default();
-                *bytes = (*bytes).max(i64::from(*versions).saturating_mul(*stride));
+            for versioned in uses.buffers.values() {
+                let bytes = inner.entry(versioned.storage).or_default();
+                *bytes = (*bytes).max(versioned.bytes());
             }
         }
-        self.first.retain(|buffer, _| !is_inside(around, *buffer));
+        for buffer in around.self_and_nested().into_iter().flat_map(Op::results) {
+            self.first.remove(&buffer);
+        }
+    }
+
+    /// Forgets which versions loops inside of `around` have, before it is erased.
+    pub fn take_inner(&mut self, around: Op<'c>) -> Inner<'c> {
+        self.inner.remove(&around).unwrap_or_default()
+    }
+
+    /// Notes what [`take_inner`](Self::take_inner) returned of what is `around` now.
+    pub fn set_inner(&mut self, around: Op<'c>, inner: Inner<'c>) {
+        self.inner.insert(around, inner);
     }
 
     /// Makes bytes of the buffers that a loop has been given versions of. What else uses them uses the first version.
     pub fn make_bytes(&mut self, uses: &Uses<'c>, made: &[Op<'c>]) {
         let made: FxHashSet<Op> = made.iter().copied().collect();
         for what in &uses.in_order {
-            let Versioned {
-                versions,
-                stride,
-                storage,
-                ..
-            } = uses.buffers[what];
-            let bytes = i64::from(versions).saturating_mul(stride);
+            let versioned = uses.buffers[what];
+            let Versioned { storage, .. } = versioned;
+            let bytes = versioned.bytes();
             let ty = storage.ty();
             if self.first.contains_key(&storage) {
                 if bytes_of(ty).is_some_and(|known| known < bytes) {
@@ -207,6 +214,11 @@ impl<'c> Uses<'c> {
         }
     }
 
+    /// The buffers that have versions.
+    pub fn versioned(&self) -> impl Iterator<Item = Versioned<'c>> {
+        self.in_order.iter().map(|what| self.buffers[what])
+    }
+
     /// The slots that the rounds of `around` access.
     pub fn slots<'a>(&'a self, around: Op<'c>, constants: &'a Constants<'c>) -> Slots<'a, 'c> {
         Slots::new(around, constants, &self.buffers, &self.by_op, &self.lags)
@@ -292,16 +304,25 @@ fn round_up(number: i64, of: i64) -> Option<i64> {
     Some(number.checked_add(of - 1)? / of * of)
 }
 
-/// What each version has to be aligned to.
-fn alignment(buffer: Value<'_>) -> i64 {
-    let stated = buffer.defining_op().and_then(|op| op.int_attr(attr::ALIGNMENT));
-    let tiles = buffer.uses().into_iter().filter_map(|used| {
-        let is_tile = Completion::of(used.owner)?.scope == ExecutionScope::Block;
-        let mut operands = used.owner.operands();
-        let tensor = operands.find(|operand| tensor_map(operand.ty()).is_some());
-        is_tile.then(|| tensor.map_or(TILE_ALIGNMENT, tile_alignment))
-    });
-    tiles.chain(stated).fold(COPY_ALIGNMENT, i64::max)
+/// What the tiles have to be aligned to that a loop copies from and to its buffers.
+fn tiles<'c>(body: &Body<'c>, versions: &[(Value<'c>, u32)]) -> FxHashMap<Value<'c>, i64> {
+    let mut alignments = FxHashMap::default();
+    if versions.is_empty() {
+        return alignments;
+    }
+    for op in body.around.self_and_nested() {
+        let completion = Completion::of(op);
+        if completion.is_none_or(|completion| completion.scope != ExecutionScope::Block) {
+            continue;
+        }
+        let tensor = op.operands().find(|operand| tensor_map(operand.ty()).is_some());
+        let alignment = tensor.map_or(TILE_ALIGNMENT, tile_alignment);
+        for buffer in op.operands().filter(|operand| operand.ty().is_mem_ref()) {
+            let known = alignments.entry(base(buffer)).or_insert(alignment);
+            *known = alignment.max(*known);
+        }
+    }
+    alignments
 }
 
 /// Raises the alignment of what allocates `buffer`, which was of another type before.

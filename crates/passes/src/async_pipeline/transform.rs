@@ -63,14 +63,18 @@ fn pipeline<'c>(
     outcome: &mut Outcome<'c>,
 ) -> Result<(), PassError<'c>> {
     let at = transform.op.location();
-    let mut pipeliner = pipeliner(function, read_settings(at, transform)?, true);
+    let mut pipeliner = pipeliner(function, read_settings(at, transform)?, transform, true)?;
     for around in inner_first(loops) {
         let own = around.attr(gpux_attr::NUM_STAGES);
         let stages = transform.int(STAGES);
         if stages > 0 {
             around.set_attr(gpux_attr::NUM_STAGES, int_attr(around.context(), 32, stages));
         }
-        let restored = match pipeliner.pipeline(around) {
+        // Across the iterations of a loop, it is pipelined with that.
+        let whole = around
+            .parent()
+            .filter(|outer| outer.is(scf::FOR) && around.has_attr(gpux_attr::ACROSS_ROUNDS));
+        let restored = match pipeliner.pipeline(whole.unwrap_or(around)) {
             Ok(Attempt::Pipelined) => continue,
             Ok(Attempt::NotAsked) => {
                 let message = "does not say how it is to be pipelined: give it 'async.num_stages', or 'num_stages' to the transform";

@@ -24,6 +24,13 @@ pub(super) struct Versioned<'c> {
     pub ty: Type<'c>,
 }
 
+impl Versioned<'_> {
+    /// How many bytes all versions have.
+    pub fn bytes(&self) -> i64 {
+        i64::from(self.versions).saturating_mul(self.stride)
+    }
+}
+
 /// Which versions a round accesses. Iteration `i` accesses version `i mod versions`: what has lag `l` in round `t` accesses
 /// slot `(t - l) mod versions`.
 pub(super) struct Slots<'a, 'c> {

@@ -1,5 +1,9 @@
 //! The names of GPUs, and how much workgroup memory they have.
 
+use async_mlir::ir::Op;
+use async_mlir::names::attr;
+use async_mlir::pass::PassError;
+
 /// The oldest GPU that has `cp.async`.
 pub(crate) const FIRST_SM: u32 = 80;
 /// What LLVM can write code for.
@@ -35,4 +39,42 @@ pub(crate) fn max_workgroup_bytes(sm: Option<u32>) -> u64 {
         _ => 227,
     };
     kilobytes << 10
+}
+
+/// What a block can have.
+pub(crate) struct MemoryLimit {
+    /// What has this limit.
+    pub name: String,
+    /// Of workgroup memory.
+    pub bytes: u64,
+}
+
+impl MemoryLimit {
+    /// The limit of a block of `function` on `chip`; if that is empty, on the target of the module.
+    pub fn of<'c>(function: Op<'c>, chip: &str) -> Result<Self, PassError<'c>> {
+        let target = match chip {
+            "" => target_chip(function),
+            given => Some(given.to_owned()),
+        };
+        let sm = match target.as_deref().map(sm_of).transpose() {
+            Ok(sm) => sm,
+            Err(_) if chip.is_empty() => None,
+            Err(message) => return Err(PassError::new(function.location(), message)),
+        };
+        Ok(Self {
+            name: target
+                .filter(|_| sm.is_some())
+                .unwrap_or_else(|| "any GPU".to_owned()),
+            bytes: max_workgroup_bytes(sm),
+        })
+    }
+}
+
+/// The chip that the module around `function` is compiled for, if a target says so.
+pub(crate) fn target_chip(function: Op<'_>) -> Option<String> {
+    function.ancestors().find_map(|module| {
+        let targets = module.attr(attr::TARGETS)?.to_string();
+        let (_, chip) = targets.split_once("chip = \"")?;
+        Some(chip.split('"').next()?.to_owned())
+    })
 }

@@ -1,0 +1,38 @@
+// A tile says where the next one is. That can't be copied before.
+//
+// RUN: async-opt %s --async-pipeline --mlir-print-op-on-diagnostic=false -o %t 2>&1 | FileCheck %s --check-prefix=SAID
+// RUN: FileCheck %s --input-file=%t
+
+!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+
+// SAID: remark: is not pipelined
+// SAID: note: 'memref.load' op may access the same memory, but the schedule executes this one first
+// SAID: note: what comes first an iteration before; give it an earlier stage or order, or the other one a later one
+// SAID: note: iterations can't have versions of this buffer: the loop reads it before it writes it
+// CHECK-LABEL: gpu.func @indirect_dependence
+// CHECK-NOT:   iter_args
+gpu.module @m {
+  gpu.func @indirect_dependence(%a: memref<?xi32>, %c: memref<?xi32>, %n: index) kernel
+      attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c15 = arith.constant 15 : index
+    %c16 = arith.constant 16 : index
+    %zero = arith.constant 0 : i32
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c15, %t : index
+    %s = memref.alloc() : !Tile
+    memref.store %zero, %s[%t] : !Tile
+    scf.for %i = %c0 to %n step %c1 {
+      %next = memref.load %s[%mirrored] : !Tile
+      %where = arith.index_cast %next : i32 to index
+      %from = arith.remui %where, %c16 : index
+      %tile = arith.muli %i, %c16 : index
+      %at = arith.addi %tile, %t : index
+      %copy = gpux.copy async %a[%from], %s[%t], 1 : memref<?xi32> to !Tile
+      async.await %copy
+      memref.store %next, %c[%at] : memref<?xi32>
+    } {async.num_stages = 3}
+    gpu.return
+  }
+}
