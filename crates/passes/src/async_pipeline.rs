@@ -18,6 +18,7 @@ mod body;
 mod bounds;
 mod dependences;
 mod expand;
+mod fewer_versions;
 mod freshness;
 mod integers;
 mod plan;
@@ -37,6 +38,8 @@ use async_dialects::registry::{ASYNC, GPUX};
 use async_mlir::ir::Op;
 use async_mlir::names::scf;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+
+pub use self::fewer_versions::WithFewerVersions;
 
 /// The pass.
 pub struct AsyncPipeline;
@@ -99,40 +102,50 @@ impl Pass for AsyncPipeline {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let epilogue = match cx.str("epilogue") {
-            "predicate" => Epilogue::Predicate,
-            _ => Epilogue::Peel,
-        };
-        let short = match cx.str("short-trips") {
-            "branch" => ShortTrips::Branch,
-            _ => ShortTrips::Guard,
-        };
-        // Inner loops first: what they become are statements of the outer ones.
-        let loops = function
-            .self_and_nested()
-            .into_iter()
-            .filter(|op| op.is(scf::FOR));
-        let mut loops: Vec<Op> = loops.collect();
-        loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
-        if !loops.iter().any(|around| is_annotated(*around)) {
-            return Ok(());
-        }
-        unite_globals(function);
-        let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, Shape { epilogue, short });
-        for around in loops {
-            pipeliner.pipeline(around)?;
-        }
-        let Pipeliner {
-            storage,
-            pipelined,
-            dropped,
-            ..
-        } = pipeliner;
-        storage.finish();
-        cx.count("pipelined", pipelined);
-        if pipelined > 0 && cx.bool("insert-barriers") {
-            derive(function, false, false, Some(dropped))?;
-        }
-        Ok(())
+        pipeline(function, cx, None)
     }
+}
+
+/// Pipelines the loops of `function`. Of the buffers that need versions, number `fewer` gets one fewer, for tests.
+fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) -> Result<(), PassError<'c>> {
+    let epilogue = match cx.str("epilogue") {
+        "predicate" => Epilogue::Predicate,
+        _ => Epilogue::Peel,
+    };
+    let short = match cx.str("short-trips") {
+        "branch" => ShortTrips::Branch,
+        _ => ShortTrips::Guard,
+    };
+    // Inner loops first: what they become are statements of the outer ones.
+    let loops = function
+        .self_and_nested()
+        .into_iter()
+        .filter(|op| op.is(scf::FOR));
+    let mut loops: Vec<Op> = loops.collect();
+    loops.sort_by_cached_key(|op| std::cmp::Reverse(op.ancestors().count()));
+    if !loops.iter().any(|around| is_annotated(*around)) {
+        return Ok(());
+    }
+    unite_globals(function);
+    let shape = Shape { epilogue, short };
+    let mut pipeliner = Pipeliner::new(function, read_options(function, cx)?, shape, fewer);
+    for around in loops {
+        pipeliner.pipeline(around)?;
+    }
+    let Pipeliner {
+        storage,
+        pipelined,
+        dropped,
+        fewer,
+        ..
+    } = pipeliner;
+    if fewer.is_some() {
+        return Err(PassError::new(function, "has no such buffer"));
+    }
+    storage.finish();
+    cx.count("pipelined", pipelined);
+    if pipelined > 0 && cx.bool("insert-barriers") {
+        derive(function, false, false, Some(dropped))?;
+    }
+    Ok(())
 }

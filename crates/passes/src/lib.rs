@@ -26,7 +26,7 @@ mod utils;
 pub use allocs_to_globals::AllocsToGlobals;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
-pub use async_pipeline::AsyncPipeline;
+pub use async_pipeline::{AsyncPipeline, WithFewerVersions};
 pub use async_to_gpux::AsyncToGpux;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;

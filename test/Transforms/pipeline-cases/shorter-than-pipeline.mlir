@@ -1,4 +1,5 @@
-// Two iterations in a pipeline of four stages: no loop is left, and no copy reads past the second tile.
+// Two iterations in a pipeline of four stages: no loop is left, no copy reads past the second tile, and there
+// are as many versions as tiles.
 //
 // RUN: async-opt %s --async-pipeline | FileCheck %s --implicit-check-not=gpux.copy --implicit-check-not=async.await --implicit-check-not=scf.for --implicit-check-not=gpu.barrier
 // RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --check-prefix=COUNTED --implicit-check-not=_group
@@ -9,7 +10,7 @@
 
 gpu.module @m {
   // CHECK-LABEL: gpu.func @shorter_than_pipeline
-  // CHECK: memref.alloc(){{.*}} : memref<256xi8
+  // CHECK: memref.alloc(){{.*}} : memref<128xi8
   // CHECK: gpux.copy async %arg0
   // CHECK: gpux.copy async %arg0
   // CHECK: async.await

@@ -150,6 +150,7 @@ impl<'c> ThreadValues<'c> {
             return self.in_type(ThreadValue::constant(constant), value.ty());
         }
         let computed = match value.definition() {
+            Definition::Result(op, number) if op.is(scf::FOR) => rotation::result(self, op, number),
             Definition::Result(op, 0) => self.result(op),
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
@@ -310,6 +311,9 @@ impl<'c> ThreadValues<'c> {
     }
 
     fn select(&mut self, op: Op<'c>) -> Option<ThreadValue> {
+        if let Some(next) = rotation::next(self, op) {
+            return Some(next);
+        }
         let operands = [0, 1, 2].map(|i| self.of(op.operand(i)));
         let [Some(condition), Some(yes), Some(no)] = operands else {
             return None;

@@ -54,6 +54,9 @@ pub(super) fn check<'c>(
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
                 let count = body.problem.versions(&lifetime(buffer));
+                // No more than there are iterations.
+                let trips = checker.trips[0].and_then(|trips| u32::try_from(trips).ok());
+                let count = trips.map_or(count, |trips| count.min(trips));
                 if count > 1 {
                     versions.push((buffer.base, count));
                 }

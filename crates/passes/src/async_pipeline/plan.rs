@@ -12,9 +12,11 @@ use super::transfers::start_in_stages;
 use crate::async_to_gpux::{Options, start_transfers};
 use crate::insert_barriers::derived_anew;
 use async_dialects::names::gpux_attr;
+use async_mlir::control_flow::constant_trip_count;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::Attribute;
+use async_mlir::names::scf;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_elements;
 use rustc_hash::FxHashSet;
@@ -32,10 +34,12 @@ pub(super) struct Pipeliner<'c> {
     pub pipelined: u64,
     /// How many barriers went with them.
     pub dropped: usize,
+    /// The buffer that gets a version fewer than it needs, counted from here.
+    pub fewer: Option<usize>,
 }
 
 impl<'c> Pipeliner<'c> {
-    pub fn new(function: Op<'c>, options: Options, shape: Shape) -> Self {
+    pub fn new(function: Op<'c>, options: Options, shape: Shape, fewer: Option<usize>) -> Self {
         Self {
             function,
             options,
@@ -44,6 +48,7 @@ impl<'c> Pipeliner<'c> {
             storage: Storage::default(),
             pipelined: 0,
             dropped: 0,
+            fewer,
         }
     }
 
@@ -54,10 +59,20 @@ impl<'c> Pipeliner<'c> {
         };
         match read(around, block)? {
             None => {}
+            Some(_) if never_runs(around) => {
+                Diagnostic::remark(around, "is not pipelined: it never runs").emit();
+                remove(around, block);
+                // For the loop around it, it is what the kernel would be.
+                for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
+                    if let Some(parts) = around.attr(name) {
+                        around.set_attr(name, part_of(parts, 1));
+                    }
+                }
+            }
             Some(Request::Annotated(async_stages)) => {
                 start_in_stages(self.function, block, self.options, &async_stages);
                 let dropped = self.drop_barriers(block);
-                let plan = Plan::of(around, block, &slots(block)?, &self.storage)?;
+                let plan = Plan::of(around, block, &slots(block)?, &self.storage, &mut self.fewer)?;
                 self.carry_out(plan, dropped);
             }
             Some(Request::Automatic(stages)) => {
@@ -84,9 +99,9 @@ impl<'c> Pipeliner<'c> {
     }
 
     /// A plan for a loop that is to have so many stages.
-    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
+    fn plan(&mut self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, PassError<'c>> {
         let staged = stage(block, stages).map_err(|Nothing(why)| PassError::new(around, why))?;
-        let plan = Plan::of(around, block, &staged.schedule, &self.storage)?;
+        let plan = Plan::of(around, block, &staged.schedule, &self.storage, &mut self.fewer)?;
         report(around, stages, &staged.transfers);
         Ok(plan)
     }
@@ -96,6 +111,12 @@ impl<'c> Pipeliner<'c> {
         self.pipelined += 1;
         self.dropped += dropped;
     }
+}
+
+/// Returns true if `around` is known to have no iterations, or is in a loop that has none. Its waits may be gone then.
+fn never_runs(around: Op<'_>) -> bool {
+    let mut loops = std::iter::once(around).chain(around.ancestors());
+    loops.any(|op| op.is(scf::FOR) && constant_trip_count(op) == Some(0))
 }
 
 /// Puts `original` back in the place of `around`, and says why.
@@ -138,10 +159,20 @@ impl<'c> Plan<'c> {
         block: Block<'c>,
         schedule: &Schedule<'c>,
         storage: &Storage<'c>,
+        fewer: &mut Option<usize>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body), storage)?;
+        let mut versions = check(&body, &Accesses::of(&body), storage)?;
+        if let Some(left) = fewer {
+            match versions.get_mut(*left) {
+                Some((_, count)) => {
+                    *count -= 1;
+                    *fewer = None;
+                }
+                None => *left -= versions.len(),
+            }
+        }
         let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }
