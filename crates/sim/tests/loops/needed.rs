@@ -208,6 +208,8 @@ fn each_barrier_is_needed() {
 
 #[test]
 fn each_version_is_needed() {
+    // A loop inside may fill a buffer anew in its kernel: between that and its prologue, the version is held, but not needed.
+    let tally = Tally::default();
     for_each_loop(60, |sample, shape, seed| {
         let case = Case::new(sample, Observed::Contents, seed);
         for buffer in 0.. {
@@ -215,10 +217,11 @@ fn each_version_is_needed() {
             let Some(fewer) = case.after(&format!("test-async-pipeline-fewer-versions{{{options}}}")) else {
                 break;
             };
-            Tally::default().add(&case, &with_barriers_everywhere(&fewer), true)?;
+            tally.add(&case, &with_barriers_everywhere(&fewer), !case.is_nest)?;
         }
         Ok(())
     });
+    assert!(tally.is_at_most_one_in(50));
 }
 
 #[test]
