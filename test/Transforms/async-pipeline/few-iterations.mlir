@@ -28,6 +28,7 @@ gpu.module @m {
   }
 
   // The prologue has done all of the first stage.
+  // CHECK-LABEL: gpu.func @one_iteration
   // PREDICATE-LABEL: gpu.func @one_iteration
   // PREDICATE:         gpux.copy async
   // PREDICATE:         scf.for

@@ -160,7 +160,7 @@ impl Loop {
             return String::new();
         }
         let chosen = body.transfers.iter().enumerate();
-        let chosen = chosen.filter(|(i, _)| self.keys[i % self.keys.len()] % 4 != 0);
+        let chosen = chosen.filter(|(i, _)| !self.keys[i % self.keys.len()].is_multiple_of(4));
         let stages: BTreeSet<u32> = chosen.map(|(_, part)| schedule[*part].0).collect();
         let stages: Vec<String> = stages.iter().map(u32::to_string).collect();
         if stages.is_empty() {
@@ -192,16 +192,8 @@ impl Loop {
         }
     }
 
-    /// The kernel.
-    pub fn kernel(&self) -> String {
-        let mut body = Body::new(self.form, self.observed);
-        for stmt in &self.stmts {
-            body.add(stmt);
-        }
-        if self.observed != Observed::Anything {
-            body.observe();
-        }
-        let schedule = self.schedule(body.parts);
+    /// The operations of the body, with their stages and orders.
+    fn annotated(&self, body: &Body, schedule: &[(u32, usize)]) -> String {
         let mut text = String::new();
         for Line { text: line, part } in &body.lines {
             let (stage, order) = schedule[*part];
@@ -215,32 +207,25 @@ impl Loop {
                 None => writeln!(text, "{}, {attributes}}}", &line[..line.len() - 1]),
             };
         }
+        text
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> String {
+        let mut body = Body::new(self.form, self.observed);
+        for stmt in &self.stmts {
+            body.add(stmt);
+        }
+        if self.observed != Observed::Anything {
+            body.observe();
+        }
+        let schedule = self.schedule(body.parts);
+        let text = self.annotated(&body, &schedule);
         let buffers = joined(0..body.buffers, |b| format!("%b{b} = memref.alloc() : !Tile\n"))
             + &joined(0..body.conditional, |x| {
                 format!("%x{x} = memref.alloc() : !Tile\n")
             });
-        let inits = body
-            .carried
-            .iter()
-            .enumerate()
-            .map(|(k, (init, _))| format!("%a{k} = {init}"));
-        let inits = inits.collect::<Vec<_>>().join(", ");
-        let types = vec!["i32"; body.carried.len()].join(", ");
-        let yields = body
-            .carried
-            .iter()
-            .map(|(_, value)| value.clone())
-            .collect::<Vec<_>>()
-            .join(", ");
-        let (results, carries, yields) = if body.carried.is_empty() {
-            (String::new(), String::new(), "scf.yield".to_owned())
-        } else {
-            (
-                format!("%r:{} = ", body.carried.len()),
-                format!(" iter_args({inits}) -> ({types})"),
-                format!("scf.yield {yields} : {types}"),
-            )
-        };
+        let (results, carries, yields) = carried(&body);
         let stores = joined(0..body.carried.len(), |k| {
             let place = k * 16;
             format!(
@@ -304,6 +289,32 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 }}
 }}
 "
+        )
+    }
+}
+
+/// The results of a loop, what it starts with, and what it yields.
+fn carried(body: &Body) -> (String, String, String) {
+    let inits = body
+        .carried
+        .iter()
+        .enumerate()
+        .map(|(k, (init, _))| format!("%a{k} = {init}"));
+    let inits = inits.collect::<Vec<_>>().join(", ");
+    let types = vec!["i32"; body.carried.len()].join(", ");
+    let yields = body
+        .carried
+        .iter()
+        .map(|(_, value)| value.clone())
+        .collect::<Vec<_>>()
+        .join(", ");
+    if body.carried.is_empty() {
+        (String::new(), String::new(), "scf.yield".to_owned())
+    } else {
+        (
+            format!("%r:{} = ", body.carried.len()),
+            format!(" iter_args({inits}) -> ({types})"),
+            format!("scf.yield {yields} : {types}"),
         )
     }
 }

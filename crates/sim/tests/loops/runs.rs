@@ -45,8 +45,8 @@ pub fn call(of: &Loop, trips: i64, pattern: i128, seed: u64) -> Call {
         arguments.push(buffer(1, Fill::Ramp));
     }
     Call {
-        seed,
         arguments,
+        seed,
         ..Call::of(THREADS)
     }
 }
