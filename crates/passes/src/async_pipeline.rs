@@ -19,6 +19,7 @@ mod body;
 mod bounds;
 mod dependences;
 mod expand;
+mod fewer_versions;
 mod freshness;
 mod integers;
 mod lifting;
@@ -35,6 +36,7 @@ mod versions;
 
 use self::annotations::{MAX_STAGES, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
+pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
 use self::memory::Memory;
 use self::plan::{Attempt, Pipeliner, Settings, is_candidate};
@@ -125,16 +127,16 @@ const OF_THE_PASS: &[OptionInfo] = &[
     ),
 ];
 
-/// [`OPTIONS`], and then `more`.
-const fn with_options<const N: usize>(more: &[OptionInfo]) -> [OptionInfo; N] {
-    assert!(N == OPTIONS.len() + more.len());
-    let mut all = [OPTIONS[0]; N];
+/// The options of `first`, and then those of `more`, `N` in all.
+const fn joined<const N: usize>(first: &[OptionInfo], more: &[OptionInfo]) -> [OptionInfo; N] {
+    assert!(N == first.len() + more.len());
+    let mut all = [first[0]; N];
     let mut i = 0;
     while i < N {
-        all[i] = if i < OPTIONS.len() {
-            OPTIONS[i]
+        all[i] = if i < first.len() {
+            first[i]
         } else {
-            more[i - OPTIONS.len()]
+            more[i - first.len()]
         };
         i += 1;
     }
@@ -148,7 +150,7 @@ impl Pass for AsyncPipeline {
     const INFO: PassInfo = PassInfo {
         description: include_str!("async_pipeline/description.md"),
         anchor: Anchor::Functions,
-        options: &const { with_options::<{ OPTIONS.len() + OF_THE_PASS.len() }>(OF_THE_PASS) },
+        options: &const { joined::<{ OPTIONS.len() + OF_THE_PASS.len() }>(OPTIONS, OF_THE_PASS) },
         dependent_dialects: &[
             GPUX,
             Dialect::ARITH,
@@ -168,42 +170,51 @@ impl Pass for AsyncPipeline {
     };
 
     fn run<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let mut settings = read_settings(function.location(), cx)?;
-        settings.num_stages = read_num_stages(function, cx)?;
-        let is_wanted =
-            |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
-        let mut wanted = inner_first(loops(function));
-        wanted.retain(is_wanted);
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let counted = lift(function, &wanted);
-        let mut pipeliner = pipeliner(function, settings, cx, false)?;
-        for around in inner_first(loops(function)) {
-            if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
-                refused.leave_alone()?;
-            }
-        }
-        let pipelined = pipeliner.pipelined;
-        cx.count("pipelined", pipelined);
-        pipeliner.storage.finish();
-        match counted {
-            Some(original) if pipelined == 0 => {
-                restore(function, original);
-                for around in loops(function) {
-                    let block = around.region(0).first();
-                    block.into_iter().for_each(|block| remove(around, block));
-                }
-            }
-            original => original.into_iter().for_each(Op::erase),
-        }
-        finish(function, &pipeliner)?;
-        if pipelined > 0 && cx.str("emit") == "nvgpu" {
-            to_nvgpu(function)?;
-            set_exact_waits(function, &|_, _| {})?;
-        }
-        Ok(())
+        pipeline(function, cx, None)
     }
+}
+
+/// Pipelines the loops of `function`. Of the buffers that need versions, number `fewer` gets one fewer, for tests.
+fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) -> Result<(), PassError<'c>> {
+    let mut settings = read_settings(function.location(), cx)?;
+    settings.num_stages = read_num_stages(function, cx)?;
+    let is_wanted =
+        |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
+    let mut wanted = inner_first(loops(function));
+    wanted.retain(is_wanted);
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let counted = lift(function, &wanted);
+    let mut pipeliner = pipeliner(function, settings, cx, false)?;
+    pipeliner.fewer = fewer;
+    for around in inner_first(loops(function)) {
+        if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
+            refused.leave_alone()?;
+        }
+    }
+    if pipeliner.fewer.is_some() {
+        return Err(PassError::new(function, "has no such buffer"));
+    }
+    let pipelined = pipeliner.pipelined;
+    cx.count("pipelined", pipelined);
+    pipeliner.storage.finish();
+    match counted {
+        Some(original) if pipelined == 0 => {
+            restore(function, original);
+            for around in loops(function) {
+                let block = around.region(0).first();
+                block.into_iter().for_each(|block| remove(around, block));
+            }
+        }
+        original => original.into_iter().for_each(Op::erase),
+    }
+    finish(function, &pipeliner)?;
+    if pipelined > 0 && cx.str("emit") == "nvgpu" {
+        to_nvgpu(function)?;
+        set_exact_waits(function, &|_, _| {})?;
+    }
+    Ok(())
 }
 
 /// What the options say that the transform has, too.

@@ -28,7 +28,7 @@ pub use allocs_to_globals::AllocsToGlobals;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 use async_mlir::transform::register_transform;
-pub use async_pipeline::{AsyncPipeline, PipelineTransform};
+pub use async_pipeline::{AsyncPipeline, PipelineTransform, WithFewerVersions};
 pub use async_to_gpux::AsyncToGpux;
 pub use async_to_upstream::AsyncToUpstream;
 pub use expand_vectors::ExpandVectors;

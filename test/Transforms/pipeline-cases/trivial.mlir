@@ -9,7 +9,7 @@
 
 gpu.module @m {
   // CHECK-LABEL: gpu.func @trivial
-  // CHECK: memref.alloc() : memref<16xi32
+  // CHECK: memref.alloc() : memref<16xi32,
   // CHECK: gpux.copy async %arg0
   // CHECK: async.await
   // CHECK: gpu.barrier

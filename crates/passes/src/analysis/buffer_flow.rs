@@ -16,7 +16,7 @@ use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::memory_effects;
-use async_mlir::names::{attr, memref};
+use async_mlir::names::memref;
 use rustc_hash::FxHashMap;
 use tokenflow::packing::flow::{Edge, Flow, Issue, Node, NodeId, QueueId, TokenId, TokenOrigin, Until};
 
@@ -170,8 +170,7 @@ impl<'c> Reader<'_, 'c> {
                 Some(entries) if !may_diverge(op) && !branches_diverge(op) => {
                     self.access(node, op);
                     // A loop that always runs has no edge that skips it.
-                    let runs = !op.has_attr(attr::UNSIGNED_CMP)
-                        && constant_trip_count(op).is_some_and(|trips| trips > 0);
+                    let runs = constant_trip_count(op).is_some_and(|trips| trips > 0);
                     let taken = entries.iter().filter(|edge| !runs || edge.to != Target::After);
                     self.regions(node, &flow, &taken.cloned().collect::<Vec<_>>())
                 }

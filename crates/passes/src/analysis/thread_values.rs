@@ -157,6 +157,7 @@ impl<'c> ThreadValues<'c> {
             return self.in_type(ThreadValue::constant(constant), value.ty());
         }
         let computed = match value.definition() {
+            Definition::Result(op, number) if op.is(scf::FOR) => rotation::result(self, op, number),
             Definition::Result(op, 0) => self.result(op),
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
@@ -318,11 +319,14 @@ impl<'c> ThreadValues<'c> {
     }
 
     fn select(&mut self, op: Op<'c>) -> Option<ThreadValue> {
-        let condition = self.of(op.operand(0))?;
-        if let Some(known) = condition.as_constant() {
+        let condition = self.of(op.operand(0));
+        if let Some(known) = condition.as_ref().and_then(ThreadValue::as_constant) {
             return self.of(op.operand(if known == 0 { 2 } else { 1 }));
         }
-        let (yes, no) = (self.of(op.operand(1))?, self.of(op.operand(2))?);
+        if let Some(next) = rotation::next(self, op) {
+            return Some(next);
+        }
+        let (condition, yes, no) = (condition?, self.of(op.operand(1))?, self.of(op.operand(2))?);
         self.combine(&[condition, yes, no], |values| {
             Some(if values[0] == 0 { values[2] } else { values[1] })
         })

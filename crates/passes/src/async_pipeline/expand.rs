@@ -261,7 +261,11 @@ impl<'c> Pipeline<'_, 'c> {
         let inside = Place::AtEnd(block);
         self.set_carried_values(&block.args().skip(1).collect::<Vec<Value>>());
         let variable = Int::Value(block.arg(0));
-        let runs = (0..=self.last as usize).map(|stage| match ends.get(stage) {
+        let trips = bounds.trips.as_constant();
+        // The prologue has executed the iterations of a stage that come before the kernel.
+        let has_none = |stage: u32| trips.is_some_and(|trips| trips <= i64::from(self.last - stage));
+        let runs = (0..=self.last).map(|stage| match ends.get(stage as usize) {
+            Some(_) if has_none(stage) => Truth::Known(false),
             Some(end) => arithmetic.less(inside, variable, *end),
             None => Truth::Known(true),
         });
@@ -332,11 +336,19 @@ impl<'c> Pipeline<'_, 'c> {
         let values: Vec<Value> = results
             .map(|(result, value)| value.unwrap_or_else(|| nothing(self.at, location, result)))
             .collect();
-        let originals: Vec<Value> = body.around.results().collect();
+        // Fewer iterations than one are none.
+        let originals: Vec<Value> = if self.last == 1 {
+            body.around.operands().skip(3).collect()
+        } else {
+            body.around.results().collect()
+        };
         for (block, values) in [(long, values), (short, originals)] {
             OpBuilder::new(scf::YIELD, location)
                 .operands(&values)
                 .at_end(block);
+        }
+        if self.last == 1 {
+            body.around.erase();
         }
     }
 

@@ -17,6 +17,7 @@ use crate::insert_barriers::derived_anew;
 use crate::utils::device::is_workgroup_alloc;
 use crate::utils::static_allocs::may_be_shared;
 use async_dialects::names::gpux_attr;
+use async_mlir::control_flow::constant_trip_count;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op};
@@ -53,6 +54,8 @@ pub(super) struct Pipeliner<'c> {
     pub pipelined: u64,
     /// How many barriers went with them.
     pub dropped: usize,
+    /// The buffer that gets a version fewer than it needs, counted from here; for tests.
+    pub fewer: Option<usize>,
 }
 
 impl<'c> Pipeliner<'c> {
@@ -67,6 +70,7 @@ impl<'c> Pipeliner<'c> {
             storage: Storage::default(),
             pipelined: 0,
             dropped: 0,
+            fewer: None,
         }
     }
 
@@ -93,6 +97,10 @@ impl<'c> Pipeliner<'c> {
         let Some(request) = read(around, block)?.or_else(|| self.asked_for(around)) else {
             return Ok(Attempt::NotAsked);
         };
+        if never_runs(around) {
+            leave_unrun(around, block);
+            return Ok(Attempt::NotAsked);
+        }
         let asked = matches!(request, Request::Automatic(_));
         // It comes back if the loop can't be pipelined.
         let original = (asked || self.marked).then(|| around.clone_detached());
@@ -206,7 +214,13 @@ impl<'c> Pipeliner<'c> {
                 start_in_stages(self.function.op, block, self.settings.options, async_stages);
                 dropped = self.drop_barriers(block);
                 let schedule = slots(block).map_err(Refusal::Error)?;
-                let plan = Plan::of(around, block, &schedule, (&self.function, &self.storage));
+                let plan = Plan::of(
+                    around,
+                    block,
+                    &schedule,
+                    (&self.function, &self.storage),
+                    &mut self.fewer,
+                );
                 let plan = plan.map_err(Refusal::Error)?;
                 self.memory.check(around, &plan.uses).map_err(Refusal::Error)?;
                 plan
@@ -236,13 +250,19 @@ impl<'c> Pipeliner<'c> {
     }
 
     /// A plan for a loop that is to have so many stages.
-    fn plan(&self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, Refusal<'c>> {
+    fn plan(&mut self, around: Op<'c>, block: Block<'c>, stages: u32) -> Result<Plan<'c>, Refusal<'c>> {
         self.check(around).map_err(Refusal::LeftAlone)?;
         let mut fewer = stages;
         loop {
             let staged = stage(block, fewer).map_err(|Nothing(why)| PassError::new(around, why));
             let staged = staged.map_err(Refusal::LeftAlone)?;
-            let plan = Plan::of(around, block, &staged.schedule, (&self.function, &self.storage));
+            let plan = Plan::of(
+                around,
+                block,
+                &staged.schedule,
+                (&self.function, &self.storage),
+                &mut self.fewer,
+            );
             let plan = plan.map_err(Refusal::LeftAlone)?;
             match self.memory.check(around, &plan.uses) {
                 Ok(()) => {
@@ -305,6 +325,24 @@ impl<'c> Refusal<'c> {
     fn into_error(self) -> PassError<'c> {
         let (Self::Error(error) | Self::LeftAlone(error)) = self;
         error
+    }
+}
+
+/// Returns true if `around` is known to have no iterations, or is in a loop that has none. Its waits may be gone then.
+fn never_runs(around: Op<'_>) -> bool {
+    let mut loops = std::iter::once(around).chain(around.ancestors());
+    loops.any(|op| op.is(scf::FOR) && constant_trip_count(op) == Some(0))
+}
+
+/// Says that `around` is not pipelined, since it never runs.
+fn leave_unrun<'c>(around: Op<'c>, block: Block<'c>) {
+    Diagnostic::remark(around, "is not pipelined: it never runs").emit();
+    remove(around, block);
+    // For the loop around it, it is what the kernel would be.
+    for name in [gpux_attr::STAGE, gpux_attr::ORDER] {
+        if let Some(parts) = around.attr(name) {
+            around.set_attr(name, part_of(parts, 1));
+        }
     }
 }
 
@@ -432,10 +470,20 @@ impl<'c> Plan<'c> {
         block: Block<'c>,
         schedule: &Schedule<'c>,
         (function, storage): (&Function<'c>, &Storage<'c>),
+        fewer: &mut Option<usize>,
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let versions = check(&body, &Accesses::of(&body), storage, function)?;
+        let mut versions = check(&body, &Accesses::of(&body), storage, function)?;
+        if let Some(left) = fewer {
+            match versions.get_mut(*left) {
+                Some((_, count)) => {
+                    *count -= 1;
+                    *fewer = None;
+                }
+                None => *left -= versions.len(),
+            }
+        }
         let uses = storage.plan(&body, &versions)?;
         Ok(Self { body, rotation, uses })
     }

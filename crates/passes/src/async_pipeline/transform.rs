@@ -1,7 +1,7 @@
 //! `transform.async.pipeline`: the loops of a handle, and no others.
 
 use super::plan::Attempt;
-use super::{OPTIONS, finish, inner_first, pipeliner, read_settings, with_options};
+use super::{OPTIONS, finish, inner_first, joined, pipeliner, read_settings};
 use async_dialects::names::{gpux_attr, transform};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, int_attr};
@@ -17,7 +17,7 @@ const STAGES: &str = "num-stages";
 
 impl Transform for PipelineTransform {
     const NAME: &'static str = transform::ASYNC_PIPELINE;
-    const OPTIONS: &'static [OptionInfo] = &const { with_options::<{ OPTIONS.len() + 1 }>(STAGES_OPTION) };
+    const OPTIONS: &'static [OptionInfo] = &const { joined::<{ OPTIONS.len() + 1 }>(OPTIONS, STAGES_OPTION) };
 
     fn apply<'c>(transform: &TransformOp<'c>, payload: &[Op<'c>]) -> Result<Outcome<'c>, PassError<'c>> {
         let mut outcome = Outcome::default();

@@ -2,13 +2,26 @@
 //! what the loop carries.
 #![allow(dead_code)] // Not every test needs all of it.
 
+mod body;
+pub mod forms;
+mod needed;
 pub mod nests;
+pub mod runs;
 
+use body::{Body, Line};
+use forms::Form;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Threads of the block.
 pub const THREADS: u32 = 16;
+
+/// What maps describe.
+const TENSOR: &str = "!Map = !nvgpu.tensormap.descriptor<tensor = memref<16xi32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>";
+
+/// What is behind the end of the loop.
+const LOOP_END: &str = "// the loop";
 
 /// A statement of the loop's body.
 #[derive(Clone, Debug)]
@@ -46,6 +59,23 @@ pub struct Loop {
     pub constant: Option<i64>,
     /// The bits of the variable.
     pub ty: &'static str,
+    /// How tiles are loaded.
+    pub form: Form,
+    /// How many stages the loop asks for, if its statements have none.
+    pub automatic: Option<u32>,
+    /// What has to have an effect on the result.
+    pub observed: Observed,
+}
+
+/// What has an effect on the result of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// What the loop happens to read.
+    Anything,
+    /// What is in each buffer.
+    Contents,
+    /// That, where it is awaited, too.
+    Awaits,
 }
 
 pub fn random_loop() -> impl Strategy<Value = Loop> {
@@ -69,9 +99,10 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
         (0..3_i64, 1..4_i64, any::<bool>()),
         prop::option::of(0..7_i64),
         prop_oneof![3 => Just("index"), 1 => Just("i32")],
+        forms::random_form(),
     )
         .prop_map(
-            |(stmts, delays, keys, (lower, step, unsigned), constant, ty)| Loop {
+            |(stmts, delays, keys, (lower, step, unsigned), constant, ty, form)| Loop {
                 stmts: std::iter::once(Stmt::Load).chain(stmts).collect(),
                 delays,
                 keys,
@@ -80,133 +111,11 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
                 unsigned,
                 constant,
                 ty,
+                form,
+                automatic: None,
+                observed: Observed::Anything,
             },
         )
-}
-
-/// An operation of the body, with the number of its statement.
-struct Line {
-    text: String,
-    part: usize,
-}
-
-/// The body while it is written.
-#[derive(Default)]
-struct Body {
-    /// Operations that have a stage, and those that are recomputed.
-    lines: Vec<Line>,
-    parts: usize,
-    buffers: usize,
-    carried: Vec<(String, String)>,
-}
-
-impl Body {
-    fn part(&mut self) -> usize {
-        self.parts += 1;
-        self.parts - 1
-    }
-
-    /// Adds an operation; `{}` stands for its attributes.
-    fn op(&mut self, part: usize, text: String) {
-        self.lines.push(Line { text, part });
-    }
-
-    /// Loads what buffer `b` holds for a neighbor.
-    fn read(&mut self, part: usize, b: usize, shift: u32) -> String {
-        let n = self.lines.len();
-        let b = b % self.buffers;
-        self.op(part, format!("%v{n} = memref.load %b{b}[%s{shift}] {{}} : !Tile"));
-        format!("%v{n}")
-    }
-
-    /// Carries the sum of `value` and 31 times what was carried.
-    fn sum(&mut self, part: usize, value: &str) {
-        let k = self.carried.len();
-        let n = self.lines.len();
-        self.op(part, format!("%m{n} = arith.muli %a{k}, %c31 {{}} : i32"));
-        self.op(part, format!("%w{n} = arith.addi %m{n}, {value} {{}} : i32"));
-        self.carried.push(("%zero".to_owned(), format!("%w{n}")));
-    }
-
-    fn add(&mut self, stmt: &Stmt) {
-        match *stmt {
-            Stmt::Load => {
-                let b = self.buffers;
-                self.buffers += 1;
-                let part = self.part();
-                self.op(
-                    part,
-                    format!(
-                        "%token{b} = gpux.copy async %in[%from], %b{b}[%t], 1 {{}} : memref<?xi32> to !Tile"
-                    ),
-                );
-                let part = self.part();
-                self.op(part, format!("async.await %token{b} {{}}"));
-            }
-            Stmt::LoadIf => {
-                let b = self.buffers;
-                self.buffers += 1;
-                let k = self.carried.len();
-                let part = self.part();
-                self.op(part, format!("%token{b} = scf.if %odd -> !async.token {{\n  %u = gpux.copy async %other[%from], %b{b}[%t], 1 : memref<?xi32> to !Tile\n  scf.yield %u : !async.token\n}} else {{\n  %u = async.ready\n  scf.yield %u : !async.token\n}} {{}}"));
-                let part = self.part();
-                self.op(part, format!("async.await %token{b} {{}}"));
-                let part = self.part();
-                self.op(part, format!("%r{k} = scf.if %odd -> i32 {{\n  %u = memref.load %b{b}[%s1] : !Tile\n  scf.yield %u : i32\n}} else {{\n  scf.yield %zero : i32\n}} {{}}"));
-                let part = self.part();
-                self.sum(part, &format!("%r{k}"));
-                // Nobody else reads it.
-                self.buffers -= 1;
-                self.lines.iter_mut().for_each(|line| {
-                    line.text = line
-                        .text
-                        .replace(&format!("%b{b}["), "%x[")
-                        .replace(&format!("%token{b}"), &format!("%tokenx{k}"));
-                });
-            }
-            Stmt::Pass(from, shift) => {
-                let part = self.part();
-                let value = self.read(part, from, shift);
-                let b = self.buffers;
-                self.buffers += 1;
-                self.op(part, format!("memref.store {value}, %b{b}[%t] {{}} : !Tile"));
-            }
-            Stmt::Sum(b, shift) => {
-                let part = self.part();
-                let value = self.read(part, b, shift);
-                self.sum(part, &value);
-            }
-            Stmt::Fetch(b, shift) => {
-                let part = self.part();
-                let value = self.read(part, b, shift);
-                let part = self.part();
-                self.sum(part, &value);
-            }
-            Stmt::Store(b, shift) => {
-                let part = self.part();
-                let value = self.read(part, b, shift);
-                self.op(
-                    part,
-                    format!("memref.store {value}, %out[%from] {{}} : memref<?xi32>"),
-                );
-            }
-            Stmt::StoreIf(b, shift) => {
-                let part = self.part();
-                let value = self.read(part, b, shift);
-                self.op(
-                    part,
-                    format!("scf.if %odd {{\n  memref.store {value}, %out[%from] : memref<?xi32>\n}} {{}}"),
-                );
-            }
-            Stmt::Swap => {
-                let k = self.carried.len();
-                self.carried.push(("%c31".to_owned(), format!("%a{}", k + 1)));
-                self.carried.push(("%zero".to_owned(), format!("%a{k}")));
-                let part = self.part();
-                self.sum(part, &format!("%a{k}"));
-            }
-        }
-    }
 }
 
 impl Loop {
@@ -245,6 +154,21 @@ impl Loop {
             .collect()
     }
 
+    /// The stages in which plain transfers are to be made asynchronous, if any.
+    fn async_stages(&self, body: &Body, schedule: &[(u32, usize)]) -> String {
+        if self.form != Form::Plain {
+            return String::new();
+        }
+        let chosen = body.transfers.iter().enumerate();
+        let chosen = chosen.filter(|(i, _)| !self.keys[i % self.keys.len()].is_multiple_of(4));
+        let stages: BTreeSet<u32> = chosen.map(|(_, part)| schedule[*part].0).collect();
+        let stages: Vec<String> = stages.iter().map(u32::to_string).collect();
+        if stages.is_empty() {
+            return String::new();
+        }
+        format!("async.async_stages = [{}]", stages.join(", "))
+    }
+
     /// The upper bound.
     fn upper(&self) -> String {
         let Self { lower, step, ty, .. } = self;
@@ -268,52 +192,58 @@ impl Loop {
         }
     }
 
-    /// The kernel.
-    pub fn kernel(&self) -> String {
-        let mut body = Body::default();
-        for stmt in &self.stmts {
-            body.add(stmt);
-        }
-        let schedule = self.schedule(body.parts);
+    /// The operations of the body, with their stages and orders.
+    fn annotated(&self, body: &Body, schedule: &[(u32, usize)]) -> String {
         let mut text = String::new();
         for Line { text: line, part } in &body.lines {
             let (stage, order) = schedule[*part];
-            let attributes = format!("{{async.stage = {stage}, async.order = {order}}}");
-            let at = line.rfind("{}").expect("a place for attributes");
-            let _ = writeln!(text, "{}{attributes}{}", &line[..at], &line[at + 2..]);
+            if self.automatic.is_some() {
+                let _ = writeln!(text, "{line}");
+                continue;
+            }
+            let attributes = format!("async.stage = {stage}, async.order = {order}");
+            let _ = match line.rfind("{}") {
+                Some(at) => writeln!(text, "{}{attributes}{}", &line[..=at], &line[at + 1..]),
+                None => writeln!(text, "{}, {attributes}}}", &line[..line.len() - 1]),
+            };
         }
-        let buffers = joined(0..body.buffers, |b| format!("%b{b} = memref.alloc() : !Tile\n"));
-        let inits = body
-            .carried
-            .iter()
-            .enumerate()
-            .map(|(k, (init, _))| format!("%a{k} = {init}"));
-        let inits = inits.collect::<Vec<_>>().join(", ");
-        let types = vec!["i32"; body.carried.len()].join(", ");
-        let yields = body
-            .carried
-            .iter()
-            .map(|(_, value)| value.clone())
-            .collect::<Vec<_>>()
-            .join(", ");
-        let (results, carries, yields) = if body.carried.is_empty() {
-            (String::new(), String::new(), "scf.yield".to_owned())
-        } else {
-            (
-                format!("%r:{} = ", body.carried.len()),
-                format!(" iter_args({inits}) -> ({types})"),
-                format!("scf.yield {yields} : {types}"),
-            )
-        };
+        text
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> String {
+        let mut body = Body::new(self.form, self.observed);
+        for stmt in &self.stmts {
+            body.add(stmt);
+        }
+        if self.observed != Observed::Anything {
+            body.observe();
+        }
+        let schedule = self.schedule(body.parts);
+        let text = self.annotated(&body, &schedule);
+        let buffers = joined(0..body.buffers, |b| format!("%b{b} = memref.alloc() : !Tile\n"))
+            + &joined(0..body.conditional, |x| {
+                format!("%x{x} = memref.alloc() : !Tile\n")
+            });
+        let (results, carries, yields) = carried(&body);
         let stores = joined(0..body.carried.len(), |k| {
             let place = k * 16;
             format!(
                 "%o{k} = arith.addi %last, %c{place} : index\nmemref.store %r#{k}, %out[%o{k}] : memref<?xi32>\n"
             )
         });
+        let asked = match self.automatic {
+            Some(stages) => format!("async.num_stages = {stages}"),
+            None => self.async_stages(&body, &schedule),
+        };
         let Self { lower, step, ty, .. } = self;
         let unsigned = if self.unsigned { "unsigned " } else { "" };
         let upper = self.upper();
+        let argument = if self.form == Form::Tma {
+            ", %map: !Map"
+        } else {
+            ""
+        };
         let variable = if *ty == "index" {
             "%i = arith.addi %iv, %c0 : index"
         } else {
@@ -321,13 +251,17 @@ impl Loop {
         };
         let typed = if *ty == "index" { "" } else { " : i32" };
         let constants = joined(
-            [0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192],
+            [
+                0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 1024, 2048, 3072, 4096, 5120,
+                6144,
+            ],
             |c| format!("%c{c} = arith.constant {c} : index\n"),
         );
         format!(
             "!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+{TENSOR}
 gpu.module @m {{
-gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: index) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
+gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: index, %pattern: index{argument}) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
 {constants}%c15 = arith.constant 15 : index
 %c31 = arith.constant 31 : i32
 %zero = arith.constant 0 : i32
@@ -342,19 +276,45 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 %lower = arith.constant {lower} : {ty}
 %step = arith.constant {step} : {ty}
 {upper}
-%x = memref.alloc() : !Tile
 {buffers}{results}scf.for {unsigned}%iv = %lower to %upper step %step{carries}{typed} {{
 {variable}
 %tile = arith.muli %i, %c16 : index
 %from = arith.addi %tile, %t : index
-%bit = arith.andi %i, %c1 : index
+%bits = arith.shrui %pattern, %i : index
+%bit = arith.andi %bits, %c1 : index
 %odd = arith.cmpi eq, %bit, %c1 : index
 {text}{yields}
-}}
+}} {{{asked}}} {LOOP_END}
 {stores}gpu.return
 }}
 }}
 "
+        )
+    }
+}
+
+/// The results of a loop, what it starts with, and what it yields.
+fn carried(body: &Body) -> (String, String, String) {
+    let inits = body
+        .carried
+        .iter()
+        .enumerate()
+        .map(|(k, (init, _))| format!("%a{k} = {init}"));
+    let inits = inits.collect::<Vec<_>>().join(", ");
+    let types = vec!["i32"; body.carried.len()].join(", ");
+    let yields = body
+        .carried
+        .iter()
+        .map(|(_, value)| value.clone())
+        .collect::<Vec<_>>()
+        .join(", ");
+    if body.carried.is_empty() {
+        (String::new(), String::new(), "scf.yield".to_owned())
+    } else {
+        (
+            format!("%r:{} = ", body.carried.len()),
+            format!(" iter_args({inits}) -> ({types})"),
+            format!("scf.yield {yields} : {types}"),
         )
     }
 }

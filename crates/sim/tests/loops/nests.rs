@@ -1,6 +1,6 @@
 //! Random loops in a loop around them, which is pipelined, too.
 
-use super::{Loop, random_loop};
+use super::{LOOP_END, Loop, random_loop};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -48,16 +48,18 @@ impl Nest {
                 text.push_str("}\n");
             }
             let _ = match line {
-                "}" if inside && !closed => {
+                _ if line.ends_with(LOOP_END) => {
                     closed = true;
+                    let own = &line["} {".len()..line.rfind('}').expect("an end")];
+                    let comma = if own.is_empty() { "" } else { ", " };
                     writeln!(
                         text,
-                        "}} {{async.stage = [0, {ahead}, {ahead}], async.order = [{order}]}}"
+                        "}} {{{own}{comma}async.stage = [0, {ahead}, {ahead}], async.order = [{order}]}}"
                     )
                 }
-                "%from = arith.addi %tile, %t : index" => writeln!(
+                "%tile = arith.muli %i, %c16 : index" => writeln!(
                     text,
-                    "%here = arith.addi %tile, %t : index\n%from = arith.addi %here, %block : index"
+                    "%here = arith.muli %i, %c16 : index\n%tile = arith.addi %here, %block : index"
                 ),
                 // What the inner loop has carried.
                 _ if closed && inside && line.starts_with("memref.store") => {

@@ -42,6 +42,17 @@ pub enum Symbol {
         /// What it is taken modulo.
         modulus: i64,
     },
+    /// `(value + plus) mod modulus`, from 0 to the modulus.
+    Remainder {
+        /// The number of the value.
+        value: u32,
+        /// The loop that computes it once in each iteration, if any.
+        of: Option<LoopId>,
+        /// What is added to it, from 0 to the modulus.
+        plus: i64,
+        /// What it is taken modulo.
+        modulus: i64,
+    },
     /// A value that is computed once in each iteration of a loop, or once.
     Value(u32, Option<LoopId>),
 }
@@ -235,45 +246,63 @@ impl Pair<'_> {
                     == (other_of, other_within, other_start, other_step, other_modulus)
                     && self.is_common(*within)
             }
+            (
+                Symbol::Remainder {
+                    value, modulus, of, ..
+                },
+                Symbol::Remainder {
+                    value: other_value,
+                    modulus: other_modulus,
+                    ..
+                },
+            ) => (value, modulus) == (other_value, other_modulus) && self.same_iteration(*of),
             _ => false,
         }
     }
 
     /// Adds how far `to` is from `from`, which it is comparable with.
     fn advance(&self, sum: &mut Sum, coefficient: i64, to: &Symbol, from: &Symbol) {
-        let (
-            Symbol::Rotation {
-                of,
-                within,
-                plus: to,
-                step,
-                modulus,
-                ..
-            },
-            Symbol::Rotation { plus: from, .. },
-        ) = (to, from)
-        else {
-            return;
-        };
-        let count = if of == within {
-            self.count(*of)
-        } else {
-            self.turns(*of, *modulus)
-        };
-        match count {
-            Count::Exactly(n) => {
-                let ahead = (to - from + step.wrapping_mul(n)).rem_euclid(*modulus);
-                // It may have wrapped around.
-                let values: &[i64] = if ahead == 0 {
-                    &[0]
+        let (ahead, modulus) = match (to, from) {
+            (
+                Symbol::Rotation {
+                    of,
+                    within,
+                    plus: to,
+                    step,
+                    modulus,
+                    ..
+                },
+                Symbol::Rotation { plus: from, .. },
+            ) => {
+                let count = if of == within {
+                    self.count(*of)
                 } else {
-                    &[ahead, ahead - modulus]
+                    self.turns(*of, *modulus)
                 };
-                let values: Vec<i64> = values.iter().map(|n| coefficient.wrapping_mul(*n)).collect();
-                sum.add(&values);
+                match count {
+                    Count::Exactly(n) => (to - from + step.wrapping_mul(n), *modulus),
+                    Count::AtLeast(_) | Count::Unknown => {
+                        return sum.add_range(coefficient, 1 - modulus..*modulus);
+                    }
+                }
             }
-            Count::AtLeast(_) | Count::Unknown => sum.add_range(coefficient, 1 - modulus..*modulus),
-        }
+            (
+                Symbol::Remainder {
+                    plus: to, modulus, ..
+                },
+                Symbol::Remainder { plus: from, .. },
+            ) => (to - from, *modulus),
+            _ => return,
+        };
+        let ahead = ahead.rem_euclid(modulus);
+        // It may have wrapped around.
+        let values: &[i64] = if ahead == 0 {
+            &[0]
+        } else {
+            &[ahead, ahead - modulus]
+        };
+        let values: Vec<i64> = values.iter().map(|n| coefficient.wrapping_mul(*n)).collect();
+        sum.add(&values);
     }
 
     /// Adds a symbol that is in one of the offsets alone: in that of the second step if `second`.
@@ -308,7 +337,9 @@ impl Pair<'_> {
                     .collect();
                 sum.add(&known.into_iter().collect::<Vec<i64>>());
             }
-            Symbol::Rotation { modulus, .. } => sum.add_range(coefficient, 0..*modulus),
+            Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => {
+                sum.add_range(coefficient, 0..*modulus);
+            }
             Symbol::Value(..) => {
                 sum.add_multiples(coefficient, i64::MIN, i64::MAX);
                 sum.hinge_on_unknown();

@@ -137,7 +137,7 @@ fn range_of(kernel: &Kernel, footprint: &Footprint) -> Option<Range<i64>> {
                 (0, last.unwrap_or(i64::MAX))
             }
             Symbol::Periodic { values, .. } => (values.iter().copied().min()?, values.iter().copied().max()?),
-            Symbol::Rotation { modulus, .. } => (0, modulus - 1),
+            Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => (0, modulus - 1),
             Symbol::Value(..) => (i64::MIN, i64::MAX),
         };
         let (a, b) = (

@@ -7,7 +7,7 @@ use crate::analysis::uniformity::{may_diverge, runs_for_some_threads};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
-use async_mlir::names::{attr, scf};
+use async_mlir::names::scf;
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -88,7 +88,7 @@ impl<'c> Reader<'c> {
                 .map(|block| flow.exits(block.terminator()))
                 .collect(),
             blocks,
-            trips: constant_trip_count(op).filter(|_| op.is(scf::FOR) && !op.has_attr(attr::UNSIGNED_CMP)),
+            trips: constant_trip_count(op).filter(|_| op.is(scf::FOR)),
             repeated: None,
             starts: Vec::new(),
             ends: Vec::new(),

@@ -19,24 +19,95 @@ pub(super) fn periodic(of: LoopId, values: Vec<i64>) -> Option<ThreadValue> {
 /// The remainder of a multiple of an iteration, from a number on that is not negative.
 pub(super) fn remainder(value: &ThreadValue, modulus: i64) -> Option<ThreadValue> {
     let Offset { constant, terms } = &value.offset;
-    if value.threads.is_some() || modulus < 1 || *constant < 0 {
-        return None;
+    if let Some(next) = moved_on(value, modulus).filter(|_| *constant >= 0) {
+        return Some(next);
     }
-    match terms.as_slice() {
-        [(step, Symbol::Iteration(of))] if *step >= 0 => counter(*of, *constant, *step, modulus),
-        [(1, symbol)] => further(symbol, *constant, modulus),
-        _ => None,
-    }
-}
-
-/// The slot that comes so many after that of a rotation.
-fn further(symbol: &Symbol, by: i64, slots: i64) -> Option<ThreadValue> {
-    let mut symbol = symbol.clone();
-    let Symbol::Rotation { plus, modulus, .. } = &mut symbol else {
+    let [(step, Symbol::Iteration(of))] = terms.as_slice() else {
         return None;
     };
-    *plus = plus.checked_add(by).filter(|_| *modulus == slots)? % slots;
+    if value.threads.is_some() || modulus < 1 || *constant < 0 || *step < 0 {
+        return None;
+    }
+    counter(*of, *constant, *step, modulus)
+}
+
+/// A number from 0 to the modulus, after a constant was added to it and the modulus taken.
+fn moved_on(value: &ThreadValue, modulus: i64) -> Option<ThreadValue> {
+    let Offset { constant, terms } = &value.offset;
+    let [(1, symbol)] = terms.as_slice() else {
+        return None;
+    };
+    let mut symbol = symbol.clone();
+    let (Symbol::Remainder {
+        plus, modulus: of, ..
+    }
+    | Symbol::Rotation {
+        plus, modulus: of, ..
+    }) = &mut symbol
+    else {
+        return None;
+    };
+    if value.threads.is_some() || *of != modulus {
+        return None;
+    }
+    *plus = plus.checked_add(*constant)?.rem_euclid(modulus);
     Some(ThreadValue::symbol(symbol))
+}
+
+/// What `select` makes of a number that counts from 0 to a modulus, and begins again: the next one.
+pub(super) fn next<'c>(values: &mut ThreadValues<'c>, select: Op<'c>) -> Option<ThreadValue> {
+    let sums = [1, 2].map(|i| select.operand(i).defining_op());
+    let sum = sums
+        .into_iter()
+        .flatten()
+        .find(|op| matches!(op.name(), arith::ADDI | index::ADD))?;
+    sum.operands().find_map(|number| {
+        let Step::Rotate { modulus, .. } = wrapping(select, number)? else {
+            return None;
+        };
+        let mut value = values.of(number)?;
+        value.offset.constant = value.offset.constant.checked_add(1).filter(|next| *next == 1)?;
+        moved_on(&value, modulus)
+    })
+}
+
+/// What a loop has at place `number` in the end, if that rotates.
+pub(super) fn result<'c>(
+    values: &mut ThreadValues<'c>,
+    around: Op<'c>,
+    number: usize,
+) -> Option<ThreadValue> {
+    let block = around.regions().next().and_then(Region::first)?;
+    let next = block.terminator()?.operand(number);
+    let Step::Rotate { modulus, .. } = step_of(next, block.arg(number + 1))? else {
+        return None;
+    };
+    let first = values.of(around.operand(3 + number))?;
+    let Symbol::Value(value, of) = values.value_symbol(around.result(number)) else {
+        return None;
+    };
+    is_within(&first, modulus).then(|| {
+        ThreadValue::symbol(Symbol::Remainder {
+            value,
+            of,
+            plus: 0,
+            modulus,
+        })
+    })
+}
+
+/// Returns true if `value` is known to be at least 0 and less than `modulus`.
+fn is_within(value: &ThreadValue, modulus: i64) -> bool {
+    let numbers = 0..modulus;
+    match (value.as_constant(), value.offset.terms.as_slice()) {
+        (Some(constant), _) => numbers.contains(&constant),
+        (None, [(1, symbol)]) if value.threads.is_none() && value.offset.constant == 0 => match symbol {
+            Symbol::Remainder { modulus: of, .. } => *of <= modulus,
+            Symbol::Periodic { values, .. } => values.iter().all(|number| numbers.contains(number)),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// `(start + step * iteration) mod modulus`, of numbers that are not negative.

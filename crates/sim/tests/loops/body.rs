@@ -1,0 +1,177 @@
+//! The bodies of random loops.
+
+use super::forms::Form;
+use super::{Observed, Stmt};
+use std::collections::BTreeSet;
+
+/// An operation of the body, with the number of its statement.
+pub(super) struct Line {
+    pub text: String,
+    pub part: usize,
+}
+
+/// The body while it is written.
+pub(super) struct Body {
+    /// Operations that have a stage, and those that are recomputed.
+    pub lines: Vec<Line>,
+    pub parts: usize,
+    pub buffers: usize,
+    /// The buffers that are written in some iterations only.
+    pub conditional: usize,
+    pub carried: Vec<(String, String)>,
+    form: Form,
+    /// What has to have an effect on the result.
+    looks: Observed,
+    /// How many stores to the output there are.
+    stores: usize,
+    /// The buffers that have an effect on the result.
+    observed: BTreeSet<usize>,
+    /// The parts that transfer tiles.
+    pub transfers: Vec<usize>,
+}
+
+impl Body {
+    pub fn new(form: Form, looks: Observed) -> Self {
+        Self {
+            lines: Vec::new(),
+            parts: 0,
+            buffers: 0,
+            conditional: 0,
+            carried: Vec::new(),
+            form,
+            looks,
+            stores: 0,
+            observed: BTreeSet::new(),
+            transfers: Vec::new(),
+        }
+    }
+
+    fn part(&mut self) -> usize {
+        self.parts += 1;
+        self.parts - 1
+    }
+
+    /// Adds an operation; `{}` stands for its attributes.
+    fn op(&mut self, part: usize, text: String) {
+        self.lines.push(Line { text, part });
+    }
+
+    /// Loads what buffer `b` holds for a neighbor.
+    fn read(&mut self, part: usize, b: usize, shift: u32) -> String {
+        let n = self.lines.len();
+        let b = b % self.buffers;
+        self.observed.insert(b);
+        self.op(part, format!("%v{n} = memref.load %b{b}[%s{shift}] {{}} : !Tile"));
+        format!("%v{n}")
+    }
+
+    /// Carries the sum of `value` and 31 times what was carried.
+    fn sum(&mut self, part: usize, value: &str) {
+        let k = self.carried.len();
+        let n = self.lines.len();
+        self.op(part, format!("%m{n} = arith.muli %a{k}, %c31 {{}} : i32"));
+        self.op(part, format!("%w{n} = arith.addi %m{n}, {value} {{}} : i32"));
+        self.carried.push(("%zero".to_owned(), format!("%w{n}")));
+    }
+
+    /// Stores `value` where other stores of the iteration do, or where nothing else does.
+    fn output(&mut self, part: usize, value: &str) -> String {
+        if self.looks == Observed::Anything {
+            return format!("memref.store {value}, %out[%from]");
+        }
+        self.stores += 1;
+        let n = self.stores;
+        self.op(
+            part,
+            format!("%place{n} = arith.addi %from, %c{} {{}} : index", n * 1024),
+        );
+        format!("memref.store {value}, %out[%place{n}]")
+    }
+
+    /// Gives what is in each buffer an effect on the result.
+    pub fn observe(&mut self) {
+        for b in 0..self.buffers {
+            if !self.observed.contains(&b) {
+                self.add(&Stmt::Sum(b, 1));
+            }
+        }
+    }
+
+    pub fn add(&mut self, stmt: &Stmt) {
+        match *stmt {
+            Stmt::Load => {
+                let b = self.buffers;
+                self.buffers += 1;
+                let (issue, wait) = (self.part(), self.part());
+                self.transfers.push(issue);
+                let (transfer, awaits) = self.form.load(b);
+                for line in transfer {
+                    self.op(issue, line);
+                }
+                let is_awaited = !awaits.is_empty();
+                for line in awaits {
+                    self.op(wait, line);
+                }
+                if is_awaited && self.looks == Observed::Awaits {
+                    let value = self.read(wait, b, 0);
+                    self.sum(wait, &value);
+                }
+            }
+            Stmt::LoadIf => {
+                let (k, x) = (self.carried.len(), self.conditional);
+                self.conditional += 1;
+                let mut part = 0;
+                for line in self.form.load_if(x) {
+                    part = self.part();
+                    self.op(part, line);
+                }
+                if self.looks != Observed::Awaits {
+                    part = self.part();
+                }
+                self.op(part, format!("%r{k} = scf.if %odd -> i32 {{\n  %u = memref.load %x{x}[%s1] : !Tile\n  scf.yield %u : i32\n}} else {{\n  scf.yield %zero : i32\n}} {{}}"));
+                let part = self.part();
+                self.sum(part, &format!("%r{k}"));
+            }
+            Stmt::Pass(from, shift) => {
+                let part = self.part();
+                let value = self.read(part, from, shift);
+                let b = self.buffers;
+                self.buffers += 1;
+                self.op(part, format!("memref.store {value}, %b{b}[%t] {{}} : !Tile"));
+            }
+            Stmt::Sum(b, shift) => {
+                let part = self.part();
+                let value = self.read(part, b, shift);
+                self.sum(part, &value);
+            }
+            Stmt::Fetch(b, shift) => {
+                let part = self.part();
+                let value = self.read(part, b, shift);
+                let part = self.part();
+                self.sum(part, &value);
+            }
+            Stmt::Store(b, shift) => {
+                let part = self.part();
+                let value = self.read(part, b, shift);
+                let store = self.output(part, &value);
+                self.op(part, format!("{store} {{}} : memref<?xi32>"));
+            }
+            Stmt::StoreIf(b, shift) => {
+                let part = self.part();
+                let value = self.read(part, b, shift);
+                let store = self.output(part, &value);
+                self.op(
+                    part,
+                    format!("scf.if %odd {{\n  {store} : memref<?xi32>\n}} {{}}"),
+                );
+            }
+            Stmt::Swap => {
+                let k = self.carried.len();
+                self.carried.push(("%c31".to_owned(), format!("%a{}", k + 1)));
+                self.carried.push(("%zero".to_owned(), format!("%a{k}")));
+                let part = self.part();
+                self.sum(part, &format!("%a{k}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The forms that a loop can load its tiles in.
+
+use proptest::prelude::*;
+
+/// How tiles come to workgroup memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Copies with tokens.
+    Tokens,
+    /// Loads and stores, of which the pass makes copies.
+    Plain,
+    /// Upstream's copies, groups and waits; true if the waits have a count.
+    Nvgpu(bool),
+    /// Loads by the tensor memory accelerator.
+    Tma,
+}
+
+pub fn random_form() -> impl Strategy<Value = Form> {
+    prop_oneof![
+        2 => Just(Form::Tokens),
+        1 => Just(Form::Plain),
+        1 => any::<bool>().prop_map(Form::Nvgpu),
+        1 => Just(Form::Tma),
+    ]
+}
+
+impl Form {
+    /// What loads buffer `b`, and what awaits that; `{}` stands for attributes.
+    pub fn load(self, b: usize) -> (Vec<String>, Vec<String>) {
+        match self {
+            Self::Tokens => (
+                vec![format!(
+                    "%token{b} = gpux.copy async %in[%from], %b{b}[%t], 1 {{}} : memref<?xi32> to !Tile"
+                )],
+                vec![format!("async.await %token{b} {{}}")],
+            ),
+            Self::Plain => (
+                vec![
+                    format!("%loaded{b} = memref.load %in[%from] {{}} : memref<?xi32>"),
+                    format!("memref.store %loaded{b}, %b{b}[%t] {{}} : !Tile"),
+                ],
+                Vec::new(),
+            ),
+            Self::Nvgpu(counts) => {
+                let count = if counts { "{numGroups = 0 : i32}" } else { "{}" };
+                (
+                    vec![
+                        format!(
+                            "%copy{b} = nvgpu.device_async_copy %in[%from], %b{b}[%t], 1 {{}} : memref<?xi32> to !Tile"
+                        ),
+                        format!("%token{b} = nvgpu.device_async_create_group %copy{b} {{}}"),
+                    ],
+                    vec![format!("nvgpu.device_async_wait %token{b} {count}")],
+                )
+            }
+            Self::Tma => (
+                vec![format!(
+                    "%token{b} = gpux.tma_load async %map[%tile], %b{b} {{}} : !Map, !Tile"
+                )],
+                vec![format!("async.await %token{b} {{}}")],
+            ),
+        }
+    }
+
+    /// What loads buffer `b` under a condition, in several statements.
+    pub fn load_if(self, b: usize) -> Vec<String> {
+        if matches!(self, Self::Nvgpu(_)) {
+            return vec![
+                format!(
+                    "scf.if %odd {{\n  %u = nvgpu.device_async_copy %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n}} {{}}"
+                ),
+                format!("%tokenx{b} = nvgpu.device_async_create_group {{group}}"),
+                format!("nvgpu.device_async_wait %tokenx{b} {{}}"),
+            ];
+        }
+        vec![
+            format!(
+                "%tokenx{b} = scf.if %odd -> !async.token {{\n  %u = gpux.copy async %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n  scf.yield %u : !async.token\n}} else {{\n  %u = async.ready\n  scf.yield %u : !async.token\n}} {{}}"
+            ),
+            format!("async.await %tokenx{b} {{}}"),
+        ]
+    }
+
+    /// The passes that make the pipeliner's input of it.
+    pub fn before(self) -> &'static str {
+        match self {
+            Self::Nvgpu(_) => "gpux-groups-to-tokens,",
+            _ => "",
+        }
+    }
+
+    /// The passes that translate its tokens.
+    pub fn counting(self) -> &'static str {
+        match self {
+            Self::Tma => "gpux-tokens-to-mbarriers,gpux-tokens-to-groups",
+            _ => "gpux-tokens-to-groups",
+        }
+    }
+}
