@@ -203,8 +203,9 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
         Some(original) if pipelined == 0 => {
             restore(function, original);
             for around in loops(function) {
-                let block = around.region(0).first();
-                block.into_iter().for_each(|block| remove(around, block));
+                if let Some(block) = around.region(0).first() {
+                    remove(around, block);
+                }
             }
         }
         original => original.into_iter().for_each(Op::erase),

@@ -297,8 +297,10 @@ impl<'c> Footprints<'c> {
             view = source;
         }
         if let Some((around, firsts)) = self.in_turn.of(view) {
-            let firsts = firsts.to_vec().into_iter();
-            let begins = firsts.map(|first| self.view_offset(first)?.as_constant());
+            let firsts = firsts.to_vec();
+            let begins = firsts
+                .into_iter()
+                .map(|first| self.view_offset(first)?.as_constant());
             let begins = begins.collect::<Option<Vec<i64>>>()?;
             let begins = self.values.in_turn(around, begins)?;
             return self.values.plus(&sum, &begins);

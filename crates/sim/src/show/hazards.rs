@@ -5,6 +5,7 @@ use crate::report::{Hazard, Own};
 
 /// What a message and a cause depend on besides the hazard.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not exclude each other.
 pub(super) struct Sides {
     /// True if two threads execute one operation in the same iteration.
     pub same: bool,

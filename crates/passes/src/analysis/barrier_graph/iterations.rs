@@ -33,7 +33,7 @@ pub(super) fn count_iterations(kernel: &mut Kernel) {
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);
     }
-    for around in kernel.loops.iter_mut() {
+    for around in &mut kernel.loops {
         let trips = u8::try_from(around.min_trips)
             .ok()
             .filter(|trips| *trips <= MAX_TRIPS);
