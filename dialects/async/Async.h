@@ -48,6 +48,11 @@ void registerAsyncDialect(mlir::DialectRegistry &registry);
 /// upstream's or ours, or else ours.
 void loadAsyncDialect(mlir::MLIRContext &context);
 
+/// Verifies an attribute of `op` that has the name of the dialect, which
+/// upstream's dialect of that name does not do.
+mlir::LogicalResult verifyAttribute(mlir::Operation *op,
+                                    mlir::NamedAttribute attribute);
+
 /// Registers what upstream's dialect `async` lacks, for contexts that have it:
 /// `async.ready` and `async.join`.
 void registerUpstreamExtension(mlir::DialectRegistry &registry);

@@ -64,6 +64,12 @@ static bool isArrayOfNumbers(mlir::Attribute attribute) {
 mlir::LogicalResult
 AsyncDialect::verifyOperationAttribute(mlir::Operation *op,
                                        mlir::NamedAttribute attribute) {
+  return verifyAttribute(op, attribute);
+}
+
+mlir::LogicalResult
+async_opt::async::verifyAttribute(mlir::Operation *op,
+                                  mlir::NamedAttribute attribute) {
   llvm::StringRef name = attribute.getName();
   mlir::Attribute value = attribute.getValue();
   bool isLoop = mlir::isa<mlir::LoopLikeOpInterface>(op);

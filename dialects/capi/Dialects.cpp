@@ -60,6 +60,15 @@ bool asyncOptHasUpstreamAsync(MlirContext context) {
          dialect->getTypeID() == TypeID::get<mlir::async::AsyncDialect>();
 }
 
+bool asyncOptVerifyAttributes(MlirOperation op) {
+  return llvm::all_of(
+      unwrap(op)->getDiscardableAttrs(), [op](NamedAttribute attribute) {
+        return !attribute.getName().strref().starts_with("async.") ||
+               succeeded(
+                   async_opt::async::verifyAttribute(unwrap(op), attribute));
+      });
+}
+
 /// The class of the dialect called `name` in `registry`, if there is one.
 /// MLIR's registry does not tell, so the dialect is made, in a context of its
 /// own, to ask it.

@@ -361,6 +361,73 @@ fn a_second_copy_defers_to_the_first() -> Result<()> {
     Ok(())
 }
 
+/// Runs a pipeline on a source in the host.
+fn run_in_host(source: &str, pipeline: &str) -> Result<Output> {
+    let folder = tempfile::tempdir()?;
+    let kernel = folder.path().join("kernel.mlir");
+    fs::write(&kernel, source)?;
+    let mut command = host(&plugin())?;
+    command.arg(format!("--pass-pipeline=builtin.module({pipeline})"));
+    Ok(command.arg(&kernel).output()?)
+}
+
+#[test]
+fn host_code_with_upstreams_regions_stays() -> Result<()> {
+    let source = "func.func private @work()\n\
+                  func.func @host() {\n\
+                  %t = async.execute { func.call @work() : () -> () async.yield }\n\
+                  async.await %t : !async.token\n\
+                  return }\n";
+    let output = run_in_host(source, "gpux-tokens-to-groups")?;
+    ensure!(output.status.success(), "{output:?}");
+    ensure!(text(&output.stdout).contains("async.execute"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn attributes_that_upstream_does_not_verify_are_verified_by_the_pass() -> Result<()> {
+    for wrong in [
+        "async.num_stages = 0",
+        "async.num_stages = \"three\"",
+        "async.num_stage = 3",
+    ] {
+        let source = format!(
+            "func.func @k(%n: index) {{\n\
+             %c0 = arith.constant 0 : index\n\
+             %c1 = arith.constant 1 : index\n\
+             scf.for %i = %c0 to %n step %c1 {{ }} {{{wrong}}}\n\
+             return }}\n"
+        );
+        let output = run_in_host(&source, "async-pipeline")?;
+        ensure!(output.status.code() == Some(1), "{output:?}");
+        ensure!(text(&output.stderr).contains("error: 'scf.for' op"), "{output:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_transform_without_the_passes_says_what_is_missing() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("script.mlir");
+    let source = "module attributes {transform.with_named_sequence} {\n\
+                  transform.named_sequence @__transform_main(%m: !transform.any_op) {\n\
+                  %f = transform.structured.match ops{[\"scf.for\"]} in %m : (!transform.any_op) -> !transform.any_op\n\
+                  transform.async.pipeline %f : (!transform.any_op) -> !transform.any_op\n\
+                  transform.yield } }\n";
+    fs::write(&script, source)?;
+    let output = Command::new(mlir_opt()?)
+        .arg(format!("--load-dialect-plugin={}", plugin().display()))
+        .arg("--transform-interpreter")
+        .arg(&script)
+        .output()?;
+    ensure!(output.status.code() == Some(1), "{output:?}");
+    ensure!(
+        text(&output.stderr).contains("load the passes of async-opt, too"),
+        "{output:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn upstreams_regions_are_issued_in_place() -> Result<()> {
     let folder = tempfile::tempdir()?;

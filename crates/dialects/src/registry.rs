@@ -74,6 +74,14 @@ fn collect_conflict(registry: MlirDialectRegistry, register: Register) -> Result
     }
 }
 
+/// Verifies the attributes of `op` that belong to `async`, as our dialect does, where the context has upstream's. Returns false if
+/// one is wrong, after emitting a diagnostic.
+#[must_use]
+pub fn verify_attributes(op: Op<'_>) -> bool {
+    // SAFETY: a live operation.
+    !has_upstream_async(op) || unsafe { ffi::asyncOptVerifyAttributes(op.to_raw()) }
+}
+
 /// Returns true if the dialect `async` of the context of `op` is upstream's, whose awaits have one operand.
 #[must_use]
 pub fn has_upstream_async(op: Op<'_>) -> bool {

@@ -27,7 +27,12 @@ fn upstreams_async_gets_what_it_lacks() {
     register_dialects_beside_upstream(&registry).unwrap();
     let context = Context::new_with_registry(&registry, false);
     context.load_all_available_dialects();
-    let common = [names::async_::AWAIT, names::async_::READY, names::async_::JOIN];
+    let common = [
+        names::async_::AWAIT,
+        names::async_::READY,
+        names::async_::JOIN,
+        names::transform::ASYNC_PIPELINE,
+    ];
     let unknown = unknown_names(&context, &common, &[]);
     assert!(unknown.is_empty(), "the dialects do not know {unknown:?}");
     let execute = names::upstream_async::EXECUTE;
@@ -41,7 +46,8 @@ fn our_async_comes_where_upstreams_is_not() {
     register_dialects_beside_upstream(&registry).unwrap();
     let context = Context::new_with_registry(&registry, false);
     context.load_all_available_dialects();
-    assert!(unknown_names(&context, names::OPERATIONS, &[]).is_empty());
+    let ours = [names::async_::REGION, names::gpux::COPY];
+    assert!(unknown_names(&context, &ours, &[]).is_empty());
 }
 
 #[test]

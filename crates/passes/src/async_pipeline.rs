@@ -34,7 +34,7 @@ mod transform;
 mod upstream;
 mod versions;
 
-use self::annotations::{MAX_STAGES, is_annotated, remove};
+use self::annotations::{MAX_STAGES, check_places, is_annotated, remove};
 use self::expand::{Epilogue, Shape, ShortTrips};
 pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
@@ -46,7 +46,7 @@ use self::upstream::to_nvgpu;
 use crate::async_to_gpux::{ENGINES, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
-use async_dialects::registry::GPUX;
+use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Location;
 use async_mlir::names::scf;
@@ -176,6 +176,8 @@ impl Pass for AsyncPipeline {
 
 /// Pipelines the loops of `function`. Of the buffers that need versions, number `fewer` gets one fewer, for tests.
 fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) -> Result<(), PassError<'c>> {
+    verify(function)?;
+    check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
     let is_wanted =
@@ -216,6 +218,20 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
         set_exact_waits(function, &|_, _| {})?;
     }
     Ok(())
+}
+
+/// Verifies what `function` says of its loops, where upstream's dialect `async` has not done so.
+fn verify(function: Op<'_>) -> Result<(), PassError<'_>> {
+    let wrong = has_upstream_async(function)
+        && function
+            .self_and_nested()
+            .into_iter()
+            .any(|op| !verify_attributes(op));
+    if wrong {
+        Err(PassError::already_emitted())
+    } else {
+        Ok(())
+    }
 }
 
 /// What the options say that the transform has, too.

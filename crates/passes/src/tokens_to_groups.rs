@@ -29,7 +29,7 @@ use crate::utils::tokens::{
     absorb_joins, await_dependencies, await_one, inline_async_regions, refuse_token_arguments,
 };
 use async_dialects::completion::Completion;
-use async_dialects::names::async_;
+use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_mlir::ir::Op;
@@ -200,7 +200,12 @@ fn has_device_code(function: Op<'_>) -> bool {
     if device_code(function).iter().any(is_own) {
         return true;
     }
-    let is_host = |op: &Op| matches!(op.name(), async_::FUNC | async_::REGION | async_::CALL);
+    let is_host = |op: &Op| {
+        let ours = matches!(op.name(), async_::FUNC | async_::REGION | async_::CALL);
+        // In upstream's dialect, host code has these, or awaits values and groups.
+        ours || op.is(upstream_async::EXECUTE)
+            || op.is(async_::AWAIT) && !op.operands().all(|token| is_token(token.ty()))
+    };
     let ops = function.self_and_nested();
     ops.iter().any(|op| op.is(async_::AWAIT)) && !ops.iter().any(is_host)
 }

@@ -20,7 +20,12 @@ const ATTEMPTS: u64 = 40;
 const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
 
 /// Kernels that get more barriers than they have, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 5] = [
+const EXPLAINED: [(&str, &str); 7] = [
+    ("slots.mlir, @persistent", "races where there are more iterations"),
+    (
+        "slots.mlir, @begins_again",
+        "races where there are more iterations",
+    ),
     (
         "async-pipeline/automatic.mlir, @gather",
         "races where there are more iterations",

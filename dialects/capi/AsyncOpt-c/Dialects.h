@@ -49,6 +49,11 @@ MLIR_CAPI_EXPORTED MlirDialectHandle asyncOptGetGpuxDialectHandle(void);
 /// have one operand.
 MLIR_CAPI_EXPORTED bool asyncOptHasUpstreamAsync(MlirContext context);
 
+/// Verifies the discardable attributes of `op` that belong to `async`, as our
+/// dialect does; for contexts that have upstream's. Returns false if one is
+/// wrong, after emitting a diagnostic.
+MLIR_CAPI_EXPORTED bool asyncOptVerifyAttributes(MlirOperation op);
+
 /// Returns true if `type` is `!async.token`.
 MLIR_CAPI_EXPORTED bool asyncOptTypeIsToken(MlirType type);
 

@@ -78,7 +78,9 @@ DiagnosedSilenceableFailure async_opt::applyRustTransform(
   AsyncOptTransform apply =
       getTransforms().lookup(transform->getName().getStringRef());
   if (!apply)
-    return DiagnosedSilenceableFailure::definiteFailure();
+    return emitDefiniteFailure(
+        transform, "is not registered: load the passes of async-opt, too "
+                   "(--load-pass-plugin)");
 
   Reply reply{{}, state, rewriter, results, {}};
   state.getTopLevel()->walk([&](Operation *op) {

@@ -259,3 +259,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+func.func @stage_in_a_branch(%n: index, %c: i1, %out: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.if %c {
+      // expected-error @+2 {{has 'async.stage', but is not directly in the body of an 'scf.for'}}
+      // expected-note @+1 {{give it to the operation of the body that this one is in}}
+      memref.store %i, %out[%i] {async.stage = 0, async.order = 0} : memref<?xindex>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @loop_of_another_kind(%out: memref<?xindex>) {
+  // expected-remark @+1 {{is not pipelined: it has 'async.num_stages', but only an 'scf.for' can be}}
+  affine.for %i = 0 to 4 {
+    memref.store %i, %out[%i] : memref<?xindex>
+  } {async.num_stages = 3}
+  return
+}

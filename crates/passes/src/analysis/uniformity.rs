@@ -6,6 +6,7 @@ use async_dialects::types::is_token;
 use async_mlir::control_flow::{entry_edges, region_exit_edges};
 use async_mlir::gpu::{is_kernel, num_attributions, num_inputs};
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
+use async_mlir::memory_effects::memory_effects;
 use async_mlir::names::{affine, gpu, memref, nvvm, scf, vector};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
@@ -137,13 +138,20 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         if op.num_regions() > 0 {
             work.extend(bound_to(op, value));
             work.extend(control_operands(op));
-        } else if op.is_pure() || matches!(op.name(), memref::LOAD | vector::LOAD | vector::TRANSFER_READ) {
+        } else if has_no_effects(op)
+            || matches!(op.name(), memref::LOAD | vector::LOAD | vector::TRANSFER_READ)
+        {
             work.extend(op.operands());
         } else if let Some(found) = found(Source::Unknown) {
             return Some(found);
         }
     }
     None
+}
+
+/// Returns true if `op` has no effects on memory; a division by what may be 0 has none, either, but is not pure.
+fn has_no_effects(op: Op<'_>) -> bool {
+    memory_effects(op).is_some_and(|effects| effects.is_empty())
 }
 
 /// Returns true if the results of `op` differ between threads by themselves.

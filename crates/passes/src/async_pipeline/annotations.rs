@@ -1,7 +1,9 @@
 //! What attributes say about a loop.
 
 use async_dialects::names::gpux_attr;
+use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
+use async_mlir::names::scf;
 use async_mlir::pass::PassError;
 use async_mlir::types::array_numbers;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +27,29 @@ pub(super) enum Request {
     Annotated(FxHashSet<u32>),
     /// It says how many stages it is to have.
     Automatic(u32),
+}
+
+/// Checks that what `function` says of loops is said where it is read; what is said of loops of other kinds gets a remark.
+pub(super) fn check_places<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    for op in function.self_and_nested() {
+        let has = |names: [&'static str; 2]| names.into_iter().find(|name| op.has_attr(name));
+        if let Some(name) = has([gpux_attr::STAGE, gpux_attr::ORDER])
+            && !op.parent().is_some_and(|outer| outer.is(scf::FOR))
+        {
+            let message = format!("has '{name}', but is not directly in the body of an 'scf.for'");
+            return Err(PassError::new(op, message)
+                .note(op, "give it to the operation of the body that this one is in"));
+        }
+        if let Some(name) = has([gpux_attr::NUM_STAGES, gpux_attr::ASYNC_STAGES])
+            && !op.is(scf::FOR)
+        {
+            let message = format!(
+                "is not pipelined: it has '{name}', but only an 'scf.for' can be; --lower-affine makes one of an 'affine.for'"
+            );
+            Diagnostic::remark(op, message).emit();
+        }
+    }
+    Ok(())
 }
 
 /// Reads the attributes of `around`, an `scf.for`, and of its body; `None` if there are none.

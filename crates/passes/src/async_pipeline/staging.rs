@@ -13,11 +13,12 @@
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot};
 use crate::analysis::memory::{Access, Effects, base, effects};
+use crate::utils::tokens::await_before;
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::gpu::{MemorySpace, is_workgroup};
-use async_mlir::ir::{Block, Definition, Op, OpBuilder, Value};
+use async_mlir::ir::{Block, Definition, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -231,9 +232,7 @@ fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
     };
     let tokens: Vec<Value> = awaits.iter().flat_map(|op| op.operands()).collect();
     let slot = schedule[&end];
-    let together = OpBuilder::new(async_::AWAIT, end.location())
-        .operands(&tokens)
-        .before(end);
+    let together = await_before(end, &tokens);
     for op in awaits {
         schedule.remove(op);
         op.erase();
