@@ -57,6 +57,15 @@ use async_mlir::pass::{
 
 const FEWER_STAGES: &str = "fewer-stages";
 
+/// What becomes of a loop that needs too much memory.
+pub const MEMORY: &[(&str, &str)] = &[
+    ("error", "the loop is an error"),
+    (
+        FEWER_STAGES,
+        "a loop that asks for a number of stages gets as many as fit",
+    ),
+];
+
 /// The options that the transform has, too.
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::choice(
@@ -86,13 +95,7 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::choice(
         "memory",
         "error",
-        &[
-            ("error", "the loop is an error"),
-            (
-                FEWER_STAGES,
-                "a loop that asks for a number of stages gets as many as fit",
-            ),
-        ],
+        MEMORY,
         "loops whose versions of buffers need more workgroup memory than a block has",
     ),
     OptionInfo::bool(

@@ -2,6 +2,7 @@
 
 mod toolkit;
 
+use crate::async_pipeline::MEMORY;
 use crate::tokens_to_mbarriers::WARS;
 use crate::utils::chip::sm_of;
 use async_mlir::names::gpu;
@@ -50,6 +51,7 @@ impl Pipeline for LowerToNvvm {
                 0,
                 "as in async-pipeline; other than 0, it means pipeline=true, too",
             ),
+            OptionInfo::choice("memory", "error", MEMORY, "as in async-pipeline"),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
@@ -102,7 +104,7 @@ impl Pipeline for LowerToNvvm {
         // stays as it is.
         let passes = PassList::new().pass("gpu-kernel-outlining");
         let passes = if options.bool("pipeline") || options.int("num-stages") != 0 {
-            pipelined(passes, chip, options.int("num-stages"))
+            pipelined(passes, options)
         } else {
             passes
         };
@@ -127,7 +129,7 @@ impl Pipeline for LowerToNvvm {
 }
 
 /// Adds what makes pipelines of plain loops.
-fn pipelined(passes: PassList, chip: &str, num_stages: i64) -> PassList {
+fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
     // First: operations with a stage are those of the loop's own body, and tokens are followed inside of functions.
     let unroll = [("unroll-factor", "-1"), ("unroll-full-threshold", "16")];
     let bodies = PassList::new()
@@ -143,9 +145,10 @@ fn pipelined(passes: PassList, chip: &str, num_stages: i64) -> PassList {
         .pass_with(
             "async-pipeline",
             &[
-                ("chip", chip),
+                ("chip", options.str("chip")),
+                ("memory", options.str("memory")),
                 ("short-trips", "branch"),
-                ("num-stages", &num_stages.to_string()),
+                ("num-stages", &options.int("num-stages").to_string()),
                 ("insert-barriers", "false"),
             ],
         );

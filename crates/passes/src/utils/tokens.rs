@@ -120,7 +120,7 @@ pub(crate) fn await_one(op: Op<'_>) {
 }
 
 /// The join that makes `token`, if nothing else uses it.
-fn join_for_one_use(token: Value<'_>) -> Option<Op<'_>> {
+pub(crate) fn join_for_one_use(token: Value<'_>) -> Option<Op<'_>> {
     let join = token.defining_op().filter(|join| join.is(async_::JOIN))?;
     token.only_use().map(|_| join)
 }
