@@ -70,7 +70,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 38] = [
+const EXPLAINED: [(&str, &str); 37] = [
     (
         "nvgpu-pipelines/sparse.mlir",
         "the interpreter knows no sparse multiplications",
@@ -86,10 +86,6 @@ const EXPLAINED: [(&str, &str); 38] = [
     (
         "examples/gather.mlir",
         "rows are where an argument says, and what is made up is nowhere",
-    ),
-    (
-        "examples/gemm_sm90.mlir",
-        "its loops over fragments are unrolled first, as in test/Sim/examples.test",
     ),
     (
         "lint/no-warnings.mlir, @helper",
