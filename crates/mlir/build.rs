@@ -17,6 +17,8 @@ use std::{
 /// The variable that names the LLVM prefix, and the other name that one of our dependencies reads it by.
 const PREFIX_VARIABLE: &str = "MLIR_SYS_220_PREFIX";
 const TABLEGEN_VARIABLE: &str = "TABLEGEN_220_PREFIX";
+/// The variable by which mlir-sys links `libMLIR.so`, if it is 1.
+const SHARED_VARIABLE: &str = "MLIR_SYS_LINK_SHARED";
 const LLVM_MAJOR: &str = "22";
 
 fn main() {
@@ -36,7 +38,7 @@ fn build() -> Result<()> {
         track(&root.join(folder))?;
     }
     declare::declare(&root.join("dialects/capi/AsyncOpt-c/MLIR"), &prefix)?;
-    if env::var("MLIR_SYS_LINK_SHARED").is_ok_and(|value| value == "1") {
+    if env::var(SHARED_VARIABLE).is_ok_and(|value| value == "1") {
         provide_shared_c_api(&prefix)?;
     }
 
@@ -104,12 +106,7 @@ fn provide_shared_c_api(prefix: &Path) -> Result<()> {
 
 /// The prefix of an LLVM of the right version, or an error that says what to do.
 fn find_llvm() -> Result<PathBuf> {
-    for variable in [
-        PREFIX_VARIABLE,
-        TABLEGEN_VARIABLE,
-        "MLIR_SYS_LINK_SHARED",
-        "CXXFLAGS",
-    ] {
+    for variable in [PREFIX_VARIABLE, TABLEGEN_VARIABLE, SHARED_VARIABLE, "CXXFLAGS"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     let prefix = env::var(PREFIX_VARIABLE).with_context(|| {

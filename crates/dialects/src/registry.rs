@@ -65,7 +65,7 @@ type Register = unsafe extern "C" fn(
 
 fn collect_conflict(registry: MlirDialectRegistry, register: Register) -> Result<(), DialectConflict> {
     let mut message = String::new();
-    // SAFETY: a live registry; the callback gets the pointer to `message`.
+    // SAFETY: all callers have a live registry; the callback gets the pointer to `message`.
     let registered = unsafe { register(registry, Some(ffi::collect_text), (&raw mut message).cast()) };
     if registered {
         Ok(())

@@ -8,9 +8,11 @@
 //! **Refusals.** A schedule that violates a dependence is an error at the statement, with the other statement in a note. A loop
 //! that only asks for stages is left alone if it can't be pipelined, with a remark that says why.
 //!
-//! [`plan`] goes through the steps: [`annotations`] reads what the loop says, [`transfers`] makes synchronous transfers asynchronous,
-//! [`staging`] chooses stages; [`body`] has statements and values, [`dependences`] what has to stay in order; [`expand`] makes the
-//! rounds, and [`storage`] room for the versions of buffers.
+//! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
+//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
+//! [`dependences`] what has to stay in order, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
+//! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
+//! makes one loop of two; [`refused`] puts back what can't be pipelined, and [`upstream`] writes `nvgpu`.
 
 mod accesses;
 mod across_rounds;
@@ -25,7 +27,9 @@ mod integers;
 mod lifting;
 mod memory;
 mod outside;
+mod pipeliner;
 mod plan;
+mod refused;
 mod rounds;
 mod staging;
 mod storage;
@@ -39,7 +43,7 @@ use self::expand::{Epilogue, Shape, ShortTrips};
 pub use self::fewer_versions::WithFewerVersions;
 use self::lifting::{lift, restore};
 use self::memory::Memory;
-use self::plan::{Attempt, Pipeliner, Settings, is_candidate};
+use self::pipeliner::{Attempt, Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
 pub use self::transform::PipelineTransform;
 use self::upstream::to_nvgpu;
@@ -191,7 +195,7 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
         return Ok(());
     }
     let counted = lift(function, &wanted);
-    let mut pipeliner = pipeliner(function, settings, cx, false)?;
+    let mut pipeliner = new_pipeliner(function, settings, cx, false)?;
     pipeliner.fewer = fewer;
     for around in inner_first(loops(function)) {
         if let Attempt::Refused(refused) = pipeliner.pipeline(around)? {
@@ -269,7 +273,7 @@ fn read_num_stages<'c>(function: Op<'c>, cx: &PassContext<'c>) -> Result<Option<
     }
 }
 
-fn pipeliner<'c>(
+fn new_pipeliner<'c>(
     function: Op<'c>,
     settings: Settings,
     options: &impl PassOptions,

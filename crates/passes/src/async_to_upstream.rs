@@ -5,12 +5,13 @@
 //! **Effect.** Every `async.await` has one token, a join where it had several, so that the generic form of the module is also
 //! right where `async` is upstream's dialect with what the plugin adds to it.
 //!
-//! **Refusals.** `async.region`, `async.func` and `async.call`: upstream's dialect has its own, which mean something else.
+//! **Refusals.** `async.region`, `async.func` and `async.call`: upstream's dialect has no region that yields tokens, and its
+//! functions return values of its own type.
 
 use crate::utils::tokens::await_one;
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
-use async_mlir::ir::{Op, Walk};
+use async_mlir::ir::Op;
 use async_mlir::pass::{Anchor, Pass, PassContext, PassError, PassInfo};
 
 /// The pass.
@@ -20,7 +21,7 @@ impl Pass for AsyncToUpstream {
     const INFO: PassInfo = PassInfo {
         description: "Gives every `async.await` one token, as upstream's dialect `async` has it. Printed with \
                       `--mlir-print-op-generic`, the result is read by `mlir-opt` with the plugin of async-opt. Refuses \
-                      `async.region`, `async.func` and `async.call`, which upstream's dialect has not.",
+                      `async.region`, `async.func` and `async.call`, which upstream's dialect lacks.",
         anchor: Anchor::Any,
         dependent_dialects: &[GPUX],
         ..PassInfo::new(
@@ -30,12 +31,7 @@ impl Pass for AsyncToUpstream {
     };
 
     fn run<'c>(root: Op<'c>, _: &PassContext<'c>) -> Result<(), PassError<'c>> {
-        let mut ops = Vec::new();
-        root.walk(|op| {
-            ops.push(op);
-            Walk::Advance
-        });
-        for op in ops {
+        for op in root.self_and_nested() {
             match op.name() {
                 async_::AWAIT => await_one(op),
                 async_::REGION | async_::FUNC | async_::CALL => {

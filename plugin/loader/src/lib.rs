@@ -24,22 +24,25 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
 const HOST_LIBRARY: &CStr = c"libMLIR.so.22.1";
 const CORE: &str = "libasync_opt_core.so";
 
-/// `mlir::DialectPluginLibraryInfo`.
+/// `mlir::DialectPluginLibraryInfo` and `mlir::PassPluginLibraryInfo`, which differ in what registers.
 #[repr(C)]
-pub struct DialectPluginInfo {
+pub struct PluginInfo<F> {
     api_version: u32,
     name: *const c_char,
     version: *const c_char,
-    register: RegisterDialects,
+    register: F,
 }
 
-/// `mlir::PassPluginLibraryInfo`.
-#[repr(C)]
-pub struct PassPluginInfo {
-    api_version: u32,
-    name: *const c_char,
-    version: *const c_char,
-    register: RegisterPasses,
+impl<F> PluginInfo<F> {
+    /// With the function of the core, or else with `nothing`, and a version that hosts refuse.
+    fn new(found: Option<F>, nothing: F) -> Self {
+        Self {
+            api_version: if found.is_some() { API_VERSION } else { NO_VERSION },
+            name: NAME.as_ptr(),
+            version: VERSION.as_ptr(),
+            register: found.unwrap_or(nothing),
+        }
+    }
 }
 
 /// The pointer is to an `mlir::DialectRegistry`.
@@ -48,38 +51,22 @@ type RegisterPasses = unsafe extern "C" fn();
 
 /// What hosts ask for with `--load-dialect-plugin`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mlirGetDialectPluginInfo() -> DialectPluginInfo {
+pub extern "C" fn mlirGetDialectPluginInfo() -> PluginInfo<RegisterDialects> {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
-    let found = find(c"async_opt_register_dialects");
-    DialectPluginInfo {
-        api_version: version_of(found.as_ref()),
-        name: NAME.as_ptr(),
-        version: VERSION.as_ptr(),
-        // SAFETY: the function of that name in the core has this type.
-        register: found.map_or(nothing, |function| unsafe {
-            transmute::<*mut c_void, RegisterDialects>(function)
-        }),
-    }
+    // SAFETY: the function of that name in the core has this type.
+    let found = find(c"async_opt_register_dialects")
+        .map(|function| unsafe { transmute::<*mut c_void, RegisterDialects>(function) });
+    PluginInfo::new(found, nothing)
 }
 
 /// What hosts ask for with `--load-pass-plugin`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mlirGetPassPluginInfo() -> PassPluginInfo {
+pub extern "C" fn mlirGetPassPluginInfo() -> PluginInfo<RegisterPasses> {
     unsafe extern "C" fn nothing() {}
-    let found = find(c"async_opt_register_passes");
-    PassPluginInfo {
-        api_version: version_of(found.as_ref()),
-        name: NAME.as_ptr(),
-        version: VERSION.as_ptr(),
-        // SAFETY: the function of that name in the core has this type.
-        register: found.map_or(nothing, |function| unsafe {
-            transmute::<*mut c_void, RegisterPasses>(function)
-        }),
-    }
-}
-
-fn version_of<T>(found: Option<&T>) -> u32 {
-    if found.is_some() { API_VERSION } else { NO_VERSION }
+    // SAFETY: the function of that name in the core has this type.
+    let found = find(c"async_opt_register_passes")
+        .map(|function| unsafe { transmute::<*mut c_void, RegisterPasses>(function) });
+    PluginInfo::new(found, nothing)
 }
 
 /// The function `name` of the core, or prints why there is none.

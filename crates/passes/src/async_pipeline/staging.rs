@@ -13,7 +13,7 @@
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot};
 use crate::analysis::memory::{Access, Effects, base, effects};
-use crate::utils::tokens::{await_before, join_for_one_use};
+use crate::utils::tokens::{await_before, without_joins};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
@@ -230,16 +230,7 @@ fn await_together<'c>(schedule: &mut Schedule<'c>, awaits: &[Op<'c>]) {
     let (Some(&end), true) = (awaits.last(), awaits.len() > 1) else {
         return;
     };
-    let (mut tokens, mut joins) = (Vec::new(), Vec::new());
-    for token in awaits.iter().flat_map(|op| op.operands()) {
-        match join_for_one_use(token) {
-            Some(join) => {
-                tokens.extend(join.operands());
-                joins.push(join);
-            }
-            None => tokens.push(token),
-        }
-    }
+    let (tokens, joins) = without_joins(awaits.iter().flat_map(|op| op.operands()));
     let slot = schedule[&end];
     let together = await_before(end, &tokens);
     for op in awaits {

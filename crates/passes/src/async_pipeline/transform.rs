@@ -1,7 +1,7 @@
 //! `transform.async.pipeline`: the loops of a handle, and no others.
 
-use super::plan::Attempt;
-use super::{OPTIONS, finish, inner_first, joined, pipeliner, read_settings, verify};
+use super::pipeliner::Attempt;
+use super::{OPTIONS, finish, inner_first, joined, new_pipeliner, read_settings, verify};
 use async_dialects::names::{gpux_attr, transform};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, int_attr};
@@ -64,7 +64,7 @@ fn pipeline<'c>(
 ) -> Result<(), PassError<'c>> {
     verify(function)?;
     let at = transform.op.location();
-    let mut pipeliner = pipeliner(function, read_settings(at, transform)?, transform, true)?;
+    let mut pipeliner = new_pipeliner(function, read_settings(at, transform)?, transform, true)?;
     for around in inner_first(loops) {
         let own = around.attr(gpux_attr::NUM_STAGES);
         let stages = transform.int(STAGES);

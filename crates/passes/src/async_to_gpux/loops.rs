@@ -13,11 +13,10 @@ use super::sides::{self, Side};
 use super::sinking::Pending;
 use crate::analysis::memory::{Access, Effects, base, effects};
 use crate::utils::carry::pass_on;
-use crate::utils::tokens::ready;
-use async_dialects::names::async_;
+use crate::utils::tokens::{join, ready};
 use async_mlir::control_flow::append;
 use async_mlir::gpu::is_workgroup;
-use async_mlir::ir::{Block, Definition, Mapping, Op, OpBuilder, Value};
+use async_mlir::ir::{Block, Definition, Mapping, Op, Value};
 use async_mlir::names::scf;
 use async_mlir::types::is_row_major;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -130,7 +129,7 @@ fn grows_with<'c>(
     let mut grows = None;
     for (factor, value) in index.terms() {
         match loops.iter().find(|(variable, _)| *variable == value) {
-            Some((_, step)) if grows.is_none() && factor.checked_mul(*step)?.abs() >= written => {
+            Some((_, step)) if grows.is_none() && factor.checked_mul(*step)?.checked_abs()? >= written => {
                 grows = Some(value);
             }
             Some(_) => return None,
@@ -218,8 +217,7 @@ fn join_to_carried<'c>(body: Block<'c>, begun: &[(usize, Vec<Value<'c>>)]) {
         let ty = tokens[0].ty();
         let mut all = vec![body.add_arg(ty, end.location())];
         all.extend(tokens);
-        let join = OpBuilder::new(async_::JOIN, end.location()).operands(&all);
-        passed.push(join.results(&[ty]).before(end).result(0));
+        passed.push(join(end.location(), &all).before(end).result(0));
     }
     pass_on(end, &passed);
 }

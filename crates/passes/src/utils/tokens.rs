@@ -77,16 +77,7 @@ pub(crate) fn absorb_joins(function: Op<'_>) {
         if !op.is(async_::AWAIT) {
             continue;
         }
-        let (mut tokens, mut joins) = (Vec::new(), Vec::new());
-        for token in op.operands() {
-            match join_for_one_use(token) {
-                Some(join) => {
-                    tokens.extend(join.operands());
-                    joins.push(join);
-                }
-                None => tokens.push(token),
-            }
-        }
+        let (tokens, joins) = without_joins(op.operands());
         if joins.is_empty() {
             continue;
         }
@@ -102,27 +93,27 @@ pub(crate) fn absorb_joins(function: Op<'_>) {
 /// Makes `op` an await of one token, as upstream's dialect has it.
 pub(crate) fn await_one(op: Op<'_>) {
     let tokens: Vec<Value> = op.operands().collect();
-    match tokens[..] {
-        [] => op.erase(),
-        [_] => {}
-        [first, ..] => {
-            let join = OpBuilder::new(async_::JOIN, op.location())
-                .operands(&tokens)
-                .results(&[first.ty()])
-                .before(op);
-            let one = OpBuilder::new(async_::AWAIT, op.location())
-                .operands(&[join.result(0)])
-                .before(op);
-            one.copy_discardable_attrs(op);
-            op.erase();
-        }
+    if tokens.len() > 1 {
+        await_join(op, &tokens, |new| new.before(op)).copy_discardable_attrs(op);
+    }
+    if tokens.len() != 1 {
+        op.erase();
     }
 }
 
-/// The join that makes `token`, if nothing else uses it.
-pub(crate) fn join_for_one_use(token: Value<'_>) -> Option<Op<'_>> {
-    let join = token.defining_op().filter(|join| join.is(async_::JOIN))?;
-    token.only_use().map(|_| join)
+/// What `tokens` stand for, with what joins that nothing else uses join in their places; and these joins.
+pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec<Value<'c>>, Vec<Op<'c>>) {
+    let (mut joined, mut joins) = (Vec::new(), Vec::new());
+    for token in tokens {
+        match token.defining_op() {
+            Some(join) if join.is(async_::JOIN) && token.only_use().is_some() => {
+                joined.extend(join.operands());
+                joins.push(join);
+            }
+            _ => joined.push(token),
+        }
+    }
+    (joined, joins)
 }
 
 /// Awaits the dependencies of operations right before them.
@@ -159,17 +150,24 @@ pub(crate) fn await_at_end<'c>(block: Block<'c>, op: Op<'c>, tokens: &[Value<'c>
 
 /// Awaits `tokens` where `insert` puts operations, with the location of `op`. An await of upstream's dialect has one operand.
 fn await_at<'c>(op: Op<'c>, tokens: &[Value<'c>], insert: impl Fn(OpBuilder<'c>) -> Op<'c>) -> Op<'c> {
-    let location = op.location();
-    let new = |tokens: &[Value<'c>]| OpBuilder::new(async_::AWAIT, location).operands(tokens);
-    match tokens {
-        [first, _, ..] if has_upstream_async(op) => {
-            let join = OpBuilder::new(async_::JOIN, location)
-                .operands(tokens)
-                .results(&[first.ty()]);
-            insert(new(&[insert(join).result(0)]))
-        }
-        tokens => insert(new(tokens)),
+    if tokens.len() > 1 && has_upstream_async(op) {
+        await_join(op, tokens, insert)
+    } else {
+        insert(OpBuilder::new(async_::AWAIT, op.location()).operands(tokens))
     }
+}
+
+/// Awaits the join of `tokens`, of which there is at least one; else as [`await_at`].
+fn await_join<'c>(op: Op<'c>, tokens: &[Value<'c>], insert: impl Fn(OpBuilder<'c>) -> Op<'c>) -> Op<'c> {
+    let token = insert(join(op.location(), tokens)).result(0);
+    insert(OpBuilder::new(async_::AWAIT, op.location()).operands(&[token]))
+}
+
+/// A token that is complete when all of `tokens` are, of which there is at least one.
+pub(crate) fn join<'c>(location: Location<'c>, tokens: &[Value<'c>]) -> OpBuilder<'c> {
+    OpBuilder::new(async_::JOIN, location)
+        .operands(tokens)
+        .results(&[tokens[0].ty()])
 }
 
 /// A token that is complete.
