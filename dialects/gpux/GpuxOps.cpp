@@ -217,3 +217,25 @@ LogicalResult WaitGroupOp::verify() {
            << " queue can't tell apart: 'read' is for <bulk>";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+/// Checks what the two operations on flags have in common.
+template <typename FlagOp>
+static LogicalResult verifyFlag(FlagOp op) {
+  if (op.getFrom().empty() || op.getTo().empty())
+    return op.emitOpError("names no engine");
+  if (op.getFrom() == op.getTo())
+    return op.emitOpError("is between '")
+           << op.getFrom()
+           << "' and itself: an engine keeps its own order, without flags";
+  if (op.getId() < 0)
+    return op.emitOpError("has id ") << op.getId() << ", but ids begin at 0";
+  return success();
+}
+
+LogicalResult SetFlagOp::verify() { return verifyFlag(*this); }
+
+LogicalResult WaitFlagOp::verify() { return verifyFlag(*this); }

@@ -194,6 +194,51 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+class Gpux_FlagOp<string mnemonic> : Gpux_Op<mnemonic> {
+  let arguments = (ins StrAttr:$from, StrAttr:$to, I64Attr:$id);
+  let assemblyFormat = "`<` $from `,` $to `,` $id `>` attr-dict";
+  let hasVerifier = 1;
+}
+
+def Gpux_SetFlagOp : Gpux_FlagOp<"set_flag"> {
+  let summary = "sets a flag when an engine is done with what stands before";
+  let description = [{
+    An instruction of engine `from`: it sets flag `id` of the pair of engines
+    `from` and `to` when everything that stands before it on `from` is finished.
+    A back end maps it to what its machine has; pairs of engines have flags of
+    their own.
+
+    ```mlir
+    func.func @set_flag() {
+      gpux.set_flag <"MTE2", "V", 0>
+      return
+    }
+    ```
+
+    `--gpux-insert-flags` puts it where it is needed.
+  }];
+}
+
+def Gpux_WaitFlagOp : Gpux_FlagOp<"wait_flag"> {
+  let summary = "blocks an engine until a flag is set, and takes it back";
+  let description = [{
+    An instruction of engine `to`: nothing that stands after it on `to` begins
+    before flag `id` of the pair is set. It clears the flag, or, if the machine's
+    flags count, takes one from it.
+
+    ```mlir
+    func.func @wait_flag() {
+      gpux.wait_flag <"MTE2", "V", 0>
+      return
+    }
+    ```
+  }];
+}
+
 // Block-wide operations are in a separate file, but on the same page.
 include "gpux/GpuxBulkOps.td"
 

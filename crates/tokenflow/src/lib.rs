@@ -19,6 +19,7 @@ mod compare;
 mod counts;
 mod eval;
 mod explain;
+pub mod flags;
 mod flat;
 mod flight;
 pub mod ids;

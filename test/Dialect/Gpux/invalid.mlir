@@ -238,3 +238,27 @@ func.func @unknown_queue() {
   gpux.commit_group <dma>
   return
 }
+
+// -----
+
+func.func @flag_within_an_engine() {
+  // expected-error @below {{'gpux.set_flag' op is between 'V' and itself: an engine keeps its own order, without flags}}
+  gpux.set_flag <"V", "V", 0>
+  return
+}
+
+// -----
+
+func.func @flag_without_engine() {
+  // expected-error @below {{'gpux.wait_flag' op names no engine}}
+  gpux.wait_flag <"", "V", 0>
+  return
+}
+
+// -----
+
+func.func @negative_flag() {
+  // expected-error @below {{'gpux.wait_flag' op has id -1, but ids begin at 0}}
+  gpux.wait_flag <"M", "V", -1>
+  return
+}

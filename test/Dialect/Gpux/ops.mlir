@@ -65,3 +65,12 @@ func.func @scalar(%src: memref<f64>, %dst: memref<f64, 3>) {
   gpux.copy %src[], %dst[], 1 : memref<f64> to memref<f64, 3>
   return
 }
+
+// CHECK-LABEL: func @flags
+func.func @flags() {
+  // CHECK: gpux.set_flag <"MTE2", "V", 0>
+  // CHECK: gpux.wait_flag <"MTE2", "V", 0>
+  gpux.set_flag <"MTE2", "V", 0>
+  gpux.wait_flag <"MTE2", "V", 0>
+  return
+}
