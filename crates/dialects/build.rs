@@ -18,11 +18,17 @@ fn main() -> Result<()> {
     );
     // Users before what they use.
     let tests = (variable("DEP_ASYNCOPT_TESTS")? == "true").then_some("AsyncOptTestDialect");
-    let libraries = ["AsyncOptTool", "AsyncOptCAPI", "AsyncOptTransformOps"]
-        .into_iter()
-        .chain(tests);
+    let libraries = [
+        "AsyncOptTool",
+        "AsyncOptUpstream",
+        "AsyncOptCAPI",
+        "AsyncOptTransformOps",
+    ]
+    .into_iter()
+    .chain(tests);
     for library in libraries.chain(["AsyncOptGpuxDialect", "AsyncOptAsyncDialect"]) {
-        println!("cargo:rustc-link-lib=static={library}");
+        // Not part of the Rust library: the package for C++ has them beside the Rust archive (see CMakeLists.txt).
+        println!("cargo:rustc-link-lib=static:-bundle={library}");
     }
     Ok(())
 }

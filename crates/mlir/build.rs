@@ -34,9 +34,11 @@ fn build() -> Result<()> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?)
         .join("../..")
         .canonicalize()?;
-    for folder in ["dialects", "cmake"] {
-        track(&root.join(folder))?;
-    }
+    track(&root.join("dialects"))?;
+    println!(
+        "cargo:rerun-if-changed={}",
+        root.join("cmake/AsyncOpt.cmake").display()
+    );
     declare::declare(&root.join("dialects/capi/AsyncOpt-c/MLIR"), &prefix)?;
     if env::var(SHARED_VARIABLE).is_ok_and(|value| value == "1") {
         provide_shared_c_api(&prefix)?;
@@ -63,7 +65,7 @@ fn build() -> Result<()> {
         .build();
     let folder = installed.join("lib");
     println!("cargo:rustc-link-search=native={}", folder.display());
-    println!("cargo:rustc-link-lib=static=AsyncOptMLIR");
+    println!("cargo:rustc-link-lib=static:-bundle=AsyncOptMLIR");
     println!("cargo:folder={}", folder.display());
     println!("cargo:tests={include_tests}");
     Ok(())

@@ -11,15 +11,14 @@
 #include "BytecodeProbe.h"
 #include "FaultGuard.h"
 #include "NestingLimit.h"
+#include "Ptx.h"
 #include "Upstream.h"
-#include "transform/AsyncTransformOps.h"
 #ifdef ASYNC_OPT_INCLUDE_TESTS
 #include "test/TestDialect.h"
 #endif
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -46,13 +45,6 @@ using namespace async_opt;
 
 MlirStringRef asyncOptLLVMVersion(void) {
   return wrap(StringRef(LLVM_VERSION_STRING));
-}
-
-void asyncOptRegisterAllDialects(MlirDialectRegistry registry) {
-  registerUpstreamDialects(*unwrap(registry));
-  // Cannot fail: upstream's `async` is what the line above leaves out.
-  asyncOptRegisterDialects(registry, nullptr, nullptr);
-  registerTransformExtension(*unwrap(registry));
 }
 
 void asyncOptRegisterUpstreamPasses(void) {
@@ -156,70 +148,6 @@ int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
 //===----------------------------------------------------------------------===//
 // async-translate
 //===----------------------------------------------------------------------===//
-
-/// Lowers the `gpu.module`s of `module` that have a target to `gpu.binary`s
-/// that hold PTX.
-static LogicalResult serializeToPtx(ModuleOp module) {
-  PassManager pm(module.getContext());
-  if (failed(parsePassPipeline("gpu-module-to-binary{format=isa}", pm)))
-    return failure();
-  return pm.run(module);
-}
-
-/// Prints the PTX text of the GPU module or binary named `name`, or of the only
-/// one there is if `name` is empty.
-static LogicalResult printPtx(ModuleOp module, StringRef name,
-                              raw_ostream &os) {
-  SmallVector<Operation *> all, chosen;
-  module.walk([&](Operation *op) {
-    if (isa<gpu::GPUModuleOp, gpu::BinaryOp>(op))
-      all.push_back(op);
-  });
-  for (Operation *op : all)
-    if (name.empty() || SymbolTable::getSymbolName(op) == name)
-      chosen.push_back(op);
-  if (all.empty())
-    return module.emitError("has no gpu.module or gpu.binary to translate");
-  if (chosen.empty())
-    return module.emitError("has no gpu.module or gpu.binary named '")
-           << name << "'";
-  if (chosen.size() > 1)
-    return chosen[1]->emitError(
-        "is one of several: ptxas takes the PTX of one at a time, so choose "
-        "one with --module=<name>");
-  // On its own: neither the others nor host code is translated.
-  OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
-  chosen.front()->moveBefore(alone->getBody(), alone->getBody()->end());
-
-  bool foundModules = false;
-  WalkResult untargeted = alone->walk([&](gpu::GPUModuleOp gpuModule) {
-    foundModules = true;
-    if (gpuModule.getTargetsAttr() && !gpuModule.getTargetsAttr().empty())
-      return WalkResult::advance();
-    gpuModule.emitError("has no target to translate to: attach one with "
-                        "--nvvm-attach-target or --gpux-lower-to-nvvm");
-    return WalkResult::interrupt();
-  });
-  if (untargeted.wasInterrupted() ||
-      (foundModules && failed(serializeToPtx(*alone))))
-    return failure();
-
-  WalkResult result = alone->walk([&](gpu::BinaryOp binary) {
-    for (Attribute attribute : binary.getObjects()) {
-      auto object = cast<gpu::ObjectAttr>(attribute);
-      if (object.getFormat() != gpu::CompilationTarget::Assembly) {
-        binary.emitError("holds no PTX: its object is in format '")
-            << gpu::stringifyCompilationTarget(object.getFormat())
-            << "'; make it with --gpu-module-to-binary=format=isa";
-        return WalkResult::interrupt();
-      }
-      // LLVM ends the text with a zero for the driver's sake.
-      os << object.getObject().getValue().rtrim('\0');
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
 
 /// Parses a file and hands its module on; what is wrong is reported.
 static LogicalResult

@@ -11,7 +11,7 @@ use mlir_sys::MlirDialectRegistry;
 ///
 /// `registry` is a live `mlir::DialectRegistry`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn async_opt_register_dialects(registry: MlirDialectRegistry) {
+pub unsafe extern "C" fn asyncOptRegisterPluginDialects(registry: MlirDialectRegistry) {
     // SAFETY: as the caller has it.
     if let Err(conflict) = unsafe { register_in_host(registry) } {
         eprintln!("async-opt: {conflict}");
@@ -20,6 +20,6 @@ pub unsafe extern "C" fn async_opt_register_dialects(registry: MlirDialectRegist
 
 /// Adds the passes and pipelines to MLIR's global registry; those that it already has stay.
 #[unsafe(no_mangle)]
-pub extern "C" fn async_opt_register_passes() {
+pub extern "C" fn asyncOptRegisterPasses() {
     async_passes::register_all();
 }

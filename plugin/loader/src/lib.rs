@@ -54,7 +54,7 @@ type RegisterPasses = unsafe extern "C" fn();
 pub extern "C" fn mlirGetDialectPluginInfo() -> PluginInfo<RegisterDialects> {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
     // SAFETY: the function of that name in the core has this type.
-    let found = find(c"async_opt_register_dialects")
+    let found = find(c"asyncOptRegisterPluginDialects")
         .map(|function| unsafe { transmute::<*mut c_void, RegisterDialects>(function) });
     PluginInfo::new(found, nothing)
 }
@@ -64,7 +64,7 @@ pub extern "C" fn mlirGetDialectPluginInfo() -> PluginInfo<RegisterDialects> {
 pub extern "C" fn mlirGetPassPluginInfo() -> PluginInfo<RegisterPasses> {
     unsafe extern "C" fn nothing() {}
     // SAFETY: the function of that name in the core has this type.
-    let found = find(c"async_opt_register_passes")
+    let found = find(c"asyncOptRegisterPasses")
         .map(|function| unsafe { transmute::<*mut c_void, RegisterPasses>(function) });
     PluginInfo::new(found, nothing)
 }
