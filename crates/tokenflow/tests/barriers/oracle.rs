@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::barriers::{AccessKind, Action, Kernel, StepId};
 
 /// So many iterations of each loop are run at most: enough for each rotation to come round.
-const ITERATIONS: usize = 7;
-const MAX_EXECUTIONS: usize = 3000;
-const MAX_LENGTH: usize = 60;
+const ITERATIONS: u64 = 7;
+const MAX_EXECUTIONS: u64 = 3000;
+const MAX_EVENTS: u64 = 240;
 const MAX_PLACES: usize = 13;
 
 /// What an execution does, in order.
@@ -21,114 +21,125 @@ enum Event {
     End(usize),
 }
 
-#[derive(Clone, Default)]
-struct State {
-    events: Vec<Event>,
-    /// Which copies each token stands for.
-    tokens: BTreeMap<u32, BTreeSet<usize>>,
-    copies: usize,
-    iterations: Vec<i64>,
-    /// Where rotations start that go on when their loop is entered again.
-    start: i64,
-    /// For each loop that control is in, and outside, how many iterations of loops in there have ended.
-    turns: Vec<i64>,
-}
+/// Steps, as bits.
+type Places = u128;
 
 /// What all executions ask for.
 pub struct Oracle {
     /// True if something meets a copy in flight, or threads meet where they are apart.
     pub overlaps: bool,
     /// Places one of which needs a barrier, for each way on which something conflicts.
-    paths: Vec<BTreeSet<StepId>>,
-}
-
-struct Runner<'p> {
-    program: &'p Program,
-    lowered: &'p Lowered,
-    /// The number of each node, by its address.
-    numbers: BTreeMap<*const Node, usize>,
+    paths: Vec<Places>,
 }
 
 impl Oracle {
-    /// Runs the program; `None` if there are too many executions.
+    /// Runs the program; `None` if there are too many executions, or too long ones.
     pub fn new(program: &Program, lowered: &Lowered) -> Option<Self> {
-        let mut runner = Runner {
-            program,
-            lowered,
-            numbers: BTreeMap::new(),
-        };
-        runner.number(&program.body, &mut 0);
-        let starts = 0..program.starts;
-        let starts = starts.map(|start| State {
-            start,
-            turns: vec![0],
-            ..State::default()
-        });
-        let ends = runner.block(&program.body, starts.collect(), None)?;
-        let mut oracle = Self {
-            overlaps: false,
-            paths: Vec::new(),
-        };
-        let mut paths = BTreeSet::new();
-        for state in &ends {
-            oracle.overlaps |= conflicts(&state.events, &mut paths);
+        let Size { executions, events } = size(&program.body);
+        let executions = executions.saturating_mul(program.starts.unsigned_abs());
+        if executions > MAX_EXECUTIONS || events > MAX_EVENTS || lowered.kernel.steps.len() > 128 {
+            return None;
         }
-        oracle.paths = paths
-            .iter()
-            .filter(|path| !paths.iter().any(|other| other != *path && other.is_subset(path)))
-            .cloned()
-            .collect();
-        Some(oracle)
+        let mut numbers = BTreeMap::new();
+        number(&program.body, &mut numbers);
+        let (mut choices, mut same) = (Choices::default(), 0);
+        let (mut overlaps, mut paths) = (false, BTreeSet::new());
+        loop {
+            let mut execution = Execution {
+                program,
+                lowered,
+                numbers: &numbers,
+                choices,
+                events: Vec::new(),
+                tokens: BTreeMap::new(),
+                copies: 0,
+                iterations: Vec::new(),
+                start: 0,
+                turns: vec![0],
+            };
+            execution.run();
+            overlaps |= conflicts(&execution.events, same, &mut paths);
+            choices = execution.choices;
+            match choices.advance() {
+                Some(events) => same = events,
+                None => break,
+            }
+        }
+        // What hits a part of a path hits the path.
+        let needed = paths.iter().filter(|path| {
+            !paths
+                .iter()
+                .any(|other| other != *path && *other & **path == *other)
+        });
+        Some(Self {
+            overlaps,
+            paths: needed.copied().collect(),
+        })
     }
 
     pub fn is_enough(&self, barriers: &BTreeSet<StepId>) -> bool {
-        self.paths.iter().all(|path| !path.is_disjoint(barriers))
+        let barriers = barriers.iter().fold(0, |all, step| all | bit(*step));
+        self.paths.iter().all(|path| path & barriers != 0)
     }
 
-    /// The cheapest set that is enough.
-    pub fn cheapest(&self, kernel: &Kernel) -> Option<BTreeSet<StepId>> {
-        let places: BTreeSet<StepId> = self.paths.iter().flatten().copied().collect();
+    /// What the cheapest set that is enough costs, and that set.
+    pub fn cheapest(&self, kernel: &Kernel) -> Option<(Cost, BTreeSet<StepId>)> {
+        let all = self.paths.iter().fold(0, |all, path| all | path);
+        let places = kernel.steps.with_ids().map(|(step, _)| step);
+        let places: Vec<StepId> = places.filter(|step| all & bit(*step) != 0).collect();
         if places.len() > MAX_PLACES {
             return None;
         }
-        let places: Vec<StepId> = places.into_iter().collect();
-        let sets = (0..1_u32 << places.len()).map(|bits| {
-            let chosen = places.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
-            chosen.map(|(_, place)| *place).collect::<BTreeSet<StepId>>()
+        let costs: Vec<Cost> = places.iter().map(|place| cost_of(kernel, *place)).collect();
+        let chosen = |bits: u32| (0..places.len()).filter(move |i| bits >> i & 1 == 1);
+        let enough = (0..1_u32 << places.len()).filter(|bits| {
+            let barriers = chosen(*bits).fold(0, |all, i| all | bit(places[i]));
+            self.paths.iter().all(|path| path & barriers != 0)
         });
-        sets.filter(|set| self.is_enough(set))
-            .min_by_key(|set| cost(kernel, set))
+        let best = enough
+            .map(|bits| (sum(chosen(bits).map(|i| costs[i])), bits))
+            .min();
+        best.map(|(cost, bits)| (cost, chosen(bits).map(|i| places[i]).collect()))
     }
 }
 
+fn bit(step: StepId) -> Places {
+    1 << step.0
+}
+
 /// How many barriers there are at each depth, the deepest first, and how many are not right after an await.
-pub fn cost(kernel: &Kernel, barriers: &BTreeSet<StepId>) -> Vec<usize> {
-    let depth = |step: StepId| {
-        let mut depth = 0;
-        let mut around = kernel.steps[step].in_loop;
-        while let Some(inner) = around {
-            depth += 1;
-            around = kernel.loops[inner].parent;
-        }
-        depth
-    };
-    let mut cost: Vec<usize> = (0..8)
-        .rev()
-        .map(|deep| barriers.iter().filter(|step| depth(**step) == deep).count())
-        .collect();
-    let after_await = |step: StepId| {
-        let mut before = kernel
-            .steps
-            .with_ids()
-            .filter(|(_, other)| other.edges.iter().any(|edge| edge.to == step));
-        matches!((before.next(), before.next()), (Some((_, one)), None) if matches!(one.action, Action::Await(_)))
-    };
-    cost.push(barriers.iter().filter(|step| !after_await(**step)).count());
+pub type Cost = [usize; 9];
+
+pub fn cost(kernel: &Kernel, barriers: &BTreeSet<StepId>) -> Cost {
+    sum(barriers.iter().map(|step| cost_of(kernel, *step)))
+}
+
+fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
+    let plus = |a: Cost, b: Cost| std::array::from_fn(|i| a[i] + b[i]);
+    costs.fold(Cost::default(), plus)
+}
+
+fn cost_of(kernel: &Kernel, step: StepId) -> Cost {
+    let mut cost = Cost::default();
+    let mut depth = 0;
+    let mut around = kernel.steps[step].in_loop;
+    while let Some(inner) = around {
+        depth += 1;
+        around = kernel.loops[inner].parent;
+    }
+    cost[7 - depth] = 1;
+    let mut before = kernel
+        .steps
+        .with_ids()
+        .filter(|(_, other)| other.edges.iter().any(|edge| edge.to == step));
+    let after_await = matches!((before.next(), before.next()), (Some((_, one)), None) if matches!(one.action, Action::Await(_)));
+    cost[8] = usize::from(!after_await);
     cost
 }
 
-/// Adds the places that conflicts of an execution ask for; returns true if something can't be ordered.
-fn conflicts(events: &[Event], paths: &mut BTreeSet<BTreeSet<StepId>>) -> bool {
+/// Adds the places that conflicts of an execution ask for; returns true if something can't be ordered. What the first `known`
+/// events ask for has been added before.
+fn conflicts(events: &[Event], known: usize, paths: &mut BTreeSet<Places>) -> bool {
     let mut overlaps = false;
     for (i, first) in events.iter().enumerate() {
         let Event::Begin(bytes, kind, copy, region) = first else {
@@ -139,17 +150,13 @@ fn conflicts(events: &[Event], paths: &mut BTreeSet<BTreeSet<StepId>>) -> bool {
                 .iter()
                 .position(|event| matches!(event, Event::End(ended) if *ended == copy))
         });
-        for (j, second) in events.iter().enumerate().skip(i + 1) {
+        for (j, second) in events.iter().enumerate().skip(known.max(i + 1)) {
             let Event::Begin(others, other_kind, _, other_region) = second else {
                 continue;
             };
-            let meet = bytes.iter().enumerate().any(|(t, byte)| {
-                let others = others.iter().enumerate();
-                others.into_iter().any(|(u, other)| t != u && byte == other)
-            });
             let conflict = *kind != AccessKind::Read || *other_kind != AccessKind::Read;
             let atomic = *kind == AccessKind::Atomic && *other_kind == AccessKind::Atomic;
-            if !meet || !conflict || atomic {
+            if !conflict || atomic || !meet(bytes, others) {
                 continue;
             }
             let apart = || {
@@ -165,61 +172,160 @@ fn conflicts(events: &[Event], paths: &mut BTreeSet<BTreeSet<StepId>>) -> bool {
             if between.iter().any(|event| matches!(event, Event::Barrier)) {
                 continue;
             }
-            let places = between.iter().filter_map(|event| match event {
-                Event::Come(step, true) => Some(*step),
-                _ => None,
+            let places = between.iter().map(|event| match event {
+                Event::Come(step, true) => bit(*step),
+                _ => 0,
             });
-            paths.insert(places.collect());
+            paths.insert(places.fold(0, |all, place| all | place));
         }
     }
     overlaps
 }
 
-/// Notes that control comes by a step; `None` if executions get too long.
-fn come(states: &mut [State], step: StepId, region: Option<usize>) -> Option<()> {
-    for state in states {
-        state.events.push(Event::Come(step, region.is_none()));
-        if state.events.len() > MAX_LENGTH * 4 {
-            return None;
-        }
-    }
-    Some(())
+/// Returns true if two threads access the same byte.
+fn meet(bytes: &[i64], others: &[i64]) -> bool {
+    bytes.iter().enumerate().any(|(t, byte)| {
+        let mut others = others.iter().enumerate();
+        others.any(|(u, other)| t != u && byte == other)
+    })
 }
 
-impl Runner<'_> {
-    fn number(&mut self, nodes: &[Node], next: &mut usize) {
-        for node in nodes {
-            self.numbers.insert(node, *next);
-            *next += 1;
-            match node {
-                Node::If { then, other, .. } => {
-                    self.number(then, next);
-                    self.number(other, next);
-                }
-                Node::Loop { body, .. } => self.number(body, next),
-                _ => {}
+/// How many executions a program has, and how many events the longest has at most.
+struct Size {
+    executions: u64,
+    events: u64,
+}
+
+fn size(nodes: &[Node]) -> Size {
+    let (mut executions, mut events) = (1_u64, 0_u64);
+    for node in nodes {
+        let (ways, longest) = match node {
+            Node::Access { .. } | Node::Copy { .. } | Node::Barrier => (1, 2),
+            // A token stands for one copy at most.
+            Node::Await(tokens) => (1, 1 + tokens.len() as u64),
+            Node::If {
+                then,
+                other,
+                divergent,
+            } => {
+                let (then, other) = (size(then), size(other));
+                let ways = if *divergent {
+                    1
+                } else {
+                    then.executions.saturating_add(other.executions)
+                };
+                (ways, 4 + then.events + other.events)
             }
+            Node::Loop { body, .. } => {
+                let body = size(body);
+                let (least, most) = trips(node);
+                let ways = (least..=most).map(|trips| body.executions.saturating_pow(trips as u32));
+                let ways = ways.fold(0, u64::saturating_add);
+                (ways, 2 + body.events.saturating_add(2).saturating_mul(most))
+            }
+        };
+        executions = executions.saturating_mul(ways);
+        events = events.saturating_add(longest);
+    }
+    Size { executions, events }
+}
+
+/// How often a loop may run.
+fn trips(node: &Node) -> (u64, u64) {
+    match node {
+        Node::Loop {
+            min_trips, max_trips, ..
+        } => (*min_trips, max_trips.unwrap_or(ITERATIONS)),
+        _ => (1, 1),
+    }
+}
+
+/// Numbers nodes in program order, by their addresses.
+fn number(nodes: &[Node], numbers: &mut BTreeMap<*const Node, usize>) {
+    for node in nodes {
+        numbers.insert(node, numbers.len());
+        match node {
+            Node::If { then, other, .. } => {
+                number(then, numbers);
+                number(other, numbers);
+            }
+            Node::Loop { body, .. } => number(body, numbers),
+            _ => {}
+        }
+    }
+}
+
+/// Which way an execution takes wherever there are several.
+#[derive(Default)]
+struct Choices {
+    /// The way that is taken, how many there are, and how many events came before.
+    taken: Vec<(u64, u64, usize)>,
+    next: usize,
+}
+
+impl Choices {
+    /// One of `ways`.
+    fn choose(&mut self, ways: u64, events: usize) -> u64 {
+        if self.next == self.taken.len() {
+            self.taken.push((0, ways, events));
+        }
+        self.next += 1;
+        self.taken[self.next - 1].0
+    }
+
+    /// Goes on to the next execution; returns how many of its events are those of the last one.
+    fn advance(&mut self) -> Option<usize> {
+        self.next = 0;
+        while let Some((way, ways, events)) = self.taken.pop() {
+            if way + 1 < ways {
+                self.taken.push((way + 1, ways, events));
+                return Some(events);
+            }
+        }
+        None
+    }
+}
+
+/// One execution.
+struct Execution<'p> {
+    program: &'p Program,
+    lowered: &'p Lowered,
+    numbers: &'p BTreeMap<*const Node, usize>,
+    choices: Choices,
+    events: Vec<Event>,
+    /// Which copies each token stands for.
+    tokens: BTreeMap<u32, BTreeSet<usize>>,
+    copies: usize,
+    iterations: Vec<i64>,
+    /// Where rotations start that go on when their loop is entered again.
+    start: i64,
+    /// For each loop that control is in, and outside, how many iterations of loops in there have ended.
+    turns: Vec<i64>,
+}
+
+impl Execution<'_> {
+    fn run(&mut self) {
+        self.start = self.choose(self.program.starts.unsigned_abs()) as i64;
+        self.block(&self.program.body, None);
+    }
+
+    fn choose(&mut self, ways: u64) -> u64 {
+        self.choices.choose(ways, self.events.len())
+    }
+
+    /// Notes that control comes by a step.
+    fn come(&mut self, step: StepId, region: Option<usize>) {
+        self.events.push(Event::Come(step, region.is_none()));
+    }
+
+    fn block(&mut self, nodes: &[Node], region: Option<usize>) {
+        for node in nodes {
+            self.node(node, region);
         }
     }
 
-    fn block(&self, nodes: &[Node], mut states: Vec<State>, region: Option<usize>) -> Option<Vec<State>> {
-        for node in nodes {
-            states = self.node(node, states, region)?;
-            if states.len() > MAX_EXECUTIONS {
-                return None;
-            }
-        }
-        Some(states)
-    }
-
-    fn bytes(&self, index: &Index, state: &State) -> Vec<i64> {
-        let State {
-            iterations,
-            start,
-            turns,
-            ..
-        } = state;
-        let of = |depth: usize| iterations[iterations.len() - 1 - depth];
+    fn bytes(&self, index: &Index) -> Vec<i64> {
+        let of = |depth: usize| self.iterations[self.iterations.len() - 1 - depth];
         let threads = 0..i64::from(self.program.threads);
         threads
             .map(|thread| {
@@ -228,143 +334,81 @@ impl Runner<'_> {
                     factor * (start + step * of(depth)).rem_euclid(modulus)
                 });
                 let turning = index.turning.map_or(0, |(factor, plus, step, modulus)| {
-                    let ended = turns[turns.len() - 2];
-                    factor * (start + plus + step * ended).rem_euclid(modulus)
+                    let ended = self.turns[self.turns.len() - 2];
+                    factor * (self.start + plus + step * ended).rem_euclid(modulus)
                 });
                 index.thread * thread + index.constant + iteration + rotation + turning
             })
             .collect()
     }
 
-    fn node(&self, node: &Node, mut states: Vec<State>, region: Option<usize>) -> Option<Vec<State>> {
+    fn node(&mut self, node: &Node, region: Option<usize>) {
         let number = self.numbers[&std::ptr::from_ref(node)];
-        let step = self.lowered.step[number];
-        come(&mut states, step, region)?;
+        self.come(self.lowered.step[number], region);
         match node {
             Node::Access { index, kind } => {
-                for state in &mut states {
-                    let bytes = self.bytes(index, state);
-                    state.events.push(Event::Begin(bytes, *kind, None, region));
-                }
+                let bytes = self.bytes(index);
+                self.events.push(Event::Begin(bytes, *kind, None, region));
             }
             Node::Copy { index, token } => {
-                for state in &mut states {
-                    let bytes = self.bytes(index, state);
-                    let copy = state.copies;
-                    state.copies += 1;
-                    state.tokens.insert(*token, BTreeSet::from([copy]));
-                    state
-                        .events
-                        .push(Event::Begin(bytes, AccessKind::Write, Some(copy), region));
-                }
+                let bytes = self.bytes(index);
+                let copy = self.copies;
+                self.copies += 1;
+                self.tokens.insert(*token, BTreeSet::from([copy]));
+                self.events
+                    .push(Event::Begin(bytes, AccessKind::Write, Some(copy), region));
             }
             Node::Await(tokens) => {
-                for state in &mut states {
-                    let ended: BTreeSet<usize> = tokens
-                        .iter()
-                        .filter_map(|token| state.tokens.get(token))
-                        .flatten()
-                        .copied()
-                        .collect();
-                    state.events.extend(ended.into_iter().map(Event::End));
-                }
+                let ended = tokens.iter().filter_map(|token| self.tokens.get(token));
+                let ended: BTreeSet<usize> = ended.flatten().copied().collect();
+                self.events.extend(ended.into_iter().map(Event::End));
             }
-            Node::Barrier => states
-                .iter_mut()
-                .for_each(|state| state.events.push(Event::Barrier)),
+            Node::Barrier => self.events.push(Event::Barrier),
             Node::If {
                 then,
                 other,
                 divergent,
             } => {
                 let inner = region.or(divergent.then_some(number));
-                if *divergent {
-                    // Some threads take one way, some the other.
-                    for (i, arm) in [then, other].into_iter().enumerate() {
-                        come(&mut states, self.lowered.starts[&(number, i)], inner)?;
-                        states = self.block(arm, states, inner)?;
-                    }
-                    come(&mut states, self.lowered.after[&number], region)?;
-                    return Some(states);
+                let arms = [then, other].into_iter().enumerate();
+                let way = if *divergent { None } else { Some(self.choose(2)) };
+                // If they are apart, some threads take one way, some the other.
+                for (i, arm) in arms.filter(|(i, _)| way.is_none_or(|way| way == *i as u64)) {
+                    self.come(self.lowered.starts[&(number, i)], inner);
+                    self.block(arm, inner);
                 }
-                let mut after = Vec::new();
-                for (i, arm) in [then, other].into_iter().enumerate() {
-                    let mut start = states.clone();
-                    come(&mut start, self.lowered.starts[&(number, i)], inner)?;
-                    after.extend(self.block(arm, start, inner)?);
-                }
-                states = after;
-                come(&mut states, self.lowered.after[&number], region)?;
+                self.come(self.lowered.after[&number], region);
             }
-            Node::Loop { .. } => {
-                states = self.run_loop(number, node, states, region)?;
+            Node::Loop { body, carried, .. } => {
+                let (least, most) = trips(node);
+                let trips = least + self.choose(most - least + 1);
+                self.bind(carried, true);
+                self.iterations.push(0);
+                self.turns.push(0);
+                for _ in 0..trips {
+                    self.come(self.lowered.starts[&(number, 0)], region);
+                    self.block(body, region);
+                    // The step at the end of the body is the one before the step after the loop.
+                    self.come(StepId(self.lowered.after[&number].0 - 1), region);
+                    self.bind(carried, false);
+                    let around = self.turns.len() - 2;
+                    self.turns[around] += 1;
+                    *self.iterations.last_mut().expect("a loop") += 1;
+                }
+                self.iterations.pop();
+                self.turns.pop();
+                self.come(self.lowered.after[&number], region);
             }
         }
-        Some(states)
     }
 
-    fn run_loop(
-        &self,
-        number: usize,
-        node: &Node,
-        mut states: Vec<State>,
-        region: Option<usize>,
-    ) -> Option<Vec<State>> {
-        let Node::Loop {
-            body,
-            carried,
-            min_trips,
-            max_trips,
-        } = node
-        else {
-            return Some(states);
-        };
-        let bind = |state: &mut State, first: bool| {
-            let values: Vec<_> = carried
-                .iter()
-                .map(|(init, arg, next)| {
-                    let from = if first { init } else { next };
-                    (*arg, state.tokens.get(from).cloned().unwrap_or_default())
-                })
-                .collect();
-            state.tokens.extend(values);
-        };
-        for state in &mut states {
-            bind(state, true);
-        }
-        let mut after = if *min_trips > 0 {
-            Vec::new()
-        } else {
-            states.clone()
-        };
-        for state in &mut states {
-            state.iterations.push(0);
-            state.turns.push(0);
-        }
-        let trips = max_trips.map_or(Some(ITERATIONS), |trips| usize::try_from(trips).ok())?;
-        for trip in 1..=trips {
-            come(&mut states, self.lowered.starts[&(number, 0)], region)?;
-            states = self.block(body, states, region)?;
-            // The step at the end of the body is the one before the step after the loop.
-            let after_step = self.lowered.after[&number];
-            come(&mut states, StepId(after_step.0 - 1), region)?;
-            for state in &mut states {
-                bind(state, false);
-                let around = state.turns.len() - 2;
-                state.turns[around] += 1;
-                if trip as u64 >= *min_trips {
-                    let mut left = state.clone();
-                    left.iterations.pop();
-                    left.turns.pop();
-                    after.push(left);
-                }
-                *state.iterations.last_mut().expect("a loop") += 1;
-            }
-            if after.len() > MAX_EXECUTIONS {
-                return None;
-            }
-        }
-        come(&mut after, self.lowered.after[&number], region)?;
-        Some(after)
+    /// Hands tokens to the next iteration of a loop, or to the first one.
+    fn bind(&mut self, carried: &[(u32, u32, u32)], first: bool) {
+        let values = carried.iter().map(|(init, arg, next)| {
+            let from = if first { init } else { next };
+            (*arg, self.tokens.get(from).cloned().unwrap_or_default())
+        });
+        let values: Vec<_> = values.collect();
+        self.tokens.extend(values);
     }
 }
