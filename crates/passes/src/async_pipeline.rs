@@ -12,7 +12,8 @@
 //! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
 //! [`dependences`] what has to stay in order, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
-//! makes one loop of two; [`refused`] puts back what can't be pipelined, and [`upstream`] writes `nvgpu`.
+//! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
+//! `nvgpu`.
 
 mod accesses;
 mod across_rounds;
@@ -30,6 +31,7 @@ mod outside;
 mod pipeliner;
 mod plan;
 mod refused;
+mod report;
 mod rounds;
 mod staging;
 mod storage;
