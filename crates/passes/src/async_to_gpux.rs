@@ -71,6 +71,9 @@ pub struct Options {
     pub bypass_l1: bool,
     /// What buffers that callers hand over are aligned to, in bytes.
     pub base_alignment: i64,
+    /// Whether different arguments of a function are taken to be different buffers. Else they may be the same one, unless one of them
+    /// is `llvm.noalias`.
+    pub distinct_arguments: bool,
 }
 
 /// The oldest GPU that has bulk copies.
@@ -232,6 +235,7 @@ pub(crate) fn read_options<'c>(at: Location<'c>, cx: &impl PassOptions) -> Resul
         engine,
         bypass_l1: cx.bool("bypass-l1"),
         base_alignment,
+        distinct_arguments: false,
     })
 }
 

@@ -104,12 +104,7 @@ impl<'c> Freshness<'_, 'c> {
     }
 
     /// Returns true if `others` are known to write all that `write` does.
-    fn overwrite(
-        &self,
-        others: &[&Access<'c>],
-        write: &Access<'c>,
-        footprints: &mut Footprints<'c>,
-    ) -> bool {
+    fn overwrite(&self, others: &[&Access<'c>], write: &Access<'c>, footprints: &mut Footprints<'c>) -> bool {
         let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
         let written: Vec<Footprint> = others.iter().filter_map(|other| touched(other)).collect();
         touched(write).is_some_and(|own| covers(written.iter(), &own))

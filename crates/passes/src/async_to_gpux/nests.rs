@@ -54,9 +54,8 @@ pub(super) fn read<'c>(
         }
     }
     let parts: FxHashSet<Op> = transfers.iter().flat_map(|it| it.ops().iter().copied()).collect();
-    let is_harmless = |inner: &Op<'c>| {
-        parts.contains(inner) || is_loop(*inner) || inner.is(scf::IF) || only_reads(*inner)
-    };
+    let is_harmless =
+        |inner: &Op<'c>| parts.contains(inner) || is_loop(*inner) || inner.is(scf::IF) || only_reads(*inner);
     if transfers.is_empty() {
         return None;
     }
@@ -64,8 +63,10 @@ pub(super) fn read<'c>(
         if op.is(scf::FOR) {
             return None;
         }
-        let reason = Reason::new("is in a branch that does not only transfer").note(*other, "this is no transfer");
-        let help = "move the transfer to a branch of its own, or copy without a branch, masked or with a count";
+        let reason =
+            Reason::new("is in a branch that does not only transfer").note(*other, "this is no transfer");
+        let help =
+            "move the transfer to a branch of its own, or copy without a branch, masked or with a count";
         return Some(Err((transfers[0].last(), reason.help(help))));
     }
     if transfers.len() > MAX_TRANSFERS {
@@ -91,11 +92,7 @@ pub(super) fn read<'c>(
             return Some(Err((transfer.last(), Reason::new(message).help(help))));
         }
     }
-    Some(Ok(TransferNest {
-        op,
-        transfers,
-        known,
-    }))
+    Some(Ok(TransferNest { op, transfers, known }))
 }
 
 /// Returns true if two operations in `outermost` are in different arms of an `scf.if` that no loop in `outermost` is around.
@@ -306,13 +303,17 @@ fn pass_on_begun<'c>(arm: Block<'c>, begun: &Begun<'c>, numbers: &[usize], none:
     let end = arm.terminator().expect("an arm ends with a yield");
     let passed: Vec<Value> = numbers
         .iter()
-        .map(
-            |number| match begun.iter().find(|(known, _)| known == number).map(|(_, tokens)| &**tokens) {
+        .map(|number| {
+            match begun
+                .iter()
+                .find(|(known, _)| known == number)
+                .map(|(_, tokens)| &**tokens)
+            {
                 None => none,
                 Some([only]) => *only,
                 Some(several) => join(end.location(), several).before(end).result(0),
-            },
-        )
+            }
+        })
         .collect();
     pass_on(end, &passed);
 }
