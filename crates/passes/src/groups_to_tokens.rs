@@ -155,8 +155,7 @@ fn verify_contract<'c>(code: Op<'c>, lifted: &[GroupQueue]) -> Result<(), PassEr
             })
         });
         if let Some(op) = left {
-            let message =
-                "is still counted after gpux-groups-to-tokens (this is a bug in async-opt)";
+            let message = "is still counted after gpux-groups-to-tokens (this is a bug in async-opt)";
             return Err(PassError::new(op, message));
         }
     }

@@ -145,12 +145,7 @@ impl<'c> Divisors<'c> {
             arith::ANDI | index::AND | llvm::AND => of(0).max(of(1)),
             arith::MULI | index::MUL | llvm::MUL => of(0) + of(1),
             arith::SHLI | index::SHL | llvm::SHL => of(0) + u32::try_from(constant(1)?).ok()?,
-            arith::SHRSI
-            | arith::SHRUI
-            | index::SHRS
-            | index::SHRU
-            | llvm::ASHR
-            | llvm::LSHR => {
+            arith::SHRSI | arith::SHRUI | index::SHRS | index::SHRU | llvm::ASHR | llvm::LSHR => {
                 of(0).saturating_sub(u32::try_from(constant(1)?).ok()?)
             }
             arith::DIVSI
