@@ -13,13 +13,15 @@
 // Shape: a block of 128 threads (4 warps, 2x2, each 32x32) computes 64x64 of C in k-steps of 32. For other sizes, change the types: M
 // and N multiples of 64, K a multiple of 32. Rows are to begin at multiples of 16 bytes.
 //
-// Where upstream's transforms lead elsewhere, so that others were chosen:
-// - `structured.promote` with a mapping allocates in the function around the launch; with a memory space, it does where it stands.
+// Where upstream's transforms lead elsewhere, so that others were chosen (each as LLVM 22.1 does it):
+// - `structured.promote` with a mapping allocates at the start of the function, outside of what becomes the launch, and puts barriers
+//   around each copy; with a memory space, it allocates where it stands.
 // - `structured.gpu.map_copy_to_threads` is for tensors (it crashes on copies of memrefs); tiling by threads does the same.
 // - `nvgpu.create_async_groups` makes one copy of each vector, and no vector has two rows; `async.pipeline` makes the copies itself.
 // - `nvgpu.rewrite_matmul_as_mma_sync` has no fp32 sums of fp16 products, and loads and stores the sums in each k-step; the conversion
 //   of vectors to nvgpu leaves them in registers, and loads fragments by ldmatrix.
-// - The sums leave loops one at a time: `hoist_redundant_vector_transfers` goes by one load and one store of each part of C.
+// - The sums leave the innermost loop before it is unrolled, and that over k-steps later: `hoist_redundant_vector_transfers` leaves parts
+//   of C in a loop that loads and stores them twice.
 
 module attributes {transform.with_named_sequence} {
   func.func @matmul(%A: memref<128x256xf16>, %B: memref<256x128xf16>, %C: memref<128x128xf32>) {

@@ -12,7 +12,8 @@
 //! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
 //! [`dependences`] what has to stay in order, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
-//! makes one loop of two; [`refused`] puts back what can't be pipelined, and [`upstream`] writes `nvgpu`.
+//! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
+//! `nvgpu`.
 
 mod accesses;
 mod across_rounds;
@@ -30,6 +31,7 @@ mod outside;
 mod pipeliner;
 mod plan;
 mod refused;
+mod report;
 mod rounds;
 mod staging;
 mod storage;
@@ -47,7 +49,7 @@ use self::pipeliner::{Attempt, Pipeliner, Settings, is_candidate};
 use self::storage::unite_globals;
 pub use self::transform::PipelineTransform;
 use self::upstream::to_nvgpu;
-use crate::async_to_gpux::{ENGINES, read_options};
+use crate::async_to_gpux::{ENGINES, Options, read_options};
 use crate::insert_barriers::derive;
 use crate::nvgpu_exact_waits::set_exact_waits;
 use async_dialects::registry::{GPUX, has_upstream_async, verify_attributes};
@@ -70,30 +72,36 @@ pub const MEMORY: &[(&str, &str)] = &[
     ),
 ];
 
+/// Where the last rounds of a loop are.
+pub const EPILOGUES: &[(&str, &str)] = &[
+    ("peel", "the last rounds come after the loop"),
+    (
+        "predicate",
+        "the loop has them, too; statements that have nothing left to do are skipped",
+    ),
+];
+
+/// What becomes of a loop that has fewer iterations than its pipeline takes to fill.
+pub const SHORT_TRIPS: &[(&str, &str)] = &[
+    (
+        "guard",
+        "they are pipelined, too, with statements guarded where their iteration may not exist",
+    ),
+    ("branch", "they are executed as they were, by a copy of the loop"),
+];
+
 /// The options that the transform has, too.
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo::choice(
         "epilogue",
         "peel",
-        &[
-            ("peel", "the last rounds come after the loop"),
-            (
-                "predicate",
-                "the loop has them, too; statements that have nothing left to do are skipped",
-            ),
-        ],
+        EPILOGUES,
         "where the last rounds of a loop are",
     ),
     OptionInfo::choice(
         "short-trips",
         "guard",
-        &[
-            (
-                "guard",
-                "they are pipelined, too, with statements guarded where their iteration may not exist",
-            ),
-            ("branch", "they are executed as they were, by a copy of the loop"),
-        ],
+        SHORT_TRIPS,
         "loops that turn out to have fewer iterations than their pipeline takes to fill",
     ),
     OptionInfo::choice(
@@ -252,7 +260,11 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
         _ => ShortTrips::Guard,
     };
     Ok(Settings {
-        options: read_options(at, options)?,
+        // What is assumed of accesses in different iterations goes for transfers, too.
+        options: Options {
+            distinct_arguments: true,
+            ..read_options(at, options)?
+        },
         shape: Shape { epilogue, short },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),

@@ -22,7 +22,7 @@
 mod bulk;
 mod copies;
 mod effects;
-mod loops;
+mod nests;
 mod order;
 mod reason;
 mod recognize;
@@ -34,7 +34,7 @@ pub use reason::Reason;
 pub use recognize::{Recognizer, Transfer};
 
 use self::effects::Summaries;
-use self::loops::TransferLoop;
+use self::nests::{TransferNest, is_nest};
 use self::regions::TransferRegion;
 use self::sinking::{Pending, sink};
 use crate::utils::chip::{FIRST_SM, sm_in, sm_of};
@@ -44,7 +44,6 @@ use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Mapping, Op, Walk};
 use async_mlir::melior::ir::Location;
-use async_mlir::names::scf;
 use async_mlir::pass::{
     Anchor, Dialect, OptionInfo, Options as PassOptions, Pass, PassContext, PassError, PassInfo,
     StatisticInfo,
@@ -72,6 +71,9 @@ pub struct Options {
     pub bypass_l1: bool,
     /// What buffers that callers hand over are aligned to, in bytes.
     pub base_alignment: i64,
+    /// Whether different arguments of a function are taken to be different buffers. Else they may be the same one, unless one of them
+    /// is `llvm.noalias`.
+    pub distinct_arguments: bool,
 }
 
 /// The oldest GPU that has bulk copies.
@@ -156,29 +158,30 @@ impl Pass for AsyncToGpux {
     }
 }
 
-/// Makes the transfers of `block` itself and of loops in it that do nothing else asynchronous, each awaited as late as the block
-/// allows; says of those that can't be why.
+/// Makes the transfers of `block` itself and of loops and branches in it that do nothing else asynchronous, each awaited as late as
+/// the block allows; says of those that can't be why.
 pub(crate) fn start_transfers<'c>(function: Op<'c>, block: Block<'c>, options: Options) {
     let transfers = transfers_of(function, block, options, &|_| true);
-    let loops = loops_of(function, block, options, &|_| true);
+    let nests = nests_of(function, block, options, &|_| true);
     let issued = issue(&transfers, false).into_iter();
     let mut pending: Vec<Pending> = issued.flat_map(|(_, pending)| pending).collect();
-    pending.extend(loops.iter().flat_map(TransferLoop::start_pending));
+    pending.extend(nests.iter().flat_map(TransferNest::start_pending));
     sink(block, pending, &mut Summaries::default());
 }
 
-/// The loops of `block` that do nothing but transfer, among those that `wanted` is true of; says of the others with transfers why not.
-pub(crate) fn loops_of<'c>(
+/// The loops and branches of `block` that do nothing but transfer, among those that `wanted` is true of; says of others with transfers
+/// why not.
+pub(crate) fn nests_of<'c>(
     function: Op<'c>,
     block: Block<'c>,
     options: Options,
     wanted: &dyn Fn(Op<'c>) -> bool,
-) -> Vec<TransferLoop<'c>> {
+) -> Vec<TransferNest<'c>> {
     let mut recognizer = Recognizer::new(function, options);
     let mut found = Vec::new();
     let ops = block.ops().into_iter();
-    for op in ops.filter(|op| op.is(scf::FOR) && wanted(*op)) {
-        match loops::read(&mut recognizer, op) {
+    for op in ops.filter(|op| is_nest(*op) && wanted(*op)) {
+        match nests::read(&mut recognizer, op) {
             Some(Ok(transfers)) => found.push(transfers),
             Some(Err((at, reason))) => reason.remark(at).emit(),
             None => {}
@@ -232,6 +235,7 @@ pub(crate) fn read_options<'c>(at: Location<'c>, cx: &impl PassOptions) -> Resul
         engine,
         bypass_l1: cx.bool("bypass-l1"),
         base_alignment,
+        distinct_arguments: false,
     })
 }
 

@@ -23,8 +23,8 @@ mod pointers;
 mod read;
 mod stores;
 
-use crate::utils::device::device_code;
-use async_dialects::completion::GroupQueue;
+use crate::utils::device::{device_code, own_ops};
+use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::is_kernel;
@@ -84,8 +84,9 @@ impl Pass for GroupsToTokens {
             let counts = lift_queues(code, options, &|_| true);
             cx.count("awaits", counts.awaits);
             cx.count("dropped", counts.dropped);
-            cx.count("queues", counts.queues);
+            cx.count("queues", counts.lifted.len() as u64);
             cx.count("kept", counts.kept);
+            verify_contract(code, &counts.lifted)?;
         }
         Ok(())
     }
@@ -103,8 +104,9 @@ pub(crate) struct Options {
 pub(crate) struct Counts {
     awaits: u64,
     dropped: u64,
-    pub queues: u64,
     kept: u64,
+    /// The queues that are in token form.
+    pub lifted: Vec<GroupQueue>,
 }
 
 /// Puts the counted queues of `code` into token form that are `wanted`, as far as that is possible.
@@ -116,7 +118,7 @@ pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQ
                 let awaits = lifted.waits.iter().filter(|tokens| !tokens.is_empty()).count();
                 counts.awaits += awaits as u64;
                 counts.dropped += (lifted.waits.len() - awaits) as u64;
-                counts.queues += 1;
+                counts.lifted.push(queue);
             }
             Err(refusal) => {
                 refusal.remark(queue, "stays in counted form");
@@ -125,6 +127,39 @@ pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQ
         }
     }
     counts
+}
+
+/// Checks the effect: no operation of a queue that is in token form waits by a count or lacks a token.
+fn verify_contract<'c>(code: Op<'c>, lifted: &[GroupQueue]) -> Result<(), PassError<'c>> {
+    // A group with a token has the tokens of its operations.
+    let has_groups = |queue: GroupQueue| {
+        own_ops(code).into_iter().any(|op| {
+            Completion::of(op).is_some_and(|completion| {
+                let is_commit = completion.effect == GroupEffect::Commit;
+                is_commit && completion.queue == Some(queue) && read::has_token(&completion)
+            })
+        })
+    };
+    for queue in lifted.iter().copied() {
+        let may_lack_tokens = has_groups(queue);
+        let left = own_ops(code).into_iter().find(|op| {
+            Completion::of(*op).is_some_and(|completion| {
+                let has_token = read::has_token(&completion);
+                completion.queue == Some(queue)
+                    && match completion.effect {
+                        GroupEffect::Issue => !has_token && !may_lack_tokens,
+                        GroupEffect::Commit => !has_token,
+                        GroupEffect::Wait => true,
+                        GroupEffect::None => false,
+                    }
+            })
+        });
+        if let Some(op) = left {
+            let message = "is still counted after gpux-groups-to-tokens (this is a bug in async-opt)";
+            return Err(PassError::new(op, message));
+        }
+    }
+    Ok(())
 }
 
 /// Why something is not done.

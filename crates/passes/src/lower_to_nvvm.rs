@@ -2,7 +2,7 @@
 
 mod toolkit;
 
-use crate::async_pipeline::MEMORY;
+use crate::async_pipeline::{EPILOGUES, MEMORY, SHORT_TRIPS};
 use crate::tokens_to_mbarriers::WARS;
 use crate::utils::chip::sm_of;
 use async_mlir::names::gpu;
@@ -52,6 +52,8 @@ impl Pipeline for LowerToNvvm {
                 "as in async-pipeline; other than 0, it means pipeline=true, too",
             ),
             OptionInfo::choice("memory", "error", MEMORY, "as in async-pipeline"),
+            OptionInfo::choice("epilogue", "peel", EPILOGUES, "as in async-pipeline"),
+            OptionInfo::choice("short-trips", "branch", SHORT_TRIPS, "as in async-pipeline"),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
@@ -141,13 +143,14 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
     let device = PassList::new()
         .pass("gpux-inline-calls")
         .nest(gpu::FUNC, bodies)
-        // Without guards, all rounds of a pipeline are straight-line code.
+        // Without guards, as is the default here, all rounds of a pipeline are straight-line code.
         .pass_with(
             "async-pipeline",
             &[
                 ("chip", options.str("chip")),
                 ("memory", options.str("memory")),
-                ("short-trips", "branch"),
+                ("epilogue", options.str("epilogue")),
+                ("short-trips", options.str("short-trips")),
                 ("num-stages", &options.int("num-stages").to_string()),
                 ("insert-barriers", "false"),
             ],

@@ -55,7 +55,7 @@ fn after(context: &Context, name: &str, source: &str, passes: &str) -> String {
 fn check(name: &str, source: &str) {
     let context = context();
     context.attach_diagnostic_handler(|_| true);
-    let plain = after(&context, name, source, "gpux-insert-barriers");
+    let plain = after(&context, name, source, "gpux-insert-barriers,lower-affine");
     let code = parse(&context, &plain);
     let has_trips = code
         .params
@@ -84,6 +84,7 @@ fn check(name: &str, source: &str) {
         // A loop that is left alone has no barriers yet. Of others, that pass by itself does not follow how often they run.
         let with_barriers = try_lower(&context, &pipelined, &pipeline("gpux-insert-barriers"));
         let pipelined = with_barriers.map_or(pipelined, |module| module.as_operation().to_string());
+        let pipelined = after(&context, name, &pipelined, "lower-affine");
         let counted = after(&context, name, &pipelined, "gpux-tokens-to-groups");
         for (form, kernel) in [("tokens", &pipelined), ("counted", &counted)] {
             for ((call, meant), trips) in calls.iter().zip(&meant).zip(&trips) {

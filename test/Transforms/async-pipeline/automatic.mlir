@@ -54,7 +54,7 @@ gpu.module @m {
 
 !Tile = memref<128xf32, #gpu.address_space<workgroup>>
 
-// SAID: remark: pipelined: 1 transfer in stage 1, the rest in stage 3
+// SAID: remark: pipelined: 1 transfer in stage 1, the rest in stages 0 and 3
 
 // CHECK-LABEL: gpu.func @gather
 // CHECK:         scf.for %{{.*}} iter_args(%[[AT:.*]] = %{{.*}}, %[[T2:.*]] = %{{.*}}, %[[T1:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, !async.token, !async.token, f32, i32)

@@ -12,6 +12,7 @@ gpu.module @m {
     %c1024 = arith.constant 1024 : index
     %t = gpu.thread_id x
     %a = memref.alloc() {alignment = 128} : !Tile
+    // expected-remark @+1 {{pipelined: 1 transfer in stage 0, the rest in stage 1}}
     scf.for %i = %c0 to %c1024 step %c32 {
       // expected-error @below {{has no form in nvgpu}}
       // expected-note @below {{emit=gpux keeps it in token form}}
@@ -39,6 +40,7 @@ gpu.module @m {
     %a = memref.alloc() : !Tile
     %b = memref.alloc() : !Tile
     %first = gpux.copy async %in[%t], %b[%t], 1 : memref<1024xf32> to !Tile
+    // expected-remark @+1 {{pipelined: 1 transfer in stage 0, the rest in stage 1}}
     %second = scf.for %i = %c0 to %c1024 step %c32 iter_args(%before = %first) -> (!async.token) {
       %copy = gpux.copy async %in[%i], %a[%t], 1 {async.stage = 0, async.order = 0} : memref<1024xf32> to !Tile
       async.await %copy {async.stage = 1, async.order = 1}

@@ -1,9 +1,12 @@
-// RUN: async-opt %s --split-input-file --async-pipeline | FileCheck %s
+// RUN: async-opt %s --split-input-file --async-pipeline --mlir-print-op-on-diagnostic=false -o %t 2>&1 | FileCheck %s --check-prefix=SAID
+// RUN: FileCheck %s --input-file=%t
 
 // A copy two iterations before its use. Three tiles are in use at a time: two on their way, one that is read. The slot that the
 // copy overwrites has been read by all threads at the one barrier of the loop.
 
 !Tile = memref<128xf32, #gpu.address_space<workgroup>>
+
+// SAID: remark: pipelined: 1 transfer in stage 0, the rest in stage 2
 
 // CHECK-LABEL: gpu.func @copy_and_use
 // CHECK:         %[[BYTES:.*]] = memref.alloc() {alignment = 16 : i64} : memref<1536xi8, #gpu.address_space<workgroup>>

@@ -58,3 +58,25 @@ func.func @empty_groups(%src: !src, %dst: !dst, %i: index, %n: index) {
   gpux.wait_group <cp_async>, 0
   return
 }
+
+// -----
+
+// What is read of the source may end in the middle of an element.
+// CHECK-LABEL: func.func @bytes_of_elements
+// CHECK: nvvm.cp.async.shared.global
+// CHECK-NEXT: %[[G:[a-z0-9_]+]] = gpux.commit_group async <cp_async>
+// CHECK-NEXT: async.await %[[G]]
+// COUNTED-LABEL: func.func @bytes_of_elements
+func.func @bytes_of_elements(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %bytes: i32) {
+  %d = memref.extract_aligned_pointer_as_index %dst : memref<64xf32, 3> -> index
+  %di = arith.index_cast %d : index to i64
+  %to = llvm.inttoptr %di : i64 to !llvm.ptr<3>
+  %s = memref.extract_aligned_pointer_as_index %src : memref<64xf32> -> index
+  %si = arith.index_cast %s : index to i64
+  %from = llvm.inttoptr %si : i64 to !llvm.ptr<1>
+  // expected-remark @below {{queue cp_async has tokens of groups, and not of copies: the bytes that it reads are not known to be whole elements: compute them as a multiple of 4}}
+  nvvm.cp.async.shared.global %to, %from, 16, cache = cg, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  nvvm.cp.async.commit.group
+  nvvm.cp.async.wait.group 0
+  return
+}

@@ -48,3 +48,45 @@ func.func @addresses(%src: !src, %dst: !dst) {
   nvvm.cp.async.wait.group 0
   return
 }
+
+// Bytes of the source that are whole elements, as upstream computes them of a number of elements; here of f32, and of i8.
+//
+// CHECK-LABEL: func.func @partial
+// CHECK: %[[BYTES:[a-z0-9_]+]] = arith.index_castui %{{.*}} : i32 to index
+// CHECK: %[[TWO:[a-z0-9_]+]] = arith.constant 2 : index
+// CHECK: %[[COUNT:[a-z0-9_]+]] = arith.shrui %[[BYTES]], %[[TWO]] : index
+// CHECK: %[[T:[a-z0-9_]+]] = gpux.copy async %{{.*}}, %{{.*}}, 4, %[[COUNT]] {bypass_l1}
+// CHECK-NEXT: async.await %[[T]]
+func.func @partial(%src: !src, %dst: !dst, %elements: i64) {
+  %d = memref.extract_aligned_pointer_as_index %dst : !dst -> index
+  %di = arith.index_cast %d : index to i64
+  %to = llvm.inttoptr %di : i64 to !llvm.ptr<3>
+  %s = memref.extract_aligned_pointer_as_index %src : !src -> index
+  %si = arith.index_cast %s : index to i64
+  %from = llvm.inttoptr %si : i64 to !llvm.ptr<1>
+  %three = llvm.mlir.constant(3 : i32) : i32
+  %bits = llvm.mlir.constant(32 : i32) : i32
+  %n = llvm.trunc %elements : i64 to i32
+  %all = llvm.mul %bits, %n : i32
+  %bytes = llvm.lshr %all, %three : i32
+  nvvm.cp.async.shared.global %to, %from, 16, cache = cg, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  nvvm.cp.async.commit.group
+  nvvm.cp.async.wait.group 0
+  return
+}
+
+// CHECK-LABEL: func.func @partial_of_bytes
+// CHECK: %[[BYTES:[a-z0-9_]+]] = arith.index_castui %arg2 : i32 to index
+// CHECK: gpux.copy async %{{.*}}, %{{.*}}, 16, %[[BYTES]] {bypass_l1}
+func.func @partial_of_bytes(%src: memref<64xi8>, %dst: memref<64xi8, 3>, %bytes: i32) {
+  %d = memref.extract_aligned_pointer_as_index %dst : memref<64xi8, 3> -> index
+  %di = arith.index_cast %d : index to i64
+  %to = llvm.inttoptr %di : i64 to !llvm.ptr<3>
+  %s = memref.extract_aligned_pointer_as_index %src : memref<64xi8> -> index
+  %si = arith.index_cast %s : index to i64
+  %from = llvm.inttoptr %si : i64 to !llvm.ptr<1>
+  nvvm.cp.async.shared.global %to, %from, 16, cache = cg, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  nvvm.cp.async.commit.group
+  nvvm.cp.async.wait.group 0
+  return
+}

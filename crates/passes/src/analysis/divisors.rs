@@ -4,7 +4,7 @@
 
 use async_mlir::affine::{Expr, Operator, only_result};
 use async_mlir::ir::{Block, Definition, Op, Value};
-use async_mlir::names::{affine, arith, attr, index, scf};
+use async_mlir::names::{affine, arith, attr, index, llvm, scf};
 use rustc_hash::FxHashMap;
 
 /// Exponents are cut off here: nothing needs more.
@@ -137,11 +137,15 @@ impl<'c> Divisors<'c> {
             | index::MAXS
             | index::MAXU
             | index::MINS
-            | index::MINU => of(0).min(of(1)),
-            arith::ANDI | index::AND => of(0).max(of(1)),
-            arith::MULI | index::MUL => of(0) + of(1),
-            arith::SHLI | index::SHL => of(0) + u32::try_from(constant(1)?).ok()?,
-            arith::SHRSI | arith::SHRUI | index::SHRS | index::SHRU => {
+            | index::MINU
+            | llvm::ADD
+            | llvm::SUB
+            | llvm::OR
+            | llvm::XOR => of(0).min(of(1)),
+            arith::ANDI | index::AND | llvm::AND => of(0).max(of(1)),
+            arith::MULI | index::MUL | llvm::MUL => of(0) + of(1),
+            arith::SHLI | index::SHL | llvm::SHL => of(0) + u32::try_from(constant(1)?).ok()?,
+            arith::SHRSI | arith::SHRUI | index::SHRS | index::SHRU | llvm::ASHR | llvm::LSHR => {
                 of(0).saturating_sub(u32::try_from(constant(1)?).ok()?)
             }
             arith::DIVSI
@@ -150,14 +154,17 @@ impl<'c> Divisors<'c> {
             | index::DIVS
             | index::DIVU
             | index::FLOORDIVS => of_quotient(of(0), constant(1)?)?,
-            arith::SELECT => of(1).min(of(2)),
+            arith::SELECT | llvm::SELECT => of(1).min(of(2)),
             arith::INDEX_CAST
             | arith::INDEX_CASTUI
             | arith::EXTSI
             | arith::EXTUI
             | arith::TRUNCI
             | index::CASTS
-            | index::CASTU => of(0),
+            | index::CASTU
+            | llvm::SEXT
+            | llvm::TRUNC
+            | llvm::ZEXT => of(0),
             affine::APPLY => {
                 let expr = only_result(op.attr(attr::MAP)?)?;
                 of_affine(&expr, &mut of)?

@@ -219,7 +219,7 @@ impl<'c> ThreadValues<'c> {
         if let Some(special) = self.special(op) {
             return Some(special);
         }
-        if op.num_regions() > 0 || op.num_operands() == 0 || !op.is_pure() {
+        if op.num_regions() > 0 || !op.is_pure() {
             return None;
         }
         match op.name() {

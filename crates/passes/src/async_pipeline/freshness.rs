@@ -1,7 +1,8 @@
 //! Which buffers are fresh: each iteration writes what it reads of them, so that iterations may have versions.
 //!
-//! 1. The first access of an iteration is a write, and none is under a condition that its readers are not under, unless that is the
-//!    same in all iterations: what no iteration writes is then written by none.
+//! 1. The first access of an iteration is a write. Where one is under a condition, its readers are, too, or another write in the
+//!    other arm overwrites the same, or the condition is the same in all iterations: what no iteration writes is then written by
+//!    none. Threads that the condition tells apart must not read what others write.
 //! 2. Each write is always to the same bytes: its address does not depend on the iteration.
 //! 3. Nothing is written after it was read, unless it was written in the same way before.
 //! 4. What the loop reads is not from before it, and nothing reads after it what it has written.
@@ -14,6 +15,7 @@ use super::outside::{Outside, covers};
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
 use crate::analysis::memory::{BufferOrigin, buffer_origin};
+use crate::analysis::uniformity::is_uniform;
 use async_dialects::completion::Completion;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{memref, scf, vector};
@@ -58,15 +60,7 @@ impl<'c> Freshness<'_, 'c> {
             return Err("the loop reads it before it writes it");
         }
         let writes = || buffer.accesses.iter().filter(|access| access.writes);
-        let reads = || buffer.accesses.iter().filter(|access| !access.writes);
-        let is_guarded = |write: &Access<'c>| {
-            let mut conditions = write.conditions.iter();
-            conditions.all(|condition| {
-                reads().all(|read| read.conditions.contains(condition))
-                    || self.is_invariant(vec![condition.0])
-            })
-        };
-        if !writes().all(is_guarded) {
+        if !writes().all(|write| self.is_guarded(write, &buffer.accesses, footprints)) {
             return Err("it keeps what it holds where the condition of a write is false");
         }
         if !writes().all(|access| self.is_fixed(access)) {
@@ -81,6 +75,57 @@ impl<'c> Freshness<'_, 'c> {
             return Err("the loop writes it after it has read it");
         }
         self.check_outside(buffer, footprints)
+    }
+
+    /// Rule 1: whether nothing that is written before an iteration is read in it because `write` is under a condition.
+    fn is_guarded(
+        &self,
+        write: &Access<'c>,
+        accesses: &[Access<'c>],
+        footprints: &mut Footprints<'c>,
+    ) -> bool {
+        write.conditions.iter().all(|condition| {
+            if self.is_invariant(vec![condition.0]) {
+                return true;
+            }
+            let readers: Vec<&Access> = accesses.iter().filter(|access| !access.writes).collect();
+            let accessed = if readers.iter().all(|read| read.conditions.contains(condition)) {
+                readers
+            } else {
+                let others = in_other_arm(write, *condition, accesses);
+                if !self.overwrite(&others, write, footprints) {
+                    return false;
+                }
+                others
+            };
+            let mut accessed = accessed.into_iter();
+            is_uniform(condition.0) || accessed.all(|other| self.is_of_one_thread(write, other, footprints))
+        })
+    }
+
+    /// Returns true if `others` are known to write all that `write` does.
+    fn overwrite(&self, others: &[&Access<'c>], write: &Access<'c>, footprints: &mut Footprints<'c>) -> bool {
+        let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
+        let written: Vec<Footprint> = others.iter().filter_map(|other| touched(other)).collect();
+        touched(write).is_some_and(|own| covers(written.iter(), &own))
+    }
+
+    /// Returns true if it is known that no two threads touch the same byte, the first by `one` and the second by `other`.
+    fn is_of_one_thread(
+        &self,
+        one: &Access<'c>,
+        other: &Access<'c>,
+        footprints: &mut Footprints<'c>,
+    ) -> bool {
+        let mut touched = |access: &Access<'c>| footprint(footprints, access, &self.all);
+        let (Some(one), Some(other)) = (touched(one), touched(other)) else {
+            return false;
+        };
+        let (Some(a), Some(b)) = (&one.bytes, &other.bytes) else {
+            return false;
+        };
+        let shift = other.offset.constant.checked_sub(one.offset.constant);
+        one.offset.terms == other.offset.terms && shift.is_some_and(|shift| !a.meets(b, shift))
     }
 
     /// Rule 4. What comes before the loop does not matter if the loop overwrites it, nor what comes after it if that does.
@@ -148,6 +193,23 @@ impl<'c> Freshness<'_, 'c> {
         }
         true
     }
+}
+
+/// The writes of `accesses` that are executed where `write` is not because of `condition`, one of its own.
+fn in_other_arm<'a, 'c>(
+    write: &Access<'c>,
+    (condition, arm): (Value<'c>, bool),
+    accesses: &'a [Access<'c>],
+) -> Vec<&'a Access<'c>> {
+    let others = write.conditions.iter();
+    let others = others.map(|&(own, own_arm)| (own, own_arm != (own == condition)));
+    let conditions: FxHashSet<(Value, bool)> = others.collect();
+    let is_executed = |access: &&Access<'c>| {
+        access.conditions.contains(&(condition, !arm))
+            && access.conditions.iter().all(|own| conditions.contains(own))
+    };
+    let writes = accesses.iter().filter(|access| access.writes);
+    writes.filter(is_executed).collect()
 }
 
 /// What an `scf.for` carries: where that starts, and what it becomes.

@@ -30,7 +30,8 @@ pub(super) fn lift<'c>(function: Op<'c>, loops: &[Op<'c>]) -> Option<Op<'c>> {
         group_tokens: false,
         weaken: true,
     };
-    if lift_queues(function, options, &|queue| queues.contains(&queue)).queues > 0 {
+    let lifted = lift_queues(function, options, &|queue| queues.contains(&queue)).lifted;
+    if !lifted.is_empty() {
         return Some(original);
     }
     original.erase();

@@ -9,7 +9,8 @@ use super::lifting::counted_queue;
 use super::memory::Memory;
 use super::plan::{Plan, part_of};
 use super::refused::{Refusal, Refused, emit_because};
-use super::staging::{Nothing, stage};
+use super::report::Report;
+use super::staging::{Nothing, Staged, stage};
 use super::storage::Storage;
 use super::transfers::start_in_stages;
 use crate::async_to_gpux::{Options, start_transfers};
@@ -225,6 +226,7 @@ impl<'c> Pipeliner<'c> {
                 );
                 let plan = plan.map_err(Refusal::Error)?;
                 self.memory.check(around, &plan.uses).map_err(Refusal::Error)?;
+                Report::of(block, &schedule).emit(around);
                 plan
             }
             Request::Automatic(stages) => {
@@ -256,8 +258,33 @@ impl<'c> Pipeliner<'c> {
         self.check(around).map_err(Refusal::LeftAlone)?;
         let mut fewer = stages;
         loop {
-            let staged = stage(block, fewer).map_err(|Nothing(why)| PassError::new(around, why));
-            let staged = staged.map_err(Refusal::LeftAlone)?;
+            let (staged, plan) = self.plan_stages(around, block, fewer)?;
+            match self.memory.check(around, &plan.uses) {
+                Ok(()) => {
+                    let mut said = Report::of(block, &staged.schedule);
+                    said.instead_of(fewer, stages);
+                    said.apart(staged.apart);
+                    said.emit(around);
+                    return Ok(plan);
+                }
+                Err(error) if !self.memory.fewer_stages => return Err(Refusal::Error(error)),
+                Err(error) if fewer <= 2 => return Err(Refusal::LeftAlone(error)),
+                Err(_) => fewer -= 1,
+            }
+        }
+    }
+
+    /// A plan for a loop that is to have so many stages, whether they fit into memory or not.
+    fn plan_stages(
+        &mut self,
+        around: Op<'c>,
+        block: Block<'c>,
+        stages: u32,
+    ) -> Result<(Staged<'c>, Plan<'c>), Refusal<'c>> {
+        let mut earlier_first = true;
+        loop {
+            let staged = stage(block, stages, earlier_first);
+            let staged = staged.map_err(|Nothing(why)| Refusal::LeftAlone(PassError::new(around, why)))?;
             let plan = Plan::of(
                 around,
                 block,
@@ -265,15 +292,11 @@ impl<'c> Pipeliner<'c> {
                 (&self.function, &self.storage),
                 &mut self.fewer,
             );
-            let plan = plan.map_err(Refusal::LeftAlone)?;
-            match self.memory.check(around, &plan.uses) {
-                Ok(()) => {
-                    report(around, (fewer, stages), &staged.transfers);
-                    return Ok(plan);
-                }
-                Err(error) if !self.memory.fewer_stages => return Err(Refusal::Error(error)),
-                Err(error) if fewer <= 2 => return Err(Refusal::LeftAlone(error)),
-                Err(_) => fewer -= 1,
+            match plan {
+                Ok(plan) => return Ok((staged, plan)),
+                // It takes a version more of a buffer, which may not have any.
+                Err(_) if staged.earlier_first => earlier_first = false,
+                Err(error) => return Err(Refusal::LeftAlone(error)),
             }
         }
     }
@@ -346,24 +369,6 @@ fn hoist_allocs<'c>(around: Op<'c>, block: Block<'c>) -> Vec<Op<'c>> {
         alloc.move_before(around);
     }
     allocs
-}
-
-/// Says what was done with a loop that asked for stages.
-fn report(around: Op<'_>, (stages, wanted): (u32, u32), transfers: &[usize]) {
-    let started = transfers.iter().enumerate().filter(|(_, number)| **number > 0);
-    let started = started.map(|(stage, number)| {
-        let plural = if *number == 1 { "" } else { "s" };
-        format!("{number} transfer{plural} in stage {stage}")
-    });
-    let started = started.collect::<Vec<String>>().join(", ");
-    let fewer = if stages < wanted {
-        let more = stages + 1;
-        format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}")
-    } else {
-        String::new()
-    };
-    let message = format!("pipelined: {started}, the rest in stage {}{fewer}", stages - 1);
-    Diagnostic::remark(around, message).emit();
 }
 
 /// Returns true if `around`, an `scf.for`, fills memory of the workgroup, and neither says how it is to be pipelined nor is in a

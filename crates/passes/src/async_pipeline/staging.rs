@@ -3,10 +3,12 @@
 //! Transfers from global memory come first, as early as their addresses allow, and what uses them last:
 //!
 //! 1. **Early** operations are transfers, and what their addresses are computed from.
-//! 2. The **level** of an early operation is how many transfers and loads come before it, one waiting for the other. Of `n` levels,
-//!    level `l` is in stage `l * last / n`. All other operations are in the last stage.
-//! 3. In a **round**, awaits come first, as one, then transfers, later stages before earlier ones, then the rest: so what a transfer
-//!    overwrites has been read by all threads at the barrier after the await.
+//! 2. The **level** of an early operation is how many transfers and loads from global memory come before it, one waiting for the
+//!    other. Of `n` levels, level `l` is in stage `l * last / n`. All other operations are in the last stage.
+//! 3. In a **round**, awaits come first, as one, then transfers, then the rest: so what a transfer overwrites has been read by all
+//!    threads at the barrier after the awaits. Of transfers, those of later stages come first, since fewer registers hold what they
+//!    read then; where they read what other transfers have brought to workgroup memory, those of earlier stages, so that no
+//!    barrier has to be between the reads and the next transfer to the same buffer, which has one more version.
 //!
 //! Operations without side effects that depend on neither are recomputed where they are needed. Linear in the size of the body.
 
@@ -26,34 +28,30 @@ use std::collections::BTreeMap;
 /// Why a loop is left as it is.
 pub(super) struct Nothing(pub &'static str);
 
-/// What was done, for a remark.
+/// What was done.
 pub(super) struct Staged<'c> {
     pub schedule: Schedule<'c>,
-    /// How many transfers there are, by stage.
-    pub transfers: Vec<usize>,
+    /// So many stages would keep transfers apart that wait for each other, if these don't.
+    pub apart: Option<u32>,
+    /// Whether transfers read what others have brought to workgroup memory, and those of earlier stages come first.
+    pub earlier_first: bool,
 }
 
-/// A schedule of `body` with `stages` stages.
-pub(super) fn stage(body: Block<'_>, stages: u32) -> Result<Staged<'_>, Nothing> {
+/// A schedule of `body` with `stages` stages. Without `earlier_first`, the transfers of later stages come first in any case.
+pub(super) fn stage(body: Block<'_>, stages: u32, earlier_first: bool) -> Result<Staged<'_>, Nothing> {
     let last = stages - 1;
     if last == 0 {
         return Err(Nothing("has one stage, which leaves nothing to overlap"));
     }
     let mut staging = Staging::new(body);
     if staging.transfers.is_empty() {
-        staging.transfers = staging.loads();
-    }
-    if staging.transfers.is_empty() {
         return Err(Nothing(
             "has no transfer from global memory that could be started early",
         ));
     }
     staging.find_early();
-    if staging
-        .ops
-        .iter()
-        .all(|op| op.is_pure() || staging.levels.contains_key(op))
-    {
+    let late = staging.late();
+    if late.is_empty() {
         return Err(Nothing("does nothing but compute addresses and transfer"));
     }
     let levels = 1 + staging
@@ -62,15 +60,31 @@ pub(super) fn stage(body: Block<'_>, stages: u32) -> Result<Staged<'_>, Nothing>
         .map(|op| staging.levels[op])
         .max()
         .unwrap_or(0);
-    let stage_of = |level: u32| level * last / levels;
-    let mut transfers = vec![0; stages as usize];
-    for op in &staging.transfers {
-        transfers[stage_of(staging.levels[op]) as usize] += 1;
-    }
+    let stages = Stages { last, levels };
+    let earlier_first = earlier_first && staging.levels.keys().any(|op| op.is(async_::AWAIT));
     Ok(Staged {
-        schedule: staging.schedule(last, &stage_of),
-        transfers,
+        schedule: staging.schedule(&late, stages, earlier_first),
+        apart: (levels > last).then_some(levels + 1),
+        earlier_first,
     })
+}
+
+/// The transfers of `body`; loads from global memory, if there are no others.
+pub(super) fn transfers(body: Block<'_>) -> Vec<Op<'_>> {
+    Staging::new(body).transfers
+}
+
+/// Which stage levels are in.
+#[derive(Clone, Copy)]
+struct Stages {
+    last: u32,
+    levels: u32,
+}
+
+impl Stages {
+    fn of(self, level: u32) -> u32 {
+        level * self.last / self.levels
+    }
 }
 
 struct Staging<'c> {
@@ -84,17 +98,16 @@ impl<'c> Staging<'c> {
     fn new(body: Block<'c>) -> Self {
         let end = body.terminator();
         let ops: Vec<Op> = body.ops().into_iter().filter(|op| Some(*op) != end).collect();
+        let mut transfers: Vec<Op> = ops.iter().copied().filter(|op| is_transfer(*op)).collect();
+        if transfers.is_empty() {
+            transfers = ops.iter().copied().filter(|op| is_load(*op)).collect();
+        }
         Self {
             body,
-            transfers: ops.iter().copied().filter(|op| is_transfer(*op)).collect(),
+            transfers,
             ops,
             levels: FxHashMap::default(),
         }
-    }
-
-    /// Loads from global memory into registers.
-    fn loads(&self) -> Vec<Op<'c>> {
-        self.ops.iter().copied().filter(|op| is_load(*op)).collect()
     }
 
     /// Steps 1 and 2.
@@ -125,10 +138,12 @@ impl<'c> Staging<'c> {
         for &op in self.ops.iter().filter(|op| early.contains(op)) {
             let awaited = awaited_in(op);
             let after = |value: Value<'c>| {
+                if awaited.contains(&value) {
+                    return Some(self.level_issued(value)? + 1);
+                }
                 let by = self.own(value)?;
-                let is_there = by.is_pure() || by.is(async_::AWAIT);
-                let is_passed_on = is_token(value.ty()) && !awaited.contains(&value);
-                Some(self.levels.get(&by)? + u32::from(!is_there && !is_passed_on))
+                let takes_time = !is_token(value.ty()) && is_load(by);
+                Some(self.levels.get(&by)? + u32::from(takes_time))
             };
             let values = inputs(op).filter_map(after);
             let buffers = workgroup(op, false)
@@ -136,15 +151,22 @@ impl<'c> Staging<'c> {
                 .filter_map(|buffer| written.get(&buffer).copied());
             let level = values.chain(buffers).max().unwrap_or(0);
             self.levels.insert(op, level);
+            let there = level + u32::from(is_transfer(op));
             for buffer in workgroup(op, true) {
                 let known = written.entry(buffer).or_insert(0);
-                *known = (*known).max(level + 1);
+                *known = (*known).max(there);
             }
         }
     }
 
+    /// The latest level at which something is issued that `token` stands for.
+    fn level_issued(&self, token: Value<'c>) -> Option<u32> {
+        let issues = self.issues(token).into_iter();
+        issues.filter_map(|op| self.levels.get(&op).copied()).max()
+    }
+
     /// Step 3.
-    fn schedule(&self, last: u32, stage_of: &dyn Fn(u32) -> u32) -> Schedule<'c> {
+    fn schedule(&self, late: &[Op<'c>], stages: Stages, earlier_first: bool) -> Schedule<'c> {
         let mut schedule = Schedule::default();
         let mut order = 0;
         let mut put = |schedule: &mut Schedule<'c>, stage: u32, ops: &mut dyn Iterator<Item = Op<'c>>| {
@@ -152,22 +174,34 @@ impl<'c> Staging<'c> {
             schedule.extend(ops.map(|op| (op, Slot { stage, order })));
             order += u32::from(schedule.len() > before);
         };
-        let late = self.late();
+        let last = stages.last;
         let work = late.iter().position(|op| !op.is(async_::AWAIT) && !op.is_pure());
         let (first, rest) = late.split_at(work.unwrap_or(late.len()));
         let (leading, computed): (Vec<Op>, Vec<Op>) = first.iter().partition(|op| op.is(async_::AWAIT));
-        put(&mut schedule, last, &mut leading.iter().copied());
-        let mut by_level: BTreeMap<(Reverse<u32>, u32), Vec<Op<'c>>> = BTreeMap::new();
+        // By how many stages after what they await they are: the first one then implies others, where it can.
+        let mut awaits: BTreeMap<(u32, Reverse<u32>), Vec<Op<'c>>> = BTreeMap::new();
+        let mut by_level: BTreeMap<(u32, u32), Vec<Op<'c>>> = BTreeMap::new();
         for &op in self.ops.iter().filter(|op| !op.is_pure()) {
-            if let Some(&level) = self.levels.get(&op) {
-                by_level
-                    .entry((Reverse(stage_of(level)), level))
-                    .or_default()
-                    .push(op);
+            let Some(&level) = self.levels.get(&op) else {
+                continue;
+            };
+            let stage = stages.of(level);
+            let later = stage.saturating_sub(self.stage_issued(op, stages).unwrap_or(stage));
+            if op.is(async_::AWAIT) && later > 0 {
+                awaits.entry((later, Reverse(stage))).or_default().push(op);
+                continue;
             }
+            let key = if earlier_first { stage } else { last - stage };
+            by_level.entry((key, level)).or_default().push(op);
         }
-        for ((Reverse(stage), _), ops) in by_level {
+        let issued = leading.iter().filter_map(|op| self.stage_issued(*op, stages));
+        let later = last.saturating_sub(issued.max().unwrap_or(0));
+        awaits.insert((later, Reverse(last)), leading.clone());
+        for ((_, Reverse(stage)), ops) in awaits {
             put(&mut schedule, stage, &mut ops.into_iter());
+        }
+        for ((_, level), ops) in by_level {
+            put(&mut schedule, stages.of(level), &mut ops.into_iter());
         }
         put(
             &mut schedule,
@@ -176,6 +210,12 @@ impl<'c> Staging<'c> {
         );
         await_together(&mut schedule, &leading);
         schedule
+    }
+
+    /// The latest stage in which something is issued that `op` awaits.
+    fn stage_issued(&self, op: Op<'c>, stages: Stages) -> Option<u32> {
+        let issued = op.operands().filter_map(|token| self.level_issued(token));
+        issued.max().map(|level| stages.of(level))
     }
 
     /// What is executed in the last stage, in program order: what has side effects and is not early, and what is computed from
@@ -257,7 +297,8 @@ fn awaited_in(op: Op<'_>) -> FxHashSet<Value<'_>> {
             || Completion::of(*op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
     };
     let all = op.self_and_nested().into_iter().filter(awaits);
-    all.flat_map(|op| op.operands().collect::<Vec<Value>>()).collect()
+    let operands = all.flat_map(|op| op.operands().collect::<Vec<Value>>());
+    operands.filter(|operand| is_token(operand.ty())).collect()
 }
 
 /// The buffers of the workgroup that `op` and what is nested in it write, or read.

@@ -2,14 +2,14 @@
 
 use super::accesses::known_buffers;
 use super::annotations::{Schedule, Slot, slots};
-use crate::async_to_gpux::{Options, loops_of, transfers_of};
+use crate::async_to_gpux::{Options, nests_of, transfers_of};
 use crate::utils::tokens::await_before;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Mapping, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Makes the transfers of `stages` asynchronous, and those of loops that do nothing else. Each is awaited in the first statement, as the schedule has it, that accesses what
-/// it writes.
+/// Makes the transfers of `stages` asynchronous, and those of loops and branches that do nothing else. Each is awaited in the first
+/// statement, as the schedule has it, that accesses what it writes.
 pub(super) fn start_in_stages<'c>(
     function: Op<'c>,
     body: Block<'c>,
@@ -20,7 +20,7 @@ pub(super) fn start_in_stages<'c>(
     let stage_of = |op: Op<'c>| schedule.get(&op).map(|slot: &Slot| slot.stage);
     let wanted = |op: Op<'c>| stage_of(op).is_some_and(|stage| stages.contains(&stage));
     let readers = first_readers(body, &schedule);
-    let loops = loops_of(function, body, options, &wanted);
+    let nests = nests_of(function, body, options, &wanted);
     for transfer in transfers_of(function, body, options, &wanted) {
         let last = transfer.last();
         let written = known_buffers(last, true);
@@ -30,7 +30,7 @@ pub(super) fn start_in_stages<'c>(
         await_in_reader(last, &tokens, written.first(), body, &readers);
         transfer.erase();
     }
-    for transfers in loops {
+    for transfers in nests {
         let written: Vec<Vec<Value>> = transfers
             .stores()
             .map(|store| known_buffers(store, true))

@@ -98,7 +98,7 @@ fn check_proxy<'c>(source: Value<'c>, function: Op<'c>, orders: &mut Orders<'c>)
     let mut writes = summary
         .touches
         .iter()
-        .filter(|touch| touch.writes && touch.root.may_alias(root));
+        .filter(|touch| touch.writes && orders.may_reach(touch.root, root));
     let Some(write) = summary.unknown.or_else(|| writes.next().map(|touch| touch.op)) else {
         return Ok(());
     };

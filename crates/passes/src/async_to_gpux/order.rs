@@ -2,7 +2,7 @@
 
 use super::effects::Summaries;
 use super::reason::Reason;
-use crate::analysis::alias::Root;
+use crate::analysis::alias::{Origin, Root};
 use async_mlir::gpu::MemorySpace;
 use async_mlir::ir::{Block, Op};
 use rustc_hash::FxHashMap;
@@ -17,13 +17,30 @@ pub(super) struct BlockOrder<'c> {
 }
 
 /// The orders of blocks. It remembers those that were asked for.
-#[derive(Default)]
 pub(super) struct Orders<'c> {
+    /// Whether different arguments are taken to be different buffers.
+    distinct_arguments: bool,
     blocks: FxHashMap<Block<'c>, Rc<BlockOrder<'c>>>,
     pub summaries: Summaries<'c>,
 }
 
 impl<'c> Orders<'c> {
+    pub fn new(distinct_arguments: bool) -> Self {
+        Self {
+            distinct_arguments,
+            blocks: FxHashMap::default(),
+            summaries: Summaries::default(),
+        }
+    }
+
+    /// Returns true if what is written to `written` may be read from `source`.
+    pub fn may_reach(&self, written: Root<'c>, source: Root<'c>) -> bool {
+        let arguments = [written, source].map(|root| matches!(root.origin, Origin::Argument(_)));
+        let are_distinct =
+            self.distinct_arguments && arguments == [true, true] && written.origin != source.origin;
+        !are_distinct && written.may_alias(source)
+    }
+
     /// Returns an error if what is in memory of `source` where `first` stands may be something else where `last` stands, an
     /// operation of the same block, which comes later.
     pub fn check_read(&mut self, source: Root<'c>, first: Op<'c>, last: Op<'c>) -> Result<(), Reason<'c>> {
@@ -48,7 +65,10 @@ impl<'c> Orders<'c> {
                 "is read before, and written after, an operation that may order accesses of several threads";
             return Err(Reason::new(message).note(fence, "this one: move both to one side of it"));
         }
-        let mut writes = order.writes.iter().filter(|(root, _)| root.may_alias(source));
+        let mut writes = order
+            .writes
+            .iter()
+            .filter(|(root, _)| self.may_reach(*root, source));
         if let Some(write) = writes.find_map(|(_, ops)| between(ops)) {
             let message = "may not read what is there any more: its source may be written in between";
             return Err(

@@ -55,7 +55,7 @@ impl<'c> Recognizer<'c> {
             options,
             function,
             addresses: Addresses::new(options.base_alignment),
-            orders: Orders::default(),
+            orders: Orders::new(options.distinct_arguments),
         }
     }
 

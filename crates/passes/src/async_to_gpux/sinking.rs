@@ -123,7 +123,7 @@ impl<'c> Group<'c> {
 /// Awaits what is issued in `block`: each of `issued` with its tokens.
 pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &mut Summaries<'c>) {
     let mut groups: Vec<Group> = Vec::new();
-    // Each begins with its first operation, a loop perhaps with several; the others are part of it.
+    // Each begins with its first operation, a loop or branch perhaps with several; the others are part of it.
     let mut begins: FxHashMap<Op, Vec<Pending>> = FxHashMap::default();
     for pending in issued {
         let mut ops = pending.tokens.clone().into_iter().filter_map(Value::defining_op);
@@ -135,10 +135,10 @@ pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &m
     }
     for op in block.ops() {
         if let Some(begin) = begins.remove(&op) {
-            for pending in begin {
-                flush(&mut groups, op, |group| group.overlaps(&pending));
-                insert(&mut groups, pending);
+            for pending in &begin {
+                flush(&mut groups, op, |group| group.overlaps(pending));
             }
+            begin.into_iter().for_each(|pending| insert(&mut groups, pending));
             continue;
         }
         if groups.is_empty() {

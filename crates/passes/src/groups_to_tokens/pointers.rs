@@ -3,9 +3,11 @@
 //! **Condition.** Both addresses are a memref's, plus numbers of its elements, as `--convert-nvgpu-to-nvvm` makes them: the
 //! aligned pointer of its descriptor or of `memref.extract_aligned_pointer_as_index`, and `llvm.getelementptr`s.
 //!
-//! **Effect.** Each side is a `memref.reinterpret_cast` of the memref that begins at the address.
+//! **Effect.** Each side is a `memref.reinterpret_cast` of the memref that begins at the address. The bytes that a copy reads of its
+//! source, if it says so, become elements; they are known to be whole ones.
 
 use super::convert::Chain;
+use crate::analysis::divisors::{Divisors, log2_of};
 use crate::utils::builders::constant;
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::token;
@@ -20,9 +22,6 @@ use async_mlir::types::{DYNAMIC, bit_width, dense_numbers, keyword, memory_space
 
 /// The operations that do what `op`, a copy of `nvvm`, does; the last is the copy.
 pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
-    if op.num_operands() > 2 {
-        return Err("it reads a part of its source, which is counted in bytes".to_owned());
-    }
     let dst = Address::of(op.operand(0))?;
     let src = Address::of(op.operand(1))?;
     let bytes = op.int_attr(attr::SIZE).unwrap_or_default();
@@ -31,13 +30,20 @@ pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
         return Err("it copies no whole number of elements of its memref".to_owned());
     }
     let elements = bytes / element;
+    let read = op.operands().nth(2);
+    if read.is_some_and(|read| !are_whole(read, element)) {
+        return Err(format!(
+            "the bytes that it reads are not known to be whole elements: compute them as a multiple of {element}"
+        ));
+    }
     let mut chain = Chain::default();
     let index = Type::index(op.context());
     let zero = chain.add(constant(op.location(), index, 0));
     let dst = dst.view(op, elements, &mut chain);
     let src = src.view(op, elements, &mut chain);
+    let count = read.map(|read| count(read, element, op, &mut chain));
     let mut copy = OpBuilder::new(gpux::COPY, op.location())
-        .operand_groups(&[&[], &[src], &[zero], &[dst], &[zero], &[]])
+        .operand_groups(&[&[], &[src], &[zero], &[dst], &[zero], count.as_slice()])
         .results(&[token(op.context())])
         .attr(gpux_attr::ELEMENTS, int_attr(op.context(), 64, elements));
     match op.attr(attr::MODIFIER).and_then(keyword) {
@@ -50,6 +56,28 @@ pub(super) fn from_nvvm(op: Op<'_>) -> Result<Chain<'_>, String> {
     }
     chain.add(copy);
     chain.verified(op)
+}
+
+/// Returns true if `bytes` are known to be whole elements of so many bytes.
+fn are_whole(bytes: Value<'_>, element: i64) -> bool {
+    let is_power = u64::try_from(element).is_ok_and(u64::is_power_of_two);
+    is_power && Divisors::default().log2(bytes) >= log2_of(element)
+}
+
+/// How many elements `bytes` are, which are a multiple of `element`.
+fn count<'c>(bytes: Value<'c>, element: i64, op: Op<'c>, chain: &mut Chain<'c>) -> Value<'c> {
+    let (location, index) = (op.location(), Type::index(op.context()));
+    let computed = |name, operands: &[Value<'c>]| {
+        OpBuilder::new(name, location)
+            .operands(operands)
+            .results(&[index])
+    };
+    let bytes = chain.add(computed(arith::INDEX_CASTUI, &[bytes]));
+    if element == 1 {
+        return bytes;
+    }
+    let shift = chain.add(constant(location, index, i64::from(log2_of(element))));
+    chain.add(computed(arith::SHRUI, &[bytes, shift]))
 }
 
 /// An address: so many elements behind the start of a memref.

@@ -76,7 +76,7 @@ pub(super) fn queues(code: Op<'_>) -> Vec<GroupQueue> {
 }
 
 /// Returns true if an operation is in token form.
-fn has_token(completion: &Completion) -> bool {
+pub(super) fn has_token(completion: &Completion) -> bool {
     let mut tokens = completion.done.into_iter().chain(completion.read);
     tokens.any(|token| is_token(token.ty()))
 }
