@@ -33,6 +33,8 @@ pub(super) struct Flat<'c> {
     pub around: Op<'c>,
     /// What stands where the nest stood.
     pub whole: Op<'c>,
+    /// What its results are now.
+    pub results: Vec<Value<'c>>,
 }
 
 /// Why `outer` and `inner`, which is directly in it, can't be one loop.
@@ -121,10 +123,11 @@ pub(super) fn flatten<'c>(outer: Op<'c>, inner: Op<'c>) -> Flat<'c> {
         block: Block::new(&[(index.ty, inner.location())]),
     };
     flattening.body(&above, &below);
-    let around = flattening.finish(branch.as_ref(), total);
+    let (around, results) = flattening.finish(branch.as_ref(), total);
     Flat {
         around,
         whole: branch.map_or(around, |branch| branch.op),
+        results,
     }
 }
 

@@ -135,6 +135,10 @@ impl<'c> Pipeliner<'c> {
                 .map(|block| read(*inner, block))
                 .transpose()?;
         }
+        if inner.iter().all(|inner| never_runs(*inner)) {
+            // They say so themselves.
+            return self.pipeline_apart(outer, inner);
+        }
         let why = match inner {
             [_] if is_annotated(outer) => Some("the loop around it is to be pipelined, too"),
             [only] => refusal(outer, *only, is_scheduled(*only)),
@@ -155,7 +159,11 @@ impl<'c> Pipeliner<'c> {
             .region(0)
             .first()
             .map_or(0, |block| self.drop_barriers(block));
-        let Flat { around, whole } = flatten(outer, inner[0]);
+        let Flat {
+            around,
+            whole,
+            results,
+        } = flatten(outer, inner[0]);
         self.function.outside.set_span(around, spans[0]);
         self.storage.set_inner(around, versions.clone());
         let tried = around.region(0).first().map(|block| {
@@ -175,7 +183,10 @@ impl<'c> Pipeliner<'c> {
         self.storage.take_inner(around);
         self.storage.set_inner(original, versions);
         original.move_before(whole);
-        whole.replace_with(&original.results().collect::<Vec<_>>());
+        for (now, old) in results.iter().zip(original.results()) {
+            now.replace_all_uses_with(old);
+        }
+        whole.erase();
         self.pipeline_apart(original, &[copy])
     }
 

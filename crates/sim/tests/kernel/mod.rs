@@ -58,6 +58,8 @@ pub struct Outcome {
     pub places: BTreeSet<(&'static str, String, Option<String>)>,
     /// True if it could not go on to its end.
     pub stopped: bool,
+    /// True if other schedules may go another way.
+    pub schedule_matters: bool,
     /// The bytes of the arguments' buffers afterwards.
     pub memory: Vec<Vec<u8>>,
     /// What the threads did.
@@ -148,6 +150,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let trace = machine.trace.take().unwrap_or_default();
     let iterations = std::mem::take(&mut machine.iterations);
+    let schedule_matters = machine.memory.schedule_matters;
     let (buffers, _, reports) = machine.memory.into_parts();
     let names = Names {
         code,
@@ -176,6 +179,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         findings,
         places,
         stopped: stop.is_some(),
+        schedule_matters,
         memory,
         trace,
     }

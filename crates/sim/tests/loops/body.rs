@@ -4,6 +4,9 @@ use super::forms::Form;
 use super::{Observed, Stmt};
 use std::collections::BTreeSet;
 
+const TILE: &str = "!Tile";
+const HALO: &str = "!Halo";
+
 /// An operation of the body, with the number of its statement.
 pub(super) struct Line {
     pub text: String,
@@ -15,9 +18,12 @@ pub(super) struct Body {
     /// Operations that have a stage, and those that are recomputed.
     pub lines: Vec<Line>,
     pub parts: usize,
-    pub buffers: usize,
-    /// The buffers that are written in some iterations only.
+    /// The types of the buffers that are written in all iterations.
+    pub buffers: Vec<&'static str>,
+    /// How many buffers are written in some iterations only.
     pub conditional: usize,
+    /// Those of them that are read in all iterations.
+    pub kept: Vec<usize>,
     pub carried: Vec<(String, String)>,
     form: Form,
     /// What has to have an effect on the result.
@@ -28,6 +34,8 @@ pub(super) struct Body {
     observed: BTreeSet<usize>,
     /// The parts that transfer tiles.
     pub transfers: Vec<usize>,
+    /// The parts that are in the stage of the part before.
+    pub no_later: BTreeSet<usize>,
 }
 
 impl Body {
@@ -35,14 +43,16 @@ impl Body {
         Self {
             lines: Vec::new(),
             parts: 0,
-            buffers: 0,
+            buffers: Vec::new(),
             conditional: 0,
+            kept: Vec::new(),
             carried: Vec::new(),
             form,
             looks,
             stores: 0,
             observed: BTreeSet::new(),
             transfers: Vec::new(),
+            no_later: BTreeSet::new(),
         }
     }
 
@@ -59,9 +69,15 @@ impl Body {
     /// Loads what buffer `b` holds for a neighbor.
     fn read(&mut self, part: usize, b: usize, shift: u32) -> String {
         let n = self.lines.len();
-        let b = b % self.buffers;
+        let b = b % self.buffers.len();
         self.observed.insert(b);
-        self.op(part, format!("%v{n} = memref.load %b{b}[%s{shift}] {{}} : !Tile"));
+        let ty = self.buffers[b];
+        // There is no need to wrap around where there is a halo.
+        let place = if ty == HALO { "h" } else { "s" };
+        self.op(
+            part,
+            format!("%v{n} = memref.load %b{b}[%{place}{shift}] {{}} : {ty}"),
+        );
         format!("%v{n}")
     }
 
@@ -90,21 +106,51 @@ impl Body {
 
     /// Gives what is in each buffer an effect on the result.
     pub fn observe(&mut self) {
-        for b in 0..self.buffers {
+        for b in 0..self.buffers.len() {
             if !self.observed.contains(&b) {
                 self.add(&Stmt::Sum(b, 1));
             }
         }
     }
 
+    /// Loads a buffer under a condition, and adds what it holds for a neighbor under another one, or always.
+    fn load_if(&mut self, condition: &str, read: Option<&str>) {
+        let (k, x) = (self.carried.len(), self.conditional);
+        self.conditional += 1;
+        let mut parts = Vec::new();
+        for line in self.form.load_if(x, condition) {
+            parts.push(self.part());
+            self.op(parts[parts.len() - 1], line);
+        }
+        if self.looks != Observed::Awaits {
+            parts.push(self.part());
+        }
+        let part = parts[parts.len() - 1];
+        match read {
+            Some(read) => self.op(part, format!("%r{k} = scf.if %{read} -> i32 {{\n  %u = memref.load %x{x}[%s1] : !Tile\n  scf.yield %u : i32\n}} else {{\n  scf.yield %zero : i32\n}} {{}}")),
+            None => {
+                self.op(part, format!("%r{k} = memref.load %x{x}[%s1] {{}} : !Tile"));
+                // The next iteration may keep what is in the buffer.
+                self.kept.push(x);
+                self.no_later.extend(&parts[1..]);
+            }
+        }
+        let part = self.part();
+        self.sum(part, &format!("%r{k}"));
+    }
+
     pub fn add(&mut self, stmt: &Stmt) {
         match *stmt {
-            Stmt::Load => {
-                let b = self.buffers;
-                self.buffers += 1;
+            Stmt::Load | Stmt::LoadMasked | Stmt::LoadHalo => {
+                let b = self.buffers.len();
                 let (issue, wait) = (self.part(), self.part());
                 self.transfers.push(issue);
-                let (transfer, awaits) = self.form.load(b);
+                let (ty, (transfer, awaits)) = match stmt {
+                    Stmt::LoadHalo => (HALO, self.form.load_halo(b)),
+                    Stmt::LoadMasked => (TILE, self.form.load_masked(b)),
+                    _ => (TILE, self.form.load(b)),
+                };
+                self.buffers.push(ty);
                 for line in transfer {
                     self.op(issue, line);
                 }
@@ -117,26 +163,14 @@ impl Body {
                     self.sum(wait, &value);
                 }
             }
-            Stmt::LoadIf => {
-                let (k, x) = (self.carried.len(), self.conditional);
-                self.conditional += 1;
-                let mut part = 0;
-                for line in self.form.load_if(x) {
-                    part = self.part();
-                    self.op(part, line);
-                }
-                if self.looks != Observed::Awaits {
-                    part = self.part();
-                }
-                self.op(part, format!("%r{k} = scf.if %odd -> i32 {{\n  %u = memref.load %x{x}[%s1] : !Tile\n  scf.yield %u : i32\n}} else {{\n  scf.yield %zero : i32\n}} {{}}"));
-                let part = self.part();
-                self.sum(part, &format!("%r{k}"));
-            }
+            Stmt::LoadIf => self.load_if("odd", Some("odd")),
+            Stmt::LoadFixed => self.load_if("fixed", Some("both")),
+            Stmt::LoadKept => self.load_if("odd", None),
             Stmt::Pass(from, shift) => {
                 let part = self.part();
                 let value = self.read(part, from, shift);
-                let b = self.buffers;
-                self.buffers += 1;
+                let b = self.buffers.len();
+                self.buffers.push(TILE);
                 self.op(part, format!("memref.store {value}, %b{b}[%t] {{}} : !Tile"));
             }
             Stmt::Sum(b, shift) => {

@@ -62,12 +62,62 @@ impl Form {
         }
     }
 
+    /// The same, but the copy is of as many elements as `%count` says, if there is such a copy.
+    pub fn load_masked(self, b: usize) -> (Vec<String>, Vec<String>) {
+        let (mut transfer, awaits) = self.load(b);
+        for line in &mut transfer {
+            *line = line.replace("[%t], 1 {}", "[%t], 1, %count {}");
+        }
+        (transfer, awaits)
+    }
+
+    /// What loads buffer `b` by a loop that does nothing else.
+    pub fn load_halo(self, b: usize) -> (Vec<String>, Vec<String>) {
+        let each = "scf.for %x = %t to %staged step %c16";
+        let from = "%behind = arith.addi %tile, %x : index";
+        match self {
+            Self::Plain => (
+                vec![format!(
+                    "{each} {{
+  {from}
+  %u = memref.load %other[%behind] : memref<?xi32>
+  memref.store %u, %b{b}[%x] : !Halo
+}} {{}}"
+                )],
+                Vec::new(),
+            ),
+            Self::Nvgpu(_) => (
+                vec![
+                    format!(
+                        "{each} {{
+  {from}
+  %u = nvgpu.device_async_copy %other[%behind], %b{b}[%x], 1 : memref<?xi32> to !Halo
+}} {{}}"
+                    ),
+                    format!("%token{b} = nvgpu.device_async_create_group {{group}}"),
+                ],
+                vec![format!("nvgpu.device_async_wait %token{b} {{}}")],
+            ),
+            Self::Tokens | Self::Tma => (
+                vec![format!(
+                    "%token{b} = {each} iter_args(%others = %none) -> (!async.token) {{
+  {from}
+  %u = gpux.copy async %other[%behind], %b{b}[%x], 1 : memref<?xi32> to !Halo
+  %all = async.join %others, %u
+  scf.yield %all : !async.token
+}} {{}}"
+                )],
+                vec![format!("async.await %token{b} {{}}")],
+            ),
+        }
+    }
+
     /// What loads buffer `b` under a condition, in several statements.
-    pub fn load_if(self, b: usize) -> Vec<String> {
+    pub fn load_if(self, b: usize, condition: &str) -> Vec<String> {
         if matches!(self, Self::Nvgpu(_)) {
             return vec![
                 format!(
-                    "scf.if %odd {{\n  %u = nvgpu.device_async_copy %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n}} {{}}"
+                    "scf.if %{condition} {{\n  %u = nvgpu.device_async_copy %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n}} {{}}"
                 ),
                 format!("%tokenx{b} = nvgpu.device_async_create_group {{group}}"),
                 format!("nvgpu.device_async_wait %tokenx{b} {{}}"),
@@ -75,7 +125,7 @@ impl Form {
         }
         vec![
             format!(
-                "%tokenx{b} = scf.if %odd -> !async.token {{\n  %u = gpux.copy async %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n  scf.yield %u : !async.token\n}} else {{\n  %u = async.ready\n  scf.yield %u : !async.token\n}} {{}}"
+                "%tokenx{b} = scf.if %{condition} -> !async.token {{\n  %u = gpux.copy async %other[%from], %x{b}[%t], 1 : memref<?xi32> to !Tile\n  scf.yield %u : !async.token\n}} else {{\n  %u = async.ready\n  scf.yield %u : !async.token\n}} {{}}"
             ),
             format!("async.await %tokenx{b} {{}}"),
         ]

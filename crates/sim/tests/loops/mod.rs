@@ -28,6 +28,11 @@ const LOOP_END: &str = "// the loop";
 pub enum Stmt {
     /// Copies the next tile to a new buffer, asynchronously, and awaits it in a later statement.
     Load,
+    /// The same, but in some iterations the tile is zero.
+    LoadMasked,
+    /// A loop that copies the next tile and its halo to a new buffer; it is not known how often it runs, and not all threads run it
+    /// equally often.
+    LoadHalo,
     /// Writes what a buffer holds for a neighbor to a new buffer.
     Pass(usize, u32),
     /// Adds what a buffer holds for a neighbor to a number of its own that the loop carries.
@@ -40,6 +45,10 @@ pub enum Stmt {
     Fetch(usize, u32),
     /// A buffer that is written only in some iterations, by threads that read it under the same condition.
     LoadIf,
+    /// A buffer that is written in all iterations or in none, and read in some.
+    LoadFixed,
+    /// A buffer that is written only in some iterations, and read in all of them.
+    LoadKept,
     /// Carries what two values were an iteration before, and has them take each other's places.
     Swap,
 }
@@ -63,6 +72,8 @@ pub struct Loop {
     pub form: Form,
     /// How many stages the loop asks for, if its statements have none.
     pub automatic: Option<u32>,
+    /// Whether a block has no memory for many buffers.
+    pub large: bool,
     /// What has to have an effect on the result.
     pub observed: Observed,
 }
@@ -88,7 +99,11 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
         2 => (buffer(), shift()).prop_map(|(b, s)| Stmt::Store(b, s)),
         1 => (buffer(), shift()).prop_map(|(b, s)| Stmt::StoreIf(b, s)),
         2 => (buffer(), shift()).prop_map(|(b, s)| Stmt::Fetch(b, s)),
+        1 => Just(Stmt::LoadMasked),
+        1 => Just(Stmt::LoadHalo),
         1 => Just(Stmt::LoadIf),
+        1 => Just(Stmt::LoadFixed),
+        1 => Just(Stmt::LoadKept),
         1 => Just(Stmt::Swap),
     ];
     let delay = prop_oneof![4 => Just(0_u32), 2 => Just(1), 1 => Just(2)];
@@ -113,6 +128,7 @@ pub fn random_loop() -> impl Strategy<Value = Loop> {
                 ty,
                 form,
                 automatic: None,
+                large: false,
                 observed: Observed::Anything,
             },
         )
@@ -124,13 +140,37 @@ impl Loop {
         self.constant.map_or((0..=most).collect(), |trips| vec![trips])
     }
 
+    /// Returns true if something in it happens in some iterations only.
+    pub fn has_conditions(&self) -> bool {
+        let is_conditional = |stmt: &Stmt| {
+            let loads = matches!(
+                stmt,
+                Stmt::LoadMasked | Stmt::LoadIf | Stmt::LoadFixed | Stmt::LoadKept
+            );
+            loads || matches!(stmt, Stmt::StoreIf(..))
+        };
+        self.stmts.iter().any(is_conditional)
+    }
+
+    /// How many parts the output has.
+    pub fn outputs(&self) -> i64 {
+        let stores = |stmt: &&Stmt| matches!(stmt, Stmt::StoreIf(..) | Stmt::Store(..));
+        match self.observed {
+            Observed::Anything => 1,
+            _ => 1 + i64::try_from(self.stmts.iter().filter(stores).count()).expect("few"),
+        }
+    }
+
     /// The stage and the order of each part: stages grow in the order in which parts are written, and parts of one stage stay
     /// in order.
-    fn schedule(&self, parts: usize) -> Vec<(u32, usize)> {
+    fn schedule(&self, body: &Body) -> Vec<(u32, usize)> {
+        let parts = body.parts;
         let mut stage = 0;
         let stages: Vec<u32> = (0..parts)
             .map(|part| {
-                stage = (stage + self.delays[part % self.delays.len()]).min(4);
+                if !body.no_later.contains(&part) {
+                    stage = (stage + self.delays[part % self.delays.len()]).min(4);
+                }
                 stage
             })
             .collect();
@@ -219,12 +259,13 @@ impl Loop {
         if self.observed != Observed::Anything {
             body.observe();
         }
-        let schedule = self.schedule(body.parts);
+        let schedule = self.schedule(&body);
         let text = self.annotated(&body, &schedule);
-        let buffers = joined(0..body.buffers, |b| format!("%b{b} = memref.alloc() : !Tile\n"))
-            + &joined(0..body.conditional, |x| {
-                format!("%x{x} = memref.alloc() : !Tile\n")
-            });
+        let buffers = joined(body.buffers.iter().enumerate(), |(b, ty)| {
+            format!("%b{b} = memref.alloc() : {ty}\n")
+        }) + &joined(0..body.conditional, |x| {
+            format!("%x{x} = memref.alloc() : !Tile\n")
+        }) + &joined(&body.kept, |x| format!("memref.store %zero, %x{x}[%t] : !Tile\n"));
         let (results, carries, yields) = carried(&body);
         let stores = joined(0..body.carried.len(), |k| {
             let place = k * 16;
@@ -249,30 +290,43 @@ impl Loop {
         } else {
             "%i = arith.index_cast %iv : i32 to index"
         };
+        // A block has 163 KiB.
+        let tile = if self.large { 8192 } else { 16 };
         let typed = if *ty == "index" { "" } else { " : i32" };
         let constants = joined(
             [
-                0, 1, 2, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 1024, 2048, 3072, 4096, 5120,
-                6144,
+                0, 1, 2, 16, 18, 30, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 1024, 2048, 3072,
+                4096, 5120, 6144,
             ],
             |c| format!("%c{c} = arith.constant {c} : index\n"),
         );
         format!(
-            "!Tile = memref<16xi32, #gpu.address_space<workgroup>>
+            "!Tile = memref<{tile}xi32, #gpu.address_space<workgroup>>
+!Halo = memref<48xi32, #gpu.address_space<workgroup>>
 {TENSOR}
 gpu.module @m {{
 gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: index, %pattern: index{argument}) kernel attributes {{known_block_size = array<i32: {THREADS}, 1, 1>}} {{
 {constants}%c15 = arith.constant 15 : index
 %c31 = arith.constant 31 : i32
+%c31_index = arith.constant 31 : index
 %zero = arith.constant 0 : i32
 %c800 = arith.constant 800 : index
 %t = gpu.thread_id x
 %last = arith.addi %t, %c800 : index
 %t1 = arith.addi %t, %c1 : index
 %t2 = arith.addi %t, %c2 : index
+%h0 = arith.addi %t, %c0 : index
+%h1 = arith.addi %t, %c1 : index
+%h2 = arith.addi %t, %c2 : index
 %s0 = arith.andi %t, %c15 : index
 %s1 = arith.andi %t1, %c15 : index
 %s2 = arith.andi %t2, %c15 : index
+%some = arith.andi %n, %c15 : index
+%staged = arith.addi %some, %c18 : index
+%later_bits = arith.shrui %pattern, %c30 : index
+%later_bit = arith.andi %later_bits, %c1 : index
+%fixed = arith.cmpi eq, %later_bit, %c1 : index
+%none = async.ready
 %lower = arith.constant {lower} : {ty}
 %step = arith.constant {step} : {ty}
 {upper}
@@ -283,6 +337,8 @@ gpu.func @k(%in: memref<?xi32>, %other: memref<?xi32>, %out: memref<?xi32>, %n: 
 %bits = arith.shrui %pattern, %i : index
 %bit = arith.andi %bits, %c1 : index
 %odd = arith.cmpi eq, %bit, %c1 : index
+%both = arith.andi %odd, %fixed : i1
+%count = arith.select %odd, %c1, %c0 : index
 {text}{yields}
 }} {{{asked}}} {LOOP_END}
 {stores}gpu.return

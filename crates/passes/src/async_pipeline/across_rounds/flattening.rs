@@ -250,8 +250,8 @@ impl<'c> Flattening<'_, 'c> {
         }
     }
 
-    /// Makes the loop, with so many iterations, and erases the nest.
-    pub fn finish(self, branch: Option<&Branch<'c>>, total: Int<'c>) -> Op<'c> {
+    /// Makes the loop, with so many iterations, and erases the nest. Returns it, and what the results of the nest are now.
+    pub fn finish(self, branch: Option<&Branch<'c>>, total: Int<'c>) -> (Op<'c>, Vec<Value<'c>>) {
         let location = self.inner.location();
         let next: Vec<Value> = self.carried.iter().map(|(_, next)| *next).collect();
         OpBuilder::new(scf::YIELD, location)
@@ -271,19 +271,21 @@ impl<'c> Flattening<'_, 'c> {
         around.copy_discardable_attrs(self.inner);
         around.remove_attr(gpux_attr::ACROSS_ROUNDS);
         let results: Vec<Value> = self.results.iter().map(|number| around.result(*number)).collect();
-        match branch {
+        let results = match branch {
             Some(branch) => {
                 OpBuilder::new(scf::YIELD, location)
                     .operands(&results)
                     .at_end(branch.then);
+                branch.op.results().collect()
             }
             None => {
-                for (old, new) in self.outer.results().zip(results) {
-                    old.replace_all_uses_with(new);
+                for (old, new) in self.outer.results().zip(&results) {
+                    old.replace_all_uses_with(*new);
                 }
+                results
             }
-        }
+        };
         self.outer.erase();
-        around
+        (around, results)
     }
 }
