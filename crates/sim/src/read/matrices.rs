@@ -153,9 +153,8 @@ impl<'c> Reader<'c> {
         }
         let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
         let sizes: Vec<usize> = sizes.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
-        let (a, b, c) = match (&sizes[..], is_sparse) {
-            (&[a, b, c], false) | (&[a, b, c, 1, 1], true) => (a, b, c),
-            _ => return Err(Unknown::operation(op)),
+        let ((&[a, b, c], false) | (&[a, b, c, 1, 1], true)) = (&sizes[..], is_sparse) else {
+            return Err(Unknown::operation(op));
         };
         if a == 0 || b == 0 || c == 0 || sizes.iter().sum::<usize>() != op.num_operands() {
             return Err(Unknown::operation(op));

@@ -51,8 +51,8 @@ impl Mnemonic {
     /// How many registers of 32 bits A, B and C have in each lane. A has half of its columns.
     fn registers(&self) -> [usize; 3] {
         let [m, n, k] = self.shape;
-        let [a, b] = self.inputs.map(|input| input.elem.bytes());
-        [m * k / 2 * a, k * n * b, m * n * self.output.bytes()].map(|bytes| bytes / WARP / 4)
+        let [left, right] = self.inputs.map(|input| input.elem.bytes());
+        [m * k / 2 * left, k * n * right, m * n * self.output.bytes()].map(|bytes| bytes / WARP / 4)
     }
 
     /// The operands that come after the name: D, A, B, C, the metadata and the selector.
