@@ -6,6 +6,8 @@
 // RUN: async-sim %s --kernel=transfers --arg 0=ramp --arg 1=zero --arg 2=9 --print | FileCheck %s --check-prefix=TRANSFERS
 // RUN: async-sim %s --kernel=scattered --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=SCATTERED
 // RUN: async-sim %s --kernel=reduced --arg 0=zero --print | FileCheck %s --check-prefix=REDUCED
+// RUN: async-sim %s --kernel=nothing --arg 0=zero --print | FileCheck %s --check-prefix=NOTHING
+// RUN: not async-sim %s --kernel=least_of_nothing | FileCheck %s --check-prefix=LEAST
 // RUN: not async-sim %s --kernel=outside | FileCheck %s --check-prefix=OUTSIDE
 // RUN: async-sim %s --kernel=halves --block=2 | FileCheck %s --check-prefix=HALVES
 // RUN: not async-sim %s --kernel=overlap --block=2 | FileCheck %s --check-prefix=OVERLAP
@@ -95,6 +97,36 @@ func.func @reduced(%out: memref<1xi32>) {
   %mask = arith.constant dense<[true, false, true, false]> : vector<4xi1>
   %sum = vector.mask %mask { vector.reduction <add>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
   memref.store %sum, %out[%c0] : memref<1xi32>
+  return
+}
+
+// What each combination makes of nothing.
+// NOTHING: nothing: clean
+// NOTHING: argument 0: 0 1 -1 0 0 -1 0 2147483647 -2147483648
+func.func @nothing(%out: memref<9xi32>) {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant dense<5> : vector<4xi32>
+  %mask = vector.create_mask %c0 : vector<4xi1>
+  %add = vector.mask %mask { vector.reduction <add>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %mul = vector.mask %mask { vector.reduction <mul>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %and = vector.mask %mask { vector.reduction <and>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %or = vector.mask %mask { vector.reduction <or>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %xor = vector.mask %mask { vector.reduction <xor>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %minui = vector.mask %mask { vector.reduction <minui>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %maxui = vector.mask %mask { vector.reduction <maxui>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %minsi = vector.mask %mask { vector.reduction <minsi>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %maxsi = vector.mask %mask { vector.reduction <maxsi>, %x : vector<4xi32> into i32 } : vector<4xi1> -> i32
+  %all = vector.from_elements %add, %mul, %and, %or, %xor, %minui, %maxui, %minsi, %maxsi : vector<9xi32>
+  vector.store %all, %out[%c0] : memref<9xi32>, vector<9xi32>
+  return
+}
+
+// LEAST: error: vector.reduction: an operand is not a mask with a bit set, which this reduction needs
+func.func @least_of_nothing() {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant dense<5.0> : vector<4xf32>
+  %mask = vector.create_mask %c0 : vector<4xi1>
+  %min = vector.mask %mask { vector.reduction <minnumf>, %x : vector<4xf32> into f32 } : vector<4xi1> -> f32
   return
 }
 

@@ -4,6 +4,8 @@
 // RUN: async-sim %s --kernel=signs --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=SIGNS
 // RUN: async-sim %s --kernel=elementwise --block=32 --arg 0=ramp --arg 1=zero --arg 2=zero --print | FileCheck %s --check-prefix=ELEMENTS
 // RUN: async-sim %s --kernel=own_elements --block=32 --arg 0=ramp --arg 1=zero --print | FileCheck %s --check-prefix=OWN
+// RUN: async-sim %s --kernel=in_place --block=32 | FileCheck %s --check-prefix=PLACE
+// RUN: not async-sim %s --kernel=other_warp --block=64 | FileCheck %s --check-prefix=OTHER
 // RUN: not async-sim %s --kernel=no_barrier --block=32 | FileCheck %s --check-prefix=RACE
 // RUN: async-sim %s --kernel=warp_barrier --block=32 | FileCheck %s --check-prefix=CLEAN
 // RUN: not async-sim %s --kernel=half_a_warp --block=32 | FileCheck %s --check-prefix=HALF
@@ -75,6 +77,31 @@ func.func @own_elements(%a: memref<16x16xf32>, %out: memref<16x16xf32>) {
   %double = arith.addf %first, %first : f32
   %y = gpu.subgroup_mma_insert_thread_local %double, %x[%c0] : f32, !gpu.mma_matrix<16x16xf32, "COp"> -> !gpu.mma_matrix<16x16xf32, "COp">
   gpu.subgroup_mma_store_matrix %y, %out[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf32, "COp">, memref<16x16xf32>
+  return
+}
+
+// Each element is stored by who has loaded it, whoever that is.
+// PLACE: in_place: clean
+func.func @in_place(%a: memref<16x16xf16>, %c: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %left = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
+  %right = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "BOp">
+  %sum = gpu.subgroup_mma_load_matrix %c[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf32> -> !gpu.mma_matrix<16x16xf32, "COp">
+  %d = gpu.subgroup_mma_compute %left, %right, %sum : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
+  gpu.subgroup_mma_store_matrix %d, %c[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf32, "COp">, memref<16x16xf32>
+  return
+}
+
+// OTHER: error: WAR race: gpu.subgroup_mma_store_matrix writes what another thread reads
+func.func @other_warp(%c: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %t = gpu.thread_id x
+  %x = gpu.subgroup_mma_load_matrix %c[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf32> -> !gpu.mma_matrix<16x16xf32, "COp">
+  %is_second = arith.cmpi uge, %t, %c32 : index
+  scf.if %is_second {
+    gpu.subgroup_mma_store_matrix %x, %c[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf32, "COp">, memref<16x16xf32>
+  }
   return
 }
 

@@ -20,9 +20,11 @@ mod print;
 mod queues;
 mod reductions;
 mod registers;
+mod sparse;
 mod stop;
 mod vectors;
 mod views;
+mod votes;
 mod warp;
 mod warpgroup;
 

@@ -242,6 +242,31 @@ impl Memory {
     ///
     /// If they are not there.
     pub fn read(&mut self, actor: Actor, at: Pointer, bytes: usize, align: usize) -> Result<&[u8], Fault> {
+        self.read_by(actor, at, (bytes, align), true)
+    }
+
+    /// Reads bytes that another thread reads at the same time, whose read alone writes that come later may race with.
+    ///
+    /// # Errors
+    ///
+    /// If they are not there.
+    pub fn read_along(
+        &mut self,
+        actor: Actor,
+        at: Pointer,
+        bytes: usize,
+        align: usize,
+    ) -> Result<&[u8], Fault> {
+        self.read_by(actor, at, (bytes, align), false)
+    }
+
+    fn read_by(
+        &mut self,
+        actor: Actor,
+        at: Pointer,
+        (bytes, align): (usize, usize),
+        is_kept: bool,
+    ) -> Result<&[u8], Fault> {
         let start = self.check(at, bytes, align)?;
         self.access += 1;
         self.reports.rely(actor.spot);
@@ -249,7 +274,7 @@ impl Memory {
         self.note_mbarriers(actor, at.buffer, &(start..start + bytes));
         if !self.is_private(at.buffer) {
             let id = self.number(actor)?;
-            self.note_read((actor, id), at.buffer, start, bytes, false);
+            self.note_read((actor, id), at.buffer, start, bytes, is_kept);
         }
         let data = &self.buffers[at.buffer.0 as usize].data[start..start + bytes];
         if let Some(hashes) = &mut self.read_hashes

@@ -21,6 +21,7 @@ mod mbarriers;
 mod memory;
 mod names;
 mod print;
+mod sparse;
 mod tiles;
 mod together;
 mod unknown;

@@ -70,11 +70,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 37] = [
-    (
-        "nvgpu-pipelines/sparse.mlir",
-        "the interpreter knows no sparse multiplications",
-    ),
+const EXPLAINED: [(&str, &str); 36] = [
     (
         "Sim/polling.mlir, @nobody_arrives",
         "that it never ends is what the test is about",

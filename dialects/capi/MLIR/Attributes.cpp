@@ -29,11 +29,12 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
                 NVVM::LdStMatrixEltTypeAttr, NVVM::LoadCacheModifierKindAttr,
                 NVVM::MMAFragAttr, NVVM::MMAIntOverflowAttr,
-                NVVM::MMALayoutAttr, NVVM::MMATypesAttr, NVVM::ProxyKindAttr,
-                NVVM::ShflKindAttr, NVVM::TMALoadModeAttr,
-                NVVM::TMAStoreModeAttr, NVVM::WGMMAScaleInAttr,
-                NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
-                vector::CombiningKindAttr>(keyword)
+                NVVM::MMALayoutAttr, NVVM::MMATypesAttr,
+                NVVM::MatchSyncKindAttr, NVVM::ProxyKindAttr,
+                NVVM::ReduxKindAttr, NVVM::ShflKindAttr, NVVM::TMALoadModeAttr,
+                NVVM::TMAStoreModeAttr, NVVM::VoteSyncKindAttr,
+                NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
+                NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 

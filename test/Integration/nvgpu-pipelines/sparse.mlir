@@ -41,7 +41,8 @@ gpu.module @m {
     %lr = affine.apply #row()[%t]
     %lc = affine.apply #half()[%t]
     %zero = arith.constant dense<0.0> : vector<2x2xf32>
-    %meta = arith.constant dense<[1, 1]> : vector<2xi16>
+    // The first two of each four columns.
+    %meta = arith.constant dense<0x4444> : vector<2xi16>
     %sa = memref.alloc() : !SA
     %sb = memref.alloc() : !SB
     %acc = scf.for %k = %c0 to %c128 step %c16 iter_args(%x = %zero) -> (vector<2x2xf32>) {

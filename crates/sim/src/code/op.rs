@@ -2,7 +2,8 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, WarpReduce, Warpgroup,
+    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, Vote, WarpReduce,
+    Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -329,6 +330,8 @@ pub enum Op {
     Shuffle(Shuffle),
     /// `nvvm.shfl.sync`
     ShuffleSync(ShuffleSync),
+    /// `nvvm.vote.sync` and the like
+    Vote(Vote),
     /// `gpu.subgroup_reduce`
     WarpReduce(WarpReduce),
     /// Hands one thread of the block a vector of what all of them bring.

@@ -1,6 +1,6 @@
 //! What the threads of a warp or block do together.
 
-use super::{Reg, Target};
+use super::{Index, Reg, Target};
 use crate::scalar::Scalar;
 use crate::value::Elem;
 
@@ -64,6 +64,38 @@ pub struct ShuffleSync {
     pub valid: bool,
 }
 
+/// `nvvm.vote.sync`, `nvvm.match.sync`, `nvvm.redux.sync`: all lanes that take part get what all of them make.
+#[derive(Clone, Copy, Debug)]
+pub struct Vote {
+    /// Where to.
+    pub to: Reg,
+    /// The lanes that take part, as bits.
+    pub mask: Reg,
+    /// The number that each lane brings.
+    pub value: Reg,
+    /// What is made of the numbers.
+    pub kind: VoteKind,
+}
+
+/// What lanes make of their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VoteKind {
+    /// Whether one is true.
+    Any,
+    /// Whether all are true.
+    All,
+    /// Whether all are the same truth value.
+    Uniform,
+    /// The lanes whose number is true, as bits.
+    Ballot,
+    /// The lanes that have the same number, as bits.
+    MatchAny,
+    /// The same if all have it, or else 0; and whether they do.
+    MatchAll,
+    /// One number of this type.
+    Reduce(Scalar, Elem),
+}
+
 /// `gpu.subgroup_reduce`
 #[derive(Clone, Debug)]
 pub struct WarpReduce {
@@ -111,7 +143,7 @@ pub struct LdMatrix {
     pub elem: Elem,
 }
 
-/// `nvgpu.mma.sync`, `nvvm.mma.sync`
+/// `nvgpu.mma.sync`, `nvvm.mma.sync`, and the same of a sparse A
 #[derive(Clone, Debug)]
 pub struct Mma {
     /// Where to.
@@ -132,4 +164,17 @@ pub struct Mma {
     pub unsigned: [bool; 2],
     /// True if integers that are too large wrap around, and don't saturate.
     pub wraps: bool,
+    /// Where the numbers of A stand, if it is sparse.
+    pub sparsity: Option<Sparsity>,
+}
+
+/// What tells which half of its columns a sparse matrix has numbers for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparsity {
+    /// 4 bits for each two of four columns, or for each one of two; 32 in a lane.
+    pub metadata: Reg,
+    /// Which lanes of each four have it.
+    pub selector: Index,
+    /// True if the columns of two numbers are in ascending order.
+    pub ordered: bool,
 }

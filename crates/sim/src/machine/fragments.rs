@@ -20,7 +20,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Two lanes read each element: whoever of them has written it, the other one has not.
+    /// Two lanes read each element: whoever of them has written it, the other one has not. A store of the same matrix writes
+    /// each element by the lane that had it, which has read it before.
     fn load_matrix(&mut self, lanes: &[usize], to: Reg, from: &Place, matrix: Matrix) -> Together<()> {
         let size = matrix.elem.bytes();
         let mut parts = vec![Vec::new(); WARP];
@@ -31,14 +32,14 @@ impl Machine<'_> {
         {
             let (holder, other) = (lanes[i % WARP], lanes[(i + 1) % WARP]);
             self.note_step(holder, Kind::Load, Some((at, size)));
-            for t in [other, holder] {
-                let actor = self.actor(t);
-                let bytes = self.memory.read(actor, at, size, size);
-                let bits = matrix.elem.from_bytes(bytes.map_err(|fault| (t, fault.into()))?);
-                if t == holder {
-                    parts[i % WARP].push(bits);
-                }
-            }
+            let (first, second) = (self.actor(other), self.actor(holder));
+            let along = self.memory.read_along(first, at, size, size);
+            along.map_err(|fault| (other, fault.into()))?;
+            let bytes = self.memory.read(second, at, size, size);
+            let bits = matrix
+                .elem
+                .from_bytes(bytes.map_err(|fault| (holder, fault.into()))?);
+            parts[i % WARP].push(bits);
         }
         for (&t, part) in lanes.iter().zip(parts) {
             self.set(t, to, Value::Vector(part.into()));

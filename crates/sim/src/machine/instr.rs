@@ -58,6 +58,7 @@ impl Machine<'_> {
             }
             Op::Shuffle(_)
             | Op::ShuffleSync(_)
+            | Op::Vote(_)
             | Op::WarpReduce(_)
             | Op::LdMatrix(_)
             | Op::Mma(_)

@@ -58,7 +58,8 @@ impl Machine<'_> {
         let ([m, n, k], input, output) = (mma.shape, mma.input, mma.output);
         // How many numbers of a row of A a register holds.
         let pack = (4 / input.bytes()).max(1);
-        let left = gather(self, lanes, mma.a, m, k, |lane, i| place_a(lane, i, pack))?;
+        let stored = if mma.sparsity.is_some() { k / 2 } else { k };
+        let left = gather(self, lanes, mma.a, m, stored, |lane, i| place_a(lane, i, pack))?;
         let right = gather(self, lanes, mma.b, k, n, |lane, i| place_b(lane, i, pack))?;
         let sum = gather(self, lanes, mma.c, m, n, place_c)?;
         let inputs = [(left, mma.unsigned[0]), (right, mma.unsigned[1])];
@@ -68,7 +69,12 @@ impl Machine<'_> {
                 .collect()
         });
         let mut sum: Vec<f64> = sum.into_iter().map(|bits| summand(output, bits)).collect();
-        multiply([m, n, k], [left, right], &mut sum);
+        if let Some(sparsity) = mma.sparsity {
+            let columns = self.sparse_columns(lanes, [m, k], input.bytes(), sparsity)?;
+            multiply_sparse([m, n, stored], [left, right], &columns, &mut sum);
+        } else {
+            multiply([m, n, k], [left, right], &mut sum);
+        }
         for (lane, &t) in lanes.iter().enumerate() {
             let part = (0..m * n / WARP).map(|i| {
                 let (row, column) = place_c(lane, i);
@@ -107,6 +113,23 @@ pub(super) fn multiply([m, n, k]: [usize; 3], [left, right]: [Vec<f64>; 2], sum:
     for i in 0..m {
         for j in 0..n {
             let products = (0..k).map(|l| left[i * k + l] * right[l * n + j]);
+            sum[i * n + j] += products.sum::<f64>();
+        }
+    }
+}
+
+/// The same where each row of the left matrix has so many numbers, in `columns` of it. What stands in the rows of the right
+/// matrix that no number meets does not matter, even if it is infinite or NaN.
+fn multiply_sparse(
+    [m, n, stored]: [usize; 3],
+    [left, right]: [Vec<f64>; 2],
+    columns: &[usize],
+    sum: &mut [f64],
+) {
+    for i in 0..m {
+        for j in 0..n {
+            let row = i * stored..(i + 1) * stored;
+            let products = row.map(|l| left[l] * right[columns[l] * n + j]);
             sum[i * n + j] += products.sum::<f64>();
         }
     }

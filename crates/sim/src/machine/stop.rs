@@ -61,6 +61,26 @@ pub enum Reason {
     PartialWarp,
     /// The warpgroup is not complete.
     PartialWarpgroup,
+    /// The metadata of a sparse matrix that says nothing.
+    Metadata {
+        /// The row.
+        row: usize,
+        /// The first and the last column that it is about.
+        columns: [usize; 2],
+        /// What it is.
+        bits: u64,
+        /// What it has to be.
+        help: &'static str,
+    },
+    /// A sparsity selector that is too large.
+    Selector {
+        /// What it is.
+        selector: i64,
+        /// How many there are.
+        choices: usize,
+    },
+    /// Threads of a warp name different sparsity selectors.
+    OtherSelector,
     /// A matrix descriptor that can't be used, and why.
     Descriptor(&'static str),
     /// A copy that is to read less than nothing, or more than it writes; both in elements or bytes.

@@ -186,7 +186,10 @@ impl Machine<'_> {
         let counts = |i: usize| mask.as_ref().is_none_or(|mask| mask.get(i) != Some(&0));
         let numbers = numbers.into_iter().enumerate().filter(|(i, _)| counts(*i));
         let mut all = start.into_iter().chain(numbers.map(|(_, number)| number));
-        let mut result = all.next().ok_or(Reason::Operand("a vector with numbers"))?;
+        let first = all.next().or_else(|| neutral(f, elem));
+        let mut result = first.ok_or(Reason::Operand(
+            "a mask with a bit set, which this reduction needs",
+        ))?;
         for number in all {
             let Some(next) = scalar::eval(f, elem, [result, number, 0])? else {
                 return Ok(Value::Poison);
@@ -195,4 +198,20 @@ impl Machine<'_> {
         }
         Ok(Value::Bits(result))
     }
+}
+
+/// What a sum, product or the like of no numbers is; `None` for the least and the greatest floating-point number of none,
+/// for which MLIR has no value.
+fn neutral(f: Scalar, elem: Elem) -> Option<u64> {
+    let ones = elem.wrap(u64::MAX);
+    Some(match f {
+        Scalar::Add | Scalar::Or | Scalar::Xor | Scalar::MaxU => 0,
+        Scalar::AddF => scalar::from_f64(elem, 0.0),
+        Scalar::Mul => 1,
+        Scalar::MulF => scalar::from_f64(elem, 1.0),
+        Scalar::And | Scalar::MinU => ones,
+        Scalar::MinS => ones >> 1,
+        Scalar::MaxS => ones ^ ones >> 1,
+        _ => return None,
+    })
 }

@@ -1,7 +1,7 @@
 //! Operations of a whole warp: who takes part, what they hand each other, and barriers.
 
 use super::{Machine, Reason, State, Stop, WARP};
-use crate::code::{Op, Reg, Shuffle, ShuffleMode, ShuffleSync};
+use crate::code::{Op, Reg, Shuffle, ShuffleMode, ShuffleSync, Vote};
 use crate::refine::Kind;
 use crate::report::Problem;
 use crate::value::Value;
@@ -38,7 +38,7 @@ impl Machine<'_> {
             return Ok(false);
         }
         let mut lanes: Vec<usize> = all.iter().copied().filter(|t| stands_here(t)).collect();
-        if matches!(op, Op::WarpBarrier { .. } | Op::ShuffleSync(_)) {
+        if matches!(op, Op::WarpBarrier { .. } | Op::ShuffleSync(_) | Op::Vote(_)) {
             lanes.retain(takes_part);
         }
         if let Op::NamedBarrier(barrier) = op {
@@ -65,7 +65,9 @@ impl Machine<'_> {
                 width @ 0..32 => (1 << width) - 1,
                 _ => u32::MAX,
             },
-            Op::WarpBarrier { mask } | Op::ShuffleSync(ShuffleSync { mask, .. }) => {
+            Op::WarpBarrier { mask }
+            | Op::ShuffleSync(ShuffleSync { mask, .. })
+            | Op::Vote(Vote { mask, .. }) => {
                 let mask = self.bits(leader, *mask)?;
                 let named = u32::try_from(mask & u64::from(u32::MAX)).unwrap_or(u32::MAX);
                 if named >> (leader % WARP) & 1 == 0 {
@@ -103,6 +105,7 @@ impl Machine<'_> {
         match op {
             Op::Shuffle(shuffle) => self.shuffle(lanes, shuffle),
             Op::ShuffleSync(shuffle) => self.shuffle_sync(lanes, shuffle),
+            Op::Vote(vote) => self.vote(lanes, *vote),
             Op::LdMatrix(load) => self.ldmatrix(lanes, load),
             Op::Mma(mma) => self.mma(lanes, mma),
             Op::Fragment(fragment) => self.fragment(lanes, fragment),
@@ -186,7 +189,7 @@ impl Machine<'_> {
     }
 
     /// Only lanes that name the same ones meet.
-    fn same_mask(&self, lanes: &[usize], mask: Reg) -> Together<()> {
+    pub(super) fn same_mask(&self, lanes: &[usize], mask: Reg) -> Together<()> {
         let named = self.bits(lanes[0], mask).map_err(|reason| (lanes[0], reason))?;
         for &t in lanes {
             if self.bits(t, mask).map_err(|reason| (t, reason))? != named {

@@ -132,7 +132,8 @@ impl Memory {
             self.note_unwritten(actor, at.buffer, start(at)..start(at) + bytes);
             let actor = self.at(actor, at);
             let access = (actor, self.number(actor)?);
-            self.note_read(access, at.buffer, start(at), bytes, what.shared);
+            // What many wait for is read until they know.
+            self.note_read(access, at.buffer, start(at), bytes, !what.shared);
         }
         let mut over = None;
         for (at, bytes) in destinations(&pieces) {

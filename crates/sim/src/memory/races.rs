@@ -44,14 +44,14 @@ impl Memory {
         }
     }
 
-    /// Notes a read: of a thread, or of a copy that is `shared` or not.
+    /// Notes a read, and keeps it for writes that come later if it `is_kept`.
     pub(super) fn note_read(
         &mut self,
         (actor, id): (Actor, AccessId),
         buffer: BufferId,
         start: usize,
         bytes: usize,
-        shared: bool,
+        is_kept: bool,
     ) {
         if self.is_private(buffer) {
             return;
@@ -76,8 +76,8 @@ impl Memory {
             for access in cell.before_read(actor.is_atomic()) {
                 self.race_unless_ordered(Hazard::ReadAfterWrite, access, actor, buffer, &granule);
             }
-            // What is read atomically is written, too. What a copy reads that many wait for is read until they know.
-            if !actor.is_atomic() && !shared {
+            // What is read atomically is written, too.
+            if !actor.is_atomic() && is_kept {
                 cell.reads.add((actor, id), &self.order, &self.accesses);
             }
             let copied = cell.copied;

@@ -1,12 +1,12 @@
-//! Matrices that the threads of a warp have parts of: `ldmatrix` and `mma.sync`, of `nvgpu` and of `nvvm`.
+//! Matrices that the threads of a warp have parts of: `ldmatrix`, `mma.sync` and `mma.sp.sync`, of `nvgpu` and of `nvvm`.
 //!
 //! **Refusals.** Numbers of less than 8 bits, `ldmatrix` of other shapes than 8×8, and layouts other than row by column.
 
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{LdMatrix, Mma, Op as Instruction, Reg, Target, VectorOp};
+use crate::code::{Index, LdMatrix, Mma, Op as Instruction, Reg, Sparsity, Target, VectorOp};
 use crate::value::Elem;
 use async_mlir::ir::Op;
-use async_mlir::names::{attr, nvgpu, nvvm};
+use async_mlir::names::{attr, llvm, nvgpu, nvvm};
 use async_mlir::nvvm::mma_shape;
 use async_mlir::types;
 use std::ops::Range;
@@ -36,14 +36,31 @@ impl Multiplicand {
     }
 }
 
+/// A multiplication, as an operation says it.
+pub(super) struct Multiplication {
+    /// A, B and C: all numbers of a lane.
+    pub operands: [Reg; 3],
+    /// The types of A and B.
+    pub inputs: [Multiplicand; 2],
+    /// The type of C and D.
+    pub output: Elem,
+    /// M, N and K, if it says them.
+    pub shape: Option<[usize; 3]>,
+    /// True if integers that are too large wrap around, and don't saturate.
+    pub wraps: bool,
+    /// Where the numbers of A stand, if it is sparse.
+    pub sparsity: Option<Sparsity>,
+}
+
 impl<'c> Reader<'c> {
     /// Reads `op` if it is about such a matrix; returns false if not.
     pub(super) fn matrices(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvgpu::LDMATRIX => self.ldmatrix(op)?,
-            nvgpu::MMA_SYNC => self.mma(op)?,
+            nvgpu::MMA_SYNC | nvgpu::MMA_SP_SYNC => self.mma(op)?,
             nvvm::LDMATRIX => self.pointer_ldmatrix(op)?,
-            nvvm::MMA_SYNC => self.register_mma(op)?,
+            nvvm::MMA_SYNC | nvvm::MMA_SP_SYNC => self.register_mma(op)?,
+            llvm::INLINE_ASM => return self.sparse_assembly(op),
             _ => return Ok(false),
         }
         Ok(true)
@@ -105,15 +122,30 @@ impl<'c> Reader<'c> {
         let output = Self::elem(op, op.result(0).ty())?;
         let shape = shape_of(&ints(op, attr::MMA_SHAPE).unwrap_or_default());
         let operands = [0, 1, 2].map(|i| self.operand(op, i));
-        // nvgpu has no other overflow of integers.
-        self.multiply(op, operands, shape, ([input; 2], output), false)
+        let sparsity = if op.is(nvgpu::MMA_SP_SYNC) {
+            Some(self.sparsity(op)?)
+        } else {
+            None
+        };
+        let mma = Multiplication {
+            operands,
+            inputs: [input; 2],
+            output,
+            shape,
+            // nvgpu has no other overflow of integers.
+            wraps: false,
+            sparsity,
+        };
+        self.multiply(op, mma)
     }
 
-    /// Every operand is a register of 32 bits, or an f64: of A, of B and of C.
+    /// Every operand is a register of 32 bits, or an f64: of A, of B and of C. Those of a sparse multiplication come after
+    /// them, and it has no other layouts.
     fn register_mma(&mut self, op: Op<'c>) -> Done<'c> {
         let keyword = |name| op.attr(name).and_then(types::keyword);
         let layouts = [attr::LAYOUT_A, attr::LAYOUT_B].map(keyword);
-        if layouts != [Some("row"), Some("col")] {
+        let is_sparse = op.is(nvvm::MMA_SP_SYNC);
+        if !is_sparse && layouts != [Some("row"), Some("col")] {
             return Err(Unknown::new(
                 op,
                 "the interpreter knows an mma.sync of row by column only",
@@ -121,12 +153,18 @@ impl<'c> Reader<'c> {
         }
         let sizes = ints(op, attr::OPERAND_SEGMENT_SIZES).unwrap_or_default();
         let sizes: Vec<usize> = sizes.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
-        let [a, b, c] = sizes[..] else {
+        let ((&[a, b, c], false) | (&[a, b, c, 1, 1], true)) = (&sizes[..], is_sparse) else {
             return Err(Unknown::operation(op));
         };
-        if a == 0 || b == 0 || c == 0 || a + b + c != op.num_operands() {
+        if a == 0 || b == 0 || c == 0 || sizes.iter().sum::<usize>() != op.num_operands() {
             return Err(Unknown::operation(op));
         }
+        let first = a + b + c;
+        let sparsity = is_sparse.then(|| Sparsity {
+            metadata: self.operand(op, first),
+            selector: Index::Reg(self.operand(op, first + 1)),
+            ordered: op.has_attr(attr::ORDERED_METADATA),
+        });
         let shape = op.attr(attr::SHAPE).and_then(mma_shape).unwrap_or_default();
         let left = Self::multiplicand(op, attr::MULTIPLICAND_A, 0)?;
         let right = Self::multiplicand(op, attr::MULTIPLICAND_B, a)?;
@@ -138,7 +176,7 @@ impl<'c> Reader<'c> {
         ];
         // What comes out has to be of the type of what it is added to.
         let parts = super::aggregates::numbers_in(op.result(0).ty());
-        let wraps = keyword(attr::INT_OVERFLOW_BEHAVIOR) == Some("wrapped");
+        let wraps = keyword(attr::INT_OVERFLOW_BEHAVIOR) != Some("satfinite");
         let members = async_mlir::llvm::aggregate(op.result(0).ty());
         let Some(async_mlir::llvm::Aggregate::Struct(members)) = members.filter(|_| parts.is_some()) else {
             return Err(Unknown::operation(op));
@@ -151,7 +189,15 @@ impl<'c> Reader<'c> {
                 ));
             }
         }
-        self.multiply(op, operands, shape_of(&shape), ([left, right], output), wraps)
+        let mma = Multiplication {
+            operands,
+            inputs: [left, right],
+            output,
+            shape: shape_of(&shape),
+            wraps,
+            sparsity,
+        };
+        self.multiply(op, mma)
     }
 
     /// The numbers of A or B: what the attribute says, or what its registers, from operand `first` on, are made of.
@@ -197,26 +243,27 @@ impl<'c> Reader<'c> {
         Ok(unpacked)
     }
 
-    fn multiply(
-        &mut self,
-        op: Op<'c>,
-        [a, b, c]: [Reg; 3],
-        shape: Option<[usize; 3]>,
-        (inputs, output): ([Multiplicand; 2], Elem),
-        wraps: bool,
-    ) -> Done<'c> {
-        let [input, other] = inputs.map(|input| input.elem);
+    pub(super) fn multiply(&mut self, op: Op<'c>, of: Multiplication) -> Done<'c> {
+        let [input, other] = of.inputs.map(|input| input.elem);
+        let is_sparse = of.sparsity.is_some();
         let known = matches!(
-            (input, shape),
-            (Elem::F16 | Elem::BF16, Some([16, 8, 8 | 16]))
-                | (Elem::F32, Some([16, 8, 4 | 8]))
-                | (Elem::F64, Some([8, 8, 4]))
-                | (Elem::Int(8), Some([16, 8, 16 | 32] | [8, 8, 16]))
+            (input, is_sparse, of.shape),
+            (Elem::F16 | Elem::BF16, false, Some([16, 8, 8 | 16]))
+                | (Elem::F32, false, Some([16, 8, 4 | 8]))
+                | (Elem::F64, false, Some([8, 8, 4]))
+                | (Elem::Int(8), false, Some([16, 8, 16 | 32] | [8, 8, 16]))
+                | (Elem::F16 | Elem::BF16, true, Some([16, 8, 16 | 32]))
+                | (Elem::F32, true, Some([16, 8, 8 | 16]))
+                | (Elem::Int(8), true, Some([16, 8, 32 | 64]))
         );
-        let fits = output.is_float() == input.is_float() && input == other;
-        let Some(shape) = shape.filter(|_| known && fits) else {
-            return Err(Unknown::new(op, "an mma.sync of this shape and type"));
+        let fits = of.output.is_float() == input.is_float() && input == other;
+        let Some(shape) = of.shape.filter(|_| known && fits) else {
+            return Err(Unknown::new(
+                op,
+                "the interpreter knows no multiplication of this shape and type",
+            ));
         };
+        let [a, b, c] = of.operands;
         let mma = Mma {
             to: self.reg(op.result(0)),
             a,
@@ -224,9 +271,10 @@ impl<'c> Reader<'c> {
             c,
             shape,
             input,
-            output,
-            unsigned: inputs.map(|input| input.unsigned),
-            wraps,
+            output: of.output,
+            unsigned: of.inputs.map(|input| input.unsigned),
+            wraps: of.wraps,
+            sparsity: of.sparsity,
         };
         self.emit(op, Instruction::Mma(mma));
         Ok(())
@@ -234,7 +282,7 @@ impl<'c> Reader<'c> {
 }
 
 /// M, N and K.
-fn shape_of(sizes: &[i64]) -> Option<[usize; 3]> {
+pub(super) fn shape_of(sizes: &[i64]) -> Option<[usize; 3]> {
     let sizes: Result<Vec<usize>, _> = sizes.iter().map(|&size| usize::try_from(size)).collect();
     sizes.ok()?.try_into().ok()
 }

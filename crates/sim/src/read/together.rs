@@ -5,7 +5,7 @@ use super::vectors::combining;
 use super::{Done, Reader, Unknown};
 use crate::code::{
     Cluster, Elect, Id, Index, NamedBarrier, Op as Instruction, Reg, Shuffle, ShuffleMode, ShuffleSync,
-    VectorOp, WarpReduce,
+    VectorOp, Vote, VoteKind, WarpReduce,
 };
 use crate::machine::WARP;
 use crate::scalar::Scalar;
@@ -35,6 +35,19 @@ impl<'c> Reader<'c> {
             }
             gpu::SHUFFLE => self.shuffle_lanes(op)?,
             nvvm::SHFL_SYNC => self.shuffle_sync(op)?,
+            nvvm::VOTE_SYNC | nvvm::MATCH_SYNC => {
+                let kind = match (op.name(), keyword(op, attr::KIND)) {
+                    (nvvm::VOTE_SYNC, "any") => VoteKind::Any,
+                    (nvvm::VOTE_SYNC, "all") => VoteKind::All,
+                    (nvvm::VOTE_SYNC, "uni") => VoteKind::Uniform,
+                    (nvvm::VOTE_SYNC, "ballot") => VoteKind::Ballot,
+                    (nvvm::MATCH_SYNC, "any") => VoteKind::MatchAny,
+                    (nvvm::MATCH_SYNC, "all") => VoteKind::MatchAll,
+                    _ => return Err(Unknown::operation(op)),
+                };
+                self.vote(op, [0, 1], kind);
+            }
+            nvvm::REDUX_SYNC => self.redux(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
             gpu::ALL_REDUCE => self.block_reduce(op)?,
             _ => return Ok(self.matrices(op)? || self.fragments(op)? || self.wmma(op)?),
@@ -103,6 +116,45 @@ impl<'c> Reader<'c> {
             valid: op.has_attr(attr::RETURN_VALUE_AND_IS_VALID),
         };
         self.emit(op, Instruction::ShuffleSync(shuffle));
+        Ok(())
+    }
+
+    /// `op` makes a number of what is in its operand `value`, for the lanes in its operand `mask`.
+    fn vote(&mut self, op: Op<'c>, [mask, value]: [usize; 2], kind: VoteKind) {
+        let [mask, value] = [mask, value].map(|i| self.operand(op, i));
+        let to = self.reg(op.result(0));
+        let vote = Vote {
+            to,
+            mask,
+            value,
+            kind,
+        };
+        self.emit(op, Instruction::Vote(vote));
+    }
+
+    fn redux(&mut self, op: Op<'c>) -> Done<'c> {
+        let flag = |name| op.bool_attr(name).unwrap_or(false);
+        if flag(attr::ABS) {
+            let message = "the interpreter knows no nvvm.redux.sync of absolute values";
+            return Err(Unknown::new(op, message));
+        }
+        let f = match (keyword(op, attr::KIND), flag(attr::NAN)) {
+            ("add", _) => Scalar::Add,
+            ("and", _) => Scalar::And,
+            ("max", _) => Scalar::MaxS,
+            ("min", _) => Scalar::MinS,
+            ("or", _) => Scalar::Or,
+            ("umax", _) => Scalar::MaxU,
+            ("umin", _) => Scalar::MinU,
+            ("xor", _) => Scalar::Xor,
+            ("fmin", true) => Scalar::MinF,
+            ("fmin", false) => Scalar::MinNumF,
+            ("fmax", true) => Scalar::MaxF,
+            ("fmax", false) => Scalar::MaxNumF,
+            _ => return Err(Unknown::operation(op)),
+        };
+        let elem = Self::elem(op, op.result(0).ty())?;
+        self.vote(op, [1, 0], VoteKind::Reduce(f, elem));
         Ok(())
     }
 
@@ -195,4 +247,9 @@ impl<'c> Reader<'c> {
         self.moves(op, &[entry.arg(0)], &[op.result(0)]);
         Ok(())
     }
+}
+
+/// The keyword in an attribute; nothing if there is none.
+fn keyword(op: Op<'_>, name: &str) -> &'static str {
+    op.attr(name).and_then(types::keyword).unwrap_or_default()
 }

@@ -70,6 +70,27 @@ impl Names<'_> {
                 let message = "the warpgroup is not complete, and all of its 128 threads have to take part";
                 ("divergent-warpgroup", message.into())
             }
+            Reason::Metadata {
+                row,
+                columns: [first, last],
+                bits,
+                help,
+            } => {
+                let message = format!(
+                    "the metadata of row {row} of A, columns {first} to {last}, is {bits:#06b}, which means nothing: {help}"
+                );
+                ("bad-metadata", message)
+            }
+            Reason::Selector { selector, choices } => {
+                let message = format!(
+                    "the sparsity selector is {selector}, and has to be less than {choices} for this shape and type"
+                );
+                ("bad-metadata", message)
+            }
+            Reason::OtherSelector => {
+                let message = "threads of the warp come here together, and name different sparsity selectors";
+                ("divergent-warp", message.into())
+            }
             Reason::Descriptor(message) => ("bad-descriptor", (*message).into()),
         }
     }
@@ -139,6 +160,9 @@ pub(super) fn advice(kind: &str) -> &'static str {
         "bad-count" => "clamp the count to what the copy writes",
         "undefined" => "let the operation run only where its result is defined",
         "bad-descriptor" => "let the address and the fields of the descriptor say where the matrix lies",
+        "bad-metadata" => {
+            "let the lanes that the selector names have metadata that says which columns the numbers of A are in"
+        }
         "divergent-warpgroup" => "launch a multiple of 128 threads",
         "divergent-warp" => "let all threads that take part come to it together",
         "endless" => "if it does end, give it a larger --budget",
