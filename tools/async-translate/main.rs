@@ -1,8 +1,8 @@
 //! `async-translate`: from MLIR to what a GPU reads.
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    async_dialects::tool::run_translate()
+    async_dialects::tool::run_translate(env::args_os())
 }

@@ -4,7 +4,6 @@ use crate::ffi;
 use async_mlir::ir::Op;
 use mlir_sys::MlirOperation;
 use std::{
-    env,
     ffi::{CString, OsString, c_char, c_int, c_void},
     os::unix::ffi::OsStringExt,
     process::ExitCode,
@@ -25,28 +24,28 @@ pub fn llvm_version() -> &'static str {
     unsafe { ffi::str_from_raw(ffi::asyncOptLLVMVersion()) }
 }
 
-/// Runs `async-opt` with the arguments of this process. Register passes before.
+/// Runs `async-opt` with `arguments`, the first of which is the name of the program. Register passes before.
 #[must_use]
-pub fn run_opt() -> ExitCode {
-    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
+pub fn run_opt(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    run_on_large_stack(arguments, |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptMlirOptMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
     })
 }
 
-/// Runs `async-translate` with the arguments of this process.
+/// Runs `async-translate` with `arguments`, the first of which is the name of the program.
 #[must_use]
-pub fn run_translate() -> ExitCode {
-    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
+pub fn run_translate(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    run_on_large_stack(arguments, |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptTranslateMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
     })
 }
 
-/// Runs `async-lsp-server` with the arguments of this process.
+/// Runs `async-lsp-server` with `arguments`, the first of which is the name of the program.
 #[must_use]
-pub fn run_lsp_server() -> ExitCode {
-    run_on_large_stack(env::args_os(), |argc, argv, stack_size| {
+pub fn run_lsp_server(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    run_on_large_stack(arguments, |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptLspServerMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
     })
@@ -54,7 +53,7 @@ pub fn run_lsp_server() -> ExitCode {
 
 /// Runs upstream's reducer with `arguments`, the first of which is the name of the program. Register passes before.
 #[must_use]
-pub fn run_reduce(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub fn run_reduce(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     run_on_large_stack(arguments, |argc, argv, stack_size| {
         // SAFETY: `argv` is what `main` would get.
         unsafe { ffi::asyncOptReduceMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
@@ -108,10 +107,10 @@ pub fn with_module<T: Send>(path: &str, pipeline: &str, work: impl FnOnce(Op<'_>
 
 /// Calls a C `main` on the largest stack that the system grants.
 fn run_on_large_stack(
-    arguments: impl Iterator<Item = OsString>,
+    arguments: impl IntoIterator<Item = OsString>,
     main: fn(c_int, *mut *mut c_char, usize) -> c_int,
 ) -> ExitCode {
-    let arguments = c_arguments(arguments);
+    let arguments = c_arguments(arguments.into_iter());
     let code = on_large_stack(move |size| {
         // C's `argv` ends with a null, and `main` may write to it.
         let mut pointers: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();

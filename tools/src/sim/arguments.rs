@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::npy;
+use super::npy;
 use anyhow::{Context, Result, bail};
 use async_sim::inputs::{Argument, Fill};
 use async_sim::scalar::{signed, to_f64};
@@ -57,9 +57,9 @@ pub struct Options {
     /// Writes the buffer of an argument to a file: INDEX=FILE.npy
     #[arg(long, value_name = "INDEX=FILE")]
     pub out: Vec<Assignment>,
-    /// Draws when what happens in the first block: as SVG, or as an HTML page to look around in.
+    /// Draws when what happens in the first block: as SVG, or as an HTML page to look around in. It can be given for both.
     #[arg(long, value_name = "FILE.svg|FILE.html", value_parser = drawing)]
-    pub timeline: Option<Drawing>,
+    pub timeline: Vec<Drawing>,
     /// The same as a trace for Perfetto.
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
@@ -177,7 +177,7 @@ impl Options {
 
     /// Returns true if a timeline is asked for.
     pub fn wants_timeline(&self) -> bool {
-        self.timeline.is_some() || self.trace.is_some() || self.compare.is_some()
+        !self.timeline.is_empty() || self.trace.is_some() || self.compare.is_some()
     }
 
     /// What things cost.

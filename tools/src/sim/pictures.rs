@@ -1,7 +1,7 @@
 //! Timelines: writes the files that were asked for, and says how long all takes.
 
-use crate::Kept;
-use crate::arguments::{Drawing, Options};
+use super::Kept;
+use super::arguments::{Drawing, Options};
 use anyhow::{Context, Result};
 use async_sim::draw::{self, Picture};
 use std::path::Path;
@@ -22,10 +22,11 @@ pub fn write(kernels: &[Kept], beside: &[Kept], options: &Options) -> Result<()>
                 .collect()
         })
         .collect();
-    match &options.timeline {
-        Some(Drawing::Svg(path)) => save(path, &draw::svg(&groups))?,
-        Some(Drawing::Html(path)) => save(path, &draw::html(&groups))?,
-        None => {}
+    for drawing in &options.timeline {
+        match drawing {
+            Drawing::Svg(path) => save(path, &draw::svg(&groups))?,
+            Drawing::Html(path) => save(path, &draw::html(&groups))?,
+        }
     }
     let all = || groups.iter().flatten();
     if let Some(path) = &options.trace {

@@ -1,6 +1,6 @@
 //! `--refines`: whether a kernel waits for everything that another form of it waits for.
 
-use crate::Kept;
+use super::Kept;
 use async_sim::refine::{self, Difference};
 use async_sim::report::Spot;
 

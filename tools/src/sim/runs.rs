@@ -1,7 +1,7 @@
 //! Runs a kernel as often as the schedule asks for.
 
-use crate::arguments::{self, Options, Schedule};
-use crate::npy;
+use super::arguments::{self, Options, Schedule};
+use super::npy;
 use anyhow::{Result, bail};
 use async_sim::adversary::Adversary;
 use async_sim::code::{Code, Id, Op, ParamKind};
@@ -335,6 +335,7 @@ impl<'a> Runs<'a> {
             "block": self.launch.block,
             "instructions": outcome.steps,
             "printed": outcome.stdout,
+            "report": self.text(outcome),
             "findings": findings,
             "cycles": timeline.map(Timeline::end),
             "stall": timeline.map(|timeline| timeline.waits().total()),
