@@ -31,6 +31,7 @@ pub mod pipeline;
 mod place;
 mod program;
 mod program_info;
+pub mod schedule;
 mod solve;
 mod straight_line;
 

@@ -1,0 +1,152 @@
+//! Which events there are.
+
+use super::graph::Lists;
+use super::{Dependence, Events, Pair, Problem};
+use crate::ids::Id;
+use std::collections::BTreeMap;
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The operation that produces it.
+    pub producer: usize,
+    /// The number of its pair.
+    pub pair: usize,
+    /// The first consumer is in a later execution of the block.
+    pub is_carried: bool,
+}
+
+/// What an operation does to the load of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// The number of the pair.
+    pub pair: usize,
+    /// How many events of the pair the operation produces.
+    pub produced: u64,
+    /// The peak inside.
+    pub inner: u64,
+}
+
+/// The events of a problem.
+#[derive(Clone, Debug)]
+pub(super) struct EventTable {
+    /// The pairs of engines.
+    pub pairs: Vec<Pair>,
+    /// The limit of each pair.
+    pub limits: Vec<u64>,
+    /// Events of each pair that are live throughout.
+    pub base: Vec<u64>,
+    /// The events.
+    pub events: Vec<Event>,
+    /// Of each event, the consumers that count.
+    pub consumers: Lists<usize>,
+    /// Of each consumer of an event, in the order of `consumers`, the number of its slot.
+    pub consumer_slots: Vec<usize>,
+    /// Of each operation, the events that it produces.
+    pub produced: Lists<usize>,
+    /// Of each operation, the events that it may be the first consumer of.
+    pub consumed: Lists<usize>,
+    /// Of each operation, what it does to which pair.
+    pub slots: Lists<Slot>,
+}
+
+impl EventTable {
+    pub fn new(problem: &Problem, events: Events) -> Self {
+        let groups = groups(problem, events);
+        let inner = problem.operations.iter();
+        let inner = inner.flat_map(|operation| operation.inner_peaks.keys().copied());
+        let mut pairs: Vec<Pair> = groups.iter().map(|(pair, _)| *pair).chain(inner).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let number = |pair: Pair| pairs.partition_point(|other| *other < pair);
+        let mut base = vec![0; pairs.len()];
+        let mut table = Vec::new();
+        let (mut consumers, mut produced, mut consumed) = (Vec::new(), Vec::new(), Vec::new());
+        // Of each operation and pair, the events that are produced and the peak inside.
+        let mut effects: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
+        for (event, (pair, edges)) in groups.iter().enumerate() {
+            let distance = edges[0].distance;
+            let (producer, pair) = (edges[0].from.index(), number(*pair));
+            base[pair] += u64::from(distance.saturating_sub(1));
+            table.push(Event {
+                producer,
+                pair,
+                is_carried: distance > 0,
+            });
+            produced.push((producer, event));
+            effects.entry((producer, pair)).or_default().0 += 1;
+            for edge in edges {
+                let consumer = edge.to.index();
+                consumers.push((event, consumer));
+                consumed.push((consumer, event));
+                effects.entry((consumer, pair)).or_default();
+            }
+        }
+        for (operation, details) in problem.operations.with_ids() {
+            for (pair, peak) in &details.inner_peaks {
+                let effect = effects.entry((operation.index(), number(*pair))).or_default();
+                effect.1 = u64::from(*peak);
+            }
+        }
+        let operations = problem.operations.len();
+        let slot_of: BTreeMap<_, _> = effects.keys().copied().zip(0..).collect();
+        let consumer_slots = consumers
+            .iter()
+            .map(|&(event, consumer)| slot_of[&(consumer, table[event].pair)]);
+        let slots = effects.iter().map(|(&(op, pair), &(produced, inner))| {
+            let slot = Slot {
+                pair,
+                produced,
+                inner,
+            };
+            (op, slot)
+        });
+        Self {
+            limits: pairs
+                .iter()
+                .map(|pair| u64::from(problem.limits.of(*pair)))
+                .collect(),
+            consumer_slots: consumer_slots.collect(),
+            consumers: Lists::new(table.len(), &consumers),
+            produced: Lists::new(operations, &produced),
+            consumed: Lists::new(operations, &consumed),
+            slots: Lists::new(operations, &slots.collect::<Vec<_>>()),
+            events: table,
+            base,
+            pairs,
+        }
+    }
+
+    /// The excess and the sum of these peaks.
+    pub fn totals(&self, peaks: &[u64]) -> (u64, u64) {
+        let above = peaks.iter().zip(&self.limits);
+        let above = above.map(|(peak, limit)| peak.saturating_sub(*limit));
+        (above.sum(), peaks.iter().sum())
+    }
+}
+
+/// The pair of each event, and the dependences that make it: those of the least distance.
+fn groups(problem: &Problem, events: Events) -> Vec<(Pair, Vec<Dependence>)> {
+    let with_pairs = problem
+        .dependences
+        .iter()
+        .filter_map(|edge| Some((edge.pair?, *edge)));
+    let mut edges: Vec<_> = with_pairs.filter(|(pair, _)| pair.from != pair.to).collect();
+    edges.sort_unstable_by_key(|(pair, edge)| (edge.from, *pair, edge.distance, edge.to));
+    edges.dedup();
+    let mut groups: Vec<(Pair, Vec<Dependence>)> = Vec::new();
+    for (pair, edge) in edges {
+        if events == Events::Pair
+            && let Some((last_pair, last)) = groups.last_mut()
+            && *last_pair == pair
+            && last[0].from == edge.from
+        {
+            if last[0].distance == edge.distance {
+                last.push(edge);
+            }
+            continue;
+        }
+        groups.push((pair, vec![edge]));
+    }
+    groups
+}

@@ -1,0 +1,94 @@
+//! Why limits can't be met.
+//!
+//! A set of operations shows it if the part of the problem that is about them (`Problem::restrict`) has no order without excess.
+//! Of a set that does, each larger one does. So a set is minimal by inclusion if it shows it no longer without any one of its
+//! operations, and one is found by leaving out one operation after another. It starts from what a bound is about, or from all
+//! operations, if they are few enough to be searched.
+
+use super::bounds;
+use super::events::EventTable;
+use super::graph::Graph;
+use super::search::{Answer, MOST_OPERATIONS, Search, Target};
+use super::{Invalid, OperationId, Options, Problem};
+use crate::ids::Id;
+
+/// Why limits can't be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// Operations that can't be put in an order that meets all limits.
+    pub operations: Vec<OperationId>,
+    /// Whether they could, without any one of them. It is not known if the budget ran out.
+    pub is_minimal: bool,
+}
+
+/// Operations that show that limits can't be met; nothing if they can, or if that is not known. Each question has the budget of
+/// `options`.
+///
+/// # Errors
+///
+/// What is wrong with the problem.
+pub fn unmet(problem: &Problem, options: &Options) -> Result<Option<Unmet>, Invalid> {
+    problem.verify()?;
+    let Some(mut operations) = start(problem, options) else {
+        return Ok(None);
+    };
+    let mut part = problem.restrict(&operations, options.events);
+    let mut is_minimal = true;
+    // What comes last goes first: what is left is near the start.
+    for left_out in (0..operations.len()).rev() {
+        let ids = part.operations.ids();
+        let kept: Vec<OperationId> = ids.filter(|id| id.index() != left_out).collect();
+        let smaller = part.restrict(&kept, options.events);
+        match can_be_met(&smaller, options) {
+            Some(true) => {}
+            Some(false) => {
+                part = smaller;
+                operations.remove(left_out);
+            }
+            None => is_minimal = false,
+        }
+    }
+    Ok(Some(Unmet {
+        operations,
+        is_minimal,
+    }))
+}
+
+/// A set that shows that limits can't be met.
+fn start(problem: &Problem, options: &Options) -> Option<Vec<OperationId>> {
+    let graph = Graph::new(problem);
+    let table = EventTable::new(problem, options.events);
+    let peaks = bounds::peaks(&graph, &table);
+    let above = (0..peaks.len()).filter(|&pair| peaks[pair].peak > table.limits[pair]);
+    let witnesses = above.map(|pair| bounds::witness(&graph, &table, pair, peaks[pair]));
+    if let Some(smallest) = witnesses.min_by_key(Vec::len) {
+        return Some(smallest.into_iter().map(OperationId).collect());
+    }
+    let is_shown = graph.len() <= MOST_OPERATIONS && can_be_met(problem, options) == Some(false);
+    is_shown.then(|| problem.operations.ids().collect())
+}
+
+/// Whether there is an order that meets all limits, if that is known.
+fn can_be_met(problem: &Problem, options: &Options) -> Option<bool> {
+    let graph = Graph::new(problem);
+    let table = EventTable::new(problem, options.events);
+    let least = bounds::peaks(&graph, &table);
+    let least: Vec<u64> = least.into_iter().map(|bound| bound.peak).collect();
+    if table.totals(&least).0 > 0 {
+        return Some(false);
+    }
+    if graph.len() > MOST_OPERATIONS {
+        return None;
+    }
+    let mut search = Search::new(problem, &graph, &table, options.issue, least, options.budget);
+    let target = Target {
+        excess: 0,
+        makespan: None,
+        peaks: None,
+    };
+    match search.run(target) {
+        Answer::Found(_) => Some(true),
+        Answer::Impossible => Some(false),
+        Answer::OutOfBudget => None,
+    }
+}

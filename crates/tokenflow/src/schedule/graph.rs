@@ -1,0 +1,121 @@
+//! The graph of a problem: who comes after whom, and how far from the start and the end of the block everything is.
+
+use super::{Operation, Problem};
+use crate::ids::Id;
+
+/// Lists, one for each of several things, in one allocation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists<T> {
+    starts: Vec<usize>,
+    items: Vec<T>,
+}
+
+impl<T: Copy> Lists<T> {
+    /// Lists for `number` things, of `(thing, item)`; items stay in order.
+    pub fn new(number: usize, entries: &[(usize, T)]) -> Self {
+        let mut starts = vec![0; number + 1];
+        for (thing, _) in entries {
+            starts[thing + 1] += 1;
+        }
+        for thing in 0..number {
+            starts[thing + 1] += starts[thing];
+        }
+        let mut next = starts.clone();
+        let mut places = vec![0; entries.len()];
+        for (entry, (thing, _)) in entries.iter().enumerate() {
+            places[next[*thing]] = entry;
+            next[*thing] += 1;
+        }
+        let items = places.into_iter().map(|entry| entries[entry].1).collect();
+        Self { starts, items }
+    }
+
+    /// The list of a thing.
+    pub fn of(&self, thing: usize) -> &[T] {
+        &self.items[self.range(thing)]
+    }
+
+    /// Where the list of a thing is among the items of all.
+    pub fn range(&self, thing: usize) -> std::ops::Range<usize> {
+        self.starts[thing]..self.starts[thing + 1]
+    }
+
+    /// All items.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+}
+
+/// The graph. Operations are plain numbers here.
+#[derive(Clone, Debug)]
+pub(super) struct Graph {
+    /// What has to come after each operation.
+    pub successors: Lists<usize>,
+    /// What has to come before each operation.
+    pub predecessors: Lists<usize>,
+    /// What each operation waits for.
+    pub inputs: Lists<usize>,
+    /// What waits for each operation.
+    pub users: Lists<usize>,
+    /// Of each operation, the least time from the block's start to its start, along dependences alone.
+    pub heads: Vec<u64>,
+    /// Of each operation, the least time from its start to the block's end.
+    pub tails: Vec<u64>,
+}
+
+impl Graph {
+    pub fn new(problem: &Problem) -> Self {
+        Self::with_order(problem, &[])
+    }
+
+    /// The graph, with more pairs that keep their order.
+    pub fn with_order(problem: &Problem, more: &[(usize, usize)]) -> Self {
+        let number = problem.operations.len();
+        let now = problem.dependences.iter().filter(|wait| wait.distance == 0);
+        let mut waits: Vec<_> = now.map(|wait| (wait.from.index(), wait.to.index())).collect();
+        sort(&mut waits);
+        let order = problem.order.iter().map(|(from, to)| (from.index(), to.index()));
+        let mut all: Vec<_> = waits
+            .iter()
+            .copied()
+            .chain(order)
+            .chain(more.iter().copied())
+            .collect();
+        sort(&mut all);
+        let flip =
+            |edges: &[(usize, usize)]| -> Vec<_> { edges.iter().map(|&(from, to)| (to, from)).collect() };
+        let (users, inputs) = (Lists::new(number, &waits), Lists::new(number, &flip(&waits)));
+        let operations: &[Operation] = &problem.operations;
+        let mut heads = vec![0_u64; number];
+        let mut tails = vec![0_u64; number];
+        for op in 0..number {
+            let times = inputs.of(op).iter();
+            let times = times.map(|&input| heads[input].saturating_add(operations[input].latency));
+            heads[op] = times.max().unwrap_or(0);
+        }
+        for op in (0..number).rev() {
+            let own = &operations[op];
+            let times = users.of(op).iter();
+            let times = times.map(|&user| tails[user].saturating_add(own.latency));
+            tails[op] = times.max().unwrap_or(0).max(own.latency).max(own.occupancy);
+        }
+        Self {
+            successors: Lists::new(number, &all),
+            predecessors: Lists::new(number, &flip(&all)),
+            inputs,
+            users,
+            heads,
+            tails,
+        }
+    }
+
+    /// The number of operations.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+}
+
+fn sort(edges: &mut Vec<(usize, usize)>) {
+    edges.sort_unstable();
+    edges.dedup();
+}
