@@ -59,6 +59,8 @@ asyncopt::buildLowerToNVVMPipeline(OpPassManager &manager,
   text.add("pipeline", options.pipeline);
   text.add("num-stages", options.numStages);
   text.add("memory", options.memory);
+  text.add("epilogue", options.epilogue);
+  text.add("short-trips", options.shortTrips);
   text.add("war", options.war);
   text.add("fence-reads", options.fenceReads);
   text.add("form-groups", options.formGroups);

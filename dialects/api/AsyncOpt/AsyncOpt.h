@@ -44,7 +44,7 @@ void registerAllDialects(mlir::DialectRegistry &registry);
 void registerAllPasses();
 
 /// The options of `gpux-lower-to-nvvm`, with their defaults. They are explained
-/// in docs/Passes/gpux-lower-to-nvvm.md.
+/// in docs/Passes/lower-to-nvvm.md.
 struct LowerToNVVMOptions {
   /// The GPU, sm_80 or newer.
   std::string chip = "sm_80";
@@ -62,6 +62,10 @@ struct LowerToNVVMOptions {
   int64_t numStages = 0;
   /// As in async-pipeline, where memory does not suffice: "error" or others.
   std::string memory = "error";
+  /// As in async-pipeline: "peel" or "predicate".
+  std::string epilogue = "peel";
+  /// As in async-pipeline: "guard" or "branch".
+  std::string shortTrips = "branch";
   /// As in gpux-tokens-to-mbarriers.
   std::string war = "barrier";
   bool fenceReads = false;
