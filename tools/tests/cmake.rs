@@ -46,7 +46,8 @@ fn cmake() -> Command {
     command
 }
 
-/// Builds the package with the profile of this test, and installs it.
+/// Makes the package of what Cargo has built with the profile of this test, and installs it. (Cargo in the package's own build
+/// chooses other features of dependencies than it does for tests, so it would build all again.)
 fn install() -> Result<PathBuf> {
     let (build, prefix) = (scratch("build"), scratch("prefix"));
     let tools = Path::new(env!("CARGO_BIN_EXE_async-opt"))
@@ -65,7 +66,8 @@ fn install() -> Result<PathBuf> {
         .arg(&build)
         .arg(format!("-DCMAKE_PREFIX_PATH={}", llvm()?))
         .arg(format!("-DCMAKE_BUILD_TYPE={profile}"))
-        .arg(format!("-DASYNC_OPT_CARGO_TARGET_DIR={}", target.display())))?;
+        .arg(format!("-DASYNC_OPT_CARGO_TARGET_DIR={}", target.display()))
+        .arg("-DASYNC_OPT_RUN_CARGO=OFF"))?;
     run(cmake().arg("--build").arg(&build))?;
     if prefix.exists() {
         fs::remove_dir_all(&prefix)?;
