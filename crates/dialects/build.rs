@@ -1,6 +1,6 @@
 //! Links the part of the C++ layer that is about our dialects and tools, which `async-mlir` has built, and declares its C API.
 
-#[path = "../mlir/build/declare.rs"]
+#[path = "build/declare.rs"]
 mod declare;
 
 use anyhow::{Context, Result};
@@ -9,8 +9,7 @@ use std::{env, path::Path};
 fn main() -> Result<()> {
     let variable = |name: &str| env::var(name).with_context(|| format!("{name} is not set"));
     let prefix = variable("MLIR_SYS_220_PREFIX")?;
-    let root = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..");
-    declare::declare(&root.join("dialects/capi/AsyncOpt-c"), Path::new(&prefix))?;
+    declare::declare(Path::new(&variable("DEP_ASYNCOPT_HEADERS")?), Path::new(&prefix))?;
 
     println!(
         "cargo:rustc-link-search=native={}",

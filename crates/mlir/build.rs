@@ -1,8 +1,9 @@
 //! Builds the C++ layer in `dialects/` with CMake, links the part of it that knows no dialect of ours, and declares that part's
 //! C API.
 //!
-//! The crates that depend on this one learn two things (as `DEP_ASYNCOPT_FOLDER` and `DEP_ASYNCOPT_TESTS`): where CMake put the
-//! libraries, and whether the test dialect is among them.
+//! The crates that depend on this one learn three things (as `DEP_ASYNCOPT_FOLDER`, `DEP_ASYNCOPT_HEADERS` and
+//! `DEP_ASYNCOPT_TESTS`): where CMake put the libraries, where the headers of the C API are, and whether the test dialect is among
+//! the libraries.
 
 #[path = "build/declare.rs"]
 mod declare;
@@ -31,15 +32,14 @@ fn main() {
 
 fn build() -> Result<()> {
     let prefix = find_llvm()?;
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?)
-        .join("../..")
-        .canonicalize()?;
-    track(&root.join("dialects"))?;
-    println!(
-        "cargo:rerun-if-changed={}",
-        root.join("cmake/AsyncOpt.cmake").display()
-    );
-    declare::declare(&root.join("dialects/capi/AsyncOpt-c/MLIR"), &prefix)?;
+    // In the repository these are links, so that a package of this crate has the folders.
+    let manifest = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let dialects = manifest.join("dialects").canonicalize()?;
+    track(&dialects)?;
+    let rules = manifest.join("cmake").canonicalize()?.join("AsyncOpt.cmake");
+    println!("cargo:rerun-if-changed={}", rules.display());
+    let headers = dialects.join("capi/AsyncOpt-c");
+    declare::declare(&headers.join("MLIR"), &prefix)?;
     if env::var(SHARED_VARIABLE).is_ok_and(|value| value == "1") {
         provide_shared_c_api(&prefix)?;
     }
@@ -47,7 +47,7 @@ fn build() -> Result<()> {
     // Tests run what the dev profile builds, and users what the release profile does.
     let include_tests = env::var("PROFILE").is_ok_and(|profile| profile == "debug");
     // Always optimised: unoptimised C++ next to LLVM's release libraries helps nobody, and one configuration builds once.
-    let installed = cmake::Config::new(root.join("dialects"))
+    let installed = cmake::Config::new(&dialects)
         .generator("Ninja")
         .out_dir(cmake_folder()?)
         .profile("Release")
@@ -67,6 +67,7 @@ fn build() -> Result<()> {
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static:-bundle=AsyncOptMLIR");
     println!("cargo:folder={}", folder.display());
+    println!("cargo:headers={}", headers.display());
     println!("cargo:tests={include_tests}");
     Ok(())
 }

@@ -5,6 +5,59 @@
 //! operation, block or region is erased, its handles and those to what was in it must not be used. Debug builds find such uses
 //! in passes ([`ir`] says which); release builds check nothing.
 //!
+//! # Example
+//!
+//! A pass with a flag and an option, which marks functions:
+//!
+//! ```
+//! use async_mlir::ir::{Op, int_attr};
+//! use async_mlir::melior::{Context, dialect::DialectRegistry, ir::Module, pass::PassManager};
+//! use async_mlir::melior::utility::{parse_pass_pipeline, register_all_dialects};
+//! use async_mlir::pass::{Anchor, OptionInfo, OptionValue, Pass, PassContext, PassError, PassInfo, register_pass};
+//!
+//! struct Mark;
+//!
+//! impl Pass for Mark {
+//!     const INFO: PassInfo = PassInfo {
+//!         anchor: Anchor::Functions,
+//!         options: &[OptionInfo {
+//!             name: "value",
+//!             description: "what to mark functions with",
+//!             default: OptionValue::Int(1),
+//!         }],
+//!         ..PassInfo::new("mark", "marks functions")
+//!     };
+//!
+//!     fn run<'c>(op: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+//!         op.set_attr("mark", int_attr(op.context(), 64, cx.int("value")));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! register_pass::<Mark>(); // once per process
+//! let registry = DialectRegistry::new();
+//! register_all_dialects(&registry);
+//! let context = Context::new_with_registry(&registry, true);
+//! let mut module = Module::parse(&context, "func.func @f() { return }").ok_or("the source has errors")?;
+//! let passes = PassManager::new(&context);
+//! parse_pass_pipeline(passes.as_operation_pass_manager(), "builtin.module(mark{value=7})")?;
+//! passes.run(&mut module)?;
+//! assert!(module.as_operation().to_string().contains("mark = 7"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # melior's `register_all_dialects`
+//!
+//! It registers upstream's `async`, whose name is that of ours. A program that uses this crate alone can call it, as above. A program
+//! that uses `async-dialects` calls, instead of it, `async_dialects::registry::register_all_dialects`, which registers every upstream
+//! dialect but that one, and ours; and instead of `melior::utility::register_all_passes`,
+//! `async_dialects::registry::register_upstream_passes`. Where upstream's has to be there,
+//! `async_dialects::registry::register_dialects_beside_upstream` adds `gpux` to a registry that has it.
+//!
+//! # Modules
+//!
 //! - [`arith`]: how `arith` compares.
 //! - [`calls`]: calls of functions, and putting bodies in their place.
 //! - [`control_flow`]: edges between blocks and regions, and operations with fewer operands or results.

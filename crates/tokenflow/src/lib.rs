@@ -1,4 +1,52 @@
-//! Exact translation of asynchronous tokens into counted groups.
+//! Exact translation of asynchronous tokens into counted groups, and what else is hard about asynchronous copies on GPUs, on plain
+//! data: no MLIR, no IR at all. A compiler describes its program as a [`Program`], and applies what it is told.
+//!
+//! - [`solve`]: where to commit, and how many groups each wait may leave in flight.
+//! - [`lift`]: the other way around, from counted groups to tokens.
+//! - [`phases`]: from tokens to phases of mbarriers.
+//! - [`barriers`]: the fewest block barriers between accesses that conflict.
+//! - [`packing`]: offsets for buffers in one allocation, by their lifetimes.
+//! - [`pipeline`]: whether a schedule of a pipelined loop is legal, and how many versions of its buffers it takes.
+//!
+//! # Example
+//!
+//! Two copies, and an await of each: at the first, one group, that of the second copy, may stay in flight.
+//!
+//! ```
+//! use tokenflow::{Block, Item, Options, Program, Queue, solve};
+//!
+//! let mut program = Program::new(1);
+//! let mut items = Vec::new();
+//! let mut copies = Vec::new();
+//! for _ in 0..2 {
+//!     let token = program.token();
+//!     items.push(Item::Issue {
+//!         site: program.site(),
+//!         queue: Queue(0),
+//!         token: Some(token),
+//!         read: None,
+//!         slot: Some(program.slot()),
+//!     });
+//!     copies.push(token);
+//! }
+//! for token in copies {
+//!     items.push(Item::Await {
+//!         site: program.new_await(),
+//!         tokens: vec![token],
+//!         covered: false,
+//!     });
+//! }
+//! program.body.blocks.push(Block {
+//!     items,
+//!     ..Block::default()
+//! });
+//!
+//! let solution = solve(&program, &Options::default());
+//! let queue = &solution.queues[0];
+//! let waits: Vec<_> = queue.waits.iter().flatten().map(|wait| wait.n).collect();
+//! // How many commits there are after each copy, and how many groups each await leaves in flight.
+//! assert_eq!((&*queue.commits, &*waits), (&[1, 1][..], &[1, 0][..]));
+//! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

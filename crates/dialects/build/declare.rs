@@ -1,0 +1,1 @@
+../../mlir/build/declare.rs
