@@ -15,6 +15,9 @@
 //! - with counting flags, each wait gets the setting that it is for: those that share an id are waited for in the order in which they are set;
 //! - each pair of engines uses the fewest ids for which that is so, or [`Usage::at_least`] says how few could do.
 //!
+//! "No event can go" and "fewest" are exact without branches and loops. Where ways meet, what is known is joined engine by engine: if one way
+//! tells an engine by one event, and the other way by another, it counts as not told. That costs a flag in one of thousands of random programs.
+//!
 //! # Control flow
 //!
 //! All engines go the same way through the program. Dependences are between nodes of one block; a node may be a branch or a loop,
