@@ -10,7 +10,7 @@
 //!
 //! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
 //! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
-//! [`dependences`] what has to stay in order, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
+//! [`dependences`] what has to stay in order, [`early_reads`] what is wrong with that already, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
 //! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
 //! `nvgpu`.
@@ -21,6 +21,7 @@ mod annotations;
 mod body;
 mod bounds;
 mod dependences;
+mod early_reads;
 mod expand;
 mod fewer_versions;
 mod freshness;

@@ -5,6 +5,7 @@
 
 use super::accesses::{Access, Accesses, Buffer, footprint, number_loops};
 use super::body::{Body, executed_first};
+use super::early_reads::{EarlyRead, early_reads};
 use super::freshness::Freshness;
 use super::outside::Outside;
 use super::storage::Storage;
@@ -40,13 +41,13 @@ impl<'c> Function<'c> {
     }
 }
 
-/// Checks that accesses stay in order.
+/// Checks that accesses stay in order. Returns how many versions buffers need, and which reads are early as it is.
 pub(super) fn check<'c>(
     body: &Body<'c>,
     accesses: &Accesses<'c>,
     storage: &Storage<'c>,
     function: &Function<'c>,
-) -> Result<Versions<'c>, PassError<'c>> {
+) -> Result<(Versions<'c>, Vec<EarlyRead<'c>>), PassError<'c>> {
     let footprints = Footprints::new(function.op);
     let threads = function.threads.clone();
     let mut checker = Checker {
@@ -61,7 +62,7 @@ pub(super) fn check<'c>(
         all: checker.threads.clone(),
         outside: &function.outside,
     };
-    let mut versions = Vec::new();
+    let (mut versions, mut early) = (Vec::new(), Vec::new());
     for buffer in accesses
         .buffers
         .iter()
@@ -71,6 +72,7 @@ pub(super) fn check<'c>(
             let message = "is never awaited in this loop, so its buffer can't be used again";
             return Err(PassError::new(never.op, message).note(never.op, "await its token in the loop"));
         }
+        early.extend(checker.early_reads(buffer));
         match freshness.check(buffer, storage, &mut checker.footprints) {
             Ok(()) => {
                 checker.check_iteration(&buffer.accesses)?;
@@ -89,7 +91,7 @@ pub(super) fn check<'c>(
         }
     }
     checker.check_fences(accesses)?;
-    Ok(versions)
+    Ok((versions, early))
 }
 
 /// When accesses to a buffer begin and end.
@@ -225,25 +227,59 @@ impl<'c> Checker<'_, 'c> {
         Ok(())
     }
 
+    /// The reads of `buffer` that come while it is being copied to.
+    fn early_reads(&mut self, buffer: &Buffer<'c>) -> Vec<EarlyRead<'c>> {
+        let mut touched = vec![None; buffer.accesses.len()];
+        early_reads(buffer, |copy, read, distance| {
+            let footprints = [copy, read].map(|number| {
+                let access = &buffer.accesses[number];
+                let known: &mut Option<Option<Footprint>> = &mut touched[number];
+                known
+                    .get_or_insert_with(|| footprint(&mut self.footprints, access, &self.threads))
+                    .clone()
+            });
+            let [Some(copied), Some(read)] = footprints else {
+                return false;
+            };
+            let (Some(a), Some(b)) = (&copied.bytes, &read.bytes) else {
+                return false;
+            };
+            let shifts = self.shifts(&copied, &read, distance);
+            shifts.is_some_and(|mut shifts| shifts.any(|shift| a.overlaps(b, shift)))
+        })
+    }
+
     /// Whether two accesses may touch the same byte, the second one so many iterations later.
     fn may_meet(&self, first: &Footprint, second: &Footprint, distance: u32) -> bool {
         let (Some(a), Some(b)) = (self.range(first), self.range(second)) else {
             return true;
         };
-        let distance = i64::from(distance);
-        let Some(ahead) = a.fixed_ahead(&b) else {
+        let Some(mut shifts) = self.shifts(first, second, distance) else {
             return true;
         };
+        shifts.any(|shift| a.bounds.0 < b.bounds.1 + shift && b.bounds.0 + shift < a.bounds.1)
+    }
+
+    /// How far the bytes of the second access, so many iterations later, are ahead of those of the first: each number that this may be
+    /// in turn, where loops inside begin; `None` if that is not known.
+    fn shifts(
+        &self,
+        first: &Footprint,
+        second: &Footprint,
+        distance: u32,
+    ) -> Option<impl Iterator<Item = i64> + use<'c>> {
+        let (a, b) = (self.range(first)?, self.range(second)?);
+        let distance = i64::from(distance);
+        let ahead = a.fixed_ahead(&b)?;
         let period = i64::try_from(a.periods.len().max(1) * b.periods.len().max(1)).unwrap_or(1);
-        (0..period).any(|phase| {
+        Some((0..period).map(move |phase| {
             let start = |range: &Range, phase: i64| {
                 let phase = usize::try_from(phase).unwrap_or(0);
                 let turn = phase.checked_rem(range.periods.len());
                 turn.map_or(0, |turn| range.periods[turn])
             };
-            let shift = ahead + b.step * distance + start(&b, phase + distance) - start(&a, phase);
-            a.bounds.0 < b.bounds.1 + shift && b.bounds.0 + shift < a.bounds.1
-        })
+            ahead + b.step * distance + start(&b, phase + distance) - start(&a, phase)
+        }))
     }
 
     /// The bytes that an access may touch in an iteration, from the first to after the last.

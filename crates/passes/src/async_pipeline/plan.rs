@@ -4,6 +4,7 @@ use super::accesses::Accesses;
 use super::annotations::{Schedule, remove};
 use super::body::Body;
 use super::dependences::{Function, check};
+use super::early_reads::EarlyRead;
 use super::expand::{Expanded, Rotation, Shape, expand};
 use super::integers::Constants;
 use super::storage::{Storage, Uses};
@@ -18,6 +19,7 @@ pub(super) struct Plan<'c> {
     pub body: Body<'c>,
     rotation: Rotation,
     pub uses: Uses<'c>,
+    early: Vec<EarlyRead<'c>>,
 }
 
 impl<'c> Plan<'c> {
@@ -31,7 +33,7 @@ impl<'c> Plan<'c> {
     ) -> Result<Self, PassError<'c>> {
         let body = Body::new(around, block, schedule)?;
         let rotation = Rotation::of(&body)?;
-        let mut versions = check(&body, &Accesses::of(&body), storage, function)?;
+        let (mut versions, early) = check(&body, &Accesses::of(&body), storage, function)?;
         if let Some(left) = fewer {
             match versions.get_mut(*left) {
                 Some((_, count)) => {
@@ -42,10 +44,16 @@ impl<'c> Plan<'c> {
             }
         }
         let uses = storage.plan(&body, &versions)?;
-        Ok(Self { body, rotation, uses })
+        Ok(Self {
+            body,
+            rotation,
+            uses,
+            early,
+        })
     }
 
     pub fn carry_out(self, shape: Shape, storage: &mut Storage<'c>, marked: bool) {
+        self.early.iter().for_each(EarlyRead::warn);
         let Body { around, block, .. } = self.body;
         let outer = [gpux_attr::STAGE, gpux_attr::ORDER].map(|name| around.attr(name));
         remove(around, block);

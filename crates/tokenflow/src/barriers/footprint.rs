@@ -96,6 +96,17 @@ impl ThreadBytes {
     /// `shift` further on.
     #[must_use]
     pub fn meets(&self, other: &Self, shift: i64) -> bool {
+        self.any_common(other, shift, Owner::may_differ_from)
+    }
+
+    /// Returns true if a byte is touched as `self` says, and as `other` does, whose bytes are `shift` further on.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self, shift: i64) -> bool {
+        self.any_common(other, shift, |owner, _| owner != Owner::Nobody)
+    }
+
+    /// Returns true if `wanted` is true of the threads of a byte that both touch: those of the one, and one of the other.
+    fn any_common(&self, other: &Self, shift: i64, wanted: impl Fn(Owner, Option<u32>) -> bool) -> bool {
         let (few, many, shift) = if self.ranges.len() < other.ranges.len() {
             (self, other, -shift)
         } else {
@@ -109,7 +120,7 @@ impl ThreadBytes {
             let first = many.pieces.partition_point(|(begin, _)| *begin <= start);
             let pieces = many.pieces[first.saturating_sub(1)..].iter();
             let mut pieces = pieces.take_while(|(begin, _)| *begin < end);
-            pieces.any(|(begin, owner)| (*begin >= start || first > 0) && owner.may_differ_from(*thread))
+            pieces.any(|(begin, owner)| (*begin >= start || first > 0) && wanted(*owner, *thread))
         })
     }
 }
@@ -172,6 +183,16 @@ mod tests {
             let (a, b) = (ThreadBytes::new(a), ThreadBytes::new(b));
             prop_assert_eq!(a.meets(&b, shift), touch);
             prop_assert_eq!(b.meets(&a, -shift), touch);
+        }
+
+        #[test]
+        fn ranges_overlap_where_they_have_a_byte_in_common(a in ranges(), b in ranges(), shift in -25..25_i64) {
+            let common = a.iter().any(|(x, _)| {
+                b.iter().any(|(y, _)| x.clone().any(|byte| y.contains(&(byte - shift))))
+            });
+            let (a, b) = (ThreadBytes::new(a), ThreadBytes::new(b));
+            prop_assert_eq!(a.overlaps(&b, shift), common);
+            prop_assert_eq!(b.overlaps(&a, -shift), common);
         }
     }
 }
