@@ -22,6 +22,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
+SMALL = 100  # functions, and copies in each, where small functions are measured without what a process does once
 DEPTH = 4  # groups in flight in the rolling window
 OUR_PASSES = ("gpux-tokens-to-groups", "gpux-to-nvvm")
 UPSTREAM_PASSES = ("ConvertNVGPUToNVVMPass",)
@@ -104,12 +105,13 @@ def branches(form, copies):
 SHAPES = {"window": window, "nest": nest, "branches": branches}
 
 
-def write_program(path, shape, form, copies):
+def write_program(path, shape, form, copies, functions=1):
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"func.func @kernel(%src: {GLOBAL}, %dst: {SHARED}, %i: index, %p: i1) {{\n")
-        file.write("%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n")
-        file.writelines(SHAPES[shape](form, copies))
-        file.write("return\n}\n")
+        for k in range(functions):
+            file.write(f"func.func @kernel{k}(%src: {GLOBAL}, %dst: {SHARED}, %i: index, %p: i1) {{\n")
+            file.write("%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n")
+            file.writelines(SHAPES[shape](form, copies))
+            file.write("return\n}\n")
 
 
 # The tools.
@@ -133,9 +135,9 @@ class Tool:
             raise Failure(f"{self.name} exited with {process.returncode}: {text[:2000]}")
         return text, usage
 
-    def measure(self, program):
+    def measure(self, program, *options):
         """Returns the seconds in the passes that count, the peak memory in MB, and the seconds in the last of them."""
-        text, usage = self.run([program, self.pipeline, "--mlir-timing", "-o", os.devnull])
+        text, usage = self.run([program, self.pipeline, "--mlir-timing", *options, "-o", os.devnull])
         seconds = [self.seconds(text, name) for name in self.passes]
         return sum(seconds), usage.ru_maxrss / 1024, seconds[-1]
 
@@ -204,6 +206,22 @@ def measure_shape(pair, shape, sizes, repetitions, folder):
         rows.append((size, *seconds, ratio, *memory, lowering, times))
         note = f"{shape}, {size} copies: {seconds[0]:.3f} s to {seconds[1]:.3f} s, ratio {ratio:.2f}"
         print(note, file=sys.stderr, flush=True)
+    return rows
+
+
+def measure_small(pair, shapes, repetitions, folder):
+    """Returns rows of a shape, the milliseconds that each tool takes for a small function among many, and their ratio."""
+    rows = []
+    for shape in shapes:
+        programs = [folder / f"{tool.name}.mlir" for tool in pair]
+        for tool, program in zip(pair, programs):
+            write_program(program, shape, tool.form, SMALL, SMALL)
+        # One thread: mlir-opt's pass is one of the module, and ours one of each function.
+        measure = lambda side: pair[side].measure(programs[side], "--mlir-disable-threading")[0] * 1000 / SMALL
+        ours, theirs = alternate(measure, repetitions)
+        ratio = statistics.median(a / b for a, b in zip(ours, theirs))
+        rows.append((shape, statistics.median(ours), statistics.median(theirs), ratio))
+        print(f"{shape}, small functions: ratio {ratio:.2f}", file=sys.stderr, flush=True)
     return rows
 
 
@@ -291,6 +309,13 @@ def format_shape(shape, rows):
     return f"### {shape}: {SHAPES[shape].__doc__.rstrip('.').lower()}\n\n{table(header, cells)}\n"
 
 
+def format_small(rows):
+    header = ["shape", "async-opt", "mlir-opt", "ratio"]
+    cells = [[shape, f"{ours:.2f} ms", f"{theirs:.2f} ms", f"**{ratio:.2f}**"] for shape, ours, theirs, ratio in rows]
+    title = f"### small functions: each of {SMALL} functions with {SMALL} copies, in one process on one thread"
+    return f"{title}\n\n{table(header, cells)}\n"
+
+
 def format_examples(rows):
     header = ["example", "async-opt", "async-translate", "both", "mlir-opt"]
     # No stock tool reads tokens, so that there is nothing beside them.
@@ -310,7 +335,7 @@ def cpu_model():
     return model[1] if model else "unknown CPU"
 
 
-def format_report(pair, start, shapes, examples, loads):
+def format_report(pair, start, shapes, small, examples, loads):
     cores = len(os.sched_getaffinity(0))
     quiet = max(loads) < cores
     lines = [
@@ -329,6 +354,7 @@ def format_report(pair, start, shapes, examples, loads):
         "",
     ]
     tables = [format_shape(shape, rows) for shape, rows in shapes.items()]
+    tables.append(format_small(small))
     if examples:
         tables.append(format_examples(examples))
     return "\n".join(lines) + "\n" + "\n".join(tables)
@@ -365,8 +391,9 @@ def main():
         for shape in arguments.shape or SHAPES:
             some = sizes if shape == "window" or arguments.shape else [size for size in sizes if size <= 100_000]
             shapes[shape] = measure_shape(pair, shape, some, arguments.repetitions, folder)
+        small = measure_small(pair, shapes, arguments.repetitions, folder)
         examples = [] if arguments.shape else measure_examples(arguments, folder)
-    text = format_report(pair, start, shapes, examples, (before, os.getloadavg()[0]))
+    text = format_report(pair, start, shapes, small, examples, (before, os.getloadavg()[0]))
     print(text)
     if arguments.record:
         title = "# Conversion time beside upstream's\n\nWritten by `bench.py --record`; README.md says what the columns are.\n\n"

@@ -213,8 +213,8 @@ fn has_device_code(function: Op<'_>) -> bool {
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     let left = own_ops(function).into_iter().find(|&op| {
-        let of_queue = Completion::of(op).is_some_and(|completion| completion.queue.is_some());
-        of_queue && op.results().any(|result| is_token(result.ty()))
+        let has_token = op.results().any(|result| is_token(result.ty()));
+        has_token && Completion::of(op).is_some_and(|completion| completion.queue.is_some())
     });
     match left {
         None => Ok(()),

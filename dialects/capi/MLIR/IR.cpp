@@ -92,7 +92,9 @@ bool asyncOptOperationIsAncestor(MlirOperation ancestor, MlirOperation op) {
 bool asyncOptOperationIsPure(MlirOperation op) { return isPure(unwrap(op)); }
 
 bool asyncOptOperationIsFunction(MlirOperation op) {
-  return isa<FunctionOpInterface>(unwrap(op));
+  // A function has a region, and the interface takes longer to look up.
+  return unwrap(op)->getNumRegions() > 0 &&
+         isa<FunctionOpInterface>(unwrap(op));
 }
 
 MlirValue asyncOptOperationGetViewSource(MlirOperation op) {

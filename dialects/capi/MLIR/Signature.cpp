@@ -52,21 +52,24 @@ void asyncOptOperationEraseOperand(MlirOperation op, intptr_t index) {
 MlirOperation asyncOptOperationEraseResults(MlirOperation op,
                                             const bool *erase) {
   Operation *old = unwrap(op);
-  OperationState state(old->getLoc(), old->getName());
-  state.addOperands(old->getOperands());
-  state.addSuccessors(old->getSuccessors());
-  state.addAttributes(old->getAttrs());
   SmallVector<Value> kept;
+  SmallVector<Type> types;
   for (OpResult result : old->getResults()) {
     if (erase[result.getResultNumber()])
       continue;
     kept.push_back(result);
-    state.addTypes(result.getType());
+    types.push_back(result.getType());
   }
-  for (Region &region : old->getRegions())
-    state.addRegion()->takeBody(region);
-  OpBuilder builder(old);
-  Operation *replacement = builder.create(state);
+  // As Operation::clone does: properties are copied, and no attributes made of
+  // them.
+  Operation *replacement = Operation::create(
+      old->getLoc(), old->getName(), types, old->getOperands(),
+      old->getRawDictionaryAttrs(), old->getPropertiesStorage(),
+      old->getSuccessors(), old->getNumRegions());
+  for (auto [from, to] :
+       llvm::zip_equal(old->getRegions(), replacement->getRegions()))
+    to.takeBody(from);
+  OpBuilder(old).insert(replacement);
   for (auto [from, to] : llvm::zip_equal(kept, replacement->getResults()))
     from.replaceAllUsesWith(to);
   return wrap(replacement);

@@ -213,7 +213,8 @@ impl<'c> Op<'c> {
             for block in region.blocks() {
                 let mut current = block.first();
                 while let Some(op) = current {
-                    current = op.next();
+                    // SAFETY: a live operation in a block; null means that it is the last.
+                    current = unsafe { Op::from_option_raw(mlirOperationGetNextInBlock(op.to_raw())) };
                     if op.walk_inner(visit) == Walk::Stop {
                         return Walk::Stop;
                     }

@@ -119,11 +119,8 @@ pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec
 /// Awaits the dependencies of operations right before them.
 pub(crate) fn await_dependencies(function: Op<'_>) {
     for copy in own_ops(function) {
-        if !has_dependencies(copy) {
-            continue;
-        }
         let dependencies: Vec<Value> = copy.operands().take_while(|v| is_token(v.ty())).collect();
-        if dependencies.is_empty() {
+        if dependencies.is_empty() || !has_dependencies(copy) {
             continue;
         }
         await_before(copy, &dependencies);
