@@ -43,9 +43,6 @@
 using namespace mlir;
 using namespace async_opt;
 
-/// Of mimalloc, in executables that are linked with it.
-extern "C" void mi_option_set(int option, long value) __attribute__((weak));
-
 MlirStringRef asyncOptLLVMVersion(void) {
   return wrap(StringRef(LLVM_VERSION_STRING));
 }
@@ -136,19 +133,8 @@ static void registerToolDialects(DialectRegistry &registry) {
 #endif
 }
 
-/// Has mimalloc keep freed memory for the next allocation: what it gives back
-/// after a second, as it does by default, the kernel has to clear again.
-static void keepFreedMemory() {
-  // mi_option_purge_delay of mimalloc.h
-  constexpr int purgeDelay = 15;
-  constexpr long never = -1;
-  if (mi_option_set)
-    mi_option_set(purgeDelay, never);
-}
-
 int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
                         size_t stackSize) {
-  keepFreedMemory();
   llvm::InitLLVM init(argc, argv);
   installFaultGuard();
   setWorkerStackSize(stackSize);
