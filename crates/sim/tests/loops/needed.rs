@@ -3,7 +3,7 @@
 
 use super::nests::{Nest, random_nest};
 use super::runs::{MOST_TRIPS, after, calls, is_faulty, meant, shape};
-use super::{Loop, Observed, random_loop};
+use super::{Loop, Observed, Stmt, random_loop};
 use crate::kernel::{Call, Outcome, context};
 use crate::programs::config;
 use async_mlir::melior::Context;
@@ -111,6 +111,10 @@ impl Case {
         if self.is_nest {
             return Class::Nest;
         }
+        // Halos: nobody sees that their loops run at least once.
+        if self.inner.stmts.iter().any(|stmt| matches!(stmt, Stmt::LoadHalo)) {
+            return Class::Guarded;
+        }
         match (shape.contains("peel"), self.inner.constant.is_some()) {
             (true, true) => Class::Exact,
             (true, false) if shape.contains("branch") => Class::Branch,
@@ -171,7 +175,7 @@ enum Class {
     Exact,
     /// The same beside the loop as it was, for few iterations; it is not known how often it runs.
     Branch,
-    /// Code with conditions that imply each other: whether iterations exist.
+    /// Code with conditions that imply each other, such as whether iterations exist.
     Guarded,
     /// One loop of two, or two.
     Nest,
