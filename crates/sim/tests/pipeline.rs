@@ -2,7 +2,8 @@
 //! of the loop as it is written, no schedule of the hardware finds a race in it, and nothing in it is superfluous
 //! ([`loops::needed`]).
 //!
-//! The loops are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
+//! The loops are the same in every run. `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others. With `SHOW` set and
+//! `--nocapture`, what nobody missed is printed.
 #![allow(missing_docs)]
 
 mod kernel;
