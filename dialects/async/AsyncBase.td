@@ -74,6 +74,16 @@ def Async_Dialect : Dialect {
     | `async.async_stages` | a loop | the stages whose transfers are asynchronous, such as `[0]` |
     | `async.across_rounds` | a loop in another one | nothing: its pipeline goes on in the next iteration of that one |
 
+    These tell `--gpux-schedule` what an operation is, of whatever dialect:
+
+    | attribute | on | value |
+    |---|---|---|
+    | `async.engine` | an operation | the name of the engine that it runs on, such as `"MTE2"` |
+    | `async.latency` | an operation | cycles until its results are there, an `i64` |
+    | `async.occupancy` | an operation | cycles until its engine takes the next one, an `i64`; as long as its latency if absent |
+    | `async.reads` | an operation | the numbers of the operands whose memory it reads, such as `[0, 1]` |
+    | `async.writes` | an operation | the numbers of the operands whose memory it writes |
+
     A loop that is itself pipelined has three stages and three orders in the body
     of another one: those of its prologue, its kernel and its epilogue.
   }];

@@ -13,6 +13,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace async_opt::async;
@@ -61,6 +62,13 @@ static bool isArrayOfNumbers(mlir::Attribute attribute) {
          });
 }
 
+/// Returns true if `name` can stand in an option of `--gpux-schedule`.
+static bool isEngine(llvm::StringRef name) {
+  return !name.empty() && llvm::all_of(name, [](char letter) {
+    return llvm::isAlnum(letter) || letter == '_';
+  });
+}
+
 mlir::LogicalResult
 AsyncDialect::verifyOperationAttribute(mlir::Operation *op,
                                        mlir::NamedAttribute attribute) {
@@ -84,6 +92,33 @@ async_opt::async::verifyAttribute(mlir::Operation *op,
            << (isLoop ? ", or three of them: for the prologue, the kernel and "
                         "the epilogue of the loop"
                       : "");
+  }
+  if (name == "async.engine") {
+    auto engine = mlir::dyn_cast<mlir::StringAttr>(value);
+    if (engine && isEngine(engine.getValue()))
+      return mlir::success();
+    return op->emitOpError("attribute '")
+           << name << "' must be a name of letters, digits and '_'";
+  }
+  if (name == "async.latency" || name == "async.occupancy") {
+    auto cycles = mlir::dyn_cast<mlir::IntegerAttr>(value);
+    if (cycles && cycles.getType().isSignlessInteger(64) &&
+        cycles.getInt() >= 0)
+      return mlir::success();
+    return op->emitOpError("attribute '")
+           << name << "' must be a number of cycles, an i64 from 0 on";
+  }
+  if (name == "async.reads" || name == "async.writes") {
+    auto operands = mlir::dyn_cast<mlir::ArrayAttr>(value);
+    bool areOperands = operands && isArrayOfNumbers(operands) &&
+                       llvm::all_of(operands, [&](mlir::Attribute number) {
+                         return mlir::cast<mlir::IntegerAttr>(number).getInt() <
+                                int64_t(op->getNumOperands());
+                       });
+    if (areOperands)
+      return mlir::success();
+    return op->emitOpError("attribute '")
+           << name << "' must be an array of numbers of operands, from 0 on";
   }
   if (name != "async.num_stages" && name != "async.async_stages" &&
       name != "async.across_rounds")

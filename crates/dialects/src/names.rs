@@ -54,15 +54,25 @@ attributes! {
         ASYNC_STAGES = "async.async_stages",
         /// On a `gpu.module`: what its dynamic memory of the workgroup is aligned to.
         DYNAMIC_ALIGNMENT = "gpux.dynamic_alignment",
+        /// On an operation: the engine that it runs on.
+        ENGINE = "async.engine",
         /// On a `nvgpu.device_async_create_group` of no copies: with no attribute, what it prints is read as having an operand.
         EMPTY = "empty",
         /// On the kernel of a pipelined loop, while a transform script still has to find it.
         KERNEL = "async.kernel",
+        /// On an operation: cycles until its results are there.
+        LATENCY = "async.latency",
         /// On a loop: how many stages its body is to have.
         NUM_STAGES = "async.num_stages",
+        /// On an operation: cycles until its engine takes the next one.
+        OCCUPANCY = "async.occupancy",
         /// On an operation of a loop: its place among the others.
         ORDER = "async.order",
+        /// On an operation: the numbers of the operands whose memory it reads.
+        READS = "async.reads",
         /// On an operation of a loop: its stage.
         STAGE = "async.stage",
+        /// On an operation: the numbers of the operands whose memory it writes.
+        WRITES = "async.writes",
     }
 }

@@ -20,6 +20,7 @@ mod lower_launches;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
 mod pack_workgroup_memory;
+mod schedule;
 mod tokens_to_groups;
 mod tokens_to_mbarriers;
 mod utils;
@@ -42,6 +43,7 @@ pub use lower_launches::LowerLaunches;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use pack_workgroup_memory::PackWorkgroupMemory;
+pub use schedule::GpuxSchedule;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
 
@@ -57,6 +59,7 @@ pub fn register_all() {
     register_pass::<PackWorkgroupMemory>();
     register_pass::<AsyncToGpux>();
     register_pass::<InsertBarriers>();
+    register_pass::<GpuxSchedule>();
     register_pass::<TokensToMbarriers>();
     register_pass::<TokensToGroups>();
     register_pass::<GroupsToTokens>();

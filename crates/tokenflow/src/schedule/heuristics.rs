@@ -16,7 +16,7 @@ use super::events::EventTable;
 use super::graph::Graph;
 use super::load::Load;
 use super::makespan::Clock;
-use super::{Issue, OperationId, Problem};
+use super::{Invalid, Issue, OperationId, Options, Problem};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -90,6 +90,22 @@ pub(super) struct Input<'a> {
 }
 
 impl Strategy {
+    /// The order that this strategy alone finds.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the problem.
+    pub fn schedule(self, problem: &Problem, options: &Options) -> Result<Vec<OperationId>, Invalid> {
+        problem.verify()?;
+        let input = Input {
+            problem,
+            graph: &Graph::new(problem),
+            table: &EventTable::new(problem, options.events),
+            issue: options.issue,
+        };
+        Ok(self.order(input).into_iter().map(OperationId).collect())
+    }
+
     /// The order that it finds.
     pub(super) fn order(self, input: Input<'_>) -> Vec<usize> {
         match self {

@@ -109,7 +109,7 @@ fn ten_loads_and_two_overlapping_consumers() {
     let second = block.op(MATH, 1, &loads[2..]);
     for options in [events(), Options::default()] {
         let schedule = solve(&block.0, &options).unwrap();
-        // Without the first consumer, all ten would be live.
+        // All ten would be live without one of the consumers in between. The mirror image fits, too, but comes later.
         let mut fits = loads[..8].to_vec();
         fits.extend([first, 8, 9, second]);
         assert_eq!(schedule.cost.excess, 0);

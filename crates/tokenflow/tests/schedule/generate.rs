@@ -53,7 +53,10 @@ pub fn problem(most: usize) -> impl Strategy<Value = Problem> {
         prop_oneof![8 => Just(0), 1 => Just(1), 1 => Just(2)],
     );
     (
-        proptest::collection::vec(operation(), 0..=most),
+        prop_oneof![
+            1 => proptest::collection::vec(operation(), 0..=most),
+            2 => proptest::collection::vec(operation(), most - most / 4..=most),
+        ],
         proptest::collection::vec(edge, 0..=2 * most),
         proptest::collection::vec((any::<u16>(), any::<u16>()), 0..2),
         proptest::collection::vec(1..=3_u32, 6),

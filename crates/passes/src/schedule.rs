@@ -1,0 +1,232 @@
+//! `--gpux-schedule`: operations of each block out of order, within the events that the hardware has.
+//!
+//! **Condition.** Some operations of a block run on engines: `async.engine` names it, or the operation issues an asynchronous
+//! copy. Everything else runs on none.
+//!
+//! **Effect.** The operations of each such block are in the order that `tokenflow::schedule` finds: dependences hold, events above
+//! the limits are as few as can be, then the objective is as small as can be, then the order is closest to that of the input. The
+//! last operation of a block stays where it is. Inner blocks come first; an operation with regions is a box in its block.
+//!
+//! **Refusals.** A block whose operations use results of later ones stays as it is: it is no sequence.
+//!
+//! [`effects`] says what an operation does to memory, [`memory`] what that orders, [`engines`] what runs where, [`block`] puts the
+//! problem together, and [`report`] tells what came of it.
+
+mod block;
+mod boxes;
+mod effects;
+mod engines;
+mod limits;
+mod memory;
+mod report;
+
+use async_mlir::ir::{Block, Op, Region};
+use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
+use block::{BlockProblem, read};
+use boxes::Boxes;
+use engines::Engines;
+use tokenflow::schedule::{
+    Events, Issue, Limits, Objective, OperationId, Options, Proven, Schedule, measure, solve, unmet,
+};
+
+/// The pass.
+pub struct GpuxSchedule;
+
+impl Pass for GpuxSchedule {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("schedule/description.md"),
+        options: &[
+            OptionInfo::int(
+                "event-limit",
+                8,
+                "how many events of each pair of engines may be live",
+            ),
+            OptionInfo::string(
+                "event-limits",
+                "",
+                "other limits for some pairs, such as `MTE2:V=4,V:MTE3=2`",
+            ),
+            OptionInfo::choice(
+                "objective",
+                "latency",
+                &[
+                    ("latency", "the least makespan, then the least sum of peaks"),
+                    ("events", "the least sum of peaks, then the least makespan"),
+                ],
+                "what is minimized after the events above the limits",
+            ),
+            OptionInfo::choice(
+                "events",
+                "pair",
+                &[
+                    ("pair", "one for a producer and a pair of engines"),
+                    ("edge", "one for each dependence"),
+                ],
+                "what takes an event",
+            ),
+            OptionInfo::choice(
+                "issue",
+                "order",
+                &[
+                    ("order", "one stream of instructions, as a thread of a GPU"),
+                    ("engine", "a stream for each engine"),
+                ],
+                "who issues operations",
+            ),
+            OptionInfo::int(
+                "budget",
+                200_000,
+                "how many prefixes of orders the search looks at, for each block",
+            ),
+        ],
+        statistics: &[
+            StatisticInfo {
+                name: "blocks",
+                description: "Number of blocks in a new order",
+            },
+            StatisticInfo {
+                name: "unproven",
+                description: "Number of blocks where a better order may exist",
+            },
+            StatisticInfo {
+                name: "excess-before",
+                description: "Number of events above the limits, before",
+            },
+            StatisticInfo {
+                name: "excess-after",
+                description: "Number of events above the limits, after",
+            },
+        ],
+        ..PassInfo::new(
+            "gpux-schedule",
+            "reorders operations of several engines within the limits of their events",
+        )
+    };
+
+    fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let mut engines = Engines::default();
+        let limits = read_limits(root, cx, &mut engines)?;
+        let options = read_options(root, cx)?;
+        let mut boxes = Boxes::default();
+        let ops = root.self_and_nested();
+        // What is nested comes after what it is nested in.
+        for op in ops.into_iter().rev() {
+            for block in op.regions().flat_map(Region::blocks) {
+                let Some(problem) = read(block, &limits, &mut engines, &boxes) else {
+                    continue;
+                };
+                let order = run_block(&problem, &options, &engines, cx);
+                boxes.add_block(op, &problem, &order, &options);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Schedules a block, and returns the order in which its operations are now.
+fn run_block<'c>(
+    block: &BlockProblem<'c>,
+    options: &Options,
+    engines: &Engines<'c>,
+    cx: &PassContext<'c>,
+) -> Vec<OperationId> {
+    let before: Vec<OperationId> = block.problem.operations.ids().collect();
+    let Ok(schedule) = solve(&block.problem, options) else {
+        debug_assert!(false, "a block in the order of the input is a valid problem");
+        return before;
+    };
+    let is_changed = before != schedule.order;
+    // What does not fit inside of an operation was told there.
+    let is_unmet = schedule.cost.excess > block.excess_inside();
+    let shown = is_unmet
+        .then(|| unmet(&block.problem, options).ok().flatten())
+        .flatten();
+    if is_changed || is_unmet {
+        let details = |order: &[_]| measure(&block.problem, options, order).unwrap_or_default();
+        let measured = (details(&before), details(&schedule.order));
+        report::block(
+            block,
+            &schedule,
+            &measured,
+            options,
+            engines,
+            is_unmet,
+            shown.as_ref(),
+        );
+    }
+    cx.count("blocks", u64::from(is_changed));
+    cx.count("unproven", u64::from(schedule.proven < Proven::Cost));
+    cx.count("excess-before", schedule.cost_before.excess);
+    cx.count("excess-after", schedule.cost.excess);
+    if is_changed {
+        rewrite(block, &schedule);
+    }
+    schedule.order
+}
+
+/// Puts the operations in their new order.
+fn rewrite(block: &BlockProblem<'_>, schedule: &Schedule) {
+    for op in schedule.order.iter().map(|id| block.ops[id.0]) {
+        match block.last {
+            Some(last) => op.move_before(last),
+            None => op.move_to_end(block.block),
+        }
+    }
+}
+
+fn read_limits<'c>(
+    root: Op<'c>,
+    cx: &PassContext<'c>,
+    engines: &mut Engines<'c>,
+) -> Result<Limits, PassError<'c>> {
+    let default = u32::try_from(cx.int("event-limit")).map_err(|_| {
+        let message = format!(
+            "option 'event-limit' is {}, which is no number of events",
+            cx.int("event-limit")
+        );
+        PassError::new(root.location(), message)
+    })?;
+    let pairs = limits::parse(cx.str("event-limits"), engines).map_err(|part| {
+        let message = format!("option 'event-limits' has '{part}', which is no limit such as 'MTE2:V=4'");
+        PassError::new(root.location(), message)
+    })?;
+    Ok(Limits { default, pairs })
+}
+
+fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
+    let budget = u64::try_from(cx.int("budget")).map_err(|_| {
+        let message = format!(
+            "option 'budget' is {}, which is no number of prefixes",
+            cx.int("budget")
+        );
+        PassError::new(root.location(), message)
+    })?;
+    Ok(Options {
+        objective: if cx.str("objective") == "events" {
+            Objective::Events
+        } else {
+            Objective::Latency
+        },
+        events: if cx.str("events") == "edge" {
+            Events::Edge
+        } else {
+            Events::Pair
+        },
+        issue: if cx.str("issue") == "engine" {
+            Issue::Engine
+        } else {
+            Issue::Order
+        },
+        budget,
+    })
+}
+
+/// The operations of `block` that may move, and the one that stays last.
+fn split(block: Block<'_>) -> (Vec<Op<'_>>, Option<Op<'_>>) {
+    let mut ops = block.ops();
+    let last = block.terminator();
+    if last.is_some() {
+        ops.pop();
+    }
+    (ops, last)
+}

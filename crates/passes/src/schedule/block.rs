@@ -1,0 +1,337 @@
+//! The problem of a block.
+//!
+//! **Engines.** An operation without an engine takes no time. If it has no effects, what it hands on counts as produced by what it
+//! uses: a view of a tile is as good as the tile. Operations with regions are boxes (`boxes.rs`).
+//!
+//! **Dependences** are those of values (a value that is used in a region is used by the box) and those of memory (`memory.rs`). In
+//! the body of an `scf.for`, values that the end hands to the next iteration make carried ones, as does memory.
+
+use super::boxes::{self, BoxInfo, Boxes};
+use super::effects::{Effects, effects, hands_on};
+use super::engines::{Engines, times};
+use super::memory::dependences;
+use super::split;
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Definition, Op, Value};
+use async_mlir::names::{affine, scf};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use tokenflow::schedule::{Dependence, EngineId, Limits, Operation, OperationId, Pair, Problem};
+
+/// The problem of a block, and what its numbers stand for.
+pub(super) struct BlockProblem<'c> {
+    pub block: Block<'c>,
+    pub ops: Vec<Op<'c>>,
+    /// The operation that stays last.
+    pub last: Option<Op<'c>>,
+    pub problem: Problem,
+}
+
+impl BlockProblem<'_> {
+    /// The excess that boxes have inside, whatever is around them.
+    pub fn excess_inside(&self) -> u64 {
+        let mut peaks: BTreeMap<Pair, u32> = BTreeMap::new();
+        let inner = self
+            .problem
+            .operations
+            .iter()
+            .flat_map(|operation| &operation.inner_peaks);
+        for (pair, peak) in inner {
+            let known = peaks.entry(*pair).or_default();
+            *known = (*known).max(*peak);
+        }
+        let above = peaks
+            .into_iter()
+            .map(|(pair, peak)| u64::from(peak.saturating_sub(self.problem.limits.of(pair))));
+        above.sum()
+    }
+}
+
+/// Where a value is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    /// An operation of the block, and the engine.
+    Engine(usize, EngineId),
+    /// An argument of the block.
+    Argument(usize),
+}
+
+/// With more sources than these, a value has those alone.
+const MOST_SOURCES: usize = 64;
+
+/// Reads a block; `None` if nothing in it runs on an engine, or if it is no sequence.
+pub(super) fn read<'c>(
+    block: Block<'c>,
+    limits: &Limits,
+    engines: &mut Engines<'c>,
+    boxes: &Boxes<'c>,
+) -> Option<BlockProblem<'c>> {
+    let (ops, last) = split(block);
+    let infos: Vec<Option<BoxInfo>> = ops.iter().map(|op| boxes.of(*op)).collect();
+    let engine_of: Vec<Option<EngineId>> = ops.iter().map(|op| engines.of(*op)).collect();
+    let runs_any = engine_of.iter().any(Option::is_some) || infos.iter().any(Option::is_some);
+    // Functions and modules are no operations of a sequence.
+    if !runs_any || ops.iter().any(|op| op.is_function()) {
+        return None;
+    }
+    let mut reader = Reader {
+        block,
+        numbers: ops.iter().copied().zip(0..).collect(),
+        effects: ops.iter().map(|op| effects(*op)).collect(),
+        problem: Problem {
+            operations: operations(&ops, &infos, &engine_of),
+            limits: limits.clone(),
+            ..Problem::default()
+        },
+        ops,
+        infos,
+        engine_of,
+        engines,
+        sources: FxHashMap::default(),
+        carried: Vec::new(),
+        seen: FxHashSet::default(),
+    };
+    reader.values()?;
+    reader.carried(last);
+    reader.memory();
+    reader.boxes();
+    Some(BlockProblem {
+        block,
+        ops: reader.ops,
+        last,
+        problem: reader.problem,
+    })
+}
+
+fn operations(
+    ops: &[Op<'_>],
+    infos: &[Option<BoxInfo>],
+    engine_of: &[Option<EngineId>],
+) -> tokenflow::ids::IndexVec<OperationId, Operation> {
+    let operation = |((op, info), engine): ((&Op<'_>, &Option<BoxInfo>), &Option<EngineId>)| {
+        let info = info.clone().filter(|_| engine.is_none());
+        let otherwise = info
+            .as_ref()
+            .map_or(u64::from(engine.is_some()), |info| info.latency);
+        let (latency, occupancy) = times(*op, otherwise);
+        let (of_box, inner_peaks) = info
+            .map(|info| (info.engines, info.inner_peaks))
+            .unwrap_or_default();
+        Operation {
+            engines: engine.iter().copied().chain(of_box).collect(),
+            latency,
+            occupancy,
+            inner_peaks,
+        }
+    };
+    ops.iter().zip(infos).zip(engine_of).map(operation).collect()
+}
+
+struct Reader<'a, 'c> {
+    block: Block<'c>,
+    ops: Vec<Op<'c>>,
+    numbers: FxHashMap<Op<'c>, usize>,
+    infos: Vec<Option<BoxInfo>>,
+    engine_of: Vec<Option<EngineId>>,
+    effects: Vec<Effects<'c>>,
+    engines: &'a mut Engines<'c>,
+    problem: Problem,
+    /// Where values are from, by value.
+    sources: FxHashMap<Value<'c>, Vec<Source>>,
+    /// Arguments of the block that an operation uses on an engine.
+    carried: Vec<(usize, usize, EngineId)>,
+    seen: FxHashSet<Dependence>,
+}
+
+impl<'c> Reader<'_, 'c> {
+    /// Dependences of values. `None` if an operation uses a result of a later one.
+    fn values(&mut self) -> Option<()> {
+        for number in 0..self.ops.len() {
+            for (value, engines) in self.uses(number) {
+                if let Some(source) = value.defining_op().and_then(|op| self.numbers.get(&op).copied()) {
+                    if source >= number {
+                        return None;
+                    }
+                    self.depend(source, number, 0, None);
+                }
+                for source in self.sources_of(value) {
+                    for &engine in &engines {
+                        match source {
+                            Source::Engine(from, producer) => {
+                                let pair = Pair {
+                                    from: producer,
+                                    to: engine,
+                                };
+                                self.depend(from, number, 0, Some(pair));
+                            }
+                            Source::Argument(index) => self.carried.push((index, number, engine)),
+                        }
+                    }
+                }
+            }
+            self.hand_on(number);
+        }
+        Some(())
+    }
+
+    /// The values that an operation of the block uses, with the engines that use them.
+    fn uses(&mut self, number: usize) -> Vec<(Value<'c>, BTreeSet<EngineId>)> {
+        let op = self.ops[number];
+        if op.num_regions() == 0 {
+            let engines: BTreeSet<_> = self.engine_of[number].into_iter().collect();
+            return op.operands().map(|value| (value, engines.clone())).collect();
+        }
+        let engines = self.problem.operations[OperationId(number)]
+            .engines
+            .iter()
+            .copied()
+            .collect();
+        let users = boxes::users(op, &engines, self.engines).into_iter();
+        let users = users.map(|(value, users)| match self.engine_of[number] {
+            Some(engine) => (value, BTreeSet::from([engine])),
+            None => (value, users.intersection(&engines).copied().collect()),
+        });
+        let mut users: Vec<(Value, BTreeSet<EngineId>)> = users.collect();
+        // In the order of the block, whatever the order of the table is.
+        users.retain(|(value, _)| self.is_from_here(*value));
+        users.sort_by_key(|(value, _)| self.place(*value));
+        users
+    }
+
+    /// Returns true if `value` is made in the block, or an argument of it.
+    fn is_from_here(&self, value: Value<'c>) -> bool {
+        match value.definition() {
+            Definition::Result(op, _) => self.numbers.contains_key(&op),
+            Definition::Argument(block, _) => block == self.block,
+        }
+    }
+
+    fn place(&self, value: Value<'c>) -> (Option<usize>, usize) {
+        match value.definition() {
+            Definition::Result(op, index) => (self.numbers.get(&op).copied(), index),
+            Definition::Argument(_, index) => (None, index),
+        }
+    }
+
+    fn sources_of(&self, value: Value<'c>) -> Vec<Source> {
+        match value.definition() {
+            Definition::Argument(block, index) if block == self.block => vec![Source::Argument(index)],
+            _ => self.sources.get(&value).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Notes where the results of an operation are from.
+    fn hand_on(&mut self, number: usize) {
+        let op = self.ops[number];
+        if let Some(engine) = self.engine_of[number] {
+            for result in op.results() {
+                self.sources.insert(result, vec![Source::Engine(number, engine)]);
+            }
+        } else if self.infos[number].is_some() {
+            let own = self.problem.operations[OperationId(number)].engines.clone();
+            for (index, result) in op.results().enumerate() {
+                let producers = boxes::producers(op, index, self.engines).into_iter();
+                let producers = producers.filter(|engine| own.contains(engine));
+                let sources = producers.map(|engine| Source::Engine(number, engine));
+                self.sources.insert(result, sources.collect());
+            }
+        } else if hands_on(op, &self.effects[number]) {
+            let mut sources: Vec<Source> = op.operands().flat_map(|value| self.sources_of(value)).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            sources.truncate(MOST_SOURCES);
+            for result in op.results() {
+                self.sources.insert(result, sources.clone());
+            }
+        }
+    }
+
+    /// Dependences of values that the end of the block hands to the next iteration.
+    fn carried(&mut self, last: Option<Op<'c>>) {
+        let is_loop = self.block.parent_op().is_some_and(|op| op.is(scf::FOR));
+        let Some(end) = last.filter(|_| is_loop) else {
+            return;
+        };
+        for (argument, number, engine) in std::mem::take(&mut self.carried) {
+            let mut seen = BTreeSet::new();
+            let mut work = vec![(argument, 1)];
+            while let Some((argument, distance)) = work.pop() {
+                // The first argument is the induction variable.
+                if argument == 0 || argument > end.num_operands() || !seen.insert(argument) {
+                    continue;
+                }
+                for source in self.sources_of(end.operand(argument - 1)) {
+                    match source {
+                        Source::Engine(from, producer) => {
+                            let pair = Pair {
+                                from: producer,
+                                to: engine,
+                            };
+                            self.depend(from, number, distance, Some(pair));
+                        }
+                        Source::Argument(earlier) => work.push((earlier, distance + 1)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Dependences of memory.
+    fn memory(&mut self) {
+        let around = self.block.parent_op();
+        let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
+        for dependence in dependences(&self.ops, &self.effects, repeats) {
+            let (from, to) = (dependence.from, dependence.to);
+            let producer = self.engines.of(from.1).or(self.engine_of[from.0]);
+            let consumer = self.engines.of(to.1).or(self.engine_of[to.0]);
+            let pair = producer.zip(consumer).map(|(from, to)| Pair { from, to });
+            self.depend(from.0, to.0, dependence.distance, pair);
+        }
+    }
+
+    /// Boxes keep their order.
+    fn boxes(&mut self) {
+        let is_box = |number: &usize| {
+            self.ops[*number].num_regions() > 0 && !self.ops[*number].has_attr(gpux_attr::ENGINE)
+        };
+        let boxes: Vec<usize> = (0..self.ops.len()).filter(is_box).collect();
+        let pairs = boxes
+            .windows(2)
+            .map(|pair| (OperationId(pair[0]), OperationId(pair[1])));
+        self.problem.order.extend(pairs);
+    }
+
+    fn depend(&mut self, from: usize, to: usize, distance: u32, pair: Option<Pair>) {
+        // An engine that is not the operation's own is one that nothing is known of.
+        let runs_on = |number: usize, engine: EngineId| {
+            self.problem.operations[OperationId(number)]
+                .engines
+                .contains(&engine)
+        };
+        let pair = pair.filter(|pair| runs_on(from, pair.from) && runs_on(to, pair.to));
+        let dependence = Dependence {
+            from: OperationId(from),
+            to: OperationId(to),
+            distance,
+            pair,
+        };
+        if self.seen.insert(dependence) {
+            self.problem.dependences.push(dependence);
+        }
+    }
+}
+
+/// The peaks of each pair, before and after.
+pub(super) fn peaks_by_pair(
+    before: &BTreeMap<Pair, u64>,
+    after: &BTreeMap<Pair, u64>,
+) -> BTreeMap<Pair, (u64, u64)> {
+    let mut peaks: BTreeMap<Pair, (u64, u64)> = BTreeMap::new();
+    for (pair, peak) in before {
+        peaks.entry(*pair).or_default().0 = *peak;
+    }
+    for (pair, peak) in after {
+        peaks.entry(*pair).or_default().1 = *peak;
+    }
+    peaks
+}

@@ -1,0 +1,155 @@
+//! What operations with regions are to the block that they are in.
+//!
+//! A box runs on the engines of all operations inside. It takes as long as the longest of its regions, whose blocks are taken to
+//! run one after another; a loop of constant trip count, that many times. Inside, the events of its blocks come and go.
+
+use super::block::BlockProblem;
+use super::engines::{Engines, engine_name};
+use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk};
+use async_mlir::names::scf;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use tokenflow::schedule::{EngineId, OperationId, Options, Pair, measure};
+
+/// What is known of a box.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BoxInfo {
+    pub engines: BTreeSet<EngineId>,
+    /// Of its regions, the longest.
+    pub latency: u64,
+    pub inner_peaks: BTreeMap<Pair, u32>,
+}
+
+/// What is known of the blocks that were scheduled, by the operation that they are in.
+#[derive(Default)]
+pub(super) struct Boxes<'c> {
+    known: FxHashMap<Op<'c>, Inside<'c>>,
+}
+
+/// What the blocks of an operation need.
+#[derive(Clone, Debug, Default)]
+struct Inside<'c> {
+    /// By region, how long its blocks take together.
+    cycles: FxHashMap<Region<'c>, u64>,
+    engines: BTreeSet<EngineId>,
+    peaks: BTreeMap<Pair, u32>,
+}
+
+/// More values than these are not looked through.
+const MOST_VALUES: usize = 64;
+
+impl<'c> Boxes<'c> {
+    /// Notes what a block of `around` needs, in the order in which it is now.
+    pub fn add_block(
+        &mut self,
+        around: Op<'c>,
+        block: &BlockProblem<'c>,
+        order: &[OperationId],
+        options: &Options,
+    ) {
+        let measured = measure(&block.problem, options, order).unwrap_or_default();
+        let inside = self.known.entry(around).or_default();
+        for (pair, peak) in measured.peaks {
+            let known = inside.peaks.entry(pair).or_default();
+            *known = u32::try_from(peak).unwrap_or(u32::MAX).max(*known);
+        }
+        for operation in &block.problem.operations {
+            inside.engines.extend(&operation.engines);
+        }
+        if let Some(region) = block.block.region() {
+            let cycles = inside.cycles.entry(region).or_default();
+            *cycles = cycles.saturating_add(measured.cost.makespan);
+        }
+    }
+
+    /// What `op` is to its block; `None` if nothing inside runs on an engine.
+    pub fn of(&self, op: Op<'c>) -> Option<BoxInfo> {
+        let inside = self.known.get(&op).filter(|_| !op.is_function())?;
+        let longest = inside.cycles.values().copied().max().unwrap_or(0);
+        Some(BoxInfo {
+            engines: inside.engines.clone(),
+            latency: longest.saturating_mul(trip_count(op)),
+            inner_peaks: inside.peaks.clone(),
+        })
+    }
+}
+
+/// How often the body of `op` runs, if that is constant; else 1.
+fn trip_count(op: Op<'_>) -> u64 {
+    if !op.is(scf::FOR) {
+        return 1;
+    }
+    let bound = |operand: usize| op.operand(operand).as_constant_int().map(i128::from);
+    let count = || {
+        let (lower, upper, step) = (bound(0)?, bound(1)?, bound(2).filter(|step| *step > 0)?);
+        u64::try_from((upper - lower).max(0).div_euclid(step) + i128::from((upper - lower).max(0) % step > 0))
+            .ok()
+    };
+    count().unwrap_or(1)
+}
+
+/// The engines inside of `op`, a box on `engines`, that use `value`, which is from outside.
+pub(super) fn users<'c>(
+    op: Op<'c>,
+    engines: &BTreeSet<EngineId>,
+    numbers: &mut Engines<'c>,
+) -> FxHashMap<Value<'c>, BTreeSet<EngineId>> {
+    let mut users: FxHashMap<Value, BTreeSet<EngineId>> = FxHashMap::default();
+    for operand in op.operands() {
+        users.entry(operand).or_default().extend(engines);
+    }
+    for inner in op.regions().flat_map(Region::blocks).flat_map(Block::ops) {
+        inner.walk(|inner| {
+            for operand in inner.operands() {
+                let of_value = users.entry(operand).or_default();
+                match numbers.of(inner) {
+                    Some(engine) => {
+                        of_value.insert(engine);
+                    }
+                    // What it is handed on to is not followed.
+                    None if !inner.is_terminator() => of_value.extend(engines),
+                    None => {}
+                }
+            }
+            Walk::Advance
+        });
+    }
+    users
+}
+
+/// The engines that signal result `index` of `op`, a box: those that produce what its regions hand on.
+pub(super) fn producers<'c>(op: Op<'c>, index: usize, numbers: &mut Engines<'c>) -> BTreeSet<EngineId> {
+    let mut engines = BTreeSet::new();
+    let mut seen = FxHashSet::default();
+    let mut work = handed_on(op, index);
+    while let Some(value) = work.pop() {
+        if seen.len() > MOST_VALUES || !seen.insert(value) {
+            continue;
+        }
+        let Definition::Result(source, index) = value.definition() else {
+            continue;
+        };
+        match engine_name(source) {
+            Some(name) => {
+                engines.insert(numbers.number(name));
+            }
+            None if source.num_regions() > 0 => work.extend(handed_on(source, index)),
+            None => work.extend(source.operands()),
+        }
+    }
+    engines
+}
+
+/// What the regions of `op` hand on as result `index`: the operand of that number, or all, if there are not as many.
+fn handed_on(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
+    let blocks = op.regions().flat_map(Region::blocks);
+    let ends = blocks.filter_map(Block::terminator);
+    let values = ends.flat_map(|end| {
+        if end.num_operands() == op.num_results() {
+            vec![end.operand(index)]
+        } else {
+            end.operands().collect()
+        }
+    });
+    values.collect()
+}

@@ -1,0 +1,198 @@
+//! What operations do to memory.
+//!
+//! An operation is a **fence** unless it is known what it does: barriers, awaits, atomic updates, calls, and whatever says
+//! nothing. `async.reads` and `async.writes` say it of any operation; one that has an engine and neither of them does nothing but
+//! what it says in another way.
+
+use super::engines::engine_name;
+use crate::analysis::alias::Root;
+use crate::analysis::buffer_parts::ByteView;
+use crate::analysis::buffer_slices::BufferSlice;
+use crate::analysis::memory::{self, Access as Kind, view_source};
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::{Block, Op, Region, Value};
+use async_mlir::memory_effects::{EffectKind, memory_effects};
+use async_mlir::names::{arith, index, math, memref};
+use async_mlir::types::{array_numbers, is_unranked_memref};
+
+/// An access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access<'c> {
+    pub root: Root<'c>,
+    slice: BufferSlice<'c>,
+    /// Which bytes of its buffer it may touch: from the first, until before the second.
+    bytes: Option<(u64, u64)>,
+    pub writes: bool,
+    /// The operation that accesses memory, which may be nested.
+    pub op: Op<'c>,
+}
+
+/// What an operation does, with all that is nested in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effects<'c> {
+    /// It may not pass anything that has effects.
+    pub is_fence: bool,
+    /// It touches no memory, but may not pass a fence: it may not be executed where it was not.
+    pub stays: bool,
+    pub accesses: Vec<Access<'c>>,
+}
+
+/// Boxes with more accesses than these are fences.
+const MOST_ACCESSES: usize = 64;
+
+impl<'c> Access<'c> {
+    fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
+        Self {
+            root: Root::of(memory),
+            slice: BufferSlice::of_operand(op, memory),
+            bytes: bytes(memory),
+            writes,
+            op,
+        }
+    }
+
+    /// Returns true if the two have to stay in order.
+    pub fn conflicts(&self, other: &Self) -> bool {
+        (self.writes || other.writes) && self.may_alias(other)
+    }
+
+    /// Returns true unless both are known to share no byte.
+    fn may_alias(&self, other: &Self) -> bool {
+        if !self.root.may_alias(other.root) {
+            return false;
+        }
+        if self.slice.base() != other.slice.base() {
+            return true;
+        }
+        let apart = |a: (u64, u64), b: (u64, u64)| a.1 <= b.0 || b.1 <= a.0;
+        let are_apart = self.bytes.zip(other.bytes).is_some_and(|(a, b)| apart(a, b));
+        !are_apart && self.slice.may_alias(other.slice)
+    }
+
+    /// Returns true if whatever conflicts with `other` conflicts with this, too.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.writes && self.root == other.root && self.slice == other.slice && self.bytes == other.bytes
+    }
+}
+
+/// The bytes of its buffer that `memory` shows, if a view on the way is at a constant offset.
+fn bytes(mut memory: Value<'_>) -> Option<(u64, u64)> {
+    let mut found = None;
+    while let Some(op) = memory.defining_op() {
+        let Some(source) = view_source(op) else { break };
+        // Of several, the one next to the buffer.
+        if op.is(memref::VIEW) {
+            found = ByteView::of(op).map(|view| (view.start, view.end));
+        }
+        memory = source;
+    }
+    found
+}
+
+/// What `op` does, with all that is nested in it.
+pub(super) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
+    let mut all = own_effects(op);
+    if is_stated(op) {
+        return all;
+    }
+    for inner in op.regions().flat_map(Region::blocks).flat_map(Block::ops) {
+        // Functions inside are not run where they stand.
+        if !inner.is_function() && !inner.is_terminator() {
+            let inner = effects(inner);
+            all.is_fence |= inner.is_fence;
+            all.stays |= inner.stays;
+            all.accesses.extend(inner.accesses);
+        }
+    }
+    if op.num_regions() > 0 && all.accesses.len() > MOST_ACCESSES {
+        all.is_fence = true;
+        all.accesses.clear();
+    }
+    all
+}
+
+/// Returns true if `op` says what it does in a way that holds for its regions, too.
+fn is_stated(op: Op<'_>) -> bool {
+    [gpux_attr::ENGINE, gpux_attr::READS, gpux_attr::WRITES]
+        .into_iter()
+        .any(|name| op.has_attr(name))
+}
+
+/// What `op` itself does.
+fn own_effects<'c>(op: Op<'c>) -> Effects<'c> {
+    let mut effects = known_effects(op);
+    if !is_stated(op) {
+        return effects;
+    }
+    // What it says here is all that it does, but for what it says in another way.
+    effects.is_fence = false;
+    effects.stays = false;
+    for (name, writes) in [(gpux_attr::READS, false), (gpux_attr::WRITES, true)] {
+        let numbers = op.attr(name).and_then(array_numbers).unwrap_or_default();
+        let numbers = numbers
+            .into_iter()
+            .filter_map(|number| usize::try_from(number).ok());
+        let operands = numbers.filter(|number| *number < op.num_operands());
+        let accesses = operands.map(|number| Access::new(op, op.operand(number), writes));
+        effects.accesses.extend(accesses);
+    }
+    effects
+}
+
+/// What `op` does as far as the passes know it.
+fn known_effects<'c>(op: Op<'c>) -> Effects<'c> {
+    let fence = Effects {
+        is_fence: true,
+        ..Effects::default()
+    };
+    if op.is_pure() || memory::view_source(op).is_some() {
+        return Effects::default();
+    }
+    // Of memrefs of unknown rank, effects say nothing.
+    if op.operands().any(|operand| is_unranked_memref(operand.ty())) || op.is(memref::ATOMIC_RMW) {
+        return fence;
+    }
+    let completion = Completion::of(op);
+    let is_copy = |completion: Completion| {
+        completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Thread
+    };
+    if completion.is_some_and(|completion| !is_copy(completion)) {
+        return fence;
+    }
+    let memory::Effects::Known(known) = memory::effects(op) else {
+        return fence;
+    };
+    let accesses = known.into_iter();
+    let accesses: Vec<Access> = accesses
+        .map(|effect| {
+            let writes = !matches!(effect.access, Kind::Read | Kind::AsyncRead);
+            Access::new(op, effect.memory, writes)
+        })
+        .collect();
+    let touches_nothing = accesses.is_empty();
+    Effects {
+        is_fence: touches_nothing && !is_harmless(op) && op.num_regions() == 0,
+        stays: touches_nothing && op.num_regions() == 0 && !only_allocates(op),
+        accesses,
+    }
+}
+
+/// Returns true if `op`, which accesses no memory, orders nothing.
+fn is_harmless(op: Op<'_>) -> bool {
+    const DIALECTS: &[&str] = &[arith::NAMESPACE, index::NAMESPACE, math::NAMESPACE];
+    DIALECTS.contains(&op.dialect()) || only_allocates(op)
+}
+
+/// Returns true if `op` makes a buffer, and does nothing else.
+fn only_allocates(op: Op<'_>) -> bool {
+    memory_effects(op).is_some_and(|effects| {
+        !effects.is_empty() && effects.iter().all(|(kind, _)| *kind == EffectKind::Allocate)
+    })
+}
+
+/// Returns true if `op` runs on no engine and has no effects: what it hands on is from what it uses.
+pub(super) fn hands_on(op: Op<'_>, effects: &Effects<'_>) -> bool {
+    let is_effect_free = !effects.is_fence && effects.accesses.is_empty();
+    is_effect_free && op.num_regions() == 0 && engine_name(op).is_none()
+}

@@ -1,0 +1,62 @@
+//! What runs on which engine, and for how long.
+
+use async_dialects::completion::{Completion, GroupEffect};
+use async_dialects::names::gpux_attr;
+use async_mlir::ir::Op;
+use rustc_hash::FxHashMap;
+use std::marker::PhantomData;
+use tokenflow::schedule::EngineId;
+
+/// The engine of what completes on an mbarrier.
+const TMA: &str = "tma";
+
+/// Engines and their names.
+#[derive(Default)]
+pub(super) struct Engines<'c> {
+    names: Vec<String>,
+    numbers: FxHashMap<String, EngineId>,
+    context: PhantomData<&'c ()>,
+}
+
+impl<'c> Engines<'c> {
+    /// The number of the engine called `name`.
+    pub fn number(&mut self, name: &str) -> EngineId {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = EngineId(self.names.len());
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// What an engine is called.
+    pub fn name(&self, engine: EngineId) -> &str {
+        &self.names[engine.0]
+    }
+
+    /// The engine that `op` runs on, if it runs on one.
+    pub fn of(&mut self, op: Op<'c>) -> Option<EngineId> {
+        engine_name(op).map(|name| self.number(name))
+    }
+}
+
+/// What the engine is called that `op` runs on.
+pub(super) fn engine_name(op: Op<'_>) -> Option<&str> {
+    if let Some(name) = op.str_attr(gpux_attr::ENGINE) {
+        return Some(name);
+    }
+    let completion = Completion::of(op).filter(|completion| completion.effect == GroupEffect::Issue)?;
+    Some(completion.queue.map_or(TMA, |queue| queue.name()))
+}
+
+/// The cycles that attribute `name` of `op` says, if it says any.
+fn cycles(op: Op<'_>, name: &str) -> Option<u64> {
+    op.int_attr(name).and_then(|cycles| u64::try_from(cycles).ok())
+}
+
+/// The latency and the occupancy of `op`, where `otherwise` is what its latency is if it does not say.
+pub(super) fn times(op: Op<'_>, otherwise: u64) -> (u64, u64) {
+    let latency = cycles(op, gpux_attr::LATENCY).unwrap_or(otherwise);
+    (latency, cycles(op, gpux_attr::OCCUPANCY).unwrap_or(latency))
+}

@@ -1,0 +1,165 @@
+// RUN: async-opt %s --gpux-schedule --allow-unregistered-dialect 2>/dev/null | FileCheck %s
+
+// The last operation of each function is long, and comes before the second one if memory lets it.
+
+!buffer = memref<2x64xf32>
+
+// CHECK-LABEL: func.func @read_after_write
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @read_after_write() {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, !buffer) -> ()
+  "npu.read"(%a) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (!buffer) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @write_after_read
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @write_after_read() {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.read"(%x, %a) {async.engine = "S", async.reads = [1]} : (i32, !buffer) -> ()
+  "npu.write"(%a) {async.engine = "V", async.latency = 50 : i64, async.writes = [0]} : (!buffer) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @write_after_write
+// CHECK: "npu.write"
+// CHECK: "npu.overwrite"
+func.func @write_after_write() {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, !buffer) -> ()
+  "npu.overwrite"(%a) {async.engine = "V", async.latency = 50 : i64, async.writes = [0]} : (!buffer) -> ()
+  return
+}
+
+// Reads pass each other.
+// CHECK-LABEL: func.func @read_after_read
+// CHECK: "npu.reread"
+// CHECK: "npu.read"
+func.func @read_after_read() {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.read"(%x, %a) {async.engine = "S", async.reads = [1]} : (i32, !buffer) -> ()
+  "npu.reread"(%a) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (!buffer) -> ()
+  return
+}
+
+// Another buffer.
+// CHECK-LABEL: func.func @other_buffer
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @other_buffer() {
+  %a = memref.alloc() : !buffer
+  %b = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, !buffer) -> ()
+  "npu.read"(%b) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (!buffer) -> ()
+  return
+}
+
+// Another memory space: arguments may be the same buffer, but not these.
+// CHECK-LABEL: func.func @other_space
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @other_space(%a: memref<64xf32, #gpu.address_space<workgroup>>, %b: memref<64xf32, #gpu.address_space<global>>) {
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, #gpu.address_space<workgroup>>) -> ()
+  "npu.read"(%b) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, #gpu.address_space<global>>) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @arguments_may_be_the_same
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @arguments_may_be_the_same(%a: memref<64xf32>, %b: memref<64xf32>) {
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32>) -> ()
+  "npu.read"(%b) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32>) -> ()
+  return
+}
+
+// Slots of one buffer: the first and the second row.
+// CHECK-LABEL: func.func @other_slot
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @other_slot() {
+  %a = memref.alloc() : !buffer
+  %first = memref.subview %a[0, 0] [1, 64] [1, 1] : !buffer to memref<64xf32, strided<[1]>>
+  %second = memref.subview %a[1, 0] [1, 64] [1, 1] : !buffer to memref<64xf32, strided<[1], offset: 64>>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %first) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1]>>) -> ()
+  "npu.read"(%second) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, strided<[1], offset: 64>>) -> ()
+  return
+}
+
+// A view of the whole buffer shows both.
+// CHECK-LABEL: func.func @whole_buffer
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @whole_buffer() {
+  %a = memref.alloc() : !buffer
+  %first = memref.subview %a[0, 0] [1, 64] [1, 1] : !buffer to memref<64xf32, strided<[1]>>
+  %all = memref.cast %a : !buffer to memref<?x64xf32>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %first) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1]>>) -> ()
+  "npu.read"(%all) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<?x64xf32>) -> ()
+  return
+}
+
+// Views of one allocation at constant offsets.
+// CHECK-LABEL: func.func @other_bytes
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @other_bytes() {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %a = memref.alloc() : memref<512xi8>
+  %first = memref.view %a[%c0][] : memref<512xi8> to memref<64xf32>
+  %second = memref.view %a[%c256][] : memref<512xi8> to memref<64xf32>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %first) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32>) -> ()
+  "npu.read"(%second) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32>) -> ()
+  return
+}
+
+// What says of itself what it does to memory need not be told.
+// CHECK-LABEL: func.func @known_operations
+// CHECK: memref.store
+// CHECK: "npu.read"
+func.func @known_operations(%i: index) {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> f32
+  memref.store %x, %a[%i, %i] {async.engine = "S"} : !buffer
+  "npu.read"(%a) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (!buffer) -> ()
+  return
+}
+
+// Unknown operations are fences for what has effects, and for nothing else.
+// CHECK-LABEL: func.func @fence
+// CHECK: "npu.pure"
+// CHECK: "npu.unknown"
+// CHECK: "npu.read"
+func.func @fence() {
+  %a = memref.alloc() : !buffer
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.unknown"(%x) : (i32) -> ()
+  "npu.read"(%a) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (!buffer) -> ()
+  "npu.pure"() {async.engine = "M", async.latency = 60 : i64} : () -> ()
+  return
+}
+
+// A division by zero must not happen before a check that comes first.
+// CHECK-LABEL: func.func @not_earlier_than_a_check
+// CHECK: cf.assert
+// CHECK: arith.divsi
+func.func @not_earlier_than_a_check(%n: i32, %p: i1) {
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i1
+  cf.assert %x, "n is not zero"
+  %y = arith.divsi %n, %n {async.latency = 50 : i64} : i32
+  return
+}
