@@ -19,8 +19,10 @@ operations! {
         COMMIT_GROUP = "commit_group",
         COPY = "copy",
         ELECT = "elect",
+        SET_FLAG = "set_flag",
         TMA_LOAD = "tma_load",
         TMA_STORE = "tma_store",
+        WAIT_FLAG = "wait_flag",
         WAIT_GROUP = "wait_group",
     }
     transform "transform" {
@@ -40,12 +42,15 @@ attributes! {
         BYPASS_L1 = "bypass_l1" of [gpux::COPY],
         CALLEE = (async_mlir::names::attr::CALLEE) of [async_::CALL],
         ELEMENTS = "elements" of [gpux::COPY],
+        FROM = "from" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         FUNCTION_TYPE = (async_mlir::names::attr::FUNCTION_TYPE) of [async_::FUNC],
+        ID = "id" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         OPERAND_SEGMENT_SIZES = (async_mlir::names::attr::OPERAND_SEGMENT_SIZES) of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE],
         PENDING = "pending" of [gpux::WAIT_GROUP],
         QUEUE = "queue" of [gpux::COMMIT_GROUP, gpux::WAIT_GROUP],
         READ = (async_mlir::names::attr::READ) of [gpux::WAIT_GROUP],
         SYM_NAME = (async_mlir::names::attr::SYM_NAME) of [async_::FUNC],
+        TO = "to" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
     }
     discardable {
         /// On a loop: its pipeline goes on from one iteration of the loop around it to the next.

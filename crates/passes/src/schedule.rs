@@ -9,24 +9,18 @@
 //!
 //! **Refusals.** A block whose operations use results of later ones stays as it is: it is no sequence.
 //!
-//! [`effects`] says what an operation does to memory, [`memory`] what that orders, [`engines`] what runs where, [`block`] puts the
-//! problem together, and [`report`] tells what came of it.
+//! [`engines`](crate::engines) puts the problem together, and [`report`] tells what came of it.
 
-mod block;
-mod boxes;
-mod effects;
-mod engines;
-mod limits;
-mod memory;
 mod report;
 
-use async_mlir::ir::{Block, Op, Region};
+use crate::engines::Engines;
+use crate::engines::block::{BlockProblem, read};
+use crate::engines::boxes::Boxes;
+use crate::engines::limits::read_limits;
+use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use block::{BlockProblem, read};
-use boxes::Boxes;
-use engines::Engines;
 use tokenflow::schedule::{
-    Events, Issue, Limits, Objective, OperationId, Options, Proven, Schedule, measure, solve, unmet,
+    Events, Issue, Objective, OperationId, Options, Proven, Schedule, measure, solve, unmet,
 };
 
 /// The pass.
@@ -174,25 +168,6 @@ fn rewrite(block: &BlockProblem<'_>, schedule: &Schedule) {
     }
 }
 
-fn read_limits<'c>(
-    root: Op<'c>,
-    cx: &PassContext<'c>,
-    engines: &mut Engines<'c>,
-) -> Result<Limits, PassError<'c>> {
-    let default = u32::try_from(cx.int("event-limit")).map_err(|_| {
-        let message = format!(
-            "option 'event-limit' is {}, which is no number of events",
-            cx.int("event-limit")
-        );
-        PassError::new(root.location(), message)
-    })?;
-    let pairs = limits::parse(cx.str("event-limits"), engines).map_err(|part| {
-        let message = format!("option 'event-limits' has '{part}', which is no limit such as 'MTE2:V=4'");
-        PassError::new(root.location(), message)
-    })?;
-    Ok(Limits { default, pairs })
-}
-
 fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
     let budget = u64::try_from(cx.int("budget")).map_err(|_| {
         let message = format!(
@@ -219,14 +194,4 @@ fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassE
         },
         budget,
     })
-}
-
-/// The operations of `block` that may move, and the one that stays last.
-fn split(block: Block<'_>) -> (Vec<Op<'_>>, Option<Op<'_>>) {
-    let mut ops = block.ops();
-    let last = block.terminator();
-    if last.is_some() {
-        ops.pop();
-    }
-    (ops, last)
 }

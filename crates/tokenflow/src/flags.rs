@@ -44,10 +44,9 @@ mod ranges;
 mod reuse;
 
 use crate::ids::{IndexVec, ids};
+pub use crate::schedule::EngineId;
 
 ids! {
-    /// An engine.
-    EngineId;
     /// A block of a [`Program`]; 0 is the outermost.
     BlockId;
     /// An event of a [`Plan`].
@@ -108,8 +107,19 @@ pub enum Point {
 }
 
 impl Point {
+    /// The node that it is next to.
+    pub fn node(self) -> usize {
+        let (Self::Before(node) | Self::After(node)) = self;
+        node
+    }
+
+    /// Returns true if it is before the node.
+    pub fn is_before(self) -> bool {
+        matches!(self, Self::Before(_))
+    }
+
     /// Its number in the order of the block.
-    pub(crate) fn position(self) -> usize {
+    fn position(self) -> usize {
         match self {
             Self::Before(node) => 2 * node,
             Self::After(node) => 2 * node + 1,
@@ -157,6 +167,26 @@ pub struct Event {
     pub is_carried: bool,
 }
 
+impl Event {
+    /// The ranks of the wait and of the setting, at their places.
+    fn ranks(&self) -> (u8, u8) {
+        match (self.purpose, self.is_carried) {
+            (Purpose::Dependence(_), _) => (0, 5),
+            (Purpose::Reuse, true) => (1, 4),
+            (Purpose::Reuse, false) => (3, 2),
+        }
+    }
+}
+
+/// A flag is set or waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The flag of this event is set.
+    Set(EventId),
+    /// It is waited for.
+    Wait(EventId),
+}
+
 /// What flags do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Kind {
@@ -200,6 +230,33 @@ pub struct Plan {
     pub ids: IndexVec<EventId, usize>,
     /// What each pair of engines uses, if it uses any.
     pub usage: Vec<Usage>,
+}
+
+impl Plan {
+    /// What stands in each of so many blocks, in its order. What stands before and after loops that carry events is not in it:
+    /// [`Plan::carried`].
+    pub fn steps(&self, blocks: usize) -> IndexVec<BlockId, Vec<(Point, Step)>> {
+        let mut ranked: IndexVec<BlockId, Vec<(u8, Point, Step)>> = (0..blocks).map(|_| Vec::new()).collect();
+        for (id, event) in self.events.with_ids() {
+            let (wait, set) = event.ranks();
+            ranked[event.block].push((wait, event.wait, Step::Wait(id)));
+            ranked[event.block].push((set, event.set, Step::Set(id)));
+        }
+        let sorted = ranked.into_iter().map(|mut steps| {
+            steps.sort_by_key(|&(rank, point, _)| (point.position(), rank));
+            steps.into_iter().map(|(_, point, step)| (point, step)).collect()
+        });
+        sorted.collect()
+    }
+
+    /// By each of so many blocks, the events that a loop with this body carries: their flags are set right before it, and waited for right after it, in this order.
+    pub fn carried(&self, blocks: usize) -> IndexVec<BlockId, Vec<EventId>> {
+        let mut carried: IndexVec<BlockId, Vec<EventId>> = (0..blocks).map(|_| Vec::new()).collect();
+        for (id, event) in self.events.with_ids().filter(|(_, event)| event.is_carried) {
+            carried[event.block].push(id);
+        }
+        carried
+    }
 }
 
 /// More flags are needed than there are.

@@ -1,10 +1,11 @@
 //! Remarks: what a block gained, and why it can't gain more.
 
-use super::block::{BlockProblem, peaks_by_pair};
-use super::engines::Engines;
+use crate::engines::Engines;
+use crate::engines::block::BlockProblem;
 use async_mlir::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use tokenflow::schedule::{Measured, Options, Proven, Schedule, Unmet};
+use tokenflow::schedule::{Measured, Options, Pair, Proven, Schedule, Unmet};
 
 /// More operations than these are not shown one by one.
 const MOST_NOTES: usize = 16;
@@ -84,4 +85,16 @@ fn change(before: u64, after: u64) -> String {
     } else {
         format!("{before} -> {after}")
     }
+}
+
+/// The peaks of each pair, before and after.
+fn peaks_by_pair(before: &BTreeMap<Pair, u64>, after: &BTreeMap<Pair, u64>) -> BTreeMap<Pair, (u64, u64)> {
+    let mut peaks: BTreeMap<Pair, (u64, u64)> = BTreeMap::new();
+    for (pair, peak) in before {
+        peaks.entry(*pair).or_default().0 = *peak;
+    }
+    for (pair, peak) in after {
+        peaks.entry(*pair).or_default().1 = *peak;
+    }
+    peaks
 }

@@ -3,20 +3,13 @@
 use std::ops::Range;
 
 use super::ranges::Ranges;
-use super::{BlockId, EngineId, Event, EventId, Node, Point, Program, Purpose};
+use super::{BlockId, EngineId, Event, EventId, Node, Point, Program, Step};
 use crate::ids::{Id, IndexVec};
 use rustc_hash::FxHashMap;
 
 /// Stack for one more block; programs may be nested as deeply as their authors like.
 const RED_ZONE: usize = 64 * 1024;
 const STACK: usize = 1024 * 1024;
-
-/// A flag is set or waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Set(EventId),
-    Wait(EventId),
-}
 
 /// The order of steps in a block: by position, and kind.
 type Rank = (usize, u8);
@@ -41,11 +34,7 @@ impl Placed {
         let mut blocks = Vec::new();
         for event in events {
             let id = self.events.push(event);
-            let (wait, set) = match (event.purpose, event.is_carried) {
-                (Purpose::Dependence(_), _) => (0, 5),
-                (Purpose::Reuse, true) => (1, 4),
-                (Purpose::Reuse, false) => (3, 2),
-            };
+            let (wait, set) = event.ranks();
             let steps = &mut self.steps[event.block];
             steps.push(((event.wait.position(), wait), Step::Wait(id)));
             steps.push(((event.set.position(), set), Step::Set(id)));

@@ -4,7 +4,7 @@
 //! run one after another; a loop of constant trip count, that many times. Inside, the events of its blocks come and go.
 
 use super::block::BlockProblem;
-use super::engines::{Engines, engine_name};
+use super::{Engines, engine_name};
 use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk};
 use async_mlir::names::scf;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +13,7 @@ use tokenflow::schedule::{EngineId, OperationId, Options, Pair, measure};
 
 /// What is known of a box.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BoxInfo {
+pub(crate) struct BoxInfo {
     pub engines: BTreeSet<EngineId>,
     /// Of its regions, the longest.
     pub latency: u64,
@@ -22,7 +22,7 @@ pub(super) struct BoxInfo {
 
 /// What is known of the blocks that were scheduled, by the operation that they are in.
 #[derive(Default)]
-pub(super) struct Boxes<'c> {
+pub(crate) struct Boxes<'c> {
     known: FxHashMap<Op<'c>, Inside<'c>>,
 }
 
@@ -89,7 +89,7 @@ fn trip_count(op: Op<'_>) -> u64 {
 }
 
 /// The engines inside of `op`, a box on `engines`, that use `value`, which is from outside.
-pub(super) fn users<'c>(
+pub(crate) fn users<'c>(
     op: Op<'c>,
     engines: &BTreeSet<EngineId>,
     numbers: &mut Engines<'c>,
@@ -118,7 +118,7 @@ pub(super) fn users<'c>(
 }
 
 /// The engines that signal result `index` of `op`, a box: those that produce what its regions hand on.
-pub(super) fn producers<'c>(op: Op<'c>, index: usize, numbers: &mut Engines<'c>) -> BTreeSet<EngineId> {
+pub(crate) fn producers<'c>(op: Op<'c>, index: usize, numbers: &mut Engines<'c>) -> BTreeSet<EngineId> {
     let mut engines = BTreeSet::new();
     let mut seen = FxHashSet::default();
     let mut work = handed_on(op, index);

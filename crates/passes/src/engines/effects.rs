@@ -4,7 +4,7 @@
 //! nothing. `async.reads` and `async.writes` say it of any operation; one that has an engine and neither of them does nothing but
 //! what it says in another way.
 
-use super::engines::engine_name;
+use super::engine_name;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
 use crate::analysis::buffer_slices::BufferSlice;
@@ -18,7 +18,7 @@ use async_mlir::types::{array_numbers, is_unranked_memref};
 
 /// An access.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access<'c> {
+pub(crate) struct Access<'c> {
     pub root: Root<'c>,
     slice: BufferSlice<'c>,
     /// Which bytes of its buffer it may touch: from the first, until before the second.
@@ -30,7 +30,7 @@ pub(super) struct Access<'c> {
 
 /// What an operation does, with all that is nested in it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Effects<'c> {
+pub(crate) struct Effects<'c> {
     /// It may not pass anything that has effects.
     pub is_fence: bool,
     /// It touches no memory, but may not pass a fence: it may not be executed where it was not.
@@ -91,7 +91,7 @@ fn bytes(mut memory: Value<'_>) -> Option<(u64, u64)> {
 }
 
 /// What `op` does, with all that is nested in it.
-pub(super) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
+pub(crate) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
     let mut all = own_effects(op);
     if is_stated(op) {
         return all;
@@ -192,7 +192,7 @@ fn only_allocates(op: Op<'_>) -> bool {
 }
 
 /// Returns true if `op` runs on no engine and has no effects: what it hands on is from what it uses.
-pub(super) fn hands_on(op: Op<'_>, effects: &Effects<'_>) -> bool {
+pub(crate) fn hands_on(op: Op<'_>, effects: &Effects<'_>) -> bool {
     let is_effect_free = !effects.is_fence && effects.accesses.is_empty();
     is_effect_free && op.num_regions() == 0 && engine_name(op).is_none()
 }

@@ -1,4 +1,13 @@
-//! What runs on which engine, and for how long.
+//! Blocks of operations that run on engines: what runs where and for how long, and what depends on what.
+//!
+//! [`effects`] says what an operation does to memory, [`memory`] what that orders, and [`block`] puts the problem of a block together, in
+//! which [`boxes`] stand for operations with regions.
+
+pub(crate) mod block;
+pub(crate) mod boxes;
+pub(crate) mod effects;
+pub(crate) mod limits;
+mod memory;
 
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::gpux_attr;
@@ -12,7 +21,7 @@ const TMA: &str = "tma";
 
 /// Engines and their names.
 #[derive(Default)]
-pub(super) struct Engines<'c> {
+pub(crate) struct Engines<'c> {
     names: Vec<String>,
     numbers: FxHashMap<String, EngineId>,
     context: PhantomData<&'c ()>,
@@ -30,6 +39,11 @@ impl<'c> Engines<'c> {
         number
     }
 
+    /// How many engines have numbers.
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// What an engine is called.
     pub fn name(&self, engine: EngineId) -> &str {
         &self.names[engine.0]
@@ -42,7 +56,7 @@ impl<'c> Engines<'c> {
 }
 
 /// What the engine is called that `op` runs on.
-pub(super) fn engine_name(op: Op<'_>) -> Option<&str> {
+pub(crate) fn engine_name(op: Op<'_>) -> Option<&str> {
     if let Some(name) = op.str_attr(gpux_attr::ENGINE) {
         return Some(name);
     }
@@ -56,7 +70,7 @@ fn cycles(op: Op<'_>, name: &str) -> Option<u64> {
 }
 
 /// The latency and the occupancy of `op`, where `otherwise` is what its latency is if it does not say.
-pub(super) fn times(op: Op<'_>, otherwise: u64) -> (u64, u64) {
+pub(crate) fn times(op: Op<'_>, otherwise: u64) -> (u64, u64) {
     let latency = cycles(op, gpux_attr::LATENCY).unwrap_or(otherwise);
     (latency, cycles(op, gpux_attr::OCCUPANCY).unwrap_or(latency))
 }

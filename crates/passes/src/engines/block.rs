@@ -8,9 +8,8 @@
 
 use super::boxes::{self, BoxInfo, Boxes};
 use super::effects::{Effects, effects, hands_on};
-use super::engines::{Engines, times};
 use super::memory::dependences;
-use super::split;
+use super::{Engines, times};
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{affine, scf};
@@ -19,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokenflow::schedule::{Dependence, EngineId, Limits, Operation, OperationId, Pair, Problem};
 
 /// The problem of a block, and what its numbers stand for.
-pub(super) struct BlockProblem<'c> {
+pub(crate) struct BlockProblem<'c> {
     pub block: Block<'c>,
     pub ops: Vec<Op<'c>>,
     /// The operation that stays last.
@@ -60,7 +59,7 @@ enum Source {
 const MOST_SOURCES: usize = 64;
 
 /// Reads a block; `None` if nothing in it runs on an engine, or if it is no sequence.
-pub(super) fn read<'c>(
+pub(crate) fn read<'c>(
     block: Block<'c>,
     limits: &Limits,
     engines: &mut Engines<'c>,
@@ -321,17 +320,12 @@ impl<'c> Reader<'_, 'c> {
     }
 }
 
-/// The peaks of each pair, before and after.
-pub(super) fn peaks_by_pair(
-    before: &BTreeMap<Pair, u64>,
-    after: &BTreeMap<Pair, u64>,
-) -> BTreeMap<Pair, (u64, u64)> {
-    let mut peaks: BTreeMap<Pair, (u64, u64)> = BTreeMap::new();
-    for (pair, peak) in before {
-        peaks.entry(*pair).or_default().0 = *peak;
+/// The operations of `block` that may move, and the one that stays last.
+fn split(block: Block<'_>) -> (Vec<Op<'_>>, Option<Op<'_>>) {
+    let mut ops = block.ops();
+    let last = block.terminator();
+    if last.is_some() {
+        ops.pop();
     }
-    for (pair, peak) in after {
-        peaks.entry(*pair).or_default().1 = *peak;
-    }
-    peaks
+    (ops, last)
 }

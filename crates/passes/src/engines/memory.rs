@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 /// An operation has to come after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MemoryDependence<'c> {
+pub(crate) struct MemoryDependence<'c> {
     /// The numbers of the operations, and what does the access in each; a fence itself, if it is one.
     pub from: (usize, Op<'c>),
     pub to: (usize, Op<'c>),
@@ -53,7 +53,7 @@ struct Scan<'a, 'c> {
 }
 
 /// What memory orders among `ops`, of which `effects` are known, in a block that `repeats` or does not.
-pub(super) fn dependences<'c>(
+pub(crate) fn dependences<'c>(
     ops: &[Op<'c>],
     effects: &[Effects<'c>],
     repeats: bool,

@@ -1,0 +1,204 @@
+//! A function, as blocks of operations of engines.
+
+use crate::engines::Engines;
+use crate::engines::block::{BlockProblem, read};
+use crate::engines::boxes::Boxes;
+use crate::engines::effects::effects;
+use async_mlir::ir::{Block, Op, Region};
+use async_mlir::names::{memref, scf};
+use async_mlir::pass::PassError;
+use rustc_hash::FxHashSet;
+use tokenflow::flags::{self, BlockId, Event, Node, Program, Purpose};
+use tokenflow::ids::IndexVec;
+use tokenflow::schedule::{Dependence, Limits, OperationId, Options};
+
+/// A function and what was read of it.
+pub(super) struct Reader<'c> {
+    pub function: Op<'c>,
+    pub program: Program,
+    /// The operations that each block's nodes stand for.
+    pub ops: IndexVec<BlockId, Vec<Op<'c>>>,
+    boxes: Boxes<'c>,
+}
+
+impl<'c> Reader<'c> {
+    /// Reads a function; `None` if nothing in it runs on an engine.
+    pub fn read(
+        function: Op<'c>,
+        limits: &Limits,
+        engines: &mut Engines<'c>,
+    ) -> Result<Option<Self>, PassError<'c>> {
+        let ops = function.self_and_nested();
+        if !ops.iter().any(|op| engines.of(*op).is_some()) {
+            return Ok(None);
+        }
+        let mut reader = Self {
+            function,
+            program: Program::default(),
+            ops: IndexVec::default(),
+            boxes: Boxes::default(),
+        };
+        let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
+        let [block] = blocks[..] else {
+            let message = "has several blocks, and flags need structured control flow";
+            return Err(
+                PassError::new(function, message).note(function.location(), "run --lift-cf-to-scf first")
+            );
+        };
+        reader.block(block, limits, engines)?;
+        reader.program.engines = engines.count();
+        Ok(Some(reader))
+    }
+
+    /// The operations that an event is for: the producer, and the consumer.
+    pub fn ops_of(&self, event: &Event) -> (Op<'c>, Op<'c>) {
+        let ops = &self.ops[event.block];
+        match event.purpose {
+            Purpose::Dependence(dependence) => (ops[dependence.producer], ops[dependence.consumer]),
+            Purpose::Reuse => (ops[event.set.node()], ops[event.wait.node()]),
+        }
+    }
+
+    fn block(
+        &mut self,
+        block: Block<'c>,
+        limits: &Limits,
+        engines: &mut Engines<'c>,
+    ) -> Result<BlockId, PassError<'c>> {
+        let id = self.program.blocks.push(flags::Block::default());
+        self.ops.push(Vec::new());
+        let mut inner = Vec::new();
+        for op in block.ops() {
+            if op.num_regions() == 0 || engines.of(op).is_some() || op.is_function() {
+                inner.push(None);
+            } else {
+                inner.push(self.region_op(op, limits, engines)?);
+            }
+        }
+        let Some(problem) = read(block, limits, engines, &self.boxes) else {
+            return Ok(id);
+        };
+        let mut node_of = Vec::with_capacity(problem.ops.len());
+        for ((op, node), operation) in problem.ops.iter().zip(inner).zip(&problem.problem.operations) {
+            let node = match (engines.of(*op), node) {
+                (Some(engine), _) => Some(Node::Operation(engine)),
+                (None, Some(node)) if !operation.engines.is_empty() => Some(node),
+                _ => None,
+            };
+            node_of.push(node.as_ref().map(|_| self.ops[id].len()));
+            if let Some(node) = node {
+                self.ops[id].push(*op);
+                self.program.blocks[id].nodes.push(node);
+            }
+        }
+        for dependence in &problem.problem.dependences {
+            self.depend(id, &problem, &node_of, dependence)?;
+        }
+        if let Some(around) = block.parent_op() {
+            let order: Vec<OperationId> = problem.problem.operations.ids().collect();
+            self.boxes
+                .add_block(around, &problem, &order, &Options::default());
+        }
+        Ok(id)
+    }
+
+    fn depend(
+        &mut self,
+        id: BlockId,
+        problem: &BlockProblem<'c>,
+        node_of: &[Option<usize>],
+        dependence: &Dependence,
+    ) -> Result<(), PassError<'c>> {
+        let (from, to) = (dependence.from.0, dependence.to.0);
+        let (Some(producer), Some(consumer)) = (node_of[from], node_of[to]) else {
+            return check_without_engine(problem.ops[from], problem.ops[to], node_of[from].is_some());
+        };
+        let Some(pair) = dependence.pair.filter(|pair| pair.from != pair.to) else {
+            return Ok(());
+        };
+        let contents = &mut self.program.blocks[id];
+        let list = if dependence.distance == 0 {
+            &mut contents.dependences
+        } else {
+            // If the next iteration waits, so do those after it.
+            &mut contents.carried
+        };
+        list.push(flags::Dependence {
+            producer,
+            consumer,
+            from: pair.from,
+            to: pair.to,
+        });
+        Ok(())
+    }
+
+    /// What an operation with regions is; `None` if nothing in them runs on an engine.
+    fn region_op(
+        &mut self,
+        op: Op<'c>,
+        limits: &Limits,
+        engines: &mut Engines<'c>,
+    ) -> Result<Option<Node>, PassError<'c>> {
+        let runs_any = op
+            .self_and_nested()
+            .into_iter()
+            .any(|op| engines.of(op).is_some());
+        if !runs_any {
+            return Ok(None);
+        }
+        let is_branch = [
+            scf::IF,
+            scf::INDEX_SWITCH,
+            scf::EXECUTE_REGION,
+            memref::ALLOCA_SCOPE,
+        ]
+        .into_iter()
+        .any(|name| op.is(name));
+        if !is_branch && !op.is(scf::FOR) {
+            let message = "has operations of engines inside, and it is not known how often they are executed";
+            return Err(PassError::new(op, message).note(op.location(), "put them into scf.for and scf.if"));
+        }
+        let mut blocks = Vec::new();
+        for region in op.regions() {
+            match region.blocks()[..] {
+                [] => {
+                    self.ops.push(Vec::new());
+                    blocks.push(self.program.blocks.push(flags::Block::default()));
+                }
+                [block] => blocks.push(self.block(block, limits, engines)?),
+                _ => {
+                    return Err(PassError::new(
+                        op,
+                        "has several blocks, and flags need structured control flow",
+                    ));
+                }
+            }
+        }
+        Ok(Some(if is_branch {
+            Node::Branch(blocks)
+        } else {
+            Node::Loop(blocks[0])
+        }))
+    }
+}
+
+/// Refuses effects that engines would have to wait for, or for which they would have to be waited for, on no engine.
+fn check_without_engine<'c>(from: Op<'c>, to: Op<'c>, is_from_on_engine: bool) -> Result<(), PassError<'c>> {
+    let (without, other) = if is_from_on_engine { (to, from) } else { (from, to) };
+    let effects = effects(without);
+    let writes = effects.accesses.iter().any(|access| access.writes);
+    // Every engine can read for itself what no engine writes.
+    let uses: FxHashSet<_> = without.results().collect();
+    let is_read_for = !is_from_on_engine && to.operands().any(|operand| uses.contains(&operand));
+    let reads = !effects.accesses.is_empty() && !is_read_for;
+    if !effects.is_fence && !writes && !reads {
+        return Ok(());
+    }
+    let message = "runs on no engine, but has effects that depend on those of an engine";
+    Err(PassError::new(without, message)
+        .note(other.location(), "it may not pass this")
+        .note(
+            without.location(),
+            "say where it runs by 'async.engine', and what it accesses by 'async.reads' and 'async.writes'",
+        ))
+}

@@ -1,0 +1,48 @@
+// RUN: async-opt %s --gpux-insert-flags=event-limit=1 --allow-unregistered-dialect --verify-diagnostics --split-input-file
+
+func.func @more_than_there_are(%p: i1) {
+  // expected-error @below {{more than 1 flags are needed from 'MTE2' to 'V'}}
+  // expected-note @below {{a flag is set after this ...}}
+  %a = "npu.load"() {async.engine = "MTE2"} : () -> i1
+  // expected-note @below {{... and is waited for here}}
+  "npu.abs"(%a) {async.engine = "V"} : (i1) -> ()
+  // expected-note @below {{a flag is set after this ...}}
+  %b = "npu.load"() {async.engine = "MTE2"} : () -> i1
+  // expected-note @below {{... and is waited for here}}
+  "npu.abs"(%b) {async.engine = "V"} : (i1) -> ()
+  return
+}
+
+// -----
+
+func.func @store_of_nobody(%m: memref<64xf32>, %i: index, %x: f32) {
+  // expected-note @below {{it may not pass this}}
+  "npu.load"(%m) {async.engine = "MTE2", async.reads = [0]} : (memref<64xf32>) -> ()
+  // expected-error @below {{'memref.store' op runs on no engine, but has effects that depend on those of an engine}}
+  // expected-note @below {{say where it runs by 'async.engine'}}
+  memref.store %x, %m[%i] : memref<64xf32>
+  return
+}
+
+// -----
+
+func.func @while_loop(%p: i1) {
+  // expected-error @below {{'scf.while' op has operations of engines inside, and it is not known how often they are executed}}
+  // expected-note @below {{put them into scf.for and scf.if}}
+  scf.while : () -> () {
+    %a = "npu.load"() {async.engine = "MTE2"} : () -> i1
+    scf.condition(%a)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// -----
+
+func.func @twice() {
+  // expected-error @below {{there are flags already, whose ids this pass does not know to be free}}
+  // expected-note @below {{run it once, on a program without flags}}
+  gpux.set_flag <"MTE2", "V", 0>
+  return
+}
