@@ -21,11 +21,11 @@ fn main() -> ExitCode {
         arguments.remove(0);
         return (tool.main)(arguments);
     }
-    let usage: String = TOOLS
+    let tools: Vec<String> = TOOLS
         .iter()
         .map(|tool| format!("  {:<17} {}\n", tool.name, tool.summary))
         .collect();
-    let usage = format!("usage: async-tools TOOL ARGUMENT...\n\n{usage}");
+    let usage = format!("usage: async-tools TOOL ARGUMENT...\n\n{}", tools.concat());
     match arguments.get(1).and_then(|argument| argument.to_str()) {
         Some("--help" | "-h") => print!("{usage}"),
         Some("--version" | "-V") => println!("async-tools {}", env!("CARGO_PKG_VERSION")),
