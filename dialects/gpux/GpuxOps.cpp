@@ -223,16 +223,16 @@ LogicalResult WaitGroupOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks what the two operations on flags have in common.
-template <typename FlagOp>
-static LogicalResult verifyFlag(FlagOp op) {
+template <typename FlagOp> static LogicalResult verifyFlag(FlagOp op) {
   if (op.getFrom().empty() || op.getTo().empty())
     return op.emitOpError("names no engine");
   if (op.getFrom() == op.getTo())
     return op.emitOpError("is between '")
            << op.getFrom()
            << "' and itself: an engine keeps its own order, without flags";
-  if (op.getId() < 0)
-    return op.emitOpError("has id ") << op.getId() << ", but ids begin at 0";
+  int64_t id = op.getIdAttr().getInt();
+  if (id < 0)
+    return op.emitOpError("has id ") << id << ", but ids begin at 0";
   return success();
 }
 

@@ -200,7 +200,7 @@ def Gpux_WaitGroupOp : Gpux_Op<"wait_group", [
 
 class Gpux_FlagOp<string mnemonic> : Gpux_Op<mnemonic> {
   let arguments = (ins StrAttr:$from, StrAttr:$to, I64Attr:$id);
-  let assemblyFormat = "`<` $from `,` $to `,` $id `>` attr-dict";
+  let assemblyFormat = "` ` `<` $from `,` $to `,` $id `>` attr-dict";
   let hasVerifier = 1;
 }
 

@@ -1,5 +1,6 @@
 // RUN: async-opt %s --gpux-insert-flags=event-limit=1 --allow-unregistered-dialect --verify-diagnostics --split-input-file
 
+// expected-note @below {{schedule for fewer events (--gpux-schedule=objective=events), or raise event-limits}}
 func.func @more_than_there_are(%p: i1) {
   // expected-error @below {{more than 1 flags are needed from 'MTE2' to 'V'}}
   // expected-note @below {{a flag is set after this ...}}
