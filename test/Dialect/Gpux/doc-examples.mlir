@@ -114,6 +114,13 @@ func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %ds
 
 // -----
 
+func.func @set_flag() {
+  gpux.set_flag <"MTE2", "V", 0>
+  return
+}
+
+// -----
+
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none,
                                     l2promo = none, oob = zero, interleave = none>
 func.func @load_tile(%tensor: !tile, %dst: memref<64x64xf16, #gpu.address_space<workgroup>>,
@@ -159,6 +166,13 @@ func.func @issue_store(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %
   gpux.tma_store %src, %tensor[%i, %j] : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
   gpux.commit_group <bulk>
   gpux.wait_group <bulk>, 0 read
+  return
+}
+
+// -----
+
+func.func @wait_flag() {
+  gpux.wait_flag <"MTE2", "V", 0>
   return
 }
 
