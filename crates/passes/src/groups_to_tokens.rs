@@ -129,37 +129,27 @@ pub(crate) fn lift_queues(code: Op<'_>, options: Options, wanted: &dyn Fn(GroupQ
     counts
 }
 
-/// Checks the effect: no operation of a queue that is in token form waits by a count or lacks a token.
+/// Checks the effect: in a queue that is in token form, nothing waits by a count or closes a group without a token. (Operations
+/// without a token of their own may be in a group that has one.)
 fn verify_contract<'c>(code: Op<'c>, lifted: &[GroupQueue]) -> Result<(), PassError<'c>> {
-    // A group with a token has the tokens of its operations.
-    let has_groups = |queue: GroupQueue| {
-        own_ops(code).into_iter().any(|op| {
-            Completion::of(op).is_some_and(|completion| {
-                let is_commit = completion.effect == GroupEffect::Commit;
-                is_commit && completion.queue == Some(queue) && read::has_token(&completion)
-            })
+    let is_counted = |op: &Op<'c>| {
+        Completion::of(*op).is_some_and(|completion| {
+            let is_lifted = completion.queue.is_some_and(|queue| lifted.contains(&queue));
+            is_lifted
+                && match completion.effect {
+                    GroupEffect::Commit => !read::has_token(&completion),
+                    GroupEffect::Wait => true,
+                    GroupEffect::Issue | GroupEffect::None => false,
+                }
         })
     };
-    for queue in lifted.iter().copied() {
-        let may_lack_tokens = has_groups(queue);
-        let left = own_ops(code).into_iter().find(|op| {
-            Completion::of(*op).is_some_and(|completion| {
-                let has_token = read::has_token(&completion);
-                completion.queue == Some(queue)
-                    && match completion.effect {
-                        GroupEffect::Issue => !has_token && !may_lack_tokens,
-                        GroupEffect::Commit => !has_token,
-                        GroupEffect::Wait => true,
-                        GroupEffect::None => false,
-                    }
-            })
-        });
-        if let Some(op) = left {
+    match own_ops(code).iter().find(|op| is_counted(op)) {
+        Some(op) => {
             let message = "is still counted after gpux-groups-to-tokens (this is a bug in async-opt)";
-            return Err(PassError::new(op, message));
+            Err(PassError::new(*op, message))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Why something is not done.

@@ -23,6 +23,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use program::Reader;
+use std::fmt::Write;
 use tokenflow::flags::{EngineId, Event, Kind, Options, OverLimit, Purpose, Usage, plan};
 use tokenflow::schedule::{Limits, Pair};
 
@@ -131,7 +132,8 @@ fn report(function: Op<'_>, usage: &Usage, limit: usize, engines: &Engines<'_>) 
     let (from, to) = (engines.name(usage.from), engines.name(usage.to));
     let mut message = format!("{} of {limit} flags from '{from}' to '{to}'", usage.ids);
     if usage.at_least < usage.ids {
-        message += &format!(
+        let _ = write!(
+            message,
             "; whether {} are enough was not found within the budget",
             usage.at_least
         );

@@ -6,6 +6,7 @@ use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 /// What is said of a pipelined loop.
 pub(super) struct Report(String);
@@ -43,16 +44,20 @@ impl Report {
     pub fn instead_of(&mut self, stages: u32, wanted: u32) {
         if stages < wanted {
             let more = stages + 1;
-            self.0 +=
-                &format!("; has {stages} stages instead of {wanted}, since memory is too small for {more}");
+            let _ = write!(
+                self.0,
+                "; has {stages} stages instead of {wanted}, since memory is too small for {more}"
+            );
         }
     }
 
     /// Transfers of one stage wait for each other, which so many stages would keep apart.
     pub fn apart(&mut self, stages: Option<u32>) {
         if let Some(stages) = stages {
-            self.0 +=
-                &format!("; some wait for others of their stage, which {stages} stages would keep apart");
+            let _ = write!(
+                self.0,
+                "; some wait for others of their stage, which {stages} stages would keep apart"
+            );
         }
     }
 

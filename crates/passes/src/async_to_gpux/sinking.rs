@@ -138,7 +138,9 @@ pub(super) fn sink<'c>(block: Block<'c>, issued: Vec<Pending<'c>>, summaries: &m
             for pending in &begin {
                 flush(&mut groups, op, |group| group.overlaps(pending));
             }
-            begin.into_iter().for_each(|pending| insert(&mut groups, pending));
+            for pending in begin {
+                insert(&mut groups, pending);
+            }
             continue;
         }
         if groups.is_empty() {

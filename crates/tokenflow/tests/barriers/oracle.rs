@@ -219,7 +219,8 @@ fn size(nodes: &[Node]) -> Size {
             Node::Loop { body, .. } => {
                 let body = size(body);
                 let (least, most) = trips(node);
-                let ways = (least..=most).map(|trips| body.executions.saturating_pow(trips as u32));
+                let times = |trips| u32::try_from(trips).unwrap_or(u32::MAX);
+                let ways = (least..=most).map(|trips| body.executions.saturating_pow(times(trips)));
                 let ways = ways.fold(0, u64::saturating_add);
                 (ways, 2 + body.events.saturating_add(2).saturating_mul(most))
             }
@@ -305,7 +306,7 @@ struct Execution<'p> {
 
 impl Execution<'_> {
     fn run(&mut self) {
-        self.start = self.choose(self.program.starts.unsigned_abs()) as i64;
+        self.start = self.choose(self.program.starts.unsigned_abs()).cast_signed();
         self.block(&self.program.body, None);
     }
 

@@ -70,7 +70,7 @@ fn run(plan: &Plan, execution: &Execution, kind: Kind, mut random: u64) -> Resul
             .copied()
             .find(|&i| execution.instructions[i].engine == favored);
         let i = match kept {
-            Some(i) if (random >> 40) % 8 != 0 => i,
+            Some(i) if !(random >> 40).is_multiple_of(8) => i,
             _ => ready[(random >> 33) as usize % ready.len()],
         };
         favored = execution.instructions[i].engine;

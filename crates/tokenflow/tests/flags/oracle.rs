@@ -181,7 +181,9 @@ impl Run<'_> {
         let carried =
             |(id, event): (usize, &Event)| (event.is_carried && event.block == body).then_some(EventId(id));
         let carried: Vec<_> = self.plan.events.iter().enumerate().filter_map(carried).collect();
-        carried.iter().for_each(|&id| self.set(id));
+        for &id in &carried {
+            self.set(id);
+        }
         let mut last: Option<Nodes> = None;
         for _ in 0..self.choices.choose(MOST_ITERATIONS + 1) {
             let nodes = self.block(body);
@@ -190,7 +192,9 @@ impl Run<'_> {
             }
             last = Some(nodes);
         }
-        carried.iter().for_each(|&id| self.wait(id));
+        for &id in &carried {
+            self.wait(id);
+        }
     }
 }
 
