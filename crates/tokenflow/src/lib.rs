@@ -1,11 +1,13 @@
 //! Exact translation of asynchronous tokens into counted groups, and what else is hard about asynchronous copies on GPUs, on plain
 //! data: no MLIR, no IR at all. A compiler describes its program as a [`Program`], and applies what it is told.
 //!
-//! - [`solve`]: where to commit, and how many groups each wait may leave in flight.
+//! - [`solve()`]: where to commit, and how many groups each wait may leave in flight.
 //! - [`lift`]: the other way around, from counted groups to tokens.
 //! - [`phases`]: from tokens to phases of mbarriers.
 //! - [`barriers`]: the fewest block barriers between accesses that conflict.
 //! - [`packing`]: offsets for buffers in one allocation, by their lifetimes.
+//! - [`schedule`]: the order of operations on several engines, within limits of open dependences.
+//! - [`flags`]: flags between engines that run on their own.
 //! - [`pipeline`]: whether a schedule of a pipelined loop is legal, and how many versions of its buffers it takes.
 //!
 //! # Example
