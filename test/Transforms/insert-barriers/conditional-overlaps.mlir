@@ -158,31 +158,3 @@ gpu.module @kernels {
     gpu.return
   }
 }
-
-// -----
-
-!row = memref<64xf32, #gpu.address_space<workgroup>>
-
-gpu.module @kernels {
-  // What perhaps meets is not to be ordered less than it was: the barrier between the two stays.
-  // expected-remark @+1 {{dropped 1 barrier, inserted 0; 1 stays}}
-  gpu.func @barrier_between(%n: index, %in: memref<64xf32>, %out: memref<64xf32>) workgroup(%s: !row) kernel
-      attributes {known_block_size = array<i32: 64, 1, 1>} {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c63 = arith.constant 63 : index
-    %t = gpu.thread_id x
-    %mirrored = arith.subi %c63, %t : index
-    gpu.barrier
-    // expected-note @+1 {{the other access, which is not complete if the conditions on the way agree: await its token where they do}}
-    %token = gpux.copy async %in[%t], %s[%t], 1 : memref<64xf32> to !row
-    scf.for %i = %c0 to %n step %c1 {
-      async.await %token
-    }
-    gpu.barrier
-    // expected-warning @+1 {{may access memory of the workgroup that another thread accesses at the same time, and no barrier can order the two}}
-    %v = memref.load %s[%mirrored] : !row
-    memref.store %v, %out[%t] : memref<64xf32>
-    gpu.return
-  }
-}

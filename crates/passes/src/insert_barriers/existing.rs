@@ -1,14 +1,13 @@
 //! Which of the barriers that a function has stay.
 //!
 //! A barrier stays if it may order accesses of memory that is not the workgroup's, or stands beside a fence, or where its order
-//! is not followed, or between two accesses of which it is not known whether they can be ordered at all. What others order of the
-//! workgroup's memory is derived anew, so they go.
+//! is not followed. What others order of the workgroup's memory is derived anew, so they go.
 
 use crate::analysis::barrier_graph::{BarrierGraph, GlobalAccess};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::nvvm;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokenflow::barriers::{Action, Overlap, StepId, may_meet_anywhere};
+use tokenflow::barriers::{Action, StepId, may_meet_anywhere};
 use tokenflow::ids::IndexVec;
 
 /// Marks the barriers that stay in `graph`, and returns them: all of those that all threads come to if `all`.
@@ -27,89 +26,8 @@ pub(super) fn keep<'c>(graph: &mut BarrierGraph<'c>, all: bool) -> FxHashSet<Op<
     kept
 }
 
-/// Marks the barriers that stay in `graph` since they are on a way between two accesses that perhaps meet, whatever barriers there
-/// are: the program is not to be ordered less than it was. Returns them.
-pub(super) fn keep_between<'c>(graph: &mut BarrierGraph<'c>, overlaps: &[Overlap]) -> FxHashSet<Op<'c>> {
-    let mut kept = FxHashSet::default();
-    if graph.barriers.is_empty() {
-        return kept;
-    }
-    let mut steps = FxHashSet::default();
-    for overlap in overlaps {
-        steps.insert((overlap.first.0, overlap.second.0));
-    }
-    let (forward, backward) = edges(graph);
-    for (first, second) in steps {
-        let after = reachable(graph, &forward, first);
-        let before = reachable(graph, &backward, second);
-        for (step, op) in graph.barriers.clone() {
-            let is_followed = graph.kernel.steps[step].divergent.is_none();
-            if is_followed && after[step] && before[step] {
-                graph.kernel.steps[step].action = Action::Barrier;
-                kept.insert(op);
-            }
-        }
-    }
-    kept
-}
-
-/// Two accesses that `barrier` may order, of memory that is not the workgroup's.
-pub(super) fn what_it_orders<'c>(graph: &BarrierGraph<'c>, barrier: Op<'c>) -> Option<(Op<'c>, Op<'c>)> {
-    let (step, _) = *graph.barriers.iter().find(|(_, op)| *op == barrier)?;
-    let (forward, backward) = edges(graph);
-    let (after, before) = (
-        reachable(graph, &forward, step),
-        reachable(graph, &backward, step),
-    );
-    let apart = accessed_apart(graph);
-    let accesses = graph
-        .global
-        .iter()
-        .filter(|(_, access)| access.buffer.is_none_or(|buffer| !apart.contains(&buffer)));
-    let accesses: Vec<&(StepId, GlobalAccess)> = accesses.collect();
-    let meet = |a: &GlobalAccess, b: &GlobalAccess| {
-        let same = a.buffer.is_none() || b.buffer.is_none() || a.buffer == b.buffer;
-        same && (a.written || b.written)
-    };
-    let firsts = accesses.iter().filter(|(step, _)| before[*step]);
-    let mut pairs = firsts.flat_map(|first| {
-        let seconds = accesses.iter().filter(|(step, _)| after[*step]);
-        seconds.map(move |second| (first, second))
-    });
-    let ((first, _), (second, _)) = pairs.find(|(first, second)| meet(&first.1, &second.1))?;
-    Some((graph.ops[*first], graph.ops[*second]))
-}
-
-/// The steps that each step leads to, and those that lead to it.
-type Edges = IndexVec<StepId, Vec<StepId>>;
-
-fn edges(graph: &BarrierGraph) -> (Edges, Edges) {
-    let steps = &graph.kernel.steps;
-    let mut forward = IndexVec::filled(Vec::new(), steps.len());
-    let mut backward = IndexVec::filled(Vec::new(), steps.len());
-    for (from, step) in steps.with_ids() {
-        for edge in &step.edges {
-            forward[from].push(edge.to);
-            backward[edge.to].push(from);
-        }
-    }
-    (forward, backward)
-}
-
-/// Which steps `edges` lead to from `start`.
-fn reachable(graph: &BarrierGraph, edges: &Edges, start: StepId) -> IndexVec<StepId, bool> {
-    let mut reached = IndexVec::filled(false, graph.kernel.steps.len());
-    let mut work = edges[start].clone();
-    while let Some(step) = work.pop() {
-        if !std::mem::replace(&mut reached[step], true) {
-            work.extend(&edges[step]);
-        }
-    }
-    reached
-}
-
 /// Returns true if a fence stands right before or after `barrier`: the two belong together.
-pub(super) fn is_beside_fence(barrier: Op<'_>) -> bool {
+fn is_beside_fence(barrier: Op<'_>) -> bool {
     let is_fence = |op: Op| matches!(op.name(), nvvm::FENCE_PROXY | nvvm::FENCE_MBARRIER_INIT);
     barrier.next().is_some_and(is_fence) || barrier.prev().is_some_and(is_fence)
 }
