@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Of more ranges than these, the earliest become one: to know less is to be safe, and keeps a walk linear.
+const MOST_RANGES: usize = 16;
+
 /// A set of points in time, as ranges that are sorted and don't touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ranges(Vec<Range<usize>>);
@@ -35,7 +38,7 @@ impl Ranges {
         self.0 = both;
     }
 
-    /// Adds what is in `other`.
+    /// Adds what is in `other`, and what lies between ranges if there are too many.
     pub(super) fn unite(&mut self, other: &Self) {
         if self == other {
             return;
@@ -43,11 +46,17 @@ impl Ranges {
         let mut all: Vec<_> = self.0.iter().chain(&other.0).cloned().collect();
         all.sort_unstable_by_key(|range| range.start);
         self.0.clear();
+        let start = all.first().map_or(0, |first| first.start);
         for range in all {
             match self.0.last_mut() {
                 Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
                 _ => self.0.push(range),
             }
+        }
+        if let Some(surplus) = self.0.len().checked_sub(MOST_RANGES) {
+            let end = self.0[surplus].end;
+            self.0.drain(..surplus);
+            self.0[0] = start..end;
         }
     }
 
