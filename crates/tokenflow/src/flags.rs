@@ -26,8 +26,8 @@
 //!
 //! # Method
 //!
-//! One walk in program order keeps, for each pair of engines x and y, what of y's work may be unfinished when x's next instruction begins
-//! (`machine.rs`). A loop's body is walked twice, and a loop in the second walk once: the second iteration begins with the least
+//! One walk in program order keeps, for each pair of engines x and y, what of y's work may be unfinished when x's next instruction
+//! begins (`machine.rs`): vector clocks, but for branches, after which that need not be one interval. A loop's body is walked twice, and a loop in the second walk once: the second iteration begins with the least
 //! knowledge of the one before it, and what is known never gets less. So a walk costs O(n d e²) for n nodes, d nested loops, e engines.
 //!
 //! 1. `place.rs`: a dependence whose producer may be unfinished when its consumer begins gets an event; at one consumer, latest producer first.

@@ -18,11 +18,10 @@ pub(super) fn place(program: &Program) -> Placed {
     placed
 }
 
-/// A dependence, and the place where its consumer's engine waits.
+/// A dependence that may need an event.
 #[derive(Clone, Copy)]
 struct Candidate {
     dependence: Dependence,
-    wait: Point,
     is_carried: bool,
     is_chosen: bool,
 }
@@ -35,7 +34,11 @@ impl Candidate {
             from: self.dependence.from,
             to: self.dependence.to,
             set: Point::After(self.dependence.producer),
-            wait: self.wait,
+            wait: if self.waits_early() {
+                Point::After(self.dependence.producer)
+            } else {
+                Point::Before(self.dependence.consumer)
+            },
             is_carried: self.is_carried,
         }
     }
@@ -79,11 +82,6 @@ impl<'a> Level<'a> {
         let candidate = |is_carried| {
             move |&dependence: &Dependence| Candidate {
                 dependence,
-                wait: if is_carried && dependence.producer < dependence.consumer {
-                    Point::After(dependence.producer)
-                } else {
-                    Point::Before(dependence.consumer)
-                },
                 is_carried,
                 is_chosen: false,
             }
@@ -202,9 +200,7 @@ impl<'a> Level<'a> {
         let (mut open, mut decided) = (Vec::new(), Vec::new());
         for number in candidates {
             let candidate = &mut self.candidates[number];
-            if candidate.waits_early() && (is_first || candidate.is_chosen)
-                || candidate.is_carried && is_first
-            {
+            if candidate.is_carried && (is_first || candidate.waits_early() && candidate.is_chosen) {
                 continue;
             }
             if candidate.is_carried || is_first {
