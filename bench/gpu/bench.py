@@ -3,8 +3,8 @@
 
 Every kernel runs twice: as async-opt lowers it, and with nothing under way while it waits. For the kernels of sm_80 that
 is every `cp.async.wait_group` of the PTX set to 0; for those of sm_90, an await in the source right after each load, copy
-and store. The GEMMs run beside the library's (cuBLAS), the others beside the driver's device-to-device copy. README.md
-says how to run it.
+and store. The GEMMs run beside the library's (cuBLAS), copies beside the driver's device-to-device copy. README.md says how
+to run it.
 
 Needs Python 3.9 and nothing else: the CUDA driver and cuBLAS are called through ctypes.
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 import gemm
+import loops
 import scale
 import tiles
 from cuda import Cuda, Failure, Kernel, NoGpu, entry_point
@@ -32,6 +33,10 @@ EXAMPLES = {
     "gemm_sm80": "sm_80",
     "double_buffered_copy": "sm_80",
     "predicated_copy": "sm_80",
+    "stencil": "sm_80",
+    "gather": "sm_80",
+    "linear_attention": "sm_80",
+    "linalg_matmul": "sm_80",
     "gemm_sm90": "sm_90a",
     "tma_reduction": "sm_90a",
     "mixed_pointwise": "sm_90a",
@@ -62,14 +67,19 @@ def run_tool(command, text=None):
 
 
 def lower(source, chip):
-    options = f"chip={chip} format=isa pipeline=true"
-    binary = run_tool(tool("async-opt") + ["-", f"--gpux-lower-to-nvvm={options}"], source)
+    # A transform script, if there is one, says how to pipeline.
+    script = "transform.with_named_sequence" in source
+    before = ["--transform-interpreter", "--gpu-kernel-outlining", "--transform-interpreter=entry-point=pipeline"] if script else []
+    options = f"chip={chip} format=isa pipeline={'false' if script else 'true'}"
+    binary = run_tool(tool("async-opt") + ["-", *before, f"--gpux-lower-to-nvvm={options}"], source)
     return run_tool(tool("async-translate") + ["--ptx"], binary)
 
 
 def lower_example(example):
     """The PTX of an example, and that of the example without pipelining."""
     source, chip = (ROOT / "examples" / f"{example}.mlir").read_text(), EXAMPLES[example]
+    if example == "linalg_matmul":
+        source = gemm.with_size(source)
     ptx = lower(source, chip)
     return ptx, with_every_wait_0(ptx) if chip == "sm_80" else lower(with_every_await_at_once(source), chip)
 
@@ -129,7 +139,7 @@ def read_ptx(path):
 
 def load(cuda, ptx, at_once):
     """The kernel as it was lowered, and without pipelining."""
-    shared = gemm.SHARED if entry_point(ptx) in (gemm.SM80, gemm.SM90) else 0
+    shared = gemm.SHARED.get(entry_point(ptx), 0)
     kernels = [Kernel(cuda, ptx, summary(ptx), shared)]
     if at_once:
         kernels.append(Kernel(cuda, at_once, "every wait at once", shared))
@@ -140,8 +150,12 @@ def load(cuda, ptx, at_once):
 RUNS = {
     gemm.SM80: gemm.run_gemm,
     gemm.SM90: gemm.run_gemm,
+    gemm.LINALG: gemm.run_linalg,
     scale.SCALE: scale.run_scale,
     scale.SCALE_RAGGED: scale.run_scale,
+    loops.STENCIL: loops.run_loop,
+    loops.GATHER: loops.run_loop,
+    loops.ATTENTION: loops.run_loop,
     tiles.REDUCTION: tiles.run_tiles,
     tiles.POINTWISE: tiles.run_tiles,
 }

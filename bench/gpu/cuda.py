@@ -210,9 +210,10 @@ def memref(address, *sizes):
 
 
 class CuBlas:
-    """The library's GEMM on the same buffers: fp16 in and out, fp32 accumulation."""
+    """The library's GEMM on the same buffers: fp16 in, fp16 or fp32 out, fp32 accumulation."""
 
     R_16F, COMPUTE_32F, DEFAULT_ALGORITHM = 2, 68, -1
+    TYPES = {"e": R_16F, "f": 0}  # `struct`'s kinds -> cudaDataType
     DISALLOW_REDUCED_PRECISION_REDUCTION = 16
 
     def __init__(self, library):
@@ -249,13 +250,13 @@ class CuBlas:
         if status := getattr(self.library, name)(*arguments):
             raise Failure(f"{name}: cuBLAS status {status}")
 
-    def bind(self, a, b, c, m, n, k):
+    def bind(self, a, b, c, m, n, k, kind):
         # cuBLAS is column-major: it sees the transposes, and C^T = B^T * A^T needs no transposition.
         one, zero = Float(1), Float(0)
 
         def launch():
             self.call("cublasGemmEx", self.handle, 0, 0, n, m, k, ctypes.addressof(one),
                       b.address, self.R_16F, n, a.address, self.R_16F, k, ctypes.addressof(zero),
-                      c.address, self.R_16F, n, self.COMPUTE_32F, self.DEFAULT_ALGORITHM)
+                      c.address, self.TYPES[kind], n, self.COMPUTE_32F, self.DEFAULT_ALGORITHM)
 
         return launch

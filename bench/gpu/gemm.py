@@ -2,13 +2,15 @@
 
 import operator
 import random
+import re
 import struct
 
 from cuda import Buffer, CuBlas, Failure, TensorMap, memref
 from timing import measure, table, time_rows
 
-SM80, SM90 = "gemm_f16_sm80", "gemm_f16_sm90"  # the kernels' entry points
-SHARED = 65536  # bytes of dynamic shared memory, in both of them
+SM80, SM90, LINALG = "gemm_f16_sm80", "gemm_f16_sm90", "matmul_kernel"  # the kernels' entry points
+SHARED = {SM80: 65536, SM90: 65536}  # bytes of dynamic shared memory
+LINALG_SIZE = 4096  # of each dimension: `linalg_matmul.mlir` says its sizes in its types
 
 SMALL = {0x0000: 0, 0x3C00: 1, 0xBC00: -1, 0x4000: 2, 0xC000: -2}  # fp16 bits -> value
 
@@ -42,14 +44,19 @@ def dot_products(a, b, n, k, positions):
         yield sum(map(operator.mul, rows[i], columns[j]))
 
 
-def first_difference(got, expected):
-    """Compares fp16 data by value (so -0 is 0); returns None or where they first differ and in how many elements."""
+def first_difference(got, expected, kind):
+    """Compares data of a `struct` kind by value (so -0 is 0); returns None or where they first differ and how often."""
     if got == expected:
         return None
-    form = f"<{len(got) // 2}e"
+    form = f"<{len(got) // struct.calcsize(kind)}{kind}"
     pairs = enumerate(zip(struct.unpack(form, got), struct.unpack(form, expected)))
     bad = [(at, x, y) for at, (x, y) in pairs if x != y]
     return (*bad[0], len(bad)) if bad else None
+
+
+def with_size(source):
+    """`linalg_matmul.mlir` with the sizes that are measured."""
+    return re.sub(r"memref<\d+x\d+x(f16|f32)>", rf"memref<{LINALG_SIZE}x{LINALG_SIZE}x\1>", source)
 
 
 def divisor_up_to(number, limit):
@@ -58,6 +65,8 @@ def divisor_up_to(number, limit):
 
 class GemmProblem:
     """A, B and C of one size on the device."""
+
+    kind = "e"  # of C's elements, as `struct` says it
 
     def __init__(self, cuda, name, m, n, k):
         if name == SM80 and (m % 128 or n % 128 or k % 32 or k < 96 or min(m, n) < 128):
@@ -71,7 +80,7 @@ class GemmProblem:
 
     def __enter__(self):
         self.a, self.b = Buffer(self.cuda, 2 * self.m * self.k), Buffer(self.cuda, 2 * self.k * self.n)
-        self.c = Buffer(self.cuda, 2 * self.m * self.n)
+        self.c = Buffer(self.cuda, struct.calcsize(self.kind) * self.m * self.n)
         self.maps = []
         if self.name == SM90:
             # As the types of the kernel's arguments say.
@@ -99,7 +108,7 @@ class GemmProblem:
         return kernel.bind(self.grid, arguments)
 
     def bind_library(self, library):
-        return library.bind(self.a, self.b, self.c, self.m, self.n, self.k)
+        return library.bind(self.a, self.b, self.c, self.m, self.n, self.k, self.kind)
 
     def result(self, launch):
         self.c.poison()
@@ -108,25 +117,50 @@ class GemmProblem:
         return self.c.read()
 
 
+class LinalgProblem(GemmProblem):
+    """The same for `linalg_matmul.mlir`, which adds to a C of fp32."""
+
+    kind = "f"
+
+    def __init__(self, cuda, name, m, n, k):
+        super().__init__(cuda, name, m, n, k)
+        self.grid = n // 64, m // 64, 1
+
+    def bind(self, kernel):
+        # In the order in which the outlined launch uses them.
+        return kernel.bind(self.grid, memref(self.c.address, self.m, self.n) + memref(self.a.address, self.m, self.k)
+                           + memref(self.b.address, self.k, self.n))
+
+    def result(self, launch):
+        self.c.write(bytes(self.c.size))
+        launch()
+        self.cuda.synchronize()
+        return self.c.read()
+
+
+PROBLEMS = {SM80: GemmProblem, SM90: GemmProblem, LINALG: LinalgProblem}
+
+
 def check_gemm(cuda, kernels, library, m, n, k, full):
     """Compares the kernels with the library, and all of them with the CPU: every element, or a sample of them."""
-    with GemmProblem(cuda, kernels[0].name, m, n, k) as problem:
+    with PROBLEMS[kernels[0].name](cuda, kernels[0].name, m, n, k) as problem:
         a, b = problem.fill(small_integers)
         rng = random.Random(3)
         positions = [(i, j) for i in range(m) for j in range(n)] if full else (
             [(0, 0), (m - 1, n - 1)] + [(rng.randrange(m), rng.randrange(n)) for _ in range(300)])
         expected = dict(zip(positions, dot_products(a, b, n, k, positions)))
+        kind, size = f"<{problem.kind}", struct.calcsize(problem.kind)
         results = {kernel.label: problem.result(problem.bind(kernel)) for kernel in kernels}
         if library:
             results[library.label] = problem.result(problem.bind_library(library))
         for label, data in results.items():
             for (i, j), value in expected.items():
-                got, = struct.unpack_from("<e", data, 2 * (i * n + j))
+                got, = struct.unpack_from(kind, data, size * (i * n + j))
                 if got != value:
                     raise Failure(f"wrong result: GEMM {m}x{n}x{k}, {label}: C[{i}, {j}] is {got}, not {value}")
         reference = results[library.label] if library else results[kernels[0].label]
         for label, data in results.items():
-            if difference := first_difference(data, reference):
+            if difference := first_difference(data, reference, problem.kind):
                 at, got, value, count = difference
                 raise Failure(f"wrong result: GEMM {m}x{n}x{k}, {label}: {count} elements differ, the first is "
                               f"C[{at // n}, {at % n}], {got}, not {value}")
@@ -135,7 +169,7 @@ def check_gemm(cuda, kernels, library, m, n, k, full):
 
 
 def measure_gemm(cuda, kernels, library, m, n, k, samples):
-    with GemmProblem(cuda, kernels[0].name, m, n, k) as problem:
+    with PROBLEMS[kernels[0].name](cuda, kernels[0].name, m, n, k) as problem:
         problem.fill(random_values)
         launches = {kernel.label: problem.bind(kernel) for kernel in kernels}
         if library:
@@ -162,3 +196,9 @@ def run_gemm(cuda, kernels, options):
         if not options.check_only:
             tables.append(measure_gemm(cuda, kernels, library, m, n, k, options.samples))
     return tables
+
+
+def run_linalg(cuda, kernels, options):
+    library, size = CuBlas.find(), (LINALG_SIZE,) * 3
+    check_gemm(cuda, kernels, library, *size, full=False)
+    return [] if options.check_only else [measure_gemm(cuda, kernels, library, *size, options.samples)]
