@@ -11,8 +11,9 @@ use async_mlir::names::{affine, scf};
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use kernel::lit::{self, call};
-use kernel::{Outcome, context, execute, try_lower};
+use kernel::{Outcome, execute, try_lower};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 /// One with a single thread, and one with a warp.
 const CALLS: usize = 2;
@@ -112,6 +113,17 @@ struct Tally {
     removed: usize,
     /// Those of them that no run needs.
     unneeded: Vec<String>,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.kernels += other.kernels;
+        self.changed += other.changed;
+        self.barriers += other.barriers;
+        self.removed += other.removed;
+        self.wrong.extend(other.wrong);
+        self.unneeded.extend(other.unneeded);
+    }
 }
 
 /// Whether a kernel runs clean without one of its barriers; `None` if it has no such barrier, or can't be run.
@@ -218,11 +230,7 @@ fn hold(context: &Context, title: &str, source: &str, tally: &mut Tally) {
 
 #[test]
 fn barriers_that_are_derived_anew_are_enough_and_no_more() {
-    let context = context();
-    context.set_allow_unregistered_dialects(true);
-    context.attach_diagnostic_handler(|_| true);
-    let mut tally = Tally::default();
-    lit::for_each_source(|name, source| hold(&context, name, source, &mut tally));
+    let tally: Tally = lit::tally_sources(hold);
     println!(
         "{} clean kernels, {} of them with other barriers now; {} barriers; {} were taken out, and missed",
         tally.kernels, tally.changed, tally.barriers, tally.removed

@@ -20,9 +20,10 @@ use async_sim::machine::ThreadOrder;
 use async_sim::memory::Space;
 use async_sim::value::Value;
 use kernel::lit::{self, call, lowered};
-use kernel::{Call, context, launch};
+use kernel::{Call, context, launch, parallel};
 use mutants::faults::Fault;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
 
 /// Random schedules for each mutant, unless `MUTANT_SCHEDULES` says otherwise.
 const SCHEDULES: u64 = 2;
@@ -160,37 +161,22 @@ const FORMS: [(&str, &str); 2] = [
 
 /// The kernels of the lit tests that are clean with some arguments, as they are written and lowered.
 fn lit_tests() -> Vec<(Subject, Left)> {
-    let context = context();
-    context.set_allow_unregistered_dialects(true);
-    context.attach_diagnostic_handler(|_| true);
-    let mut all = Vec::new();
-    for file in lit::all_files() {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        let name = file
-            .strip_prefix(lit::root())
-            .unwrap_or(&file)
-            .display()
-            .to_string();
+    let found = lit::map_sources(|context, name, source| {
+        let mut subjects = Vec::new();
         if name.starts_with("examples") || name.starts_with("bench") {
-            continue;
+            return subjects;
         }
-        for source in text
-            .split("// -----")
-            .filter(|source| !source.contains("expected-error"))
-        {
-            for (form, passes) in FORMS {
-                for (function, code) in lowered(&context, source, passes).unwrap_or_default() {
-                    let Ok(code) = code else { continue };
-                    let title = format!("{name}, @{function}, {form}");
-                    let calls = (0..ATTEMPTS).map(|seed| without_workgroup(&code, call(&code, seed)));
-                    let mut subjects =
-                        calls.filter_map(|call| Subject::new(title.clone(), code.clone(), call));
-                    all.extend(subjects.next());
-                }
+        for (form, passes) in FORMS {
+            for (function, code) in lowered(context, source, passes).unwrap_or_default() {
+                let Ok(code) = code else { continue };
+                let title = format!("{name}, @{function}, {form}");
+                let mut calls = (0..ATTEMPTS).map(|seed| without_workgroup(&code, call(&code, seed)));
+                subjects.extend(calls.find_map(|call| Subject::new(title.clone(), code.clone(), call)));
             }
         }
-    }
-    all
+        subjects
+    });
+    found.into_iter().flatten().collect()
 }
 
 /// Memory of the workgroup is not filled before a kernel runs.
@@ -212,7 +198,7 @@ fn without_workgroup(code: &Code, mut call: Call) -> Call {
 }
 
 /// What came of the faults of a kind.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Row {
     mutants: usize,
     harmful: usize,
@@ -221,6 +207,16 @@ struct Row {
     results: usize,
     /// Reported, though no schedule shows any harm.
     harmless: usize,
+}
+
+impl AddAssign for Row {
+    fn add_assign(&mut self, other: Self) {
+        self.mutants += other.mutants;
+        self.harmful += other.harmful;
+        self.found += other.found;
+        self.results += other.results;
+        self.harmless += other.harmless;
+    }
 }
 
 /// What is wrong whatever memory holds in the end: bytes that a copy in flight or another thread touches too, which
@@ -253,50 +249,20 @@ fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
         let subject = Subject::new(title.clone(), code, call);
         subject.unwrap_or_else(|| panic!("{title} is not clean"))
     }));
+    let numbered: Vec<_> = subjects.iter().enumerate().collect();
+    let tallies = parallel::map(
+        &numbered,
+        || (),
+        |(), (number, (subject, left))| subject.plant_all(left, *number),
+    );
     let mut table: BTreeMap<Fault, Row> = BTreeMap::new();
     let (mut missed, mut alarms) = (Vec::new(), Vec::new());
-    let mut number = 0;
-    for (subject, left) in &subjects {
-        for fault in Fault::ALL {
-            if fault == Fault::SlotShifted && has_rows(&subject.title) {
-                continue;
-            }
-            for i in 0..subject.code.instrs.len() {
-                let Some(mutant) = fault.plant(&subject.code, i) else {
-                    continue;
-                };
-                number += 1;
-                if chosen_schedules().is_none() && number % SAMPLE != 0 {
-                    continue;
-                }
-                let row = table.entry(fault).or_default();
-                row.mutants += 1;
-                let (found, harmful) = judge(subject, left, &mutant);
-                let Instr { op, place, .. } = &subject.code.instrs[i];
-                let title = format!(
-                    "{}: {} at {} ({})",
-                    subject.title,
-                    fault.name(),
-                    place.location,
-                    place.op
-                );
-                row.harmful += usize::from(harmful);
-                match (harmful, found.is_empty()) {
-                    (true, false) => row.found += 1,
-                    (true, true) if matches!(op, Op::Bulk(bulk) if !bulk.load) || is_store(op) => {
-                        row.results += 1;
-                    }
-                    (true, true) => missed.push(title),
-                    (false, false) => {
-                        row.harmless += 1;
-                        if !found.iter().any(|kind| NOT_IN_MEMORY.contains(kind)) {
-                            alarms.push(format!("{title}: {found:?}"));
-                        }
-                    }
-                    (false, true) => {}
-                }
-            }
+    for tally in tallies {
+        for (fault, row) in tally.table {
+            *table.entry(fault).or_default() += row;
         }
+        missed.extend(tally.missed);
+        alarms.extend(tally.alarms);
     }
     println!("{} kernels", subjects.len());
     print(&table);
@@ -330,6 +296,66 @@ fn harmful_mutants_are_found_and_harmless_ones_are_not_reported() {
     );
 }
 
+/// What came of the mutants of a kernel.
+#[derive(Default)]
+struct Tally {
+    table: BTreeMap<Fault, Row>,
+    /// Harmful ones that are not found.
+    missed: Vec<String>,
+    /// Harmless ones that are reported without a reason.
+    alarms: Vec<String>,
+}
+
+impl Subject {
+    /// Plants all faults, or a sample of them that depends on the number of the kernel.
+    fn plant_all(&self, left: &Left, number: usize) -> Tally {
+        let mut tally = Tally::default();
+        let faults = Fault::ALL
+            .iter()
+            .filter(|fault| **fault != Fault::SlotShifted || !has_rows(&self.title));
+        let places = faults.flat_map(|fault| (0..self.code.instrs.len()).map(move |i| (*fault, i)));
+        let mutants = places.filter_map(|(fault, i)| Some((fault, i, fault.plant(&self.code, i)?)));
+        let step = if chosen_schedules().is_some() { 1 } else { SAMPLE };
+        for (fault, i, mutant) in mutants.skip(number % step).step_by(step) {
+            self.count(left, fault, &self.code.instrs[i], &mutant, &mut tally);
+        }
+        tally
+    }
+
+    fn count(
+        &self,
+        left: &Left,
+        fault: Fault,
+        Instr { op, place, .. }: &Instr,
+        mutant: &Code,
+        tally: &mut Tally,
+    ) {
+        let row = tally.table.entry(fault).or_default();
+        let (found, harmful) = judge(self, left, mutant);
+        let title = format!(
+            "{}: {} at {} ({})",
+            self.title,
+            fault.name(),
+            place.location,
+            place.op
+        );
+        row.mutants += 1;
+        row.harmful += usize::from(harmful);
+        match (harmful, found.is_empty()) {
+            (true, false) => row.found += 1,
+            (true, true) if matches!(op, Op::Bulk(bulk) if !bulk.load) || is_store(op) => row.results += 1,
+            (true, true) => tally.missed.push(title),
+            (false, false) => {
+                row.harmless += 1;
+                if !found.iter().any(|kind| NOT_IN_MEMORY.contains(kind)) {
+                    tally.alarms.push(format!("{title}: {found:?}"));
+                }
+            }
+            (false, true) => {}
+        }
+    }
+}
+
 /// What a run with default options finds in a mutant, and whether it is harmful.
 fn judge(subject: &Subject, left: &Left, mutant: &Code) -> (BTreeSet<&'static str>, bool) {
     let call = Call {
@@ -355,11 +381,7 @@ fn print(table: &BTreeMap<Fault, Row>) {
     let mut all = Row::default();
     for (fault, row) in table {
         print_row(fault.name(), row);
-        all.mutants += row.mutants;
-        all.harmful += row.harmful;
-        all.found += row.found;
-        all.results += row.results;
-        all.harmless += row.harmless;
+        all += *row;
     }
     print_row("all", &all);
 }

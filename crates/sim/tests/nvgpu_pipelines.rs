@@ -9,7 +9,7 @@ use async_sim::adversary::Adversary;
 use async_sim::code::{Code, ParamKind};
 use async_sim::inputs::Argument;
 use kernel::lit::{files, root};
-use kernel::{Call, Outcome, context, parse, run, try_lower};
+use kernel::{Call, Outcome, context, parallel, parse, run, try_lower};
 
 /// Rows of a tile, which is how far a step goes.
 const STEP: i128 = 16;
@@ -99,21 +99,22 @@ fn check(context: &Context, name: &str, source: &str) {
 
 #[test]
 fn kernels_of_nvgpu_do_what_they_do_as_written() {
-    let context = context();
-    context.attach_diagnostic_handler(|_| true);
-    let mut kernels = 0;
-    for file in files(&root().join("test/Integration/nvgpu-pipelines")) {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        let name = file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    let files = files(&root().join("test/Integration/nvgpu-pipelines"));
+    let quiet = || {
+        let context = context();
+        context.attach_diagnostic_handler(|_| true);
+        context
+    };
+    let checked = parallel::map(&files, quiet, |context, file| {
+        let text = std::fs::read_to_string(file).expect("a test");
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
         // A function of its own is no kernel that could be run.
-        if text.contains("gpu.func") || text.contains("gpu.launch") {
-            check(&context, &name, &text);
-            kernels += 1;
+        let is_kernel = text.contains("gpu.func") || text.contains("gpu.launch");
+        if is_kernel {
+            check(context, &name, &text);
         }
-    }
+        is_kernel
+    });
+    let kernels = checked.iter().filter(|is_kernel| **is_kernel).count();
     assert!(kernels >= 25, "only {kernels} kernels");
 }

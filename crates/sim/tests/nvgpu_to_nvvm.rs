@@ -10,7 +10,8 @@ use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use kernel::lit::{self, call, lowered};
-use kernel::{Call, context, execute};
+use kernel::{Call, execute};
+use std::ops::AddAssign;
 
 /// Arguments are tried until the kernel runs to its end with so many, or is found to stop.
 const CALLS: u64 = 2;
@@ -47,11 +48,7 @@ const EXPLAINED: [(&str, &str); 7] = [
 
 #[test]
 fn kernels_compute_the_same_and_have_the_same_faults() {
-    let context = context();
-    context.set_allow_unregistered_dialects(true);
-    context.attach_diagnostic_handler(|_| true);
-    let mut tally = Tally::default();
-    lit::for_each_source(|name, source| hold_source(&context, name, source, &mut tally));
+    let tally: Tally = lit::tally_sources(hold_source);
     println!(
         "{} kernels are the same, {} of them with faults, {} with mbarriers; left out:",
         tally.same, tally.faulty, tally.with_mbarriers
@@ -82,6 +79,15 @@ struct Tally {
     faulty: usize,
     with_mbarriers: usize,
     left: Vec<String>,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.same += other.same;
+        self.faulty += other.faulty;
+        self.with_mbarriers += other.with_mbarriers;
+        self.left.extend(other.left);
+    }
 }
 
 /// Compares every kernel of a source with what the conversion makes of it.

@@ -11,7 +11,8 @@ use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
 use async_sim::code::{Code, Init};
 use kernel::lit::{self, Kernels, call, lowered};
-use kernel::{Call, context, execute};
+use kernel::{Call, execute};
+use std::ops::AddAssign;
 
 /// What packs and lowers, and what does the same to a kernel that is not packed: where that is not clean, it is no fault of
 /// packing.
@@ -44,6 +45,14 @@ struct Tally {
     smaller: usize,
 }
 
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.run += other.run;
+        self.clean += other.clean;
+        self.smaller += other.smaller;
+    }
+}
+
 /// The bytes of the workgroup's buffers, one after the other as they are aligned here, or nothing if the launch says how many
 /// there are.
 fn bytes(code: &Code) -> Option<usize> {
@@ -59,18 +68,7 @@ fn bytes(code: &Code) -> Option<usize> {
 
 #[test]
 fn what_is_clean_stays_clean() {
-    let context = context();
-    context.set_allow_unregistered_dialects(true);
-    context.attach_diagnostic_handler(|_| true);
-    let mut tally = Tally::default();
-    for file in lit::all_files() {
-        let text = std::fs::read_to_string(&file).expect("a test");
-        for source in text.split("// -----") {
-            if !source.contains("expected-error") {
-                hold(&context, &file.display().to_string(), source, &mut tally);
-            }
-        }
-    }
+    let tally: Tally = lit::tally_sources(hold);
     println!(
         "{} kernels run packed, {} of them clean, {} in less memory",
         tally.run, tally.clean, tally.smaller

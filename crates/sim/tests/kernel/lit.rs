@@ -1,6 +1,6 @@
 //! The kernels of the lit tests and examples, and arguments that they run with.
 
-use super::{Call, try_lower};
+use super::{Call, context, parallel, try_lower};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::melior::Context;
 use async_sim::code::{Code, ParamKind};
@@ -8,6 +8,7 @@ use async_sim::inputs::{Argument, Fill};
 use async_sim::read::{self, UncountedWaits};
 use async_sim::value::Elem;
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
 /// The folder that tests and examples are in.
@@ -21,17 +22,59 @@ pub fn all_files() -> Vec<PathBuf> {
     folders.flat_map(|folder| files(&root().join(folder))).collect()
 }
 
-/// Visits every module of the files with kernels, with the name of its file; what is to be refused is no program.
-pub fn for_each_source(mut visit: impl FnMut(&str, &str)) {
+/// A module of a file with kernels.
+struct Source {
+    /// Of the file.
+    name: String,
+    text: String,
+}
+
+/// What takes minutes: hundreds of megabytes for each thread, and copies of megabytes, element by element.
+const LARGE: [&str; 2] = ["memref<40000000xindex>", "memref<512x1024xf32, 3>"];
+
+/// Every module of the files with kernels; what is to be refused is no program, and what is `LARGE` is left out.
+fn sources() -> Vec<Source> {
     let root = root();
+    let mut all = Vec::new();
     for file in all_files() {
         let text = std::fs::read_to_string(&file).expect("a test");
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        let sources = text.split("// -----");
-        for source in sources.filter(|source| !source.contains("expected-error")) {
-            visit(&name, source);
-        }
+        let parts = text
+            .split("// -----")
+            .filter(|part| !part.contains("expected-error"));
+        all.extend(parts.map(|part| Source {
+            name: name.clone(),
+            text: part.to_owned(),
+        }));
     }
+    all
+}
+
+/// Applies `f` to every module of the files with kernels, with the name of its file, on all cores. Returns the results in the files'
+/// order. What is refused is not printed.
+pub fn map_sources<T: Send>(f: impl Fn(&Context, &str, &str) -> T + Sync) -> Vec<T> {
+    let quiet = || {
+        let context = context();
+        context.set_allow_unregistered_dialects(true);
+        context.attach_diagnostic_handler(|_| true);
+        context
+    };
+    parallel::map(&sources(), quiet, |context, Source { name, text }| {
+        f(context, name, text)
+    })
+}
+
+/// The same with a tally, and their sum.
+pub fn tally_sources<T: Default + AddAssign + Send>(f: impl Fn(&Context, &str, &str, &mut T) + Sync) -> T {
+    let tallies = map_sources(|context, name, source| {
+        let mut tally = T::default();
+        f(context, name, source, &mut tally);
+        tally
+    });
+    tallies.into_iter().fold(T::default(), |mut sum, tally| {
+        sum += tally;
+        sum
+    })
 }
 
 pub fn files(folder: &Path) -> Vec<PathBuf> {

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Not every test needs all of it.
 
 pub mod lit;
+pub mod parallel;
 
 use async_dialects::registry::{register_all_dialects, register_upstream_passes};
 use async_mlir::ir::{Op, Walk};
@@ -21,6 +22,10 @@ use async_sim::show::{Finding, Names};
 use async_sim::value::Value;
 use std::collections::BTreeSet;
 use std::sync::Once;
+
+// As in the tools: that of the C library returns memory to the system after each run.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How a kernel is called.
 #[derive(Clone)]
