@@ -4,7 +4,7 @@ mod extent;
 mod in_turn;
 
 use self::extent::{Extent, element_bytes, extent, span};
-use self::in_turn::InTurn;
+use self::in_turn::{InTurn, Turns};
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -296,13 +296,16 @@ impl<'c> Footprints<'c> {
             sum = self.values.plus(&sum, &own)?;
             view = source;
         }
-        if let Some((around, firsts)) = self.in_turn.of(view) {
+        if let Some((turns, firsts)) = self.in_turn.of(view) {
             let firsts = firsts.to_vec();
             let begins = firsts
                 .into_iter()
                 .map(|first| self.view_offset(first)?.as_constant());
             let begins = begins.collect::<Option<Vec<i64>>>()?;
-            let begins = self.values.in_turn(around, begins)?;
+            let begins = match turns {
+                Turns::In(around) => self.values.in_turn(around, begins)?,
+                Turns::After(around) => self.values.after_turns(around, begins)?,
+            };
             return self.values.plus(&sum, &begins);
         }
         let before = key(view).map_or(0, |key| self.in_turn.place(key).1);

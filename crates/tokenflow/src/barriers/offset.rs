@@ -53,6 +53,15 @@ pub enum Symbol {
         /// What it is taken modulo.
         modulus: i64,
     },
+    /// `values[n mod values.len()]`, of a number `n` of which nothing else is known.
+    Turn {
+        /// The number of `n`.
+        value: u32,
+        /// The loop that computes it once in each iteration, if any.
+        of: Option<LoopId>,
+        /// The numbers; no more than [`MAX_PERIOD`].
+        values: Rc<[i64]>,
+    },
     /// A value that is computed once in each iteration of a loop, or once.
     Value(u32, Option<LoopId>),
 }
@@ -256,6 +265,14 @@ impl Pair<'_> {
                     ..
                 },
             ) => (value, modulus) == (other_value, other_modulus) && self.same_iteration(*of),
+            (
+                Symbol::Turn { value, of, values },
+                Symbol::Turn {
+                    value: other_value,
+                    values: others,
+                    ..
+                },
+            ) => (value, values.len()) == (other_value, others.len()) && self.same_iteration(*of),
             _ => false,
         }
     }
@@ -292,6 +309,13 @@ impl Pair<'_> {
                 },
                 Symbol::Remainder { plus: from, .. },
             ) => (to - from, *modulus),
+            (Symbol::Turn { values: to, .. }, Symbol::Turn { values: from, .. }) => {
+                let ahead = to
+                    .iter()
+                    .zip(from.iter())
+                    .map(|(to, from)| to.wrapping_sub(*from));
+                return sum.add(&multiples(coefficient, ahead));
+            }
             _ => return,
         };
         let ahead = ahead.rem_euclid(modulus);
@@ -333,6 +357,7 @@ impl Pair<'_> {
                 let known = (first..=last).map(|iteration| at(values, iteration));
                 sum.add(&multiples(coefficient, known));
             }
+            Symbol::Turn { values, .. } => sum.add(&multiples(coefficient, values.iter().copied())),
             Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => {
                 sum.add_range(coefficient, 0..*modulus);
             }
