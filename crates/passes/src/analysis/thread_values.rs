@@ -121,6 +121,24 @@ impl<'c> ThreadValues<'c> {
         is_known.then(|| ThreadValue::symbol(Symbol::Turn { value, of, values }))
     }
 
+    /// How many iterations of the loop `around` each thread runs, if that is known.
+    pub fn trips(&mut self, around: Op<'c>) -> Option<Vec<i64>> {
+        if around.has_attr(attr::UNSIGNED_CMP) {
+            return None;
+        }
+        let (first, end) = (self.of(around.operand(0))?, self.of(around.operand(1))?);
+        let step = self
+            .of(around.operand(2))?
+            .as_constant()
+            .filter(|step| *step > 0)?;
+        let threads = usize::try_from(self.num_threads()?).ok()?;
+        let trips = (0..threads).map(|thread| {
+            let span = end.of_thread(thread)?.checked_sub(first.of_thread(thread)?)?;
+            Some(span.max(0).checked_add(step - 1)? / step)
+        });
+        trips.collect()
+    }
+
     /// How many threads a block has at most, if that is known.
     #[must_use]
     pub fn num_threads(&self) -> Option<u32> {
