@@ -79,7 +79,7 @@ pub struct ThreadValues<'c> {
 const MAX_DEPTH: usize = 128;
 
 /// The most threads that a block can have.
-const MAX_THREADS: u32 = 1024;
+pub const MAX_THREADS: u32 = 1024;
 
 impl<'c> ThreadValues<'c> {
     /// For the values of `function`. If it does not say how many threads a block has, and asks for its index in one dimension
