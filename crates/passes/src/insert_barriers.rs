@@ -13,18 +13,20 @@
 
 mod existing;
 mod explain;
+mod overlaps;
 
 use crate::analysis::barrier_graph::{BarrierGraph, dependences, read};
+use crate::analysis::thread_values::MAX_THREADS;
 use crate::utils::block_wide::barrier;
 use crate::utils::tokens;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::{is_barrier, is_kernel};
+use async_mlir::gpu::{block_size, is_barrier, is_kernel};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
-use tokenflow::barriers::{Action, Overlap, Placement, StepId, place};
+use tokenflow::barriers::{Action, Placement, StepId, place};
 
 /// The pass.
 pub struct InsertBarriers;
@@ -96,6 +98,7 @@ pub(crate) fn derive<'c>(
         }
         return Ok(Derived::default());
     }
+    check_block_size(function)?;
     let mut graph = read(function, keep)?;
     let kept = existing::keep(&mut graph, keep);
     let placement = place(&graph.kernel);
@@ -105,7 +108,7 @@ pub(crate) fn derive<'c>(
         Diagnostic::remark(function, message).note(function, help).emit();
         return Ok(Derived::default());
     }
-    report_overlaps(&graph, &placement.overlaps, dropped.is_some())?;
+    overlaps::report(function, &graph, &placement.overlaps, dropped.is_some())?;
     let inserted = placement.barriers.len();
     let gone: Vec<Op> = graph
         .barriers
@@ -123,6 +126,7 @@ pub(crate) fn derive<'c>(
     explain::later_issues(&graph, &placement);
     if explain {
         explain::barriers(&graph, &placement);
+        explain::kept(function, &graph, &kept);
     }
     insert(&graph, &placement);
     gone.into_iter().for_each(Op::erase);
@@ -140,6 +144,45 @@ pub(crate) fn derived_anew(function: Op<'_>) -> FxHashSet<Op<'_>> {
     let kept = existing::keep(&mut graph, false);
     let barriers = graph.barriers.iter().map(|(_, op)| *op);
     barriers.filter(|op| !kept.contains(op)).collect()
+}
+
+/// Adds to `error`, about `barrier`, which accesses it stays for, if it is one that may order memory that is not the workgroup's.
+pub(crate) fn note_what_it_orders<'c>(error: PassError<'c>, barrier: Op<'c>) -> PassError<'c> {
+    let function = barrier.ancestors().find(|outer| outer.is_function());
+    let Some(function) = function.filter(|_| is_barrier(barrier)) else {
+        return error;
+    };
+    let Ok(graph) = read(function, false) else {
+        return error;
+    };
+    let Some((first, second)) = existing::what_it_orders(&graph, barrier) else {
+        return error;
+    };
+    let error = error
+        .note(first, "the barrier stays, since it may order this access")
+        .note(second, "with this one, of another thread");
+    match block_size(function) {
+        Some(_) => error,
+        None => error.note(function, UNKNOWN_BLOCK_SIZE),
+    }
+}
+
+/// What to do where it is not known how many threads there are.
+const UNKNOWN_BLOCK_SIZE: &str =
+    "a block may have up to 1024 threads, as far as is known; if it has fewer, say so by known_block_size";
+
+/// Returns an error if `function` says that blocks have more threads than they can.
+fn check_block_size(function: Op<'_>) -> Result<(), PassError<'_>> {
+    let Some(sizes) = block_size(function) else {
+        return Ok(());
+    };
+    let threads = sizes.map(u64::from).into_iter().try_fold(1, u64::checked_mul);
+    if threads.is_some_and(|threads| threads <= u64::from(MAX_THREADS)) {
+        return Ok(());
+    }
+    let [x, y, z] = sizes;
+    let message = format!("has blocks of {x} x {y} x {z} threads, but a block has at most {MAX_THREADS}");
+    Err(PassError::new(function, message).note(function, "correct its known_block_size"))
 }
 
 /// Returns true if `function` is there to be called.
@@ -200,53 +243,4 @@ fn await_before<'c>(graph: &BarrierGraph<'c>, step: StepId) -> Option<Op<'c>> {
     );
     let wait = graph.ops[before];
     (leads_here && awaits && wait.block() == graph.ops[step].block()).then_some(wait)
-}
-
-/// Reports accesses that no barrier can order: errors where threads are sure to meet, else warnings. If the awaits are `believed`
-/// to be right, nothing meets a copy in flight.
-fn report_overlaps<'c>(
-    graph: &BarrierGraph<'c>,
-    overlaps: &[Overlap],
-    believed: bool,
-) -> Result<(), PassError<'c>> {
-    let mut failed = false;
-    let mut seen = FxHashSet::default();
-    for overlap in overlaps {
-        let (first, second) = (graph.accesses[overlap.first.1], graph.accesses[overlap.second.1]);
-        let region = |step: StepId| graph.kernel.steps[step].divergent;
-        let apart = region(overlap.first.0).is_some() && region(overlap.first.0) == region(overlap.second.0);
-        if apart && region(overlap.first.0).is_some_and(|region| graph.trusted.contains(&region)) {
-            continue;
-        }
-        // Where it is not known what meets a copy in flight, tokens are believed.
-        if !(overlap.certain && !believed || apart) || !seen.insert((first, second)) {
-            continue;
-        }
-        let is_error = overlap.certain && !overlap.conditional;
-        let may = if is_error { "" } else { "may " };
-        let s = if is_error { "es" } else { "" };
-        let message = format!(
-            "{may}access{s} memory of the workgroup that another thread accesses at the same time, and no barrier can order \
-             the two"
-        );
-        let diagnostic = if is_error {
-            Diagnostic::error(second, message)
-        } else {
-            Diagnostic::warning(second, message)
-        };
-        let help = if apart {
-            "the other access: threads take different ways to the two; move one of them to where all threads come by"
-        } else if overlap.conditional {
-            "the other access, which is not complete if the conditions on the way agree: await its token where they do"
-        } else {
-            "the other access, which is not complete: await its token before"
-        };
-        diagnostic.note(first, help).emit();
-        failed |= is_error;
-    }
-    if failed {
-        Err(PassError::already_emitted())
-    } else {
-        Ok(())
-    }
 }

@@ -25,7 +25,7 @@
 //! [`with_later_issues`] (`reorder.rs`) says where another order of steps takes fewer barriers.
 //!
 //! **Cheapest** means fewest in the deepest loops, then fewest in those one level further out, and so on; among these, most
-//! right after an await.
+//! right before a store that all threads issue together, which takes one anyway, and then most right after an await.
 //!
 //! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step
 //! and that something to come conflicts with. Few rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that

@@ -41,6 +41,10 @@ gpu.module @kernels {
 
   // The barrier may order what the block does to global memory, and so it stays; it is enough for the rest.
   //
+  // EXPLAIN: remark: this barrier stays: it may order the two accesses below, of memory that is not the workgroup's
+  // EXPLAIN: note: before it
+  // EXPLAIN: note: after it, perhaps by another thread
+  //
   // CHECK-LABEL: gpu.func @global
   // CHECK: gpu.barrier
   // CHECK-NEXT: memref.load
@@ -63,6 +67,8 @@ gpu.module @kernels {
   }
 
   // A barrier beside a fence belongs to it.
+  //
+  // EXPLAIN: remark: this barrier stays: it belongs to the fence beside it
   //
   // CHECK-LABEL: gpu.func @fence
   // CHECK: nvvm.fence.proxy

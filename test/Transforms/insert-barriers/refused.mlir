@@ -104,3 +104,39 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+2 {{has blocks of 4096 x 1 x 1 threads, but a block has at most 1024}}
+  // expected-note @+1 {{correct its known_block_size}}
+  gpu.func @threads() kernel attributes {known_block_size = array<i32: 4096, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+!row = memref<66xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  // With more than 64 threads, thread 64 stores what thread 0 stores in its second iteration.
+  // expected-remark @+2 {{dropped 0 barriers, inserted 1}}
+  // expected-note @+1 {{a block may have up to 1024 threads, as far as is known; if it has fewer, say so by known_block_size}}
+  gpu.func @unknown_block_size(%in: memref<66xf32>, %out: memref<66xf32>) workgroup(%s: !row) kernel {
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %c66 = arith.constant 66 : index
+    %t = gpu.thread_id x
+    %next = arith.addi %t, %c1 : index
+    scf.for %h = %t to %c66 step %c64 {
+      %x = memref.load %in[%h] : memref<66xf32>
+      // expected-warning @+2 {{may access memory of the workgroup that another thread accesses at the same time, and no barrier can order the two}}
+      // expected-note @+1 {{the other access: threads take different ways to the two; move one of them to where all threads come by}}
+      memref.store %x, %s[%h] : !row
+    }
+    %v = memref.load %s[%next] : !row
+    memref.store %v, %out[%t] : memref<66xf32>
+    gpu.return
+  }
+}

@@ -3,6 +3,7 @@
 // The slots that a loop leaves off at are not known, but they are told apart.
 
 !slots = memref<3x64xf32, #gpu.address_space<workgroup>>
+!row = memref<64xf32, #gpu.address_space<workgroup>>
 
 gpu.module @kernels {
   // The store and the load are one slot apart.
@@ -97,6 +98,95 @@ gpu.module @kernels {
       %v = memref.load %s[%mirrored] : memref<64xf32, #gpu.address_space<workgroup>>
       memref.store %v, %out[%t] : memref<64xf32>
     }
+    gpu.return
+  }
+
+  // Of buffers that have changed places, it is not known which is which, but they are two.
+  // CHECK-LABEL: gpu.func @memrefs_that_changed_places
+  // CHECK:         scf.for
+  // CHECK:         memref.store
+  // CHECK-NEXT:    memref.load
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    memref.load
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @memrefs_that_changed_places(%x: f32, %out: memref<64xf32>, %n: index) workgroup(%a: !row, %b: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c63, %t : index
+    %p, %q = scf.for %i = %c0 to %n step %c1 iter_args(%p = %a, %q = %b) -> (!row, !row) {
+      scf.yield %q, %p : !row, !row
+    }
+    memref.store %x, %p[%t] : !row
+    %v = memref.load %q[%mirrored] : !row
+    %w = memref.load %p[%mirrored] : !row
+    %sum = arith.addf %v, %w : f32
+    memref.store %sum, %out[%t] : memref<64xf32>
+    gpu.return
+  }
+
+  // After three iterations, it is the other one.
+  // CHECK-LABEL: gpu.func @memrefs_that_changed_places_three_times
+  // CHECK:         scf.for
+  // CHECK:         memref.store %{{.*}}, %{{.*}}#0
+  // CHECK-NEXT:    memref.load %[[A:.*]][
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    memref.load
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @memrefs_that_changed_places_three_times(%x: f32, %out: memref<64xf32>) workgroup(%a: !row, %b: !row) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c63, %t : index
+    %p, %q = scf.for %i = %c0 to %c3 step %c1 iter_args(%p = %a, %q = %b) -> (!row, !row) {
+      scf.yield %q, %p : !row, !row
+    }
+    memref.store %x, %p[%t] : !row
+    %v = memref.load %a[%mirrored] : !row
+    %w = memref.load %b[%mirrored] : !row
+    %sum = arith.addf %v, %w : f32
+    memref.store %sum, %out[%t] : memref<64xf32>
+    gpu.return
+  }
+
+  // Two iterations have slots 0 and 1, and the loop ends at slot 2.
+  // CHECK-LABEL: gpu.func @slot_after_two_iterations
+  // CHECK:         scf.for
+  // CHECK:           memref.store
+  // CHECK:         }
+  // CHECK-NEXT:    memref.store
+  // CHECK-NEXT:    memref.load
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    memref.load
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         gpu.return
+  gpu.func @slot_after_two_iterations(%x: f32, %out: memref<64xf32>) workgroup(%s: memref<4x64xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c63, %t : index
+    %slot = scf.for %i = %c0 to %c2 step %c1 iter_args(%slot = %c0) -> index {
+      memref.store %x, %s[%slot, %t] : memref<4x64xf32, #gpu.address_space<workgroup>>
+      %more = arith.addi %slot, %c1 : index
+      %next = arith.remui %more, %c3 : index
+      scf.yield %next : index
+    }
+    memref.store %x, %s[%slot, %t] : memref<4x64xf32, #gpu.address_space<workgroup>>
+    %v = memref.load %s[%c3, %mirrored] : memref<4x64xf32, #gpu.address_space<workgroup>>
+    %w = memref.load %s[%c2, %mirrored] : memref<4x64xf32, #gpu.address_space<workgroup>>
+    %sum = arith.addf %v, %w : f32
+    memref.store %sum, %out[%t] : memref<64xf32>
     gpu.return
   }
 }

@@ -181,3 +181,15 @@ gpu.module @huge {
     gpu.return
   }
 }
+
+// -----
+
+// So many bytes are no number at all.
+gpu.module @more_than_huge {
+  // expected-error @+2 {{has workgroup memory of type memref<9223372036854775807xf32, #gpu.address_space<workgroup>>, which is more than a block has}}
+  // expected-note @+1 {{make it smaller, or process it tile by tile}}
+  gpu.func @kernel(%x: f32, %i: index) workgroup(%a: memref<9223372036854775807xf32, #gpu.address_space<workgroup>>) kernel {
+    memref.store %x, %a[%i] : memref<9223372036854775807xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}

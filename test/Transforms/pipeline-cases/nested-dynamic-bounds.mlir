@@ -31,8 +31,8 @@ gpu.module @m {
   // CHECK: async.await
   // CHECK:     memref.load %{{view|alloc}}
   // CHECK:     memref.store %{{.*}}, %{{view|alloc}}
-  // CHECK:   gpu.barrier
   // CHECK:   scf.for
+  // CHECK:     gpu.barrier
   // CHECK:     memref.load %{{view|alloc}}
   // CHECK:     memref.store %{{.*}}, %{{view|alloc}}
   // CHECK:     memref.load %{{view|alloc}}

@@ -32,8 +32,8 @@ gpu.module @m {
   // CHECK:   memref.load %{{view|alloc}}
   // CHECK:   memref.store %{{.*}}, %arg1
   // CHECK: scf.for
-  // CHECK:   gpu.barrier
   // CHECK:   memref.load %{{view|alloc}}
+  // CHECK:   gpu.barrier
   // CHECK:   memref.store %{{.*}}, %{{view|alloc}}
   // CHECK:   memref.load %{{view|alloc}}
   // CHECK:   memref.store %{{.*}}, %arg1

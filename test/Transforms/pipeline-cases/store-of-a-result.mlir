@@ -1,8 +1,10 @@
 // The result of an iteration leaves by an asynchronous store from a buffer that is used again: its source has to have been read.
-// Five stores over two slots: a wait for reads leaves one store in flight.
+// Five stores over two slots: a wait for reads leaves one store in flight. The barrier that a store takes is also the one before the
+// next copy, and awaits right after each other have one.
 //
 // RUN: async-opt %s --async-pipeline | FileCheck %s --implicit-check-not=gpux.copy --implicit-check-not=async.await --implicit-check-not=scf.for --implicit-check-not=gpu.barrier
 // RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --check-prefix=COUNTED --implicit-check-not=_group
+// RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | FileCheck %s --check-prefix=BARRIERS
 // RUN: async-opt %s --async-pipeline --gpux-tokens-to-groups | async-sim - --arg 0=1024:random --arg 1=1024:zero | FileCheck %s --check-prefix=SIM
 // RUN: async-opt %s --async-pipeline="epilogue=predicate" --gpux-tokens-to-groups | async-sim - --arg 0=1024:random --arg 1=1024:zero | FileCheck %s --check-prefix=SIM
 
@@ -19,24 +21,24 @@ gpu.module @m {
   // CHECK: gpu.barrier
   // CHECK: memref.load %{{view|alloc}}
   // CHECK: memref.store %{{.*}}, %{{view|alloc}}
-  // CHECK: gpux.bulk_store async
   // CHECK: gpu.barrier
+  // CHECK: gpux.bulk_store async
   // CHECK: gpux.copy async %arg0
   // CHECK: async.await
   // CHECK: gpu.barrier
   // CHECK: memref.load %{{view|alloc}}
   // CHECK: memref.store %{{.*}}, %{{view|alloc}}
+  // CHECK: gpu.barrier
   // CHECK: gpux.bulk_store async
   // CHECK: async.await
-  // CHECK: gpu.barrier
   // CHECK: gpux.copy async %arg0
   // CHECK: async.await
   // CHECK: gpu.barrier
   // CHECK: memref.load %{{view|alloc}}
   // CHECK: memref.store %{{.*}}, %{{view|alloc}}
+  // CHECK: gpu.barrier
   // CHECK: gpux.bulk_store async
   // CHECK: async.await
-  // CHECK: gpu.barrier
   // CHECK: scf.for
   // CHECK:   gpux.copy async %arg0
   // CHECK:   async.await
@@ -57,6 +59,9 @@ gpu.module @m {
   // CHECK: async.await
   // CHECK: async.await
   // CHECK: async.await
+  //
+  // BARRIERS-COUNT-14: gpu.barrier
+  // BARRIERS-NOT: gpu.barrier
   //
   // COUNTED-LABEL: gpu.func @store_of_a_result
   // COUNTED: gpux.commit_group <cp_async>

@@ -96,7 +96,6 @@ func.func @rotation(%a: !shared, %dst: !global, %n: index) {
 // so the given wait is for it. The thread that waited knows that its sources are read; the barrier is how the others do.
 // CHECK-LABEL: func.func @given_read_wait
 // CHECK: gpux.wait_group <bulk>, 0 read
-// CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: gpux.wait_group <bulk>, 0{{$}}
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: return

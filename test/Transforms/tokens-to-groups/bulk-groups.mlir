@@ -21,7 +21,6 @@ func.func @together(%a: !shared, %b: !shared, %dst: !global) {
 // CHECK-LABEL: func.func @apart
 // CHECK-COUNT-2: gpux.commit_group
 // CHECK-NEXT: gpux.wait_group <bulk>, 0 read
-// CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: gpux.wait_group <bulk>, 1{{$}}
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: memref.store

@@ -56,7 +56,6 @@ func.func @done_is_read(%src: !shared, %dst: !global) {
 // What is read is not written.
 // CHECK-LABEL: func.func @read_is_not_done
 // CHECK: gpux.wait_group <bulk>, 0 read
-// CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: gpux.wait_group <bulk>, 0{{$}}
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: return
@@ -139,5 +138,19 @@ func.func @own_barrier(%src: !shared, %dst: !global, %v: f32, %i: index) {
   async.await %read
   gpu.barrier
   memref.store %v, %src[%i] : !shared
+  return
+}
+
+// A barrier of the program's own right before a store is the one that is needed: the fence comes before it.
+// CHECK-LABEL: func.func @barrier_before
+// CHECK: memref.store
+// CHECK-NEXT: nvvm.fence.proxy
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: scf.if
+func.func @barrier_before(%src: !shared, %dst: !global, %v: f32, %i: index) {
+  memref.store %v, %src[%i] : !shared
+  gpu.barrier
+  %read, %done = gpux.bulk_store async %src, %dst : !shared to !global
+  async.await %done
   return
 }

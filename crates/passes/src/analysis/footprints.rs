@@ -1,10 +1,11 @@
 //! Which bytes of which buffers of the workgroup an operation accesses, in each thread.
 
+mod apart;
 mod extent;
 mod in_turn;
 
 use self::extent::{Extent, element_bytes, extent, span};
-use self::in_turn::InTurn;
+use self::in_turn::{InTurn, Turns};
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
@@ -14,7 +15,7 @@ use async_mlir::names::{attr, memref};
 use async_mlir::types::{DYNAMIC, dense_numbers, is_row_major, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-use tokenflow::barriers::{BufferId, Footprint, Offset, ThreadBytes};
+use tokenflow::barriers::{BufferId, Footprint, LoopId, Offset, ThreadBytes};
 use tokenflow::ids::IndexVec;
 
 /// The threads that come by: for each whether it does, or `None` if that is not known.
@@ -44,6 +45,8 @@ pub struct Footprints<'c> {
     masks: FxHashSet<Rc<[bool]>>,
     known: FxHashMap<TableKey, Rc<ThreadBytes>>,
     in_turn: InTurn<'c>,
+    /// The loops that threads run apart from each other.
+    apart: FxHashMap<LoopId, Op<'c>>,
 }
 
 /// What the bytes of threads are made of: a table of numbers, the ranges that are added to each, who comes by, and whether a
@@ -66,6 +69,7 @@ impl<'c> Footprints<'c> {
             masks: FxHashSet::default(),
             known: FxHashMap::default(),
             in_turn: InTurn::default(),
+            apart: FxHashMap::default(),
         }
     }
 
@@ -76,6 +80,11 @@ impl<'c> Footprints<'c> {
             in_turn: InTurn::new(function),
             ..Self::new(function)
         }
+    }
+
+    /// Says that threads run the loop `around` apart from each other, each as often as it likes.
+    pub fn add_loop_apart(&mut self, around: Op<'c>, number: LoopId) {
+        self.apart.insert(number, around);
     }
 
     /// The number of the buffer that `memory` is in, if it is one of the workgroup and known which.
@@ -155,6 +164,9 @@ impl<'c> Footprints<'c> {
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
         let view = self.view_offset(memory)?;
+        if let Some((bytes, offset)) = self.in_all_iterations(op, memory, &view, mask) {
+            return Some((bytes, offset, false));
+        }
         let exact = extent(op, memory).and_then(|extent| {
             let at = self.address(op, memory, extent.indices)?;
             Some((self.values.plus(&view, &at)?, extent))
@@ -214,16 +226,18 @@ impl<'c> Footprints<'c> {
                 ranges.push((start..start.checked_add(bytes)?, owner));
             }
         }
-        let bytes = Rc::new(ThreadBytes::new(ranges));
-        let bytes = match self.interned.get(&bytes) {
-            Some(known) => known.clone(),
-            None => {
-                self.interned.insert(bytes.clone());
-                bytes
-            }
-        };
+        let bytes = self.intern(ThreadBytes::new(ranges));
         self.known.insert(key, bytes.clone());
         Some(bytes)
+    }
+
+    fn intern(&mut self, bytes: ThreadBytes) -> Rc<ThreadBytes> {
+        if let Some(known) = self.interned.get(&bytes) {
+            return known.clone();
+        }
+        let bytes = Rc::new(bytes);
+        self.interned.insert(bytes.clone());
+        bytes
     }
 
     /// The offset that the indices of `op` add to the address of `memory`, in bytes.
@@ -296,13 +310,16 @@ impl<'c> Footprints<'c> {
             sum = self.values.plus(&sum, &own)?;
             view = source;
         }
-        if let Some((around, firsts)) = self.in_turn.of(view) {
+        if let Some((turns, firsts)) = self.in_turn.of(view) {
             let firsts = firsts.to_vec();
             let begins = firsts
                 .into_iter()
                 .map(|first| self.view_offset(first)?.as_constant());
             let begins = begins.collect::<Option<Vec<i64>>>()?;
-            let begins = self.values.in_turn(around, begins)?;
+            let begins = match turns {
+                Turns::In(around) => self.values.in_turn(around, begins)?,
+                Turns::After(around) => self.values.after_turns(around, begins)?,
+            };
             return self.values.plus(&sum, &begins);
         }
         let before = key(view).map_or(0, |key| self.in_turn.place(key).1);

@@ -11,14 +11,14 @@ mod width;
 
 use self::arithmetic::{function_of, with_constant};
 pub use self::rotation::places_in_turn;
-use super::uniformity::is_uniform;
+use super::uniformity::{is_uniform, may_diverge};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Definition, Op, Value};
 use async_mlir::names::{affine, arith, attr, gpu, index, nvvm, scf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-use tokenflow::barriers::{LoopId, Offset, Symbol};
+use tokenflow::barriers::{LoopId, MAX_PERIOD, Offset, Symbol};
 
 /// An integer: of each thread its own number, plus what is the same for all.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct ThreadValues<'c> {
 const MAX_DEPTH: usize = 128;
 
 /// The most threads that a block can have.
-const MAX_THREADS: u32 = 1024;
+pub const MAX_THREADS: u32 = 1024;
 
 impl<'c> ThreadValues<'c> {
     /// For the values of `function`. If it does not say how many threads a block has, and asks for its index in one dimension
@@ -104,6 +104,39 @@ impl<'c> ThreadValues<'c> {
     /// What takes one of `values` in each iteration of the loop `around`, in turn.
     pub fn in_turn(&self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
         rotation::periodic(*self.loops.get(&around)?, values)
+    }
+
+    /// What would take one of `values` in the iteration after the last one of the loop `around`, where they take turns.
+    pub fn after_turns(&mut self, around: Op<'c>, values: Vec<i64>) -> Option<ThreadValue> {
+        let period = u64::try_from(values.len()).ok().filter(|period| *period > 0)?;
+        if let Some(trips) = constant_trip_count(around) {
+            let turn = usize::try_from(trips % period).ok()?;
+            return Some(ThreadValue::constant(values[turn]));
+        }
+        let Symbol::Value(value, of) = self.value_symbol(around.result(0)) else {
+            return None;
+        };
+        let values: Rc<[i64]> = values.into();
+        let is_known = values.len() <= MAX_PERIOD && !may_diverge(around);
+        is_known.then(|| ThreadValue::symbol(Symbol::Turn { value, of, values }))
+    }
+
+    /// How many iterations of the loop `around` each thread runs, if that is known.
+    pub fn trips(&mut self, around: Op<'c>) -> Option<Vec<i64>> {
+        if around.has_attr(attr::UNSIGNED_CMP) {
+            return None;
+        }
+        let (first, end) = (self.of(around.operand(0))?, self.of(around.operand(1))?);
+        let step = self
+            .of(around.operand(2))?
+            .as_constant()
+            .filter(|step| *step > 0)?;
+        let threads = usize::try_from(self.num_threads()?).ok()?;
+        let trips = (0..threads).map(|thread| {
+            let span = end.of_thread(thread)?.checked_sub(first.of_thread(thread)?)?;
+            Some(span.max(0).checked_add(step - 1)? / step)
+        });
+        trips.collect()
     }
 
     /// How many threads a block has at most, if that is known.

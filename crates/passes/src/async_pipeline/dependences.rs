@@ -10,7 +10,8 @@ use super::freshness::Freshness;
 use super::outside::Outside;
 use super::storage::Storage;
 use crate::analysis::footprints::{Footprints, Mask};
-use async_mlir::gpu::block_size;
+use crate::insert_barriers::note_what_it_orders;
+use async_mlir::gpu::{block_size, is_barrier};
 use async_mlir::ir::{Op, Value};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashMap;
@@ -336,7 +337,9 @@ impl<'c> Checker<'_, 'c> {
                 let before = [fence.0, other.0.filter(|_| is_fence)];
                 for (earlier, first) in before.into_iter().flatten() {
                     if earlier > at {
-                        return Err(out_of_order(first, op, later));
+                        let error = out_of_order(first, op, later);
+                        let barrier = if is_barrier(op) { op } else { first };
+                        return Err(note_what_it_orders(error, barrier));
                     }
                 }
                 let latest = if is_fence { &mut fence } else { &mut other };

@@ -26,8 +26,63 @@ pub(super) fn keep<'c>(graph: &mut BarrierGraph<'c>, all: bool) -> FxHashSet<Op<
     kept
 }
 
+/// Two accesses that `barrier` may order, of memory that is not the workgroup's.
+pub(super) fn what_it_orders<'c>(graph: &BarrierGraph<'c>, barrier: Op<'c>) -> Option<(Op<'c>, Op<'c>)> {
+    let (step, _) = *graph.barriers.iter().find(|(_, op)| *op == barrier)?;
+    let (forward, backward) = edges(graph);
+    let (after, before) = (
+        reachable(graph, &forward, step),
+        reachable(graph, &backward, step),
+    );
+    let apart = accessed_apart(graph);
+    let accesses = graph
+        .global
+        .iter()
+        .filter(|(_, access)| access.buffer.is_none_or(|buffer| !apart.contains(&buffer)));
+    let accesses: Vec<&(StepId, GlobalAccess)> = accesses.collect();
+    let meet = |a: &GlobalAccess, b: &GlobalAccess| {
+        let same = a.buffer.is_none() || b.buffer.is_none() || a.buffer == b.buffer;
+        same && (a.written || b.written)
+    };
+    let firsts = accesses.iter().filter(|(step, _)| before[*step]);
+    let mut pairs = firsts.flat_map(|first| {
+        let seconds = accesses.iter().filter(|(step, _)| after[*step]);
+        seconds.map(move |second| (first, second))
+    });
+    let ((first, _), (second, _)) = pairs.find(|(first, second)| meet(&first.1, &second.1))?;
+    Some((graph.ops[*first], graph.ops[*second]))
+}
+
+/// The steps that each step leads to, and those that lead to it.
+type Edges = IndexVec<StepId, Vec<StepId>>;
+
+fn edges(graph: &BarrierGraph) -> (Edges, Edges) {
+    let steps = &graph.kernel.steps;
+    let mut forward = IndexVec::filled(Vec::new(), steps.len());
+    let mut backward = IndexVec::filled(Vec::new(), steps.len());
+    for (from, step) in steps.with_ids() {
+        for edge in &step.edges {
+            forward[from].push(edge.to);
+            backward[edge.to].push(from);
+        }
+    }
+    (forward, backward)
+}
+
+/// Which steps `edges` lead to from `start`.
+fn reachable(graph: &BarrierGraph, edges: &Edges, start: StepId) -> IndexVec<StepId, bool> {
+    let mut reached = IndexVec::filled(false, graph.kernel.steps.len());
+    let mut work = edges[start].clone();
+    while let Some(step) = work.pop() {
+        if !std::mem::replace(&mut reached[step], true) {
+            work.extend(&edges[step]);
+        }
+    }
+    reached
+}
+
 /// Returns true if a fence stands right before or after `barrier`: the two belong together.
-fn is_beside_fence(barrier: Op<'_>) -> bool {
+pub(super) fn is_beside_fence(barrier: Op<'_>) -> bool {
     let is_fence = |op: Op| matches!(op.name(), nvvm::FENCE_PROXY | nvvm::FENCE_MBARRIER_INIT);
     barrier.next().is_some_and(is_fence) || barrier.prev().is_some_and(is_fence)
 }

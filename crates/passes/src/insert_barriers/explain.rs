@@ -1,8 +1,11 @@
 //! Remarks: how many barriers went and came, what each is for, and where one could be saved.
 
+use super::{UNKNOWN_BLOCK_SIZE, existing};
 use crate::analysis::barrier_graph::BarrierGraph;
 use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::block_size;
 use async_mlir::ir::Op;
+use rustc_hash::FxHashSet;
 use tokenflow::barriers::{AccessKind, Placement, with_later_issues};
 
 /// Says how many barriers were dropped and inserted in `function`.
@@ -50,6 +53,29 @@ pub(super) fn barriers(graph: &BarrierGraph, placement: &Placement) {
         };
         let message = format!("'{}' {} it", second.name(), verb(reason.second.1));
         remark.note(second.location(), message).emit();
+    }
+}
+
+/// Says why barriers stay, where that is for memory that is not the workgroup's or for a fence.
+pub(super) fn kept<'c>(function: Op<'c>, graph: &BarrierGraph<'c>, kept: &FxHashSet<Op<'c>>) {
+    let barriers = graph.barriers.iter().map(|(_, op)| *op);
+    for barrier in barriers.filter(|op| kept.contains(op)) {
+        if existing::is_beside_fence(barrier) {
+            let message = "this barrier stays: it belongs to the fence beside it";
+            Diagnostic::remark(barrier.location(), message).emit();
+        } else if let Some((first, second)) = existing::what_it_orders(graph, barrier) {
+            let message = "this barrier stays: it may order the two accesses below, of memory that is not the workgroup's";
+            let remark = Diagnostic::remark(barrier.location(), message)
+                .note(first.location(), "before it")
+                .note(second.location(), "after it, perhaps by another thread");
+            let is_known = block_size(function).is_some();
+            let remark = if is_known {
+                remark
+            } else {
+                remark.note(function.location(), UNKNOWN_BLOCK_SIZE)
+            };
+            remark.emit();
+        }
     }
 }
 

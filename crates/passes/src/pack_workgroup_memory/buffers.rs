@@ -14,7 +14,7 @@ use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{attr, gpu, memref, nvgpu};
 use async_mlir::nvgpu::tensor_map;
 use async_mlir::pass::PassError;
-use async_mlir::types::{memref_shape, symbol};
+use async_mlir::types::{Shape, memref_shape, symbol};
 
 /// A buffer of the workgroup.
 pub(super) struct Buffer<'c> {
@@ -207,6 +207,12 @@ fn size_of<'c>(op: Op<'c>, ty: Type<'c>) -> Result<u64, PassError<'c>> {
         return Err(PassError::new(op, message).note(op, "make it row-major, and take a view"));
     }
     bytes_of(ty).ok_or_else(|| {
+        let is_static =
+            |shape: Shape| shape.sizes.iter().all(Option::is_some) && element_bytes(shape.element).is_some();
+        if memref_shape(ty).is_some_and(is_static) {
+            let message = format!("has workgroup memory of type {ty}, which is more than a block has");
+            return PassError::new(op, message).note(op, "make it smaller, or process it tile by tile");
+        }
         let message = format!("has workgroup memory of type {ty}, whose size is not known");
         PassError::new(op, message).note(op, "give it a static size, of numbers or vectors of numbers")
     })

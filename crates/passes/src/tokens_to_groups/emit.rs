@@ -4,12 +4,12 @@ use super::stores::Stores;
 use crate::analysis::skeleton::{Skeleton, SlotPlace};
 use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::pending_limit_message;
-use crate::utils::block_wide::{barrier, barrier_follows};
+use crate::utils::block_wide::{barrier, barrier_follows, next_with_effect};
 use crate::utils::builders::new_else;
 use async_dialects::completion::GroupQueue;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::{Count, Solution};
 
 /// What was written.
@@ -39,6 +39,10 @@ pub(super) fn emit<'c>(
         }
     }
     let escapes: FxHashSet<Op> = skeleton.escapes.iter().map(|(op, _)| *op).collect();
+    let awaits = skeleton.awaits.iter().copied().zip(0..);
+    let number: FxHashMap<Op, usize> = awaits
+        .filter(|(op, _)| !escapes.contains(op) && !silent.contains(op))
+        .collect();
     for (w, &op) in skeleton.awaits.iter().enumerate() {
         if escapes.contains(&op) {
             continue;
@@ -61,7 +65,10 @@ pub(super) fn emit<'c>(
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
         emit_waits(op, &waits);
-        if stores.needs_barrier(w) && !barrier_follows(op) {
+        // Of awaits one right after the other, the barrier of the last one is enough.
+        let follows = next_with_effect(op).and_then(|next| number.get(&next));
+        let barrier_comes = barrier_follows(op) || follows.is_some_and(|next| stores.needs_barrier(*next));
+        if stores.needs_barrier(w) && !barrier_comes {
             barrier(op.location()).before(op);
             counts.barriers += 1;
         }

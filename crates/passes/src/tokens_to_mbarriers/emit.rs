@@ -156,7 +156,7 @@ impl<'c> Emitter<'_, 'c> {
                 Inst::Await { id, .. } => self.await_phases(id, op)?,
                 // Loads after it rely on that; whoever issues the store finds it done.
                 Inst::Store { store, .. } => {
-                    block_wide::guard_issue(self.builder.context, op, self.plan.syncs.stores[store]);
+                    let _ = block_wide::guard_issue(self.builder.context, op, self.plan.syncs.stores[store]);
                 }
                 Inst::RegionOp(op) => self.region_op(op)?,
                 _ => {}

@@ -27,8 +27,12 @@ pub(crate) fn barrier(location: Location<'_>) -> OpBuilder<'_> {
 
 /// Returns true if the program has a barrier of its own after `op`, before anything else happens.
 pub(crate) fn barrier_follows(op: Op<'_>) -> bool {
-    let mut behind = std::iter::successors(op.next(), |op| op.next());
-    behind.find(|op| !op.is_pure()).is_some_and(is_barrier)
+    next_with_effect(op).is_some_and(is_barrier)
+}
+
+/// What happens next after `op` in its block.
+pub(crate) fn next_with_effect(op: Op<'_>) -> Option<Op<'_>> {
+    std::iter::successors(op.next(), |op| op.next()).find(|op| !op.is_pure())
 }
 
 /// Issues operations of one function, in program order.
@@ -61,8 +65,7 @@ impl<'c> Issuer<'c> {
             barrier: true,
         };
         let guard = self.guards.get(&op).copied().unwrap_or(both);
-        guard_issue(self.context, op, guard);
-        self.barriers += u64::from(guard.barrier);
+        self.barriers += u64::from(guard_issue(self.context, op, guard));
         let leader = *self.leader.get_or_insert_with(|| leader(self.function));
         let end = only_if(leader, op);
         erase_results(op, |_| true).move_before(end);
@@ -107,14 +110,19 @@ fn guards(function: Op<'_>) -> FxHashMap<Op<'_>, RequiredSync> {
     read.stores.into_iter().zip(guards.stores).collect()
 }
 
-/// Writes a guard before `op`: a fence of every thread, and after it a barrier.
-pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: RequiredSync) {
+/// Writes a guard before `op`: a fence of every thread, and after it a barrier, unless the program has one there: then the fence
+/// comes before that. Returns true if there is a new barrier.
+pub(crate) fn guard_issue<'c>(context: &'c Context, op: Op<'c>, guard: RequiredSync) -> bool {
+    let mut before = std::iter::successors(op.prev(), |op| op.prev());
+    let own = before.find(|op| !op.is_pure()).filter(|op| is_barrier(*op));
     if guard.fence {
-        fence(context, op.location()).before(op);
+        fence(context, op.location()).before(own.unwrap_or(op));
     }
-    if guard.barrier {
+    let is_new = guard.barrier && own.is_none();
+    if is_new {
         barrier(op.location()).before(op);
     }
+    is_new
 }
 
 /// A fence between what the thread has written to memory of the workgroup and the asynchronous proxy.

@@ -13,6 +13,10 @@ pub(super) struct Distance {
     pub counts: [u8; MAX_DEPTH],
     /// How many loops, outermost first, have not been left since the first step.
     pub common: u8,
+    /// For each loop around the first step, outermost first, how many iterations came after that of the first step until the
+    /// loop was left, plus one; 0 if that is not known, or of no use. No more than the loop's `counted` plus one, which means
+    /// so many or more.
+    left: [u8; MAX_DEPTH],
     /// How many iterations of each loop that is counted on have ended since the first step, modulo what that says.
     pub turns: [u8; MAX_TURNS],
 }
@@ -23,6 +27,7 @@ impl Distance {
         Self {
             counts: [0; MAX_DEPTH],
             common: u8::try_from(depth).unwrap_or(u8::MAX),
+            left: [0; MAX_DEPTH],
             turns: [0; MAX_TURNS],
         }
     }
@@ -53,12 +58,21 @@ impl Distance {
         self
     }
 
-    /// Out of a loop.
-    pub fn leave(mut self, depth: usize) -> Self {
-        if let Some(count) = self.counts.get_mut(depth) {
+    /// Out of a loop; with `is_limited`, of which it is known how many iterations it has at most.
+    pub fn leave(mut self, depth: usize, is_limited: bool) -> Self {
+        if let (Some(count), Some(left)) = (self.counts.get_mut(depth), self.left.get_mut(depth)) {
+            if is_limited && depth < usize::from(self.common) {
+                *left = count.saturating_add(1);
+            }
             *count = 0;
         }
         self.common = self.common.min(u8::try_from(depth).unwrap_or(u8::MAX));
         self
+    }
+
+    /// How many iterations of the loop at `depth` around the first step came after that of the first step until it was left, or
+    /// as many as are counted.
+    pub fn until_left(&self, depth: usize) -> Option<u8> {
+        self.left.get(depth)?.checked_sub(1)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a place costs: compared from the first number to the last, and added up number by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
-pub(super) struct Cost(pub [u32; 10]);
+pub(super) struct Cost(pub [u32; 11]);
 
 impl Cost {
     fn plus(self, other: Self) -> Self {
@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
             }
             let free = path.iter().filter(|place| !excluded.contains(place));
             let Some(cheapest) = free.map(|place| (self.cost)(*place)).min() else {
-                return Cost([u32::MAX; 10]);
+                return Cost([u32::MAX; 11]);
             };
             bound = bound.plus(cheapest);
             used.extend(path);

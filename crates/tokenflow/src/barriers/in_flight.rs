@@ -263,12 +263,13 @@ pub(super) fn follow_edge(kernel: &Kernel, distance: Distance, kind: EdgeKind) -
             let Loop {
                 depth,
                 min_trips,
+                max_trips,
                 turns,
                 ..
             } = kernel.loops[left];
             trips_until_left(kernel, distance, left)
                 .is_none_or(|trips| trips >= min_trips)
-                .then(|| distance.end_iteration(turns).leave(depth))
+                .then(|| distance.end_iteration(turns).leave(depth, max_trips.is_some()))
         }
     }
 }

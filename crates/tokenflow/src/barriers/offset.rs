@@ -1,7 +1,7 @@
 //! Step 1b: offsets that change from iteration to iteration, and how far apart two of them are.
 
 use super::distance::{Distance, MAX_DEPTH};
-use super::graph::{Kernel, LoopId};
+use super::graph::{Kernel, Loop, LoopId};
 use super::sum::{Difference, Sum, gcd};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -52,6 +52,15 @@ pub enum Symbol {
         plus: i64,
         /// What it is taken modulo.
         modulus: i64,
+    },
+    /// `values[n mod values.len()]`, of a number `n` of which nothing else is known.
+    Turn {
+        /// The number of `n`.
+        value: u32,
+        /// The loop that computes it once in each iteration, if any.
+        of: Option<LoopId>,
+        /// The numbers; no more than [`MAX_PERIOD`].
+        values: Rc<[i64]>,
     },
     /// A value that is computed once in each iteration of a loop, or once.
     Value(u32, Option<LoopId>),
@@ -256,6 +265,14 @@ impl Pair<'_> {
                     ..
                 },
             ) => (value, modulus) == (other_value, other_modulus) && self.same_iteration(*of),
+            (
+                Symbol::Turn { value, of, values },
+                Symbol::Turn {
+                    value: other_value,
+                    values: others,
+                    ..
+                },
+            ) => (value, values.len()) == (other_value, others.len()) && self.same_iteration(*of),
             _ => false,
         }
     }
@@ -292,6 +309,13 @@ impl Pair<'_> {
                 },
                 Symbol::Remainder { plus: from, .. },
             ) => (to - from, *modulus),
+            (Symbol::Turn { values: to, .. }, Symbol::Turn { values: from, .. }) => {
+                let ahead = to
+                    .iter()
+                    .zip(from.iter())
+                    .map(|(to, from)| to.wrapping_sub(*from));
+                return sum.add(&multiples(coefficient, ahead));
+            }
             _ => return,
         };
         let ahead = ahead.rem_euclid(modulus);
@@ -315,28 +339,25 @@ impl Pair<'_> {
                 Count::Unknown
             }
         };
+        let iterations = |of: LoopId| match count(of) {
+            Count::Exactly(n) => (n, n),
+            Count::AtLeast(n) => (n, self.last_iteration(of)),
+            Count::Unknown if second => (0, self.last_iteration(of)),
+            Count::Unknown => self.first_iterations(of),
+        };
         match symbol {
-            Symbol::Iteration(of) => match count(*of) {
-                Count::Exactly(n) => sum.add(&[coefficient.wrapping_mul(n)]),
-                Count::AtLeast(n) => sum.add_multiples(coefficient, n, self.last_iteration(*of)),
-                Count::Unknown => sum.add_multiples(coefficient, 0, self.last_iteration(*of)),
-            },
-            Symbol::Periodic { of, values } => {
-                let all = values.len().min(
-                    usize::try_from(self.last_iteration(*of))
-                        .unwrap_or(usize::MAX)
-                        .saturating_add(1),
-                );
-                let known = match count(*of) {
-                    Count::Exactly(n) => vec![at(values, n)],
-                    Count::AtLeast(_) | Count::Unknown => values[..all].to_vec(),
-                };
-                let known: FxHashSet<i64> = known
-                    .into_iter()
-                    .map(|value| coefficient.wrapping_mul(value))
-                    .collect();
-                sum.add(&known.into_iter().collect::<Vec<i64>>());
+            Symbol::Iteration(of) => {
+                let (first, last) = iterations(*of);
+                sum.add_multiples(coefficient, first, last);
             }
+            Symbol::Periodic { of, values } => {
+                let (first, last) = iterations(*of);
+                let period = i64::try_from(values.len()).unwrap_or(i64::MAX);
+                let last = last.min(first.saturating_add(period - 1)).max(first);
+                let known = (first..=last).map(|iteration| at(values, iteration));
+                sum.add(&multiples(coefficient, known));
+            }
+            Symbol::Turn { values, .. } => sum.add(&multiples(coefficient, values.iter().copied())),
             Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => {
                 sum.add_range(coefficient, 0..*modulus);
             }
@@ -347,6 +368,25 @@ impl Pair<'_> {
         }
     }
 
+    /// The numbers of the first and the last iteration of a loop that the first step may have been in.
+    fn first_iterations(&self, of: LoopId) -> (i64, i64) {
+        let Loop {
+            depth,
+            counted,
+            min_trips,
+            ..
+        } = self.kernel.loops[of];
+        let last = self.last_iteration(of);
+        let Some(later) = self.distance.until_left(depth).filter(|_| !self.is_common(of)) else {
+            return (0, last);
+        };
+        let is_exact = later < counted;
+        let later = i64::from(later);
+        let least = i64::try_from(min_trips).unwrap_or(i64::MAX).saturating_sub(1);
+        let first = if is_exact { (least - later).max(0) } else { 0 };
+        (first, last.saturating_sub(later).max(first))
+    }
+
     /// The number of the last iteration of a loop, if it is known; else a very large one.
     fn last_iteration(&self, of: LoopId) -> i64 {
         let trips = self.kernel.loops[of].max_trips;
@@ -354,6 +394,12 @@ impl Pair<'_> {
             i64::try_from(trips.saturating_sub(1)).unwrap_or(i64::MAX)
         })
     }
+}
+
+/// Each of `numbers` times `coefficient`, once.
+fn multiples(coefficient: i64, numbers: impl Iterator<Item = i64>) -> Vec<i64> {
+    let all: FxHashSet<i64> = numbers.map(|number| coefficient.wrapping_mul(number)).collect();
+    all.into_iter().collect()
 }
 
 /// The value of an iteration, of values that come round.

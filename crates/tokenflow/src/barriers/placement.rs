@@ -2,7 +2,7 @@
 
 use super::divergent::in_divergent_regions;
 use super::exposure::{Exposure, Violation};
-use super::graph::{AccessId, Kernel, StepId};
+use super::graph::{AccessId, AccessKind, Action, Kernel, StepId};
 use super::hitting_set::{Cost, hitting_set};
 use super::in_flight::{Overlap, follow};
 use super::relation::Relation;
@@ -73,11 +73,8 @@ fn choose(kernel: &Kernel, exposure: &Exposure) -> FxHashSet<StepId> {
     let (predecessor, _) = kernel.predecessors();
     let awaits = |step: StepId| kernel.steps[step].action.awaits();
     let cost = |place: usize| {
-        cost(
-            kernel,
-            StepId(place),
-            predecessor[StepId(place)].is_some_and(awaits),
-        )
+        let place = StepId(place);
+        cost(kernel, place, predecessor[place].is_some_and(awaits))
     };
     for _ in 0..ROUNDS {
         let violations = exposure.violations(&barriers);
@@ -133,14 +130,27 @@ fn complete(exposure: &Exposure, mut barriers: FxHashSet<StepId>) -> FxHashSet<S
     barriers
 }
 
-/// What a barrier before `place` costs: 1 for how deep it is in loops, deeper ones first; then 1 if it is not right after an
-/// await.
+/// What a barrier before `place` costs: 1 for how deep it is in loops, deeper ones first; then 1 if it is not right before what
+/// needs one anyway when it is issued; then 1 if it is not right after an await.
 fn cost(kernel: &Kernel, place: StepId, after_await: bool) -> Cost {
     let mut cost = Cost::default();
-    let deepest = cost.0.len() - 2;
+    let deepest = cost.0.len() - 3;
     cost.0[deepest - kernel.depth(place).min(deepest)] = 1;
-    cost.0[deepest + 1] = u32::from(!after_await);
+    cost.0[deepest + 1] = u32::from(!issues_store(kernel, place));
+    cost.0[deepest + 2] = u32::from(!after_await);
     cost
+}
+
+/// Returns true if all threads issue together what reads the workgroup's memory: before that, what they wrote is made known by a
+/// barrier.
+fn issues_store(kernel: &Kernel, step: StepId) -> bool {
+    let Action::Issue(issues) = &kernel.steps[step].action else {
+        return false;
+    };
+    let mut reads = issues
+        .iter()
+        .map(|issue| kernel.accesses[issue.access].kind == AccessKind::Read);
+    issues.iter().all(|issue| issue.block_wide) && reads.any(|reads| reads)
 }
 
 /// The barriers in order, each with a conflict that is left without it.

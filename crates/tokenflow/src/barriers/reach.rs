@@ -136,7 +136,9 @@ fn range_of(kernel: &Kernel, footprint: &Footprint) -> Option<Range<i64>> {
                 let last = trips.map(|trips| i64::try_from(trips.saturating_sub(1)).unwrap_or(i64::MAX));
                 (0, last.unwrap_or(i64::MAX))
             }
-            Symbol::Periodic { values, .. } => (values.iter().copied().min()?, values.iter().copied().max()?),
+            Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+                (values.iter().copied().min()?, values.iter().copied().max()?)
+            }
             Symbol::Rotation { modulus, .. } | Symbol::Remainder { modulus, .. } => (0, modulus - 1),
             Symbol::Value(..) => (i64::MIN, i64::MAX),
         };

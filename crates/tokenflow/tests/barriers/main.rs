@@ -185,6 +185,32 @@ fn many_copies_in_flight_are_told_apart() {
     assert_eq!(barriers_in_loop(&program), 1);
 }
 
+/// The copy of the last of two iterations is in flight after the loop: it goes to byte 4.
+#[test]
+fn a_loop_that_runs_twice_leaves_its_second_copy_in_flight() {
+    let overlaps = |constant: i64| {
+        let index = kernels::Index {
+            constant: 2,
+            iteration: Some((2, 0)),
+            ..kernels::Index::default()
+        };
+        let main = Node::Loop {
+            body: vec![Node::Await(vec![10]), Node::Copy { index, token: 11 }],
+            carried: vec![(0, 10, 11)],
+            min_trips: 2,
+            max_trips: Some(2),
+        };
+        let program = Program {
+            threads: 2,
+            bytes: 8,
+            starts: 1,
+            body: vec![main, access(0, constant, AccessKind::Read)],
+        };
+        !place(&kernels::lower(&program).kernel).overlaps.is_empty()
+    };
+    assert_eq!([2, 4, 6].map(overlaps), [false, true, false]);
+}
+
 /// A line of loops that may be skipped, each of which uses one of `slots` again, as `body` does in this turn.
 fn slots_in_turn(loops: i64, slots: i64, body: fn(i64, i64) -> Vec<Node>) -> Program {
     let body = (0..loops).map(|i| Node::Loop {

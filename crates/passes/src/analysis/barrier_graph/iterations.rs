@@ -28,7 +28,7 @@ pub(super) fn count_iterations(kernel: &mut Kernel) {
                 (of, most(usize::try_from(modulus).unwrap_or(usize::MAX)))
             }
             Symbol::Iteration(of) => (of, 4),
-            Symbol::Remainder { .. } | Symbol::Value(..) => continue,
+            Symbol::Remainder { .. } | Symbol::Turn { .. } | Symbol::Value(..) => continue,
         };
         let counted = &mut kernel.loops[of].counted;
         *counted = (*counted).max(count);

@@ -97,6 +97,9 @@ impl<'c> Reader<'c> {
             let repeated = self.out.kernel.add_loop(outer.2, 1, bodies.trips);
             self.out.kernel.loops[repeated].min_trips = bodies.trips.unwrap_or(0);
             self.buffers.footprints.values.add_loop(op, repeated);
+            if op.is(scf::FOR) && self.divergent.is_some() {
+                self.buffers.footprints.add_loop_apart(op, repeated);
+            }
             bodies.repeated = Some(repeated);
             self.in_loop = Some(repeated);
         }

@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 /// The memrefs that take turns in a function.
 #[derive(Default)]
 pub(super) struct InTurn<'c> {
-    /// For each that a loop carries, what it is in one iteration after the other.
+    /// For each that a loop carries, what it is in one iteration after the other; for each result of a loop, what the one that
+    /// it was is.
     carried: FxHashMap<Value<'c>, Vec<Value<'c>>>,
     /// For each buffer that lies behind others, which is the first one, and how many bytes come before.
     behind: FxHashMap<BufferKey<'c>, (BufferKey<'c>, i64)>,
@@ -29,10 +30,11 @@ impl<'c> InTurn<'c> {
         let mut found = Self::default();
         let mut groups = Groups::default();
         function.walk(|op| {
-            for (argument, firsts) in carried(op) {
+            for (argument, result, firsts) in carried(op) {
                 let keys: Option<Vec<BufferKey>> = firsts.iter().map(|first| key(*first)).collect();
                 if keys.is_some_and(|keys| groups.join(&keys)) {
-                    found.carried.insert(argument, firsts);
+                    found.carried.insert(argument, firsts.clone());
+                    found.carried.insert(result, firsts);
                 }
             }
             Walk::Advance
@@ -42,12 +44,13 @@ impl<'c> InTurn<'c> {
     }
 
     /// What `memory`, which is no view, is in one iteration after the other, and the loop; `None` if it takes no turns.
-    pub fn of(&self, memory: Value<'c>) -> Option<(Op<'c>, &[Value<'c>])> {
+    pub fn of(&self, memory: Value<'c>) -> Option<(Turns<'c>, &[Value<'c>])> {
         let firsts = self.carried.get(&memory)?;
-        let Definition::Argument(block, _) = memory.definition() else {
-            return None;
+        let turns = match memory.definition() {
+            Definition::Argument(block, _) => Turns::In(block.parent_op()?),
+            Definition::Result(op, _) => Turns::After(op),
         };
-        Some((block.parent_op()?, firsts))
+        Some((turns, firsts))
     }
 
     /// The buffer that `key` is in, and how many bytes come before.
@@ -56,8 +59,17 @@ impl<'c> InTurn<'c> {
     }
 }
 
-/// The memrefs of the workgroup that `op` carries and that take each other's places, and what each is in turn.
-fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
+/// Where a memref takes turns with others.
+pub(super) enum Turns<'c> {
+    /// In the iterations of a loop.
+    In(Op<'c>),
+    /// It is the one whose turn would be next when the loop has ended.
+    After(Op<'c>),
+}
+
+/// The memrefs of the workgroup that `op` carries and that take each other's places: what each is inside and afterwards, and what
+/// it is in turn.
+fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Value<'c>, Vec<Value<'c>>)> {
     let block = op.is(scf::FOR).then(|| op.region(0).first()).flatten();
     let Some(block) = block else { return Vec::new() };
     let arguments = block.args().enumerate().skip(1);
@@ -65,7 +77,7 @@ fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
     let in_turn = memrefs.filter_map(|(place, argument)| {
         let places = places_in_turn(op, place - 1)?;
         let firsts = places.into_iter().map(|place| op.operand(3 + place));
-        Some((argument, firsts.collect()))
+        Some((argument, op.result(place - 1), firsts.collect()))
     });
     in_turn.collect()
 }

@@ -1,6 +1,7 @@
 //! Numbers that rotate: the slots of a buffer that iterations of a loop use in turn.
 
 use super::{ThreadValue, ThreadValues};
+use async_mlir::control_flow::constant_trip_count;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use async_mlir::names::{arith, attr, index, scf};
 use async_mlir::types::bit_width;
@@ -71,7 +72,7 @@ pub(super) fn next<'c>(values: &mut ThreadValues<'c>, select: Op<'c>) -> Option<
     })
 }
 
-/// What a loop has at place `number` in the end, if that rotates.
+/// What a loop has at place `number` in the end, if that is known or rotates.
 pub(super) fn result<'c>(
     values: &mut ThreadValues<'c>,
     around: Op<'c>,
@@ -79,7 +80,12 @@ pub(super) fn result<'c>(
 ) -> Option<ThreadValue> {
     let block = around.regions().next().and_then(Region::first)?;
     let next = block.terminator()?.operand(number);
-    let Step::Rotate { modulus, .. } = step_of(next, block.arg(number + 1))? else {
+    let argument = block.arg(number + 1);
+    let trips = constant_trip_count(around).and_then(|trips| i64::try_from(trips).ok());
+    if let Some(last) = trips.and_then(|trips| after(values, (around, number), (next, argument), trips)) {
+        return Some(last);
+    }
+    let Step::Rotate { modulus, .. } = step_of(next, argument)? else {
         return None;
     };
     let first = values.of(around.operand(3 + number))?;
@@ -96,6 +102,31 @@ pub(super) fn result<'c>(
     })
 }
 
+/// What a loop has at place `number` after so many iterations, each of which hands `next` to `argument`.
+fn after<'c>(
+    values: &mut ThreadValues<'c>,
+    (around, number): (Op<'c>, usize),
+    (next, argument): (Value<'c>, Value<'c>),
+    trips: i64,
+) -> Option<ThreadValue> {
+    if let Some(places) = places_in_turn(around, number) {
+        let turn = trips % i64::try_from(places.len()).ok()?;
+        return values.of(around.operand(3 + places[usize::try_from(turn).ok()?]));
+    }
+    let mut first = values.of(around.operand(3 + number))?;
+    match step_of(next, argument)? {
+        Step::Add(step) => {
+            first.offset.constant = first.offset.constant.checked_add(step.checked_mul(trips)?)?;
+            Some(first)
+        }
+        Step::Rotate { step, modulus } => {
+            let start = first.as_constant().filter(|start| (0..modulus).contains(start))?;
+            let ahead = (step % modulus).checked_mul(trips % modulus)? % modulus;
+            Some(ThreadValue::constant(start.checked_add(ahead)? % modulus))
+        }
+    }
+}
+
 /// Returns true if `value` is known to be at least 0 and less than `modulus`.
 fn is_within(value: &ThreadValue, modulus: i64) -> bool {
     let numbers = 0..modulus;
@@ -103,7 +134,9 @@ fn is_within(value: &ThreadValue, modulus: i64) -> bool {
         (Some(constant), _) => numbers.contains(&constant),
         (None, [(1, symbol)]) if value.threads.is_none() && value.offset.constant == 0 => match symbol {
             Symbol::Remainder { modulus: of, .. } => *of <= modulus,
-            Symbol::Periodic { values, .. } => values.iter().all(|number| numbers.contains(number)),
+            Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+                values.iter().all(|number| numbers.contains(number))
+            }
             _ => false,
         },
         _ => false,
