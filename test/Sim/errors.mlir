@@ -66,8 +66,15 @@ module attributes {gpu.container_module} {
   }
 }
 
-// OPEN: async-sim: argument 0: the type leaves sizes open: give all of them, and what the buffer holds, as in 64:random
+// OPEN: async-sim: open: the type of argument 0 leaves sizes open: say how large the buffers are, and what they hold, as in --arg 0=64:random
 func.func @open(%src: memref<?xf32>) {
+  return
+}
+
+// All at once, as they can be typed. Integers may be indices.
+// RUN: not async-sim %s --kernel=all_open --arg 4=8:zero 2>&1 | FileCheck %s --check-prefix=ALL
+// ALL: async-sim: all_open: the types of arguments 0, 2 and 3 leave sizes open: say how large the buffers are, and what they hold, as in --arg 0=64:random --arg 2=64x4:zero --arg 3=64x64:random
+func.func @all_open(%src: memref<?xf32>, %n: index, %rows: memref<?x4xindex>, %dst: memref<?x?xf16>, %given: memref<?xf32>) {
   return
 }
 

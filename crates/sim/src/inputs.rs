@@ -125,6 +125,27 @@ fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Res
     Ok(value_of(kind, view))
 }
 
+/// The parameters that nothing is given for and whose sizes their types leave open, each with an example of what may be given.
+#[must_use]
+pub fn open_sizes(params: &[Param], given: &[Option<Argument>]) -> Vec<(usize, String)> {
+    let missing = params
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| given.get(*index).is_none_or(Option::is_none));
+    let example = |(index, param): (usize, &Param)| match &param.kind {
+        ParamKind::MemRef { sizes, elem, .. } if sizes.contains(&None) => {
+            // Integers may be indices, of which 0 is always in bounds.
+            let fill = match elem {
+                Elem::Int(32..) => "zero",
+                _ => "random",
+            };
+            Some((index, format!("{}:{fill}", example_sizes(sizes))))
+        }
+        _ => None,
+    };
+    missing.filter_map(example).collect()
+}
+
 fn value_of(kind: &ParamKind, view: View) -> Value {
     match kind {
         ParamKind::Tensor(shape) => Value::Tensor(Arc::new(Tensor {
@@ -243,16 +264,20 @@ fn buffer(
     Ok(value_of(kind, view))
 }
 
+/// The sizes of a type as they are written in an argument, with some number for those that it leaves open.
+fn example_sizes(sizes: &[Option<i64>]) -> String {
+    let sizes = sizes.iter().map(|size| size.unwrap_or(64).to_string());
+    sizes.collect::<Vec<String>>().join("x")
+}
+
 /// The sizes of a buffer: those asked for must agree with those of the type.
 fn fit(sizes: &[Option<i64>], asked: &[i64]) -> Result<Vec<i64>, String> {
     if asked.is_empty() {
         let known: Option<Vec<i64>> = sizes.iter().copied().collect();
         return known.ok_or_else(|| {
-            let example = |size: &Option<i64>| size.map_or("64".to_owned(), |size| size.to_string());
-            let example: Vec<String> = sizes.iter().map(example).collect();
             format!(
                 "the type leaves sizes open: give all of them, and what the buffer holds, as in {}:random",
-                example.join("x")
+                example_sizes(sizes)
             )
         });
     }
