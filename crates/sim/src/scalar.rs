@@ -26,6 +26,12 @@ pub enum Scalar {
     Sub,
     /// `arith.muli`
     Mul,
+    /// Whether a sum does not fit: the second result of `arith.addui_extended`
+    Carry,
+    /// The upper half of a product: the second result of `arith.mulsi_extended`
+    MulHighS,
+    /// The same of integers without a sign: `arith.mului_extended`
+    MulHighU,
     /// `arith.divsi`
     DivS,
     /// `arith.divui`
@@ -64,6 +70,8 @@ pub enum Scalar {
     CmpI(IntPredicate),
     /// `arith.select`
     Select,
+    /// `nvvm.prmt` of two numbers of 32 bits and a selector
+    Permute(Permute),
     /// `math.absi`; of the smallest number, that number
     AbsI,
     /// `math.ipowi`
@@ -118,6 +126,10 @@ pub enum Scalar {
     ZeroExtend,
     /// From one floating-point type to another
     Convert(Elem, Rounding),
+    /// The same, as the PTX ISA's `cvt` has it
+    Cvt(Elem, Cvt),
+    /// From an `f32` to the bits of one that has no more digits than a `tf32`
+    ToTf32(Cvt),
     /// From a signed integer of so many bits
     FromInt(u8),
     /// From an unsigned integer
@@ -134,7 +146,70 @@ impl Scalar {
     /// Returns true if the result is an `i1` whatever the type that is computed in, which is the operands'.
     #[must_use]
     pub fn compares(self) -> bool {
-        matches!(self, Self::CmpI(_) | Self::CmpF(_) | Self::Is(_))
+        matches!(self, Self::CmpI(_) | Self::CmpF(_) | Self::Is(_) | Self::Carry)
+    }
+}
+
+/// How `cvt` converts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cvt {
+    /// Where a number goes that lies between two.
+    pub rounding: Rounding,
+    /// `.satfinite`: what is too large, and infinity, is the largest number; a NaN stays one, if there is one.
+    pub saturates: bool,
+    /// `.relu`: a negative number is 0.
+    pub relu: bool,
+}
+
+/// How `prmt` picks bytes; see [`Permute::picks`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permute {
+    /// Each by a nibble of the selector, whose first bit asks for the byte's sign instead.
+    Index,
+    /// Four in a row.
+    Forward,
+    /// Four in a row, backward.
+    Backward,
+    /// One, four times.
+    Replicate8,
+    /// What is left of one is that one.
+    ClampLeft,
+    /// What is right of one is that one.
+    ClampRight,
+    /// Two, twice.
+    Replicate16,
+}
+
+impl Permute {
+    /// The mode that is written `default`, `f4e`, …
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "default" => Self::Index,
+            "f4e" => Self::Forward,
+            "b4e" => Self::Backward,
+            "rc8" => Self::Replicate8,
+            "ecl" => Self::ClampLeft,
+            "ecr" => Self::ClampRight,
+            "rc16" => Self::Replicate16,
+            _ => return None,
+        })
+    }
+
+    /// Which of eight bytes each byte of the result is, the last one first: the table of `prmt` in the PTX ISA. `by` is the end of
+    /// the selector.
+    fn picks(self, by: u64) -> [u64; 4] {
+        let by = by & 3;
+        [0, 1, 2, 3].map(|i| match self {
+            // The caller looks at the whole selector.
+            Self::Index => i,
+            Self::Forward => by + i,
+            Self::Backward => (by + 8 - i) % 8,
+            Self::Replicate8 => by,
+            Self::ClampLeft => by.max(i),
+            Self::ClampRight => by.min(i),
+            Self::Replicate16 => 2 * (by % 2) + i % 2,
+        })
     }
 }
 
@@ -276,6 +351,8 @@ pub enum Math {
     Round,
     /// `math.roundeven`: halves to even
     RoundEven,
+    /// `nvvm.rcp.approx.ftz.f`: a subnormal number is 0, before and after
+    RcpFtz,
     /// `math.rsqrt`
     Rsqrt,
     /// `math.sin`
@@ -323,6 +400,8 @@ pub fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, Scalar
         Scalar::Same | Scalar::ZeroExtend => Some(a),
         Scalar::SignExtend(width) => Some(signed(width, a).cast_unsigned()),
         Scalar::Convert(from, rounding) => Some(round(elem, to_f64(from, a), rounding)),
+        Scalar::Cvt(from, how) => Some(round::cvt(elem, to_f64(from, a), how)),
+        Scalar::ToTf32(how) => Some(round::tf32(to_f64(Elem::F32, a), how)),
         Scalar::FromInt(width) => {
             let number = signed(width, a);
             Some(round::from_int(elem, number < 0, number.unsigned_abs()))
@@ -331,7 +410,7 @@ pub fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, Scalar
         Scalar::ToInt(from) => float::to_int(to_f64(from, a), elem, true),
         Scalar::ToUInt(from) => float::to_int(to_f64(from, a), elem, false),
         _ => match elem {
-            Elem::Int(width) => int::eval(f, width, a, b)?,
+            Elem::Int(width) => int::eval(f, width, args)?,
             _ => float::eval(f, elem, args),
         },
     };

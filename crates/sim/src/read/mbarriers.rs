@@ -26,6 +26,8 @@ impl<'c> Reader<'c> {
             | nvvm::FENCE_PROXY_ACQUIRE
             | nvvm::FENCE_PROXY_RELEASE
             | nvvm::MEMORY_BARRIER => {}
+            // They change when things happen, or how many registers there are, and no grid runs beside this one.
+            nvvm::GRIDDEPCONTROL | nvvm::NANOSLEEP | nvvm::PMEVENT | nvvm::SETMAXREGISTER => {}
             gpux::ELECT => {
                 let (to, of) = (self.reg(op.result(0)), Elect::Block);
                 self.emit(op, Instruction::Elect { to, of });

@@ -1,14 +1,21 @@
 //! Integers, in two's complement.
 
-use super::{IntPredicate, Scalar, ScalarError, signed};
+use super::{IntPredicate, Permute, Scalar, ScalarError, signed};
 
 /// Computes `f` of numbers of `width` bits. Bits of the result above them mean nothing.
-pub(super) fn eval(f: Scalar, width: u8, a: u64, b: u64) -> Result<Option<u64>, ScalarError> {
+pub(super) fn eval(f: Scalar, width: u8, [a, b, c]: [u64; 3]) -> Result<Option<u64>, ScalarError> {
     let (sa, sb) = (signed(width, a), signed(width, b));
     Ok(Some(match f {
         Scalar::Add => a.wrapping_add(b),
         Scalar::Sub => a.wrapping_sub(b),
         Scalar::Mul => a.wrapping_mul(b),
+        Scalar::Carry => u64::from((u128::from(a) + u128::from(b)) >> width > 0),
+        // The low bits of the upper half.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Scalar::MulHighS => ((i128::from(sa) * i128::from(sb)) >> width) as u64,
+        #[allow(clippy::cast_possible_truncation)]
+        Scalar::MulHighU => ((u128::from(a) * u128::from(b)) >> width) as u64,
+        Scalar::Permute(mode) => permute(mode, a | b << 32, c),
         Scalar::DivS | Scalar::RemS | Scalar::CeilDivS | Scalar::FloorDivS => divide(f, width, sa, sb)?,
         Scalar::DivU => a.checked_div(b).ok_or(ScalarError::DivisionByZero)?,
         Scalar::RemU => a.checked_rem(b).ok_or(ScalarError::DivisionByZero)?,
@@ -45,6 +52,21 @@ pub(super) fn eval(f: Scalar, width: u8, a: u64, b: u64) -> Result<Option<u64>, 
         Scalar::CtTz => u64::from(a.trailing_zeros()).min(u64::from(width)),
         _ => unreachable!("the reader pairs integers with integer operations"),
     }))
+}
+
+/// `prmt` of eight bytes.
+fn permute(mode: Permute, bytes: u64, selector: u64) -> u64 {
+    let byte = |i: u64| bytes >> (8 * i) & 0xFF;
+    let picks = mode.picks(selector);
+    (0..4).zip(picks).fold(0, |result, (i, pick)| {
+        let nibble = selector >> (4 * i);
+        let bits = match mode {
+            Permute::Index if nibble & 8 != 0 => 0xFF * (byte(nibble & 7) >> 7),
+            Permute::Index => byte(nibble & 7),
+            _ => byte(pick),
+        };
+        result | bits << (8 * i)
+    })
 }
 
 /// A signed quotient or remainder. The remainder is undefined where the quotient is, as LLVM has it.
