@@ -45,10 +45,24 @@ func.func @endless() {
   cf.br ^loop
 }
 
-// UNKNOWN: errors.mlir:[[#@LINE+3]]:12: error: the interpreter does not know 'arith.mulsi_extended'
-// UNKNOWN: %x, %z = arith.mulsi_extended
+// UNKNOWN: errors.mlir:[[#@LINE+3]]:12: error: the interpreter does not know 'gpu.rotate'
+// UNKNOWN: %x, %z = gpu.rotate
 func.func @unknown(%y: i32) {
-  %x, %z = arith.mulsi_extended %y, %y : i32
+  %x, %z = gpu.rotate %y, 1, 16 : i32
+  return
+}
+
+// RUN: not async-sim %s --kernel=structured 2>&1 | FileCheck %s --check-prefix=STRUCTURED
+// STRUCTURED: error: the interpreter does not know 'linalg.fill': lower it to loops or vectors, as --convert-linalg-to-loops does
+func.func @structured(%x: f32, %m: memref<4xf32>) {
+  linalg.fill ins(%x : f32) outs(%m : memref<4xf32>)
+  return
+}
+
+// RUN: not async-sim %s --kernel=time 2>&1 | FileCheck %s --check-prefix=TIME
+// TIME: error: what 'nvvm.read.ptx.sreg.clock' reads differs from run to run: take it out, since no result may depend on it
+func.func @time() {
+  %x = nvvm.read.ptx.sreg.clock : i32
   return
 }
 
