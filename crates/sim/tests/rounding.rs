@@ -201,8 +201,8 @@ fn floats_of_4_and_6_bits_are_finite() {
     let positive = |elem: Elem| -> Vec<f64> { (0..infinity(elem)).map(|bits| to_f64(elem, bits)).collect() };
     assert_eq!(positive(Elem::F4E2M1FN), [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
     for (elem, smallest, largest) in [(Elem::F6E2M3FN, 0.125, 7.5), (Elem::F6E3M2FN, 0.0625, 28.0)] {
-        assert_eq!(positive(elem)[1], smallest);
-        assert_eq!(positive(elem)[31], largest);
+        let numbers = positive(elem);
+        assert_eq!([numbers[1], numbers[31]], [smallest, largest]);
     }
     for elem in FINITE {
         let largest = infinity(elem) - 1;
