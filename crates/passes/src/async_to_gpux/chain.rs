@@ -6,6 +6,7 @@
 use super::nests::only_reads;
 use super::reason::Reason;
 use super::sides::{self, FILL, Source, is_zero};
+use crate::analysis::memory::{Effects, effects};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, scf, vector};
 use async_mlir::types::vector_shape;
@@ -104,7 +105,8 @@ impl<'c> Chain<'c> {
         }
         for branch in &self.branches {
             let nested = branch.self_and_nested().into_iter();
-            if let Some(other) = nested.filter(|op| op != branch).find(|op| !only_reads(*op)) {
+            let mut others = nested.filter(|op| op != branch && !only_reads(*op) && !only_computes(*op));
+            if let Some(other) = others.next() {
                 let message = "is loaded in a branch that does more than to load";
                 return Err(Reason::new(message).note(other, "move this out of it"));
             }
@@ -146,6 +148,11 @@ impl<'c> Chain<'c> {
         }
         Ok(moved)
     }
+}
+
+/// Returns true if `op` does nothing to memory, though it may have to be executed under a condition, as a division.
+fn only_computes(op: Op<'_>) -> bool {
+    op.num_regions() == 0 && matches!(effects(op), Effects::Known(effects) if effects.is_empty())
 }
 
 /// Nothing is chosen if neither is zeros; an error if one of them is loaded from elsewhere than memory of the workgroup.

@@ -266,7 +266,9 @@ impl<'c> Transfer<'c> {
 
     /// The buffer that is written, where a branch is around the store.
     pub(crate) fn buffer_in_branch(&self) -> Option<Value<'c>> {
-        self.place.is(scf::IF).then(|| self.stored().map(|side| base(side.memory)))?
+        self.place
+            .is(scf::IF)
+            .then(|| self.stored().map(|side| base(side.memory)))?
     }
 
     /// What a store writes, also one in a branch around it.
