@@ -3,7 +3,7 @@
 //! **Condition.** None.
 //!
 //! **Effect.** A transfer is what moves numbers from global memory to memory of the workgroup and leaves them as they are: a
-//! load and a store in one block, or a copy of memrefs. It becomes
+//! load and a store in one block, or a copy of memrefs; or an `scf.if` whose other arm stores zeros. It becomes
 //!
 //! - `gpux.copy async` of the thread that executes it, in copies of 16, 8 or 4 bytes, or
 //! - with `engine=tma`, if all threads of the block execute it together, one `gpux.bulk_load async`,
@@ -17,7 +17,8 @@
 //! the store. Nothing is taken for granted but the alignment of buffers that callers hand over (`base-alignment`).
 //!
 //! [`Recognizer::recognize`] says what is a transfer, and [`Transfer::emit`] makes the asynchronous form without an await;
-//! the pass adds the awaits (`sinking`). `sides` reads loads and stores, `copies` and `bulk` know the engines.
+//! the pass adds the awaits (`sinking`). `sides` reads loads and stores, `chain` what lies between them, `copies` and `bulk` know the
+//! engines.
 
 mod bulk;
 mod chain;

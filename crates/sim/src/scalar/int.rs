@@ -1,6 +1,7 @@
 //! Integers, in two's complement.
 
-use super::{IntPredicate, Permute, Scalar, ScalarError, signed};
+use super::permute::permute;
+use super::{IntPredicate, Scalar, ScalarError, signed};
 
 /// Computes `f` of numbers of `width` bits. Bits of the result above them mean nothing.
 pub(super) fn eval(f: Scalar, width: u8, [a, b, c]: [u64; 3]) -> Result<Option<u64>, ScalarError> {
@@ -52,21 +53,6 @@ pub(super) fn eval(f: Scalar, width: u8, [a, b, c]: [u64; 3]) -> Result<Option<u
         Scalar::CtTz => u64::from(a.trailing_zeros()).min(u64::from(width)),
         _ => unreachable!("the reader pairs integers with integer operations"),
     }))
-}
-
-/// `prmt` of eight bytes.
-fn permute(mode: Permute, bytes: u64, selector: u64) -> u64 {
-    let byte = |i: u64| bytes >> (8 * i) & 0xFF;
-    let picks = mode.picks(selector);
-    (0..4).zip(picks).fold(0, |result, (i, pick)| {
-        let nibble = selector >> (4 * i);
-        let bits = match mode {
-            Permute::Index if nibble & 8 != 0 => 0xFF * (byte(nibble & 7) >> 7),
-            Permute::Index => byte(nibble & 7),
-            _ => byte(pick),
-        };
-        result | bits << (8 * i)
-    })
 }
 
 /// A signed quotient or remainder. The remainder is undefined where the quotient is, as LLVM has it.
