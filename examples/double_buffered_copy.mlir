@@ -2,6 +2,7 @@
 // is on its way.
 //
 //   async-opt double_buffered_copy.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa" | async-translate --ptx
+//   async-sim double_buffered_copy.mlir --grid=2 --arg 0=2048:random --arg 1=2048:zero --arg 2=0.5
 //
 // Waits: 1 in the loop (the copy of the next tile stays in flight), 0 after it.
 //

@@ -2,6 +2,7 @@
 // row that it names, add it.
 //
 //   async-opt gather.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa pipeline=true" | async-translate --ptx
+//   async-sim gather.mlir --grid=2 --arg 0=24x512:random --arg 1=2x12:ramp --arg 2=2x512:zero
 //
 // Four stages are asked for. An index has to be there before the copy can start, so it is loaded a round earlier; a row is added two
 // rounds after its copy has started. It has three slots. No thread reads what another one has copied, so there is no barrier.

@@ -2,6 +2,7 @@
 // meant: copy a tile of A and of B, multiply. What overlaps with what is said by the stages and the orders of its operations.
 //
 //   async-opt gemm_sm80.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa pipeline=true" | async-translate --ptx
+//   async-sim gemm_sm80.mlir --arg 0=128x128:random --arg 1=128x128:random --arg 2=128x128:zero
 //
 // Waits, in program order: 2 before the loop, 2 in each k-step, then 1 and 0 in the epilogue; 0 where K is less than 96 and
 // nothing is pipelined. One block barrier a k-step. No slot, no wait and no epilogue is written here.

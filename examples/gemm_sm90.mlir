@@ -3,6 +3,7 @@
 // with what is said by the stages and the orders of its operations.
 //
 //   async-opt gemm_sm90.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa pipeline=true" | async-translate --ptx
+//   async-sim gemm_sm90.mlir --arg 0=128x128:random --arg 1=128x128:random --arg 2=128x128:zero --arg 3=128
 //
 // The schedule of gemm_sm80.mlir, with three loads in the place of its 1024 copies. The loads of one k-step are awaited together,
 // so that they share a phase of 16384 bytes; its mbarrier, its parity and the barrier before a slot is filled again are derived,

@@ -2,6 +2,7 @@
 // matrices, and a script of upstream's transforms and one of ours that says how it is to be computed.
 //
 //   async-opt linalg_matmul.mlir --transform-interpreter --gpu-kernel-outlining --transform-interpreter=entry-point=pipeline --gpux-lower-to-nvvm="chip=sm_80 format=isa" | async-translate --ptx
+//   async-opt linalg_matmul.mlir --transform-interpreter --gpu-kernel-outlining --transform-interpreter=entry-point=pipeline | async-sim
 //
 // The first part of the script tiles, copies, maps to blocks and threads, and vectorizes. What it leaves is the plain loop: copy a
 // tile of A and of B, meet, multiply, meet. It is in a gpu.launch; block barriers are placed in functions, so it is outlined. The

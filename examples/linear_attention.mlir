@@ -2,6 +2,7 @@
 // 16 keys and 16 values, await the keys, multiply, await the values, multiply.
 //
 //   async-opt linear_attention.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa pipeline=true" | async-translate --ptx
+//   async-sim linear_attention.mlir --grid=2 --arg 0=256x32:random --arg 1=96x32:random --arg 2=96x32:random --arg 3=256x32:zero
 //
 // Three stages are asked for, so the keys and values of two tiles are in flight. They are groups of their own: while the
 // keys are multiplied, the values of the same tile may still be on their way.

@@ -2,6 +2,7 @@
 // each thread copies its share of b (cp.async) and loads its elements of c as ever, and the TMA stores the result.
 //
 //   async-opt mixed_pointwise.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa" | async-translate --ptx
+//   async-sim mixed_pointwise.mlir --grid=2,2 --arg 0=100x100:random --arg 1=100x100:random --arg 2=100x100:random --arg 3=100x100:zero
 //
 // Waits: two mbarriers for a, `cp.async.wait_group 1` for b, `cp.async.bulk.wait_group.read 1` before a buffer of the
 // result is written again. Three slots each of a and b, of which two are on their way while one is used; two buffers of

@@ -2,6 +2,7 @@
 // issued only where its 16 bytes lie inside src, in the prologue and in the loop.
 //
 //   async-opt predicated_copy.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa" | async-translate --ptx
+//   async-sim predicated_copy.mlir --grid=2 --arg 0=3000:random --arg 1=3000:zero --arg 2=0.5
 //
 // Waits: 2 in the loop. A thread that skips a copy has fewer groups in flight, so counting alone arrives at 0 (see
 // --gpux-tokens-to-groups="balance=false"). Balancing commits once after each `scf.if`, an empty group where the copy was

@@ -3,6 +3,7 @@
 // copy a row of the tile with its halo, wait for the other threads, use it.
 //
 //   async-opt stencil.mlir --gpux-lower-to-nvvm="chip=sm_80 format=isa pipeline=true" | async-translate --ptx
+//   async-sim stencil.mlir --grid=2 --arg 0=6x600:random --arg 1=7:random --arg 2=6x594:zero
 //
 // Three stages are asked for, so two rows are in flight. How often a thread copies depends on the thread, the tile and the halo: the
 // loop that copies has an unknown number of iterations. Its copies are one group all the same.

@@ -1,6 +1,7 @@
 // A ring of tiles that the tensor memory accelerator (TMA) fills: y = x, and the sums of x's columns on the way.
 //
 //   async-opt tma_reduction.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa" | async-translate --ptx
+//   async-sim tma_reduction.mlir --grid=3,2 --arg 0=100x132:random --arg 1=100x132:zero --arg 2=2x132:zero
 //
 // Four slots of shared memory, three tiles on their way while one is read. Nothing of what that takes on the hardware is
 // written here: no mbarrier, no phase, no thread that issues for the others, no barrier between the readers of a slot and

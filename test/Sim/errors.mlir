@@ -45,10 +45,24 @@ func.func @endless() {
   cf.br ^loop
 }
 
-// UNKNOWN: errors.mlir:[[#@LINE+3]]:12: error: the interpreter does not know 'arith.mulsi_extended'
-// UNKNOWN: %x, %z = arith.mulsi_extended
+// UNKNOWN: errors.mlir:[[#@LINE+3]]:12: error: the interpreter does not know 'gpu.rotate'
+// UNKNOWN: %x, %z = gpu.rotate
 func.func @unknown(%y: i32) {
-  %x, %z = arith.mulsi_extended %y, %y : i32
+  %x, %z = gpu.rotate %y, 1, 16 : i32
+  return
+}
+
+// RUN: not async-sim %s --kernel=structured 2>&1 | FileCheck %s --check-prefix=STRUCTURED
+// STRUCTURED: error: the interpreter does not know 'linalg.fill': lower it to loops or vectors, as --convert-linalg-to-loops does
+func.func @structured(%x: f32, %m: memref<4xf32>) {
+  linalg.fill ins(%x : f32) outs(%m : memref<4xf32>)
+  return
+}
+
+// RUN: not async-sim %s --kernel=time 2>&1 | FileCheck %s --check-prefix=TIME
+// TIME: error: what 'nvvm.read.ptx.sreg.clock' reads differs from run to run: take it out, since no result may depend on it
+func.func @time() {
+  %x = nvvm.read.ptx.sreg.clock : i32
   return
 }
 
@@ -66,8 +80,15 @@ module attributes {gpu.container_module} {
   }
 }
 
-// OPEN: async-sim: argument 0: the type leaves sizes open: give all of them, and what the buffer holds, as in 64:random
+// OPEN: async-sim: open: the type of argument 0 leaves sizes open: say how large the buffers are, and what they hold, as in --arg 0=64:random
 func.func @open(%src: memref<?xf32>) {
+  return
+}
+
+// All at once, as they can be typed. Integers may be indices.
+// RUN: not async-sim %s --kernel=all_open --arg 4=8:zero 2>&1 | FileCheck %s --check-prefix=ALL
+// ALL: async-sim: all_open: the types of arguments 0, 2 and 3 leave sizes open: say how large the buffers are, and what they hold, as in --arg 0=64:random --arg 2=64x4:zero --arg 3=64x64:random
+func.func @all_open(%src: memref<?xf32>, %n: index, %rows: memref<?x4xindex>, %dst: memref<?x?xf16>, %given: memref<?xf32>) {
   return
 }
 

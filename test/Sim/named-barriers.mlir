@@ -21,7 +21,7 @@
 // RUN: not async-sim %s --kernel=by_thread | FileCheck %s --check-prefix=THREAD
 // RUN: not async-sim %s --kernel=part_of_a_warp | FileCheck %s --check-prefix=PART
 // RUN: not async-sim %s --kernel=no_such_barrier | FileCheck %s --check-prefix=NUMBER
-// RUN: not async-sim %s --kernel=reduces 2>&1 | FileCheck %s --check-prefix=REDUCES
+// RUN: async-sim %s --kernel=reduces --arg 0=zero --print | FileCheck %s --check-prefix=SUMS
 
 !buf = memref<128xi32, #gpu.address_space<workgroup>>
 
@@ -341,10 +341,29 @@ gpu.module @named {
     gpu.return
   }
 
-  // REDUCES: error: the interpreter knows no barriers that reduce: use a gpu.all_reduce
-  gpu.func @reduces() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-    %c1 = arith.constant 1 : i32
-    %r = nvvm.barrier #nvvm.reduction<popc> %c1 -> i32
+  // Three of 64 threads have a predicate that is not 0. What was stored before, others may load.
+  // SUMS: reduces: clean
+  // SUMS: argument 0: 3 0 1 3 0 1 {{.*}} 3 0 1
+  gpu.func @reduces(%out: memref<64x3xi32>) workgroup(%s: memref<64xi32, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c61 = arith.constant 61 : index
+    %c63 = arith.constant 63 : index
+    %zero = arith.constant 0 : i32
+    %four = arith.constant 4 : i32
+    %t = gpu.thread_id x
+    %last = arith.cmpi uge, %t, %c61 : index
+    %p = arith.select %last, %four, %zero : i32
+    memref.store %p, %s[%t] : memref<64xi32, #gpu.address_space<workgroup>>
+    %popc = nvvm.barrier #nvvm.reduction<popc> %p -> i32
+    %mirrored = arith.subi %c63, %t : index
+    %q = memref.load %s[%mirrored] : memref<64xi32, #gpu.address_space<workgroup>>
+    %and = nvvm.barrier #nvvm.reduction<and> %q -> i32
+    %or = nvvm.barrier #nvvm.reduction<or> %q -> i32
+    memref.store %popc, %out[%t, %c0] : memref<64x3xi32>
+    memref.store %and, %out[%t, %c1] : memref<64x3xi32>
+    memref.store %or, %out[%t, %c2] : memref<64x3xi32>
     gpu.return
   }
 }

@@ -127,7 +127,7 @@ gpu.module @tiles {
   // SHARED: argument 0: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0 1 2 3
   // SHARED: argument 1: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0 1 2 3
   // SHARED: argument 2: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0 1 2 3
-  // TOO-FEW: argument 2: the type leaves sizes open
+  // TOO-FEW: shared: the type of argument 2 leaves sizes open
   gpu.func @shared(%x: !tile, %y: !tile, %z: memref<?x4xf16>) workgroup(%a: !at) kernel {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index

@@ -5,7 +5,8 @@
 // RUN: async-sim %s --kernel=reductions --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=REDUCTIONS
 // RUN: async-sim %s --kernel=some_lanes --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=SOME
 // RUN: not async-sim %s --kernel=some_stay_away --block=32 | FileCheck %s --check-prefix=AWAY
-// RUN: not async-sim %s --kernel=absolute 2>&1 | FileCheck %s --check-prefix=ABSOLUTE
+// RUN: async-sim %s --kernel=absolute --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=ABSOLUTE
+// RUN: async-sim %s --kernel=lane_masks --block=32 --arg 0=zero --print | FileCheck %s --check-prefix=MASKS
 
 // Of lanes 0 to 2, and of all.
 // VOTES: votes: clean
@@ -119,10 +120,39 @@ func.func @some_stay_away(%out: memref<32xi32>) {
   return
 }
 
-// ABSOLUTE: error: the interpreter knows no nvvm.redux.sync of absolute values
-func.func @absolute() {
+// Of -3 to 28: with the sign, and without.
+// ABSOLUTE: absolute: clean
+// ABSOLUTE: argument 0: -3 0
+func.func @absolute(%out: memref<2xf32>) {
   %all = arith.constant -1 : i32
-  %x = arith.constant -1.0 : f32
-  %max = nvvm.redux.sync fmax %x, %all {abs = true} : f32 -> f32
+  %three = arith.constant 3 : i32
+  %c0 = arith.constant 0 : index
+  %t = gpu.thread_id x
+  %i = arith.index_cast %t : index to i32
+  %n = arith.subi %i, %three : i32
+  %x = arith.sitofp %n : i32 to f32
+  %min = nvvm.redux.sync fmin %x, %all : f32 -> f32
+  %least = nvvm.redux.sync fmin %x, %all {abs = true} : f32 -> f32
+  %row = vector.from_elements %min, %least : vector<2xf32>
+  %is_first = arith.cmpi eq, %t, %c0 : index
+  scf.if %is_first {
+    vector.store %row, %out[%c0] : memref<2xf32>, vector<2xf32>
+  }
+  return
+}
+
+// Of lanes 0 and 31: itself, those before, up to, after and from it on.
+// MASKS: lane_masks: clean
+// MASKS: argument 0: 1 0 1 -2 -1 {{.*}} -2147483648 2147483647 -1 0 -2147483648
+func.func @lane_masks(%out: memref<32x5xi32>) {
+  %c0 = arith.constant 0 : index
+  %t = gpu.thread_id x
+  %eq = nvvm.read.ptx.sreg.lanemask.eq : i32
+  %lt = nvvm.read.ptx.sreg.lanemask.lt : i32
+  %le = nvvm.read.ptx.sreg.lanemask.le : i32
+  %gt = nvvm.read.ptx.sreg.lanemask.gt : i32
+  %ge = nvvm.read.ptx.sreg.lanemask.ge : i32
+  %row = vector.from_elements %eq, %lt, %le, %gt, %ge : vector<5xi32>
+  vector.store %row, %out[%t, %c0] : memref<32x5xi32>, vector<5xi32>
   return
 }

@@ -4,6 +4,8 @@
 //!   and must print the lines that follow them.
 //! - A block below a comment `<!-- from FILE -->` must be in that file.
 //!
+//! Commands with `async-sim` at the head of a file in `examples/` are run, too.
+//!
 //! A line `…` stands for lines that are left out. Blank lines and indentation do not count.
 #![forbid(unsafe_code)]
 
@@ -168,6 +170,24 @@ fn pages_show_what_is() -> Result<()> {
     }
     ensure!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
     ensure!(checked > 0, "nothing is checked");
+    Ok(())
+}
+
+/// Each example says how to run it, and what is run so is clean.
+#[test]
+fn examples_run_as_they_say() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    for entry in fs::read_dir(&root)? {
+        let path = entry?.path();
+        let text = fs::read_to_string(&path)?;
+        let commands = text.lines().filter_map(|line| line.strip_prefix("//   "));
+        let mut runs = commands.filter(|command| command.contains("async-sim"));
+        let run = runs
+            .next()
+            .with_context(|| format!("{} does not say how it is run", path.display()))?;
+        let printed = output_of(run, &root)?;
+        ensure!(printed.contains(": clean ("), "{run}\n{printed}");
+    }
     Ok(())
 }
 

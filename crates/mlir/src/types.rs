@@ -68,6 +68,14 @@ pub enum Float {
     F8E4M3FN,
     /// `f8E5M2`
     F8E5M2,
+    /// `f8E8M0FNU`
+    F8E8M0FNU,
+    /// `f6E2M3FN`
+    F6E2M3FN,
+    /// `f6E3M2FN`
+    F6E3M2FN,
+    /// `f4E2M1FN`
+    F4E2M1FN,
 }
 
 /// The type that `text` is in a context that has its dialect loaded.
@@ -258,7 +266,7 @@ pub fn memory_space(ty: Type<'_>) -> Option<Attribute<'_>> {
     MemRefType::try_from(ty).ok()?.memory_space()
 }
 
-/// Which floating-point type `ty` is, if it is one of the usual ones.
+/// Which floating-point type `ty` is, if it is one that NVIDIA GPUs have.
 #[must_use]
 pub fn float(ty: Type<'_>) -> Option<Float> {
     let ty = ty.to_raw();
@@ -274,8 +282,16 @@ pub fn float(ty: Type<'_>) -> Option<Float> {
             Some(Float::F64)
         } else if mlirTypeIsAFloat8E4M3FN(ty) {
             Some(Float::F8E4M3FN)
+        } else if mlirTypeIsAFloat8E5M2(ty) {
+            Some(Float::F8E5M2)
+        } else if mlirTypeIsAFloat8E8M0FNU(ty) {
+            Some(Float::F8E8M0FNU)
+        } else if mlirTypeIsAFloat6E2M3FN(ty) {
+            Some(Float::F6E2M3FN)
+        } else if mlirTypeIsAFloat6E3M2FN(ty) {
+            Some(Float::F6E3M2FN)
         } else {
-            mlirTypeIsAFloat8E5M2(ty).then_some(Float::F8E5M2)
+            mlirTypeIsAFloat4E2M1FN(ty).then_some(Float::F4E2M1FN)
         }
     }
 }

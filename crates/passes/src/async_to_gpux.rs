@@ -3,7 +3,7 @@
 //! **Condition.** None.
 //!
 //! **Effect.** A transfer is what moves numbers from global memory to memory of the workgroup and leaves them as they are: a
-//! load and a store in one block, or a copy of memrefs. It becomes
+//! load and a store in one block, or a copy of memrefs; or an `scf.if` whose other arm stores zeros. It becomes
 //!
 //! - `gpux.copy async` of the thread that executes it, in copies of 16, 8 or 4 bytes, or
 //! - with `engine=tma`, if all threads of the block execute it together, one `gpux.bulk_load async`,
@@ -17,9 +17,11 @@
 //! the store. Nothing is taken for granted but the alignment of buffers that callers hand over (`base-alignment`).
 //!
 //! [`Recognizer::recognize`] says what is a transfer, and [`Transfer::emit`] makes the asynchronous form without an await;
-//! the pass adds the awaits (`sinking`). `sides` reads loads and stores, `copies` and `bulk` know the engines.
+//! the pass adds the awaits (`sinking`). `sides` reads loads and stores, `chain` what lies between them, `copies` and `bulk` know the
+//! engines.
 
 mod bulk;
+mod chain;
 mod copies;
 mod effects;
 mod nests;
@@ -181,6 +183,10 @@ pub(crate) fn nests_of<'c>(
     let mut found = Vec::new();
     let ops = block.ops().into_iter();
     for op in ops.filter(|op| is_nest(*op) && wanted(*op)) {
+        // A transfer itself, as `transfers_of` says.
+        if recognizer.branch(op).is_some() {
+            continue;
+        }
         match nests::read(&mut recognizer, op) {
             Some(Ok(transfers)) => found.push(transfers),
             Some(Err((at, reason))) => reason.remark(at).emit(),
@@ -200,6 +206,11 @@ pub(crate) fn transfers_of<'c>(
     let mut recognizer = Recognizer::new(function, options);
     let mut transfers = Vec::new();
     for op in block.ops().into_iter().filter(|op| wanted(*op)) {
+        match recognizer.branch(op) {
+            Some(Ok(all)) => transfers.extend(all),
+            Some(Err((at, reason))) => reason.remark(at).emit(),
+            None => {}
+        }
         match recognizer.recognize(op) {
             Some(Ok(transfer)) => transfers.push(transfer),
             Some(Err(reason)) => reason.remark(op).emit(),
@@ -261,6 +272,11 @@ impl<'c> Found<'c> {
                     Some(Err(refused)) => found.refused.push(refused),
                     None => return Walk::Advance,
                 }
+                return Walk::Skip;
+            }
+            // If it can't be one, what is in it may be transfers.
+            if let Some(Ok(transfers)) = recognizer.branch(op) {
+                found.transfers.extend(transfers);
                 return Walk::Skip;
             }
             match recognizer.recognize(op) {

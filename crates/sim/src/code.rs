@@ -16,10 +16,10 @@ pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
 pub use self::together::{
-    Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, Sparsity, Vote, VoteKind,
-    WarpReduce,
+    Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, Sparsity, StMatrix, Vote,
+    VoteKind, WarpReduce,
 };
-pub use self::vector::{Part, VectorOp};
+pub use self::vector::{Contraction, Part, Term, VectorOp};
 pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
 use std::sync::Arc;

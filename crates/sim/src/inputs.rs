@@ -125,6 +125,27 @@ fn shared(memory: &Memory, kind: &ParamKind, asked: &[i64], owner: &View) -> Res
     Ok(value_of(kind, view))
 }
 
+/// The parameters that nothing is given for and whose sizes their types leave open, each with an example of what may be given.
+#[must_use]
+pub fn open_sizes(params: &[Param], given: &[Option<Argument>]) -> Vec<(usize, String)> {
+    let missing = params
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| given.get(*index).is_none_or(Option::is_none));
+    let example = |(index, param): (usize, &Param)| match &param.kind {
+        ParamKind::MemRef { sizes, elem, .. } if sizes.contains(&None) => {
+            // Integers may be indices, of which 0 is always in bounds.
+            let fill = match elem {
+                Elem::Int(32..) => "zero",
+                _ => "random",
+            };
+            Some((index, format!("{}:{fill}", example_sizes(sizes))))
+        }
+        _ => None,
+    };
+    missing.filter_map(example).collect()
+}
+
 fn value_of(kind: &ParamKind, view: View) -> Value {
     match kind {
         ParamKind::Tensor(shape) => Value::Tensor(Arc::new(Tensor {
@@ -243,16 +264,20 @@ fn buffer(
     Ok(value_of(kind, view))
 }
 
+/// The sizes of a type as they are written in an argument, with some number for those that it leaves open.
+fn example_sizes(sizes: &[Option<i64>]) -> String {
+    let sizes = sizes.iter().map(|size| size.unwrap_or(64).to_string());
+    sizes.collect::<Vec<String>>().join("x")
+}
+
 /// The sizes of a buffer: those asked for must agree with those of the type.
 fn fit(sizes: &[Option<i64>], asked: &[i64]) -> Result<Vec<i64>, String> {
     if asked.is_empty() {
         let known: Option<Vec<i64>> = sizes.iter().copied().collect();
         return known.ok_or_else(|| {
-            let example = |size: &Option<i64>| size.map_or("64".to_owned(), |size| size.to_string());
-            let example: Vec<String> = sizes.iter().map(example).collect();
             format!(
                 "the type leaves sizes open: give all of them, and what the buffer holds, as in {}:random",
-                example.join("x")
+                example_sizes(sizes)
             )
         });
     }
@@ -335,6 +360,10 @@ fn made_up(elem: Elem, numbers: usize, fill: &Fill, seed: u64) -> Vec<u8> {
             Fill::Zero | Fill::Bytes { .. } => 0.0,
             Fill::Ramp if elem == Elem::F32 => nth_single(i),
             Fill::Ramp => i as f64,
+            // There are no negative ones.
+            Fill::Random if elem == Elem::F8E8M0FNU => {
+                ((crate::adversary::next_random(&mut state) % 5) as f64 - 2.0).exp2()
+            }
             // Eighths in -1 to 1: sums of their products are exact, so that no order of addition shows.
             Fill::Random => (crate::adversary::next_random(&mut state) % 17) as f64 / 8.0 - 1.0,
         };
@@ -362,16 +391,18 @@ fn nth_single(i: usize) -> f64 {
     }
 }
 
-/// All finite numbers of a floating-point type of 8 or 16 bits, as bits: 0, 1, 2, …, then -1, -2, …, then fractions. Nothing for
+/// All finite numbers of a floating-point type of 16 bits or fewer, as bits: 0, 1, 2, …, then -1, -2, …, then fractions. Nothing for
 /// other types, which have more integers than a buffer has elements.
 fn small_floats(elem: Elem) -> Vec<u64> {
     if !elem.is_float() || elem.bytes() > 2 {
         return Vec::new();
     }
-    let width = 8 * elem.bytes();
-    let finite = (0..1_u64 << width).filter(|&bits| to_f64(elem, bits).is_finite());
+    let finite = (0..1_u64 << elem.bits()).filter(|&bits| to_f64(elem, bits).is_finite());
     // There are two zeros.
-    let mut all: Vec<u64> = finite.filter(|&bits| bits != 1 << (width - 1)).collect();
+    let negative_zero = (-0.0_f64).to_bits();
+    let mut all: Vec<u64> = finite
+        .filter(|&bits| to_f64(elem, bits).to_bits() != negative_zero)
+        .collect();
     all.sort_by(|&a, &b| {
         let (a, b) = (to_f64(elem, a), to_f64(elem, b));
         let rank = |x: f64| (x.fract() != 0.0, x.is_sign_negative());
@@ -422,6 +453,9 @@ mod tests {
             (Elem::F32, 100_000),
             (Elem::F8E4M3FN, 253),
             (Elem::F8E5M2, finite(32, 1 << 2)),
+            (Elem::F8E8M0FNU, 255),
+            (Elem::F6E2M3FN, 63),
+            (Elem::F4E2M1FN, 15),
         ] {
             let numbers: HashSet<u64> = ramp(elem, different).into_iter().collect();
             assert_eq!(numbers.len(), different, "{elem:?}");

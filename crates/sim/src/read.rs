@@ -11,6 +11,8 @@ mod asynchronous;
 mod attributes;
 mod bulk;
 mod clusters;
+mod contractions;
+mod conversions;
 mod flow;
 mod fragments;
 mod launch;
@@ -275,6 +277,7 @@ impl<'c> Reader<'c> {
     fn op(&mut self, op: Op<'c>) -> Done<'c> {
         if self.flow(op)?
             || self.arith(op)?
+            || self.conversions(op)?
             || self.memory(op)?
             || self.aggregates(op)?
             || self.views(op)?
@@ -340,6 +343,10 @@ fn number(ty: Type<'_>) -> Option<Elem> {
             Float::F64 => Elem::F64,
             Float::F8E4M3FN => Elem::F8E4M3FN,
             Float::F8E5M2 => Elem::F8E5M2,
+            Float::F8E8M0FNU => Elem::F8E8M0FNU,
+            Float::F6E2M3FN => Elem::F6E2M3FN,
+            Float::F6E3M2FN => Elem::F6E3M2FN,
+            Float::F4E2M1FN => Elem::F4E2M1FN,
         });
     }
     if ty.is_index() {

@@ -10,8 +10,10 @@
 
 mod float;
 mod int;
+mod permute;
 mod round;
 
+pub use permute::Permute;
 pub use round::{from_f64, round, to_f64};
 
 use crate::value::Elem;
@@ -26,6 +28,12 @@ pub enum Scalar {
     Sub,
     /// `arith.muli`
     Mul,
+    /// Whether a sum does not fit: the second result of `arith.addui_extended`
+    Carry,
+    /// The upper half of a product: the second result of `arith.mulsi_extended`
+    MulHighS,
+    /// The same of integers without a sign: `arith.mului_extended`
+    MulHighU,
     /// `arith.divsi`
     DivS,
     /// `arith.divui`
@@ -64,6 +72,8 @@ pub enum Scalar {
     CmpI(IntPredicate),
     /// `arith.select`
     Select,
+    /// `nvvm.prmt` of two numbers of 32 bits and a selector
+    Permute(Permute),
     /// `math.absi`; of the smallest number, that number
     AbsI,
     /// `math.ipowi`
@@ -118,6 +128,10 @@ pub enum Scalar {
     ZeroExtend,
     /// From one floating-point type to another
     Convert(Elem, Rounding),
+    /// The same, as the PTX ISA's `cvt` has it
+    Cvt(Elem, Cvt),
+    /// From an `f32` to the bits of one that has no more digits than a `tf32`
+    ToTf32(Cvt),
     /// From a signed integer of so many bits
     FromInt(u8),
     /// From an unsigned integer
@@ -134,8 +148,19 @@ impl Scalar {
     /// Returns true if the result is an `i1` whatever the type that is computed in, which is the operands'.
     #[must_use]
     pub fn compares(self) -> bool {
-        matches!(self, Self::CmpI(_) | Self::CmpF(_) | Self::Is(_))
+        matches!(self, Self::CmpI(_) | Self::CmpF(_) | Self::Is(_) | Self::Carry)
     }
+}
+
+/// How `cvt` converts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cvt {
+    /// Where a number goes that lies between two.
+    pub rounding: Rounding,
+    /// `.satfinite`: what is too large, and infinity, is the largest number; a NaN stays one, if there is one.
+    pub saturates: bool,
+    /// `.relu`: a negative number is 0.
+    pub relu: bool,
 }
 
 /// How integers are compared, in the order of `arith.cmpi`.
@@ -276,6 +301,8 @@ pub enum Math {
     Round,
     /// `math.roundeven`: halves to even
     RoundEven,
+    /// `nvvm.rcp.approx.ftz.f`: a subnormal number is 0, before and after
+    RcpFtz,
     /// `math.rsqrt`
     Rsqrt,
     /// `math.sin`
@@ -323,6 +350,8 @@ pub fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, Scalar
         Scalar::Same | Scalar::ZeroExtend => Some(a),
         Scalar::SignExtend(width) => Some(signed(width, a).cast_unsigned()),
         Scalar::Convert(from, rounding) => Some(round(elem, to_f64(from, a), rounding)),
+        Scalar::Cvt(from, how) => Some(round::cvt(elem, to_f64(from, a), how)),
+        Scalar::ToTf32(how) => Some(round::tf32(to_f64(Elem::F32, a), how)),
         Scalar::FromInt(width) => {
             let number = signed(width, a);
             Some(round::from_int(elem, number < 0, number.unsigned_abs()))
@@ -331,7 +360,7 @@ pub fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, Scalar
         Scalar::ToInt(from) => float::to_int(to_f64(from, a), elem, true),
         Scalar::ToUInt(from) => float::to_int(to_f64(from, a), elem, false),
         _ => match elem {
-            Elem::Int(width) => int::eval(f, width, a, b)?,
+            Elem::Int(width) => int::eval(f, width, args)?,
             _ => float::eval(f, elem, args),
         },
     };

@@ -52,7 +52,9 @@ impl Costs {
             | Op::LoadTile { .. }
             | Op::StoreTile { .. }
             | Op::Atomic { .. }
-            | Op::LdMatrix { .. } => self.access,
+            | Op::AtomicLoad { .. }
+            | Op::LdMatrix { .. }
+            | Op::StMatrix { .. } => self.access,
             Op::Mma { .. } => self.mma,
             // These are what the reader makes of structured control flow, or views: no instruction of the hardware.
             Op::Jump(_)

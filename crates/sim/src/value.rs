@@ -22,6 +22,14 @@ pub enum Elem {
     F8E4M3FN,
     /// The upper half of an `F16`.
     F8E5M2,
+    /// A power of two, from 2⁻¹²⁷ on, or NaN: the scale of a block of numbers.
+    F8E8M0FNU,
+    /// 6 bits, of which 2 are the exponent's; all are finite numbers.
+    F6E2M3FN,
+    /// 6 bits, of which 3 are the exponent's; all are finite numbers.
+    F6E3M2FN,
+    /// 4 bits, of which 2 are the exponent's; all are finite numbers.
+    F4E2M1FN,
 }
 
 impl Elem {
@@ -38,7 +46,12 @@ impl Elem {
             Self::F32 => &["<f4"],
             Self::F64 => &["<f8"],
             // NumPy has no such types.
-            Self::F8E4M3FN | Self::F8E5M2 => &["|u1", "|V1"],
+            Self::F8E4M3FN
+            | Self::F8E5M2
+            | Self::F8E8M0FNU
+            | Self::F6E2M3FN
+            | Self::F6E3M2FN
+            | Self::F4E2M1FN => &["|u1", "|V1"],
             Self::Int(1) => &["|b1"],
             Self::Int(..=8) => &["|i1", "|u1"],
             Self::Int(..=16) => &["<i2", "<u2"],
@@ -47,7 +60,7 @@ impl Elem {
         }
     }
 
-    /// How many bytes the number takes in memory.
+    /// How many bytes the number takes in memory: one at least.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
@@ -55,7 +68,26 @@ impl Elem {
             Self::F16 | Self::BF16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
-            Self::F8E4M3FN | Self::F8E5M2 => 1,
+            Self::F8E4M3FN
+            | Self::F8E5M2
+            | Self::F8E8M0FNU
+            | Self::F6E2M3FN
+            | Self::F6E3M2FN
+            | Self::F4E2M1FN => 1,
+        }
+    }
+
+    /// How many bits the number has.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Int(bits) => u32::from(bits),
+            Self::F16 | Self::BF16 => 16,
+            Self::F32 => 32,
+            Self::F64 => 64,
+            Self::F8E4M3FN | Self::F8E5M2 | Self::F8E8M0FNU => 8,
+            Self::F6E2M3FN | Self::F6E3M2FN => 6,
+            Self::F4E2M1FN => 4,
         }
     }
 
@@ -76,13 +108,7 @@ impl Elem {
     /// Forgets the bits that the type does not have.
     #[must_use]
     pub fn wrap(self, bits: u64) -> u64 {
-        let width = match self {
-            Self::Int(bits) => u32::from(bits),
-            Self::F16 | Self::BF16 => 16,
-            Self::F32 => 32,
-            Self::F64 => 64,
-            Self::F8E4M3FN | Self::F8E5M2 => 8,
-        };
+        let width = self.bits();
         if width >= 64 {
             bits
         } else {

@@ -28,6 +28,9 @@ fn format(elem: Elem) -> (i32, i32) {
         Elem::F32 => (23, 8),
         Elem::F8E4M3FN => (3, 4),
         Elem::F8E5M2 => (2, 5),
+        Elem::F6E2M3FN => (3, 2),
+        Elem::F6E3M2FN => (2, 3),
+        Elem::F4E2M1FN => (1, 2),
         _ => (52, 11),
     }
 }
@@ -42,11 +45,17 @@ fn decode(elem: Elem, bits: u64) -> Exact {
     (u128::from(low | normal << fraction), power)
 }
 
-/// The bits after those of the largest finite number; an f8E4M3FN has NaN there.
+/// Types of fewer than 8 bits, all of which are finite numbers.
+const FINITE: [Elem; 3] = [Elem::F6E2M3FN, Elem::F6E3M2FN, Elem::F4E2M1FN];
+
+/// The bits after those of the largest finite number; an f8E4M3FN has NaN there, and smaller types have nothing.
 fn infinity(elem: Elem) -> u64 {
     let (fraction, exponent) = format(elem);
     if elem == Elem::F8E4M3FN {
         return 0x7f;
+    }
+    if FINITE.contains(&elem) {
+        return 1 << (fraction + exponent);
     }
     ((1 << exponent) - 1) << fraction
 }
@@ -85,6 +94,9 @@ fn search(elem: Elem, negative: bool, value: Exact, rounding: Rounding) -> u64 {
     if elem == Elem::F8E4M3FN && magnitude == infinity(elem) {
         return magnitude;
     }
+    if FINITE.contains(&elem) {
+        return sign | magnitude.min(infinity(elem) - 1);
+    }
     sign | magnitude
 }
 
@@ -109,7 +121,16 @@ fn halves() -> impl Strategy<Value = Elem> {
 }
 
 fn narrow() -> impl Strategy<Value = Elem> {
-    proptest::sample::select(&[Elem::F16, Elem::BF16, Elem::F32, Elem::F8E4M3FN, Elem::F8E5M2])
+    proptest::sample::select(&[
+        Elem::F16,
+        Elem::BF16,
+        Elem::F32,
+        Elem::F8E4M3FN,
+        Elem::F8E5M2,
+        Elem::F6E2M3FN,
+        Elem::F6E3M2FN,
+        Elem::F4E2M1FN,
+    ])
 }
 
 fn roundings() -> impl Strategy<Value = Rounding> {
@@ -172,6 +193,49 @@ fn floats_of_8_bits_have_the_values_that_their_bits_say() {
         [0x7b, 0x7c, 0x7e]
     );
     assert!(to_f64(Elem::F8E4M3FN, 0xff).is_nan());
+}
+
+/// The tables of "OCP Microscaling Formats (MX) Specification", 5.3.
+#[test]
+fn floats_of_4_and_6_bits_are_finite() {
+    let positive = |elem: Elem| -> Vec<f64> { (0..infinity(elem)).map(|bits| to_f64(elem, bits)).collect() };
+    assert_eq!(positive(Elem::F4E2M1FN), [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
+    for (elem, smallest, largest) in [(Elem::F6E2M3FN, 0.125, 7.5), (Elem::F6E3M2FN, 0.0625, 28.0)] {
+        let numbers = positive(elem);
+        assert_eq!([numbers[1], numbers[31]], [smallest, largest]);
+    }
+    for elem in FINITE {
+        let largest = infinity(elem) - 1;
+        let sign = infinity(elem);
+        let nearest = |value| round(elem, value, Rounding::NearestEven);
+        assert_eq!([1e9, f64::INFINITY, f64::NAN].map(nearest), [largest; 3]);
+        assert_eq!([-1e9, f64::NEG_INFINITY].map(nearest), [sign | largest; 2]);
+        for bits in 0..infinity(elem) {
+            assert_eq!(
+                to_f64(elem, sign | bits).to_bits(),
+                (-to_f64(elem, bits)).to_bits()
+            );
+            assert_eq!(nearest(-to_f64(elem, bits)), sign | bits);
+        }
+    }
+}
+
+#[test]
+fn scales_are_powers_of_two() {
+    let scale = Elem::F8E8M0FNU;
+    for bits in 0..0xFF_u64 {
+        let value = (f64::from(u8::try_from(bits).expect("a byte")) - 127.0).exp2();
+        assert_eq!(to_f64(scale, bits).to_bits(), value.to_bits());
+        let towards = |factor: f64| Rounding::ALL.map(|rounding| round(scale, value * factor, rounding));
+        assert_eq!(towards(1.0), [bits; 5]);
+        // To nearest, down, up, to zero, away.
+        assert_eq!(towards(1.25), [bits, bits, bits + 1, bits, bits]);
+        assert_eq!(towards(1.5), [bits + 1, bits, bits + 1, bits, bits + 1]);
+    }
+    let nearest = |value| round(scale, value, Rounding::NearestEven);
+    assert!(to_f64(scale, 0xFF).is_nan());
+    assert_eq!([f64::NAN, f64::INFINITY, -1.0].map(nearest), [0xFF; 3]);
+    assert_eq!(nearest(0.0), 0);
 }
 
 #[test]

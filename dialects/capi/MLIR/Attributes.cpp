@@ -27,14 +27,17 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
           .Case<gpu::AddressSpaceAttr, gpu::AllReduceOperationAttr,
                 gpu::DimensionAttr, gpu::MMAElementwiseOpAttr,
                 gpu::ShuffleModeAttr, index::IndexCmpPredicateAttr,
-                NVVM::LdStMatrixEltTypeAttr, NVVM::LoadCacheModifierKindAttr,
-                NVVM::MMAFragAttr, NVVM::MMAIntOverflowAttr,
-                NVVM::MMALayoutAttr, NVVM::MMATypesAttr,
-                NVVM::MatchSyncKindAttr, NVVM::ProxyKindAttr,
-                NVVM::ReduxKindAttr, NVVM::ShflKindAttr, NVVM::TMALoadModeAttr,
-                NVVM::TMAStoreModeAttr, NVVM::VoteSyncKindAttr,
-                NVVM::WGMMAScaleInAttr, NVVM::WGMMAScaleOutAttr,
-                NVVM::WGMMATypesAttr, vector::CombiningKindAttr>(keyword)
+                NVVM::BarrierReductionAttr, NVVM::DotAccumulateTypeAttr,
+                NVVM::FPRoundingModeAttr, NVVM::PermuteModeAttr,
+                NVVM::SaturationModeAttr, NVVM::LdStMatrixEltTypeAttr,
+                NVVM::LoadCacheModifierKindAttr, NVVM::MMAFragAttr,
+                NVVM::MMAIntOverflowAttr, NVVM::MMALayoutAttr,
+                NVVM::MMATypesAttr, NVVM::MatchSyncKindAttr,
+                NVVM::ProxyKindAttr, NVVM::ReduxKindAttr, NVVM::ShflKindAttr,
+                NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
+                NVVM::VoteSyncKindAttr, NVVM::WGMMAScaleInAttr,
+                NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
+                vector::CombiningKindAttr>(keyword)
           .Default(StringRef()));
 }
 

@@ -320,3 +320,86 @@ gpu.module @no_transfers {
     gpu.return
   }
 }
+
+// -----
+
+// Choices that are no copies. What is loaded in one arm alone stays there.
+
+!Line = memref<512xf32, #gpu.address_space<workgroup>>
+
+gpu.module @choices {
+  gpu.func @other_number(%in: memref<512xf32>, %inside: i1) workgroup(%s: !Line) kernel {
+    %t = gpu.thread_id x
+    %one = arith.constant 1.0 : f32
+    // expected-note @+1 {{it is loaded here}}
+    %v = memref.load %in[%t] : memref<512xf32>
+    // expected-note @+1 {{chosen here}}
+    %w = arith.select %inside, %v, %one : f32
+    // expected-remark @+1 {{stays synchronous: it fills what it does not read with something else than zeros, but a copy writes zeros there}}
+    memref.store %w, %s[%t] : !Line
+    gpu.return
+  }
+  gpu.func @mask_of_others(%in: memref<512xf32>, %mask: vector<4xi1>) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %zeros = arith.constant dense<0.0> : vector<4xf32>
+    %v = vector.load %in[%c0] : memref<512xf32>, vector<4xf32>
+    %w = arith.select %mask, %v, %zeros : vector<4xi1>, vector<4xf32>
+    // expected-remark @+2 {{stays synchronous: it has a mask that need not be a number of first elements, which is all that a copy can leave out}}
+    // expected-note @+1 {{make the mask by vector.create_mask}}
+    vector.store %w, %s[%c0] : !Line, vector<4xf32>
+    gpu.return
+  }
+  gpu.func @last_elements(%in: memref<512xf32>, %n: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %zeros = arith.constant dense<0.0> : vector<4xf32>
+    %mask = vector.create_mask %n : vector<4xi1>
+    %v = vector.load %in[%c0] : memref<512xf32>, vector<4xf32>
+    %w = arith.select %mask, %zeros, %v : vector<4xi1>, vector<4xf32>
+    // expected-remark @+1 {{stays synchronous: it reads where a mask is off, but a copy leaves the last elements out}}
+    vector.store %w, %s[%c0] : !Line, vector<4xf32>
+    gpu.return
+  }
+  gpu.func @cast_mask(%in: memref<512xf32>, %n: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %zeros = arith.constant dense<0.0> : vector<4x2xf32>
+    %mask = vector.create_mask %n, %n : vector<4x2xi1>
+    %v = vector.load %in[%c0] : memref<512xf32>, vector<8xf32>
+    %w = vector.shape_cast %v : vector<8xf32> to vector<4x2xf32>
+    %x = arith.select %mask, %w, %zeros : vector<4x2xi1>, vector<4x2xf32>
+    %y = vector.shape_cast %x : vector<4x2xf32> to vector<8xf32>
+    // expected-remark @+2 {{stays synchronous: it has a mask of elements that are cast or chosen among before}}
+    // expected-note @+1 {{mask the load itself}}
+    vector.store %y, %s[%c0] : !Line, vector<8xf32>
+    gpu.return
+  }
+  gpu.func @address_of_the_arm(%in: memref<512xf32>, %n: index, %inside: i1) workgroup(%s: !Line) kernel {
+    %t = gpu.thread_id x
+    %zero = arith.constant 0.0 : f32
+    %v = scf.if %inside -> f32 {
+      // expected-note @+1 {{compute this before the branch}}
+      %i = arith.divui %t, %n : index
+      %w = memref.load %in[%i] : memref<512xf32>
+      scf.yield %w : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it has an address that may be computed in its branch only}}
+    memref.store %v, %s[%t] : !Line
+    gpu.return
+  }
+  gpu.func @branch_that_writes(%in: memref<512xf32>, %out: memref<512xf32>, %inside: i1) workgroup(%s: !Line) kernel {
+    %t = gpu.thread_id x
+    %zero = arith.constant 0.0 : f32
+    %v = scf.if %inside -> f32 {
+      %w = memref.load %in[%t] : memref<512xf32>
+      // expected-note @+1 {{move this out of it}}
+      memref.store %zero, %out[%t] : memref<512xf32>
+      scf.yield %w : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it is loaded in a branch that does more than to load}}
+    memref.store %v, %s[%t] : !Line
+    gpu.return
+  }
+}

@@ -49,6 +49,30 @@ pub struct Outcome {
     pub trace: Option<Trace>,
 }
 
+/// Asks for all buffers at once whose sizes nothing tells.
+fn refuse_open_sizes(code: &Code, arguments: &[Option<Argument>]) -> Result<()> {
+    let open = inputs::open_sizes(&code.params, arguments);
+    let names: Vec<String> = open.iter().map(|(index, _)| index.to_string()).collect();
+    let (which, leave, their) = match names.as_slice() {
+        [] => return Ok(()),
+        [one] => (format!("argument {one}"), "leaves", "the type"),
+        [first @ .., last] => (
+            format!("arguments {} and {last}", first.join(", ")),
+            "leave",
+            "the types",
+        ),
+    };
+    let add: Vec<String> = open
+        .iter()
+        .map(|(index, example)| format!("--arg {index}={example}"))
+        .collect();
+    bail!(
+        "{}: {their} of {which} {leave} sizes open: say how large the buffers are, and what they hold, as in {}",
+        code.name,
+        add.join(" ")
+    )
+}
+
 /// A kernel, and how to run it.
 pub struct Runs<'a> {
     code: &'a Code,
@@ -84,6 +108,8 @@ impl<'a> Runs<'a> {
         if !options.cost.is_empty() && !options.wants_timeline() {
             bail!("--cost is for a timeline: --timeline, --trace or --compare draws one");
         }
+        let arguments = options.arguments(code.params.len())?;
+        refuse_open_sizes(code, &arguments)?;
         Ok(Self {
             code,
             options,
@@ -93,7 +119,7 @@ impl<'a> Runs<'a> {
                 dynamic_workgroup,
                 budget: options.budget,
             },
-            arguments: options.arguments(code.params.len())?,
+            arguments,
         })
     }
 

@@ -23,7 +23,11 @@ pub(super) fn start_in_stages<'c>(
     let nests = nests_of(function, body, options, &wanted);
     for transfer in transfers_of(function, body, options, &wanted) {
         let last = transfer.last();
-        let written = known_buffers(last, true);
+        // A branch may have several transfers.
+        let written = match transfer.buffer_in_branch() {
+            Some(buffer) => vec![buffer],
+            None => known_buffers(last, true),
+        };
         let tokens = transfer.emit(last, &Mapping::new(), &[]);
         let issues = tokens.iter().filter_map(|token| token.defining_op());
         issues.for_each(|issue| copy_slot(last, issue));

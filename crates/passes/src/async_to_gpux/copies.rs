@@ -1,6 +1,7 @@
 //! A transfer as copies of 4, 8 or 16 bytes by the thread that executes it.
 
 use super::Options;
+use super::chain::Guard;
 use super::reason::Reason;
 use super::sides::{Bound, Side, Source};
 use crate::analysis::addresses::{Address, Addresses, element_bytes};
@@ -88,6 +89,23 @@ impl<'c> Copies<'c> {
             elements,
             bypass_l1: options.bypass_l1 && width == 16,
         })
+    }
+
+    /// Has nothing be read unless a condition is as the guard says.
+    pub fn guard(&mut self, guard: Guard<'c>) {
+        self.source.guards.push(guard);
+    }
+
+    /// What is written.
+    pub fn written(&self) -> Side<'c> {
+        self.destination.clone()
+    }
+
+    /// The values that say what is copied where.
+    pub fn values(&self) -> Vec<Value<'c>> {
+        let mut all = self.source.values();
+        all.extend(self.destination.values());
+        all
     }
 
     /// How many bytes are written.
@@ -315,9 +333,11 @@ impl<'c> Emitter<'_, 'c> {
         let starts: Vec<i64> = (0..side.sizes.len())
             .map(|i| offsets[side.dimension(i)])
             .collect();
-        let (last, outer) = self.bounds.split_last()?;
-        let mut count = self.count_in_row(*last, starts[outer.len()], copies.elements);
-        for (limit, start) in outer.iter().zip(&starts) {
+        let mut count = Limit::Constant(copies.elements);
+        if let Some((last, outer)) = self.bounds.split_last() {
+            count = self.count_in_row(*last, starts[outer.len()], copies.elements);
+        }
+        for (limit, start) in self.bounds.iter().rev().skip(1).rev().zip(&starts) {
             count = match limit {
                 None => count,
                 Some(Limit::Constant(limit)) if start < limit => count,
@@ -325,22 +345,27 @@ impl<'c> Emitter<'_, 'c> {
                 Some(Limit::Value(limit)) => {
                     let location = self.place.location();
                     let is_read = compare(location, Predicate::SignedLess, self.number(*start), *limit);
-                    let operands = [
-                        is_read.before(self.place).result(0),
-                        self.value(count),
-                        self.number(0),
-                    ];
-                    let selected = OpBuilder::new(arith::SELECT, location)
-                        .operands(&operands)
-                        .results(&[self.index()]);
-                    Limit::Value(selected.before(self.place).result(0))
+                    let is_read = is_read.before(self.place).result(0);
+                    self.choose(is_read, [self.value(count), self.number(0)])
                 }
             };
+        }
+        for (condition, when) in &copies.source.guards {
+            let [read, nothing] = [self.value(count), self.number(0)];
+            let condition = self.mapping.lookup(*condition);
+            count = self.choose(condition, if *when { [read, nothing] } else { [nothing, read] });
         }
         match count {
             Limit::Constant(count) if count == copies.elements => None,
             count => Some(self.value(count)),
         }
+    }
+
+    fn choose(&self, condition: Value<'c>, [then, other]: [Value<'c>; 2]) -> Limit<'c> {
+        let selected = OpBuilder::new(arith::SELECT, self.place.location())
+            .operands(&[condition, then, other])
+            .results(&[self.index()]);
+        Limit::Value(selected.before(self.place).result(0))
     }
 
     /// How many of `elements` elements from number `start` of a row on are read.

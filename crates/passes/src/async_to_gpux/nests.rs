@@ -10,7 +10,7 @@
 
 use super::reason::Reason;
 use super::recognize::{Recognizer, Transfer};
-use super::sides::{self, Side};
+use super::sides::Side;
 use super::sinking::{Pending, may_overlap};
 use crate::analysis::memory::{Access, Effects, base, effects};
 use crate::utils::builders::new_else;
@@ -46,14 +46,23 @@ pub(super) fn read<'c>(
 ) -> Option<Result<TransferNest<'c>, (Op<'c>, Reason<'c>)>> {
     let nested = op.self_and_nested();
     let mut transfers = Vec::new();
+    let mut parts: FxHashSet<Op> = FxHashSet::default();
     for inner in &nested {
+        if parts.contains(inner) {
+            continue;
+        }
+        if let Some(Ok(all)) = recognizer.branch(*inner) {
+            parts.extend(inner.self_and_nested());
+            transfers.extend(all);
+            continue;
+        }
         match recognizer.recognize(*inner) {
             Some(Ok(transfer)) => transfers.push(transfer),
             Some(Err(reason)) => return Some(Err((*inner, reason))),
             None => {}
         }
     }
-    let parts: FxHashSet<Op> = transfers.iter().flat_map(|it| it.ops().iter().copied()).collect();
+    parts.extend(transfers.iter().flat_map(|it| it.ops().iter().copied()));
     let is_harmless =
         |inner: &Op<'c>| parts.contains(inner) || is_loop(*inner) || inner.is(scf::IF) || only_reads(*inner);
     if transfers.is_empty() {
@@ -125,7 +134,7 @@ fn step(op: Op<'_>) -> Option<i64> {
 }
 
 /// Returns true if `op` does nothing but compute, and read memory that is not the workgroup's.
-fn only_reads(op: Op<'_>) -> bool {
+pub(super) fn only_reads(op: Op<'_>) -> bool {
     if op.num_regions() > 0 {
         return false;
     }
@@ -143,7 +152,7 @@ fn only_reads(op: Op<'_>) -> bool {
 /// Returns true if iterations of `outermost` and of the loops in it are known to write different places by `transfer`.
 fn writes_apart<'c>(recognizer: &mut Recognizer<'c>, outermost: Op<'c>, transfer: &Transfer<'c>) -> bool {
     let last = transfer.last();
-    let Ok(side) = sides::destination(last) else {
+    let Some(side) = transfer.stored() else {
         return false;
     };
     let around = last.ancestors().take_while(|op| outermost.is_ancestor_of(*op));

@@ -1,6 +1,7 @@
 //! Which operations are transfers from global memory to memory of the workgroup, and of what kind.
 
 use super::bulk::Bulk;
+use super::chain::{Arms, Chain, Moved, find_moved};
 use super::copies::Copies;
 use super::order::Orders;
 use super::reason::Reason;
@@ -9,11 +10,12 @@ use super::{Engine, Options};
 use crate::analysis::addresses::{Address, Addresses};
 use crate::analysis::alias::Root;
 use crate::analysis::linear::Linear;
+use crate::analysis::memory::base;
 use crate::analysis::uniformity::{all_threads_reach, is_uniform};
 use async_mlir::gpu::{MemorySpace, block_threads, is_workgroup};
 use async_mlir::ir::{Mapping, Op, Value};
 use async_mlir::melior::ir::TypeLike;
-use async_mlir::names::{arith, linalg, memref, vector};
+use async_mlir::names::{linalg, memref, scf, vector};
 use async_mlir::types::memory_space;
 use std::rc::Rc;
 
@@ -30,6 +32,10 @@ pub struct Recognizer<'c> {
 pub struct Transfer<'c> {
     /// What it is made of: each operation after those that use it.
     ops: Vec<Op<'c>>,
+    /// Where its asynchronous form goes.
+    place: Op<'c>,
+    /// What its addresses are computed by in a branch: moved out of it.
+    moved: Vec<Moved<'c>>,
     means: Means<'c>,
     source: Root<'c>,
     destination: Root<'c>,
@@ -81,16 +87,11 @@ impl<'c> Recognizer<'c> {
         if is_part || !is_workgroup(memory.ty()) || !memory.ty().is_mem_ref() {
             return None;
         }
-        let mut ops = vec![store];
-        let mut value = value;
-        let load = loop {
-            let op = value.defining_op()?;
-            ops.push(op);
-            match op.name() {
-                arith::BITCAST | vector::BITCAST | vector::SHAPE_CAST => value = op.operand(0),
-                _ => break op,
-            }
+        let chain = match Chain::to(store, value) {
+            Ok(chain) => chain?,
+            Err(reason) => return Some(Err(reason)),
         };
+        let load = chain.load();
         let Some(source) = sides::source(load) else {
             return computed(load).map(Err);
         };
@@ -99,28 +100,25 @@ impl<'c> Recognizer<'c> {
         if matches!(root.space, Some(MemorySpace::Workgroup | MemorySpace::Private)) {
             return None;
         }
-        Some(source.and_then(|source| self.load_and_store(ops, source)))
+        Some(source.and_then(|source| self.load_and_store(chain, source)))
     }
 
-    /// `ops` are the store, casts, and the load.
-    fn load_and_store(&mut self, ops: Vec<Op<'c>>, source: Source<'c>) -> Result<Transfer<'c>, Reason<'c>> {
-        let (store, load) = (ops[0], ops[ops.len() - 1]);
+    fn load_and_store(
+        &mut self,
+        chain: Chain<'c>,
+        mut source: Source<'c>,
+    ) -> Result<Transfer<'c>, Reason<'c>> {
+        let (store, load) = (chain.ops[0], chain.load());
         let destination = sides::destination(store)?;
         let from = check_source(source.side.memory)?;
-        for op in &ops[1..] {
-            let uses = op.results().flat_map(Value::uses);
-            let other = uses
-                .map(|it| it.owner)
-                .find(|user| !ops.iter().any(|own| own == user || own.is_ancestor_of(*user)));
-            if let Some(other) = other {
-                let message = "stores what is also used otherwise, so it has to be loaded anyway";
-                return Err(Reason::new(message).note(other, "it is used here"));
-            }
-        }
-        if load.block() != store.block() {
+        chain.check_uses()?;
+        chain.add_choices(&mut source)?;
+        let first = chain.first_in_block_of(store);
+        let Some(first) = first else {
             return Err(Reason::new("stores what another block loads").note(load, "it is loaded here"));
-        }
-        self.orders.check_read(from, load, store)?;
+        };
+        self.orders.check_read(from, first, store)?;
+        let moved = chain.moved(&source)?;
         let copies = Copies::new(source, destination, &mut self.addresses, &self.options)?;
         let extent = copies.destination(&mut self.addresses);
         Ok(Transfer {
@@ -130,8 +128,65 @@ impl<'c> Recognizer<'c> {
                 .filter(|_| copies.is_contiguous())
                 .map(|start| (start, copies.bytes())),
             means: Means::Copies(copies),
-            ops,
+            ops: chain.ops,
+            place: store,
+            moved,
         })
+    }
+
+    /// The transfers that `op`, an `scf.if`, does in one of its arms while the other one stores zeros to the same places. `None` if it is
+    /// none. An error comes with the operation that it is about.
+    pub(super) fn branch(&mut self, op: Op<'c>) -> Option<Result<Vec<Transfer<'c>>, (Op<'c>, Reason<'c>)>> {
+        let mut arms = Arms::of(op)?;
+        let mut transfers: Vec<Transfer> = Vec::new();
+        let mut parts = Vec::new();
+        let first = *arms.stores.first()?;
+        for &store in &arms.stores {
+            let mut transfer = match self.store(store)? {
+                Ok(transfer) => transfer,
+                Err(reason) => return Some(Err((store, reason))),
+            };
+            let same = arms
+                .zeros
+                .iter()
+                .position(|zero| self.is_same_place(store, *zero));
+            let Some(same) = same else {
+                let message = "is in a branch whose other arm does not store zeros to the same place";
+                let help = "store zeros of the same type at the same indices there, or leave that arm out";
+                return Some(Err((store, Reason::new(message).help(help))));
+            };
+            arms.zeros.swap_remove(same);
+            if let Err(reason) = transfer.lift_out_of(op, arms.when) {
+                return Some(Err((store, reason)));
+            }
+            parts.append(&mut transfer.ops);
+            transfers.push(transfer);
+        }
+        if let Some(zero) = arms.zeros.first() {
+            let message = "is in a branch whose other arm stores zeros to another place, too";
+            return Some(Err((first, Reason::new(message).note(*zero, "here"))));
+        }
+        if let Some(other) = arms.other(&parts) {
+            let reason = Reason::new("is in a branch that does not only transfer");
+            let reason = reason.note(other, "this is no transfer: move it out of the branch");
+            return Some(Err((first, reason)));
+        }
+        // The last one takes the branch with it.
+        transfers.last_mut()?.ops.push(op);
+        Some(Ok(transfers))
+    }
+
+    /// Returns true if two stores are known to write the same elements.
+    fn is_same_place(&mut self, one: Op<'c>, other: Op<'c>) -> bool {
+        let (Ok(a), Ok(b)) = (sides::destination(one), sides::destination(other)) else {
+            return false;
+        };
+        let mut same = |a: Option<Value<'c>>, b: Option<Value<'c>>| match (a, b) {
+            (Some(a), Some(b)) => a == b || self.linear(a) == self.linear(b),
+            _ => a == b,
+        };
+        let mut indices = a.indices.iter().zip(&b.indices);
+        a.memory == b.memory && a.sizes == b.sizes && indices.all(|(a, b)| same(*a, *b))
     }
 
     /// `memref.copy`, or `linalg.copy`, which each thread executes.
@@ -175,6 +230,7 @@ impl<'c> Recognizer<'c> {
             let source = Source {
                 side: from_side,
                 bounds,
+                guards: Vec::new(),
             };
             let copies = Copies::new(source, to_side, &mut self.addresses, &self.options)?;
             let start = copies.destination(&mut self.addresses);
@@ -184,6 +240,8 @@ impl<'c> Recognizer<'c> {
         };
         Ok(Transfer {
             ops: vec![op],
+            place: op,
+            moved: Vec::new(),
             means,
             source,
             destination: Root::of(to),
@@ -199,10 +257,26 @@ impl<'c> Transfer<'c> {
         &self.ops
     }
 
-    /// The store, or the copy of memrefs: all operands of the asynchronous form are known here.
+    /// The store, the copy of memrefs, or the branch around them: all operands of the asynchronous form are known here, but for what is
+    /// moved out of branches.
     #[must_use]
     pub fn last(&self) -> Op<'c> {
-        self.ops[0]
+        self.place
+    }
+
+    /// The buffer that is written, where a branch is around the store.
+    pub(crate) fn buffer_in_branch(&self) -> Option<Value<'c>> {
+        self.place
+            .is(scf::IF)
+            .then(|| self.stored().map(|side| base(side.memory)))?
+    }
+
+    /// What a store writes, also one in a branch around it.
+    pub(super) fn stored(&self) -> Option<Side<'c>> {
+        match &self.means {
+            Means::Copies(copies) if self.place.is(scf::IF) => Some(copies.written()),
+            _ => sides::destination(self.place).ok(),
+        }
     }
 
     /// The buffer that is read.
@@ -227,6 +301,13 @@ impl<'c> Transfer<'c> {
     /// operation awaits `dependencies`. Returns their tokens, which nobody awaits yet.
     #[must_use = "somebody has to await the tokens"]
     pub fn emit(&self, place: Op<'c>, mapping: &Mapping<'c>, dependencies: &[Value<'c>]) -> Vec<Value<'c>> {
+        for (op, branch) in &self.moved {
+            // Another transfer may have moved it.
+            if branch.is_ancestor_of(*op) {
+                let is_here = branch.block() == place.block();
+                op.move_before(if is_here { *branch } else { place });
+            }
+        }
         match &self.means {
             Means::Copies(copies) => copies.emit(place, mapping, dependencies),
             Means::Bulk(bulk) => bulk.emit(place, mapping, dependencies),
@@ -235,9 +316,33 @@ impl<'c> Transfer<'c> {
 
     /// Erases the synchronous form.
     pub fn erase(&self) {
-        for op in &self.ops {
-            op.erase();
+        let is_inside = |op: &Op<'c>| {
+            self.ops
+                .iter()
+                .any(|other| other != op && other.is_ancestor_of(*op))
+        };
+        let outer: Vec<Op> = self.ops.iter().copied().filter(|op| !is_inside(op)).collect();
+        for op in outer {
+            // A branch may have results that other transfers store.
+            if !op.has_uses() {
+                op.erase();
+            }
         }
+    }
+
+    /// Makes it a transfer that `branch` is the place of: it reads nothing unless the condition is `when`.
+    fn lift_out_of(&mut self, branch: Op<'c>, when: bool) -> Result<(), Reason<'c>> {
+        let Means::Copies(copies) = &mut self.means else {
+            return Err(Reason::new("is in a branch, and a bulk copy leaves nothing out"));
+        };
+        copies.guard((branch.operand(0), when));
+        let mut moved = Vec::new();
+        for value in copies.values() {
+            find_moved(value, branch, &mut moved)?;
+        }
+        self.moved = moved;
+        self.place = branch;
+        Ok(())
     }
 }
 

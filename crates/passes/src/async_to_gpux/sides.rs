@@ -1,5 +1,6 @@
 //! The two sides of a transfer: what is read, and what is written.
 
+use super::chain::Guard;
 use super::reason::Reason;
 use crate::analysis::divisors::log2_of;
 use async_mlir::ir::{Block, Op, Value};
@@ -26,7 +27,25 @@ pub(super) struct Source<'c> {
     pub side: Side<'c>,
     /// What limits the elements that are read, for each of the sizes: those from the least bound on are zeros instead.
     pub bounds: Vec<Vec<Bound<'c>>>,
+    /// Conditions without which nothing is read, and all are zeros.
+    pub guards: Vec<Guard<'c>>,
 }
+
+impl<'c> Source<'c> {
+    /// The values that say what is read.
+    pub fn values(&self) -> Vec<Value<'c>> {
+        let bounds = self.bounds.iter().flatten().filter_map(|bound| match bound {
+            Bound::Value(value) => Some(*value),
+            _ => None,
+        });
+        let guards = self.guards.iter().map(|(condition, _)| *condition);
+        self.side.values().chain(bounds).chain(guards).collect()
+    }
+}
+
+/// Why a choice, or a load that leaves something out, is no copy.
+pub(super) const FILL: &str =
+    "fills what it does not read with something else than zeros, but a copy writes zeros there";
 
 /// A number of elements.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +103,11 @@ impl<'c> Side<'c> {
         })
     }
 
+    /// The values that say where it is.
+    pub fn values(&self) -> impl Iterator<Item = Value<'c>> {
+        std::iter::once(self.memory).chain(self.indices.iter().copied().flatten())
+    }
+
     /// How many elements there are.
     pub fn elements(&self) -> Option<i64> {
         self.sizes
@@ -124,7 +148,8 @@ pub(super) fn source<'c>(op: Op<'c>) -> Option<Result<Source<'c>, Reason<'c>>> {
     Some(match op.name() {
         memref::LOAD | vector::LOAD => Side::of_vector(op, 0, op.result(0)).map(|side| {
             let bounds = vec![Vec::new(); side.sizes.len()];
-            Source { side, bounds }
+            let guards = Vec::new();
+            Source { side, bounds, guards }
         }),
         vector::TRANSFER_READ => transfer_read(op, None),
         vector::MASKEDLOAD => masked_load(op),
@@ -233,7 +258,8 @@ fn transfer_read<'c>(op: Op<'c>, outer_mask: Option<Value<'c>>) -> Result<Source
     }
     let padding = op.operand(1 + side.indices.len());
     check_fill(&bounds, padding)?;
-    Ok(Source { side, bounds })
+    let guards = Vec::new();
+    Ok(Source { side, bounds, guards })
 }
 
 fn masked_load<'c>(op: Op<'c>) -> Result<Source<'c>, Reason<'c>> {
@@ -242,11 +268,12 @@ fn masked_load<'c>(op: Op<'c>) -> Result<Source<'c>, Reason<'c>> {
     let mut bounds = vec![Vec::new(); side.sizes.len()];
     add_mask(&mut bounds, mask)?;
     check_fill(&bounds, fill)?;
-    Ok(Source { side, bounds })
+    let guards = Vec::new();
+    Ok(Source { side, bounds, guards })
 }
 
 /// Adds the bounds that `mask` is made of.
-fn add_mask<'c>(bounds: &mut [Vec<Bound<'c>>], mask: Value<'c>) -> Result<(), Reason<'c>> {
+pub(super) fn add_mask<'c>(bounds: &mut [Vec<Bound<'c>>], mask: Value<'c>) -> Result<(), Reason<'c>> {
     let maker = mask.defining_op();
     let made: Option<Vec<Bound>> = maker.and_then(|maker| match maker.name() {
         vector::CREATE_MASK => Some(maker.operands().map(Bound::Value).collect()),
@@ -275,8 +302,7 @@ fn check_fill<'c>(bounds: &[Vec<Bound<'c>>], fill: Value<'c>) -> Result<(), Reas
     if bounds.iter().all(Vec::is_empty) || is_zero(fill) {
         return Ok(());
     }
-    let message = "fills what it does not read with something else than zeros, but a copy writes zeros there";
-    let reason = Reason::new(message);
+    let reason = Reason::new(FILL);
     Err(match fill.defining_op() {
         Some(op) => reason.note(op, "with this"),
         None => reason,
@@ -284,7 +310,7 @@ fn check_fill<'c>(bounds: &[Vec<Bound<'c>>], fill: Value<'c>) -> Result<(), Reas
 }
 
 /// Returns true if all bits of `value` are known to be 0, or may be anything.
-fn is_zero(value: Value<'_>) -> bool {
+pub(super) fn is_zero(value: Value<'_>) -> bool {
     let Some(op) = value.defining_op() else {
         return false;
     };

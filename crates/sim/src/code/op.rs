@@ -2,8 +2,8 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, Tile, VectorOp, Vote, WarpReduce,
-    Warpgroup,
+    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, StMatrix, Tile, VectorOp, Vote,
+    WarpReduce, Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -143,6 +143,24 @@ pub enum Op {
         /// What is computed of the two.
         f: Scalar,
         /// The type of the numbers.
+        elem: Elem,
+    },
+    /// The read of an update that nothing comes between: `memref.generic_atomic_rmw`
+    AtomicLoad {
+        /// Where to.
+        to: Reg,
+        /// From where.
+        at: Access,
+        /// The type of the number.
+        elem: Elem,
+    },
+    /// The write of such an update.
+    AtomicStore {
+        /// The number.
+        value: Reg,
+        /// Where to.
+        at: Access,
+        /// The type of the number.
         elem: Elem,
     },
     /// `memref.alloc` and `memref.alloca` of a thread.
@@ -350,6 +368,8 @@ pub enum Op {
     },
     /// `nvgpu.ldmatrix`
     LdMatrix(LdMatrix),
+    /// `nvvm.stmatrix`
+    StMatrix(StMatrix),
     /// `nvgpu.mma.sync`
     Mma(Mma),
     /// `gpu.subgroup_mma_load_matrix`, `store_matrix` and `compute`

@@ -21,6 +21,11 @@ pub enum Id {
     Subgroup,
     /// `gpu.num_subgroups`
     Subgroups,
+    /// The lanes that are this one, before it, up to it, after it, or from it on, as bits: `nvvm.read.ptx.sreg.lanemask.eq`, `lt`,
+    /// `le`, `gt` and `ge`, which its dimension tells.
+    Lanes,
+    /// `nvvm.read.ptx.sreg.dynamic.smem.size`
+    DynamicWorkgroup,
 }
 
 /// An element of a memref, or several in a row.

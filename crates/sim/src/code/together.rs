@@ -143,6 +143,17 @@ pub struct LdMatrix {
     pub elem: Elem,
 }
 
+/// `nvvm.stmatrix`
+#[derive(Clone, Debug)]
+pub struct StMatrix {
+    /// A register of 32 bits for each 8×8 matrix.
+    pub values: Box<[Reg]>,
+    /// The row of 16 bytes that this lane addresses.
+    pub to: Reg,
+    /// True if they are transposed.
+    pub transpose: bool,
+}
+
 /// `nvgpu.mma.sync`, `nvvm.mma.sync`, and the same of a sparse A
 #[derive(Clone, Debug)]
 pub struct Mma {

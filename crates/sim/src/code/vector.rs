@@ -90,6 +90,15 @@ pub enum VectorOp {
         /// The type of the numbers.
         elem: Elem,
     },
+    /// How many truth values before each are true: where `vector.expandload` and `compressstore` access memory
+    Ranks {
+        /// Where to.
+        to: Reg,
+        /// The truth values.
+        mask: Reg,
+    },
+    /// Sums, or the like: `vector.contract`, `outerproduct` and `multi_reduction`, `nvvm.dot.accumulate`
+    Contract(Box<Contraction>),
     /// A vector made of the numbers of others: `vector.extract`, `insert`, `shuffle`, `broadcast`, …
     Pick {
         /// Where to.
@@ -101,6 +110,36 @@ pub enum VectorOp {
         /// True if the result is a number and no vector.
         number: bool,
     },
+}
+
+/// Adds up, or the like, numbers of a vector or products of those of two.
+#[derive(Clone, Debug)]
+pub struct Contraction {
+    /// Where to.
+    pub to: Reg,
+    /// One vector, or two whose numbers are multiplied, and how their numbers get the type of the sums.
+    pub factors: Box<[(Reg, Scalar)]>,
+    /// What the sums start with, if not with the first term.
+    pub start: Option<Reg>,
+    /// Which terms count, if not all.
+    pub mask: Option<Reg>,
+    /// The terms of each sum, in order.
+    pub sums: Box<[Box<[Term]>]>,
+    /// How two numbers make one.
+    pub f: Scalar,
+    /// The type of the sums.
+    pub elem: Elem,
+    /// True if the result is a number and no vector.
+    pub number: bool,
+}
+
+/// What is added up.
+#[derive(Clone, Copy, Debug)]
+pub struct Term {
+    /// The number of each factor.
+    pub of: [u32; 2],
+    /// The bit of the mask.
+    pub bit: u32,
 }
 
 /// A part of a vector that is computed where it is.

@@ -33,6 +33,14 @@ impl Machine<'_> {
                 f,
                 elem,
             } => (*to, self.atomic(t, at, *value, (*f, *elem))?),
+            Op::AtomicLoad { to, at, elem } => {
+                let at = self.address(t, at)?.0;
+                (*to, Value::Bits(self.atomic_load(t, at, *elem)?))
+            }
+            Op::AtomicStore { value, at, elem } => {
+                let (at, value) = (self.address(t, at)?.0, self.bits(t, *value)?);
+                return self.atomic_store(t, at, value, *elem);
+            }
             Op::Alloc {
                 to,
                 sizes,
@@ -273,7 +281,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Returns what was there. Atomic accesses of one address don't race with each other.
+    /// Returns what was there.
     pub(super) fn atomic(
         &mut self,
         t: usize,
@@ -281,19 +289,30 @@ impl Machine<'_> {
         value: Reg,
         (f, elem): (Scalar, Elem),
     ) -> Result<Value, Reason> {
-        let (at, _) = self.address(t, at)?;
-        let value = self.bits(t, value)?;
-        let mut actor = self.actor(t);
-        actor.kind = crate::memory::Kind::Atomic;
-        let (size, mut next) = (elem.bytes(), value);
-        self.note_step(t, Kind::Load, Some((at, size)));
-        let old = elem.from_bytes(self.memory.read(actor, at, size, size)?);
-        if f != Scalar::Same {
-            next = scalar::eval(f, elem, [old, value, 0])?.ok_or(Reason::Poison)?;
-        }
-        self.note_step(t, Kind::Store, Some((at, size)));
-        self.memory.write(actor, at, &next.to_le_bytes()[..size], size)?;
+        let (at, value) = (self.address(t, at)?.0, self.bits(t, value)?);
+        let old = self.atomic_load(t, at, elem)?;
+        let next = if f == Scalar::Same {
+            value
+        } else {
+            scalar::eval(f, elem, [old, value, 0])?.ok_or(Reason::Poison)?
+        };
+        self.atomic_store(t, at, next, elem)?;
         Ok(Value::Bits(old))
+    }
+
+    /// Atomic accesses of one address don't race with each other.
+    fn atomic_load(&mut self, t: usize, at: Pointer, elem: Elem) -> Result<u64, Reason> {
+        let (mut actor, size) = (self.actor(t), elem.bytes());
+        actor.kind = crate::memory::Kind::Atomic;
+        self.note_step(t, Kind::Load, Some((at, size)));
+        Ok(elem.from_bytes(self.memory.read(actor, at, size, size)?))
+    }
+
+    fn atomic_store(&mut self, t: usize, at: Pointer, value: u64, elem: Elem) -> Result<(), Reason> {
+        let (mut actor, size) = (self.actor(t), elem.bytes());
+        actor.kind = crate::memory::Kind::Atomic;
+        self.note_step(t, Kind::Store, Some((at, size)));
+        Ok(self.memory.write(actor, at, &value.to_le_bytes()[..size], size)?)
     }
 }
 

@@ -93,7 +93,7 @@ impl Machine<'_> {
         let exhaustive = matches!(self.memory.adversary(), Adversary::Exhaustive { .. });
         let meets = |code: &Code| {
             let mut ops = code.instrs.iter().map(|instr| &instr.op);
-            ops.any(|op| matches!(op, Op::Atomic { .. } | Op::Print { .. }))
+            ops.any(|op| matches!(op, Op::Atomic { .. } | Op::AtomicLoad { .. } | Op::Print { .. }))
         };
         let watched = self.timeline.is_some() || self.trace.is_some() || self.memory.read_hashes.is_some();
         let ordered = self.thread_order == ThreadOrder::Ascending;

@@ -61,6 +61,7 @@ impl Machine<'_> {
             | Op::Vote(_)
             | Op::WarpReduce(_)
             | Op::LdMatrix(_)
+            | Op::StMatrix(_)
             | Op::Mma(_)
             | Op::Fragment(_)
             | Op::NamedBarrier(_)
@@ -119,6 +120,17 @@ impl Machine<'_> {
             Id::Global => self.block[dim] * self.launch.block[dim] + thread[dim],
             Id::Lane => t % 32,
             Id::Subgroup => t / 32,
+            Id::Lanes => {
+                let this = 1_u32 << (t % 32);
+                [
+                    this,
+                    this - 1,
+                    this | (this - 1),
+                    !(this | (this - 1)),
+                    !(this - 1),
+                ][dim]
+            }
+            Id::DynamicWorkgroup => u32::try_from(self.launch.dynamic_workgroup).unwrap_or(u32::MAX),
             Id::Subgroups => self.launch.block.iter().product::<u32>().div_ceil(32),
         })
     }

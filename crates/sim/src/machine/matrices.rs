@@ -3,7 +3,7 @@
 
 use super::warp::Together;
 use super::{Machine, Reason, WARP};
-use crate::code::{LdMatrix, Mma, Reg, Target};
+use crate::code::{LdMatrix, Mma, Reg, StMatrix, Target};
 use crate::refine::Kind;
 use crate::scalar::{from_f64, signed, to_f64};
 use crate::value::{Elem, Pointer, Value};
@@ -16,7 +16,10 @@ impl Machine<'_> {
         let tiles = load.tiles;
         let mut rows = Vec::with_capacity(8 * tiles);
         for &t in &lanes[..8 * tiles] {
-            rows.push(self.row(t, &load.from).map_err(|reason| (t, reason))?);
+            rows.push(
+                self.row(t, &load.from, Kind::Load)
+                    .map_err(|reason| (t, reason))?,
+            );
         }
         for (lane, &t) in lanes.iter().enumerate() {
             let (group, pair) = (lane / 4, 2 * (lane % 4));
@@ -45,11 +48,47 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// The other way around: lane l has two numbers of row l/4 of each matrix, or of column l/4 if it is transposed (PTX ISA,
+    /// "Warp-level matrix store instruction: stmatrix").
+    pub(super) fn stmatrix(&mut self, lanes: &[usize], store: &StMatrix) -> Together<()> {
+        let to = Target::Pointer(store.to);
+        let mut rows = Vec::with_capacity(8 * store.values.len());
+        for &t in &lanes[..8 * store.values.len()] {
+            rows.push(self.row(t, &to, Kind::Store).map_err(|reason| (t, reason))?);
+        }
+        for (lane, &t) in lanes.iter().enumerate() {
+            let (group, pair) = (lane / 4, 2 * (lane % 4));
+            for (&value, tile) in store.values.iter().zip(rows.chunks_exact(8)) {
+                let bits = self.bits(t, value).map_err(|reason| (t, reason))?;
+                let bytes = bits.to_le_bytes();
+                // Who has a number writes it, whoever gave its address.
+                let parts = if store.transpose {
+                    vec![
+                        (tile[pair], 2 * group, &bytes[..2]),
+                        (tile[pair + 1], 2 * group, &bytes[2..4]),
+                    ]
+                } else {
+                    vec![(tile[group], 2 * pair, &bytes[..4])]
+                };
+                for (row, start, bytes) in parts {
+                    let at = Pointer {
+                        offset: row.offset + i64::try_from(start).unwrap_or(0),
+                        ..row
+                    };
+                    let actor = self.actor(t);
+                    let written = self.memory.write(actor, at, bytes, bytes.len());
+                    written.map_err(|fault| (t, fault.into()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The address of a row of 16 bytes, which has to be there.
-    fn row(&mut self, t: usize, from: &Target) -> Result<Pointer, Reason> {
-        let at = self.target(t, from)?;
+    fn row(&mut self, t: usize, target: &Target, kind: Kind) -> Result<Pointer, Reason> {
+        let at = self.target(t, target)?;
         self.memory.check(at, 16, 16)?;
-        self.note_step(t, Kind::Load, Some((at, 16)));
+        self.note_step(t, kind, Some((at, 16)));
         Ok(at)
     }
 
@@ -57,7 +96,7 @@ impl Machine<'_> {
     pub(super) fn mma(&mut self, lanes: &[usize], mma: &Mma) -> Together<()> {
         let ([m, n, k], input, output) = (mma.shape, mma.input, mma.output);
         // How many numbers of a row of A a register holds.
-        let pack = (4 / input.bytes()).max(1);
+        let pack = (32 / input.bits() as usize).max(1);
         let stored = if mma.sparsity.is_some() { k / 2 } else { k };
         let left = gather(self, lanes, mma.a, m, stored, |lane, i| place_a(lane, i, pack))?;
         let right = gather(self, lanes, mma.b, k, n, |lane, i| place_b(lane, i, pack))?;
@@ -88,7 +127,7 @@ impl Machine<'_> {
 }
 
 /// The value of a number of A or B.
-#[allow(clippy::cast_precision_loss)] // Integers are of 8 bits.
+#[allow(clippy::cast_precision_loss)] // Integers are of 8 bits at most.
 pub(super) fn factor(elem: Elem, unsigned: bool, bits: u64) -> f64 {
     match elem {
         Elem::Int(_) if unsigned => bits as f64,

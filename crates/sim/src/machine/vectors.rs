@@ -1,7 +1,7 @@
 //! Vectors made of the numbers of others.
 
 use super::{Machine, Reason};
-use crate::code::{Index, Part, Reg, VectorOp};
+use crate::code::{Contraction, Index, Part, Reg, VectorOp};
 use crate::scalar::{self, Scalar};
 use crate::value::{Elem, Value};
 use std::sync::Arc;
@@ -60,6 +60,15 @@ impl Machine<'_> {
                 f,
                 elem,
             } => (*to, self.reduce(t, *vector, [*start, *mask], (*f, *elem))?),
+            VectorOp::Ranks { to, mask } => {
+                let bits = self.numbers(t, *mask)?.into_iter();
+                let before = bits.scan(0, |sum, bit| {
+                    *sum += bit & 1;
+                    Some(*sum - (bit & 1))
+                });
+                (*to, Value::Vector(before.collect()))
+            }
+            VectorOp::Contract(contraction) => (contraction.to, self.contract(t, contraction)?),
             VectorOp::Mask { to, sizes, bounds } => (*to, self.mask(t, sizes, bounds)?),
             VectorOp::Pick {
                 to,
@@ -126,12 +135,13 @@ impl Machine<'_> {
         number: bool,
     ) -> Result<Value, Reason> {
         let numbers = self.numbers(t, vector)?;
-        let bytes: Vec<u8> = numbers
+        let bits = numbers
             .iter()
-            .flat_map(|number| number.to_le_bytes().into_iter().take(from.bytes()))
-            .collect();
-        let numbers = bytes.chunks_exact(into.bytes());
-        let numbers: Arc<[u64]> = numbers.map(|bytes| into.from_bytes(bytes)).collect();
+            .flat_map(|number| (0..from.bits()).map(move |i| number >> i & 1));
+        let bits: Vec<u64> = bits.collect();
+        let numbers = bits.chunks_exact(into.bits() as usize);
+        let together = |bits: &[u64]| bits.iter().rev().fold(0, |number, bit| number << 1 | bit);
+        let numbers: Arc<[u64]> = numbers.map(together).collect();
         Ok(match (&*numbers, number) {
             ([bits], true) => Value::Bits(*bits),
             _ => Value::Vector(numbers),
@@ -198,6 +208,63 @@ impl Machine<'_> {
         }
         Ok(Value::Bits(result))
     }
+}
+
+impl Machine<'_> {
+    /// Products of floating-point numbers that are added up are not rounded before: upstream makes a `vector.fma` of them.
+    fn contract(&self, t: usize, of: &Contraction) -> Result<Value, Reason> {
+        let factors = of.factors.iter().map(|(factor, _)| self.numbers(t, *factor));
+        let factors = factors.collect::<Result<Vec<_>, _>>()?;
+        let start = of.start.map(|start| self.numbers(t, start)).transpose()?;
+        let mask = of.mask.map(|mask| self.numbers(t, mask)).transpose()?;
+        let number = |factor: usize, i: u32| {
+            let bits = factors[factor].get(i as usize).copied();
+            let bits = bits.ok_or(Reason::Operand("a vector of its type"))?;
+            eval(of.factors[factor].1, of.elem, [bits, 0, 0])
+        };
+        let mut sums = Vec::with_capacity(of.sums.len());
+        for (i, terms) in of.sums.iter().enumerate() {
+            let mut sum = start.as_ref().and_then(|start| start.get(i).copied());
+            for term in terms {
+                if mask
+                    .as_ref()
+                    .is_some_and(|mask| mask.get(term.bit as usize) == Some(&0))
+                {
+                    continue;
+                }
+                let first = number(0, term.of[0])?;
+                sum = Some(match (sum, factors.len()) {
+                    (None, 1) => first,
+                    (Some(sum), 1) => eval(of.f, of.elem, [sum, first, 0])?,
+                    (Some(sum), _) if of.f == Scalar::AddF => {
+                        eval(Scalar::Fma, of.elem, [first, number(1, term.of[1])?, sum])?
+                    }
+                    (sum, _) => {
+                        let times = if of.elem.is_float() {
+                            Scalar::MulF
+                        } else {
+                            Scalar::Mul
+                        };
+                        let product = eval(times, of.elem, [first, number(1, term.of[1])?, 0])?;
+                        match sum {
+                            Some(sum) => eval(of.f, of.elem, [sum, product, 0])?,
+                            None => product,
+                        }
+                    }
+                });
+            }
+            sums.push(sum);
+        }
+        Ok(match sums.as_slice() {
+            [one] if of.number => one.map_or(Value::Poison, Value::Bits),
+            _ => Value::of_parts(sums),
+        })
+    }
+}
+
+/// What must not be poison.
+fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<u64, Reason> {
+    scalar::eval(f, elem, args)?.ok_or(Reason::Poison)
 }
 
 /// What a sum, product or the like of no numbers is; `None` for the least and the greatest floating-point number of none,

@@ -107,6 +107,7 @@ impl Machine<'_> {
             Op::ShuffleSync(shuffle) => self.shuffle_sync(lanes, shuffle),
             Op::Vote(vote) => self.vote(lanes, *vote),
             Op::LdMatrix(load) => self.ldmatrix(lanes, load),
+            Op::StMatrix(store) => self.stmatrix(lanes, store),
             Op::Mma(mma) => self.mma(lanes, mma),
             Op::Fragment(fragment) => self.fragment(lanes, fragment),
             Op::WarpReduce(reduce) => self.warp_reduce(lanes, reduce),

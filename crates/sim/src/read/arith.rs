@@ -1,15 +1,14 @@
 //! Arithmetic: `arith`, `math`, `index`, and what lowerings to the LLVM dialect make of it.
 //!
-//! **Refusals.** Operations of two results (`arith.mulsi_extended`, `math.sincos`), and types that the interpreter has no
-//! numbers of. `fastmath` allows other results and is not used; of overflow and `exact` flags, see
+//! **Refusals.** Types that the interpreter has no numbers of. `fastmath` allows other results and is not used; of overflow and `exact` flags, see
 //! [`scalar`](crate::scalar).
 
 use super::{Done, Reader, Unknown, number};
 use crate::code::{Id, Op as Instruction, Reg};
-use crate::scalar::{Class, IntPredicate, Math, Rounding, Scalar};
+use crate::scalar::{Class, IntPredicate, Math, Permute, Rounding, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{arith, attr, gpu, index, llvm, math, nvvm, ub, vector};
+use async_mlir::names::{arith, attr, gpu, index, llvm, math, nvgpu, nvvm, ub, vector};
 use async_mlir::types;
 
 impl<'c> Reader<'c> {
@@ -57,6 +56,19 @@ impl<'c> Reader<'c> {
             nvvm::READ_PTX_SREG_LANEID => self.register(op, Id::Lane, 0),
             nvvm::READ_PTX_SREG_WARPID => self.register(op, Id::Subgroup, 0),
             nvvm::READ_PTX_SREG_NWARPID => self.register(op, Id::Subgroups, 0),
+            nvvm::READ_PTX_SREG_LANEMASK_EQ => self.register(op, Id::Lanes, 0),
+            nvvm::READ_PTX_SREG_LANEMASK_LT => self.register(op, Id::Lanes, 1),
+            nvvm::READ_PTX_SREG_LANEMASK_LE => self.register(op, Id::Lanes, 2),
+            nvvm::READ_PTX_SREG_LANEMASK_GT => self.register(op, Id::Lanes, 3),
+            nvvm::READ_PTX_SREG_LANEMASK_GE => self.register(op, Id::Lanes, 4),
+            nvvm::READ_PTX_SREG_DYNAMIC_SMEM_SIZE => self.register(op, Id::DynamicWorkgroup, 0),
+            arith::ADDUI_EXTENDED => self.two_results(op, [Scalar::Add, Scalar::Carry])?,
+            arith::MULSI_EXTENDED => self.two_results(op, [Scalar::Mul, Scalar::MulHighS])?,
+            arith::MULUI_EXTENDED => self.two_results(op, [Scalar::Mul, Scalar::MulHighU])?,
+            math::SINCOS => self.two_results(op, [Math::Sin, Math::Cos].map(Scalar::Math))?,
+            arith::SCALING_EXTF => self.scaling_extension(op)?,
+            arith::SCALING_TRUNCF => self.scaling_truncation(op)?,
+            nvvm::PRMT => self.permute_bytes(op)?,
             name => {
                 let f = integer(name).or_else(|| float(name)).or_else(|| typed(op, name));
                 let Some(f) = f.or_else(|| function(name).map(Scalar::Math)) else {
@@ -78,6 +90,74 @@ impl<'c> Reader<'c> {
         }
         let to = self.reg(op.result(0));
         self.emit(op, Instruction::Scalar { f, elem, to, args });
+        Ok(())
+    }
+
+    /// Each result is computed of the same operands.
+    fn two_results(&mut self, op: Op<'c>, functions: [Scalar; 2]) -> Done<'c> {
+        let elem = Self::elem(op, op.operand(0).ty())?;
+        let args = self.operands(op);
+        for (f, result) in functions.into_iter().zip(op.results()) {
+            let to = self.reg(result);
+            self.scalar(op, f, elem, to, &args);
+        }
+        Ok(())
+    }
+
+    /// What `arith.expand-ops` makes of it: the number and its scale, a power of two, are multiplied in the type of the result.
+    fn scaling_extension(&mut self, op: Op<'c>) -> Done<'c> {
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let number = self.converted(op, 0, elem)?;
+        let scale = self.scale(op, elem)?;
+        let to = self.reg(op.result(0));
+        self.scalar(op, Scalar::MulF, elem, to, &[number, scale]);
+        Ok(())
+    }
+
+    /// The number is divided by its scale in its own type.
+    fn scaling_truncation(&mut self, op: Op<'c>) -> Done<'c> {
+        let elem = Self::elem(op, op.operand(0).ty())?;
+        let rounding = rounding(op).ok_or_else(|| Unknown::operation(op))?;
+        let (number, scale) = (self.operand(op, 0), self.scale(op, elem)?);
+        let (quotient, to) = (self.fresh(), self.reg(op.result(0)));
+        self.scalar(op, Scalar::DivF, elem, quotient, &[number, scale]);
+        let into = Self::elem(op, op.result(0).ty())?;
+        self.scalar(op, Scalar::Convert(elem, rounding), into, to, &[quotient]);
+        Ok(())
+    }
+
+    /// Operand `i` as a number of type `elem`, which has all of its type.
+    fn converted(&mut self, op: Op<'c>, i: usize, elem: Elem) -> Result<Reg, Unknown<'c>> {
+        let from = Self::elem(op, op.operand(i).ty())?;
+        let (number, to) = (self.operand(op, i), self.fresh());
+        self.scalar(
+            op,
+            Scalar::Convert(from, Rounding::NearestEven),
+            elem,
+            to,
+            &[number],
+        );
+        Ok(to)
+    }
+
+    /// The scale, which is operand 1: an `f8E8M0FNU`, which a wider number is rounded to before.
+    fn scale(&mut self, op: Op<'c>, elem: Elem) -> Result<Reg, Unknown<'c>> {
+        let power = self.converted(op, 1, Elem::F8E8M0FNU)?;
+        let to = self.fresh();
+        let widen = Scalar::Convert(Elem::F8E8M0FNU, Rounding::NearestEven);
+        self.scalar(op, widen, elem, to, &[power]);
+        Ok(to)
+    }
+
+    /// The operands are one or two numbers, then the selector; in modes without the second number, no byte of it is picked.
+    fn permute_bytes(&mut self, op: Op<'c>) -> Done<'c> {
+        let mode = op.attr(attr::MODE).and_then(types::keyword);
+        let mode = mode.and_then(Permute::from_name);
+        let mode = mode.ok_or_else(|| Unknown::operation(op))?;
+        let last = op.num_operands() - 1;
+        let args = [0, last - 1, last].map(|i| self.operand(op, i));
+        let to = self.reg(op.result(0));
+        self.scalar(op, Scalar::Permute(mode), Elem::Int(32), to, &args);
         Ok(())
     }
 
@@ -195,6 +275,7 @@ fn typed(op: Op<'_>, name: &str) -> Option<Scalar> {
         | llvm::ZEXT
         | llvm::TRUNC => Scalar::ZeroExtend,
         llvm::BITCAST if lanes_of(op.operand(0)) == lanes_of(op.result(0)) => Scalar::ZeroExtend,
+        nvgpu::RCP | nvvm::RCP_APPROX_FTZ_F => Scalar::Math(Math::RcpFtz),
         arith::EXTF | arith::TRUNCF | llvm::FPEXT | llvm::FPTRUNC => Scalar::Convert(from()?, rounding(op)?),
         arith::SITOFP | llvm::SITOFP => Scalar::FromInt(width()?),
         arith::UITOFP | llvm::UITOFP => Scalar::FromUInt,

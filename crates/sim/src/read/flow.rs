@@ -6,7 +6,7 @@ use crate::value::Value as Constant;
 use async_mlir::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
-use async_mlir::names::{attr, builtin, cf, func, gpu, memref, scf};
+use async_mlir::names::{attr, builtin, cf, func, gpu, memref, nvvm, scf};
 use async_mlir::types;
 use std::collections::HashMap;
 
@@ -130,6 +130,7 @@ impl<'c> Reader<'c> {
             scf::EXECUTE_REGION => self.body(op.region(0), EdgeTarget::After)?,
             memref::ALLOCA_SCOPE => self.scope(op)?,
             func::CALL => self.call(op, &results)?,
+            nvvm::EXIT => self.emit(op, Instruction::Return),
             cf::ASSERT => {
                 let condition = self.operand(op, 0);
                 let message = op.str_attr(attr::MSG).unwrap_or_default().to_owned();

@@ -1,6 +1,6 @@
 //! Transfers between memory and vectors, gathers and scatters; and masks, which say what of a vector is accessed.
 //!
-//! **Refusals.** Tensors; a `vector.mask` of anything but a transfer or a reduction, or with a pass-through value.
+//! **Refusals.** Tensors; a `vector.mask` of anything but a transfer, a reduction or a contraction, or with a pass-through value.
 
 use super::tiles::sizes;
 use super::vectors::positions;
@@ -21,6 +21,7 @@ impl<'c> Reader<'c> {
             vector::TRANSFER_WRITE => self.transfer_write(op, None)?,
             vector::MASKEDLOAD | vector::MASKEDSTORE => self.masked_access(op)?,
             vector::GATHER | vector::SCATTER => self.scattered_access(op)?,
+            vector::EXPANDLOAD | vector::COMPRESSSTORE => self.packed_access(op)?,
             vector::CREATE_MASK => {
                 let bounds = op.operands().map(|bound| Index::Reg(self.reg(bound))).collect();
                 self.mask(op, bounds)?;
@@ -62,6 +63,9 @@ impl<'c> Reader<'c> {
             vector::TRANSFER_READ => self.transfer_read(*inner, mask)?,
             vector::TRANSFER_WRITE => self.transfer_write(*inner, mask)?,
             vector::REDUCTION => self.reduction(*inner, mask)?,
+            vector::CONTRACT => self.contract(*inner, mask)?,
+            vector::OUTERPRODUCT => self.outer_product(*inner, mask)?,
+            vector::MULTI_REDUCTION => self.multi_reduction(*inner, mask)?,
             name => {
                 return Err(Unknown::new(
                     *inner,
@@ -172,6 +176,19 @@ impl<'c> Reader<'c> {
         let sizes = sizes(op, op.operand(count - 1).ty())?;
         let mut tile = Tile::whole(sizes.clone(), vec![None; sizes.len()].into());
         tile.offsets = Some((offsets, width));
+        self.access_by_mask(op, place, tile, [mask, vector])
+    }
+
+    /// The elements of memory lie in a row, one for each that the mask names.
+    fn packed_access(&mut self, op: Op<'c>) -> Done<'c> {
+        let count = op.num_operands();
+        let place = self.access(op, 0, 1);
+        let [mask, vector] = [2, 1].map(|i| self.operand(op, count - i));
+        let ranks = self.fresh();
+        self.emit(op, Instruction::Vector(VectorOp::Ranks { to: ranks, mask }));
+        let sizes = sizes(op, op.operand(count - 1).ty())?;
+        let mut tile = Tile::whole(sizes.clone(), vec![None; sizes.len()].into());
+        tile.offsets = Some((ranks, 64));
         self.access_by_mask(op, place, tile, [mask, vector])
     }
 

@@ -1,9 +1,9 @@
 //! Matrices that the threads of a warp have parts of: `ldmatrix`, `mma.sync` and `mma.sp.sync`, of `nvgpu` and of `nvvm`.
 //!
-//! **Refusals.** Numbers of less than 8 bits, `ldmatrix` of other shapes than 8×8, and layouts other than row by column.
+//! **Refusals.** Single bits, `ldmatrix` and `stmatrix` of other shapes than 8×8, and layouts other than row by column.
 
 use super::{Done, Reader, Unknown, ints};
-use crate::code::{Index, LdMatrix, Mma, Op as Instruction, Reg, Sparsity, Target, VectorOp};
+use crate::code::{Index, LdMatrix, Mma, Op as Instruction, Reg, Sparsity, StMatrix, Target, VectorOp};
 use crate::value::Elem;
 use async_mlir::ir::Op;
 use async_mlir::names::{attr, llvm, nvgpu, nvvm};
@@ -27,11 +27,12 @@ impl Multiplicand {
             "tf32" => Elem::F32,
             "f64" => Elem::F64,
             "s8" | "u8" => Elem::Int(8),
+            "s4" | "u4" => Elem::Int(4),
             "e4m3" => Elem::F8E4M3FN,
             "e5m2" => Elem::F8E5M2,
             _ => return None,
         };
-        let unsigned = ptx == "u8";
+        let unsigned = matches!(ptx, "u8" | "u4");
         Some(Self { elem, unsigned })
     }
 }
@@ -59,6 +60,7 @@ impl<'c> Reader<'c> {
             nvgpu::LDMATRIX => self.ldmatrix(op)?,
             nvgpu::MMA_SYNC | nvgpu::MMA_SP_SYNC => self.mma(op)?,
             nvvm::LDMATRIX => self.pointer_ldmatrix(op)?,
+            nvvm::STMATRIX => self.stmatrix(op)?,
             nvvm::MMA_SYNC | nvvm::MMA_SP_SYNC => self.register_mma(op)?,
             llvm::INLINE_ASM => return self.sparse_assembly(op),
             _ => return Ok(false),
@@ -111,6 +113,24 @@ impl<'c> Reader<'c> {
             elem: Elem::Int(32),
         };
         self.emit(op, Instruction::LdMatrix(load));
+        Ok(())
+    }
+
+    /// The address comes first, then a register for each matrix.
+    fn stmatrix(&mut self, op: Op<'c>) -> Done<'c> {
+        let keyword = |name| op.attr(name).and_then(types::keyword);
+        if keyword(attr::ELT_TYPE) != Some("b16") {
+            return Err(Unknown::new(
+                op,
+                "the interpreter knows an stmatrix of 8×8 numbers of 16 bits only",
+            ));
+        }
+        let store = StMatrix {
+            values: (1..op.num_operands()).map(|i| self.operand(op, i)).collect(),
+            to: self.operand(op, 0),
+            transpose: keyword(attr::LAYOUT) == Some("col"),
+        };
+        self.emit(op, Instruction::StMatrix(store));
         Ok(())
     }
 
@@ -252,6 +272,7 @@ impl<'c> Reader<'c> {
                 | (Elem::F32, false, Some([16, 8, 4 | 8]))
                 | (Elem::F64, false, Some([8, 8, 4]))
                 | (Elem::Int(8), false, Some([16, 8, 16 | 32] | [8, 8, 16]))
+                | (Elem::Int(4), false, Some([16, 8, 32 | 64] | [8, 8, 32]))
                 | (Elem::F16 | Elem::BF16, true, Some([16, 8, 16 | 32]))
                 | (Elem::F32, true, Some([16, 8, 8 | 16]))
                 | (Elem::Int(8), true, Some([16, 8, 32 | 64]))

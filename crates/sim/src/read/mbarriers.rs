@@ -17,7 +17,7 @@ impl<'c> Reader<'c> {
     pub(super) fn mbarriers(&mut self, op: Op<'c>) -> Result<bool, Unknown<'c>> {
         match op.name() {
             nvgpu::TMA_CREATE_DESCRIPTOR => self.descriptor(op)?,
-            // They move nothing, and order nothing that is looked at here.
+            // They move nothing, order nothing that is looked at here, or change only how long things take.
             nvgpu::TMA_PREFETCH_DESCRIPTOR
             | nvgpu::TMA_FENCE_DESCRIPTOR
             | nvvm::PREFETCH
@@ -25,7 +25,11 @@ impl<'c> Reader<'c> {
             | nvvm::CP_ASYNC_BULK_TENSOR_PREFETCH
             | nvvm::FENCE_PROXY_ACQUIRE
             | nvvm::FENCE_PROXY_RELEASE
-            | nvvm::MEMORY_BARRIER => {}
+            | nvvm::MEMORY_BARRIER
+            | nvvm::GRIDDEPCONTROL
+            | nvvm::NANOSLEEP
+            | nvvm::PMEVENT
+            | nvvm::SETMAXREGISTER => {}
             gpux::ELECT => {
                 let (to, of) = (self.reg(op.result(0)), Elect::Block);
                 self.emit(op, Instruction::Elect { to, of });

@@ -42,6 +42,9 @@ impl<'c> Reader<'c> {
             gpu::DYNAMIC_SHARED_MEMORY => self.dynamic_workgroup(op),
             gpu::PRINTF => self.print(op)?,
             memref::ATOMIC_RMW => self.atomic(op)?,
+            memref::GENERIC_ATOMIC_RMW => self.atomic_region(op)?,
+            // It moves nothing.
+            memref::PREFETCH => {}
             memref::COPY => self.copy_of_memrefs(op)?,
             _ => return self.masked(op),
         }

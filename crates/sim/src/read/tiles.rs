@@ -1,7 +1,7 @@
 //! Accesses of vectors of several dimensions, and atomic ones.
 
 use super::{Done, Reader, Unknown, number};
-use crate::code::{Access, Op as Instruction, Tile};
+use crate::code::{Access, Index, Op as Instruction, Reg, Tile};
 use crate::scalar::Scalar;
 use crate::value::Value as Constant;
 use async_mlir::ir::Op;
@@ -43,13 +43,11 @@ impl<'c> Reader<'c> {
         let [Some(from), Some(to)] = shapes else {
             return Err(Unknown::operation(op));
         };
-        let dynamic = || Unknown::new(op, "the interpreter knows copies of static size only");
         let sizes = from.sizes.iter().zip(&to.sizes).map(|(from, to)| (*from).or(*to));
-        let sizes: Box<[i64]> = sizes.collect::<Option<_>>().ok_or_else(dynamic)?;
-        if sizes.is_empty() || number(from.element).is_none() {
-            let message = "the interpreter knows copies of numbers, in memrefs with dimensions only";
-            return Err(Unknown::new(op, message));
-        }
+        let sizes = sizes.collect::<Option<Box<[i64]>>>();
+        let Some(sizes) = sizes.filter(|sizes| !sizes.is_empty() && number(from.element).is_some()) else {
+            return self.copy_by_element(op, from.sizes.len());
+        };
         let [zero, value] = [self.fresh(), self.fresh()];
         let bits = Constant::Bits(0);
         self.emit(
@@ -73,6 +71,67 @@ impl<'c> Reader<'c> {
         };
         self.emit(op, load);
         self.emit(op, Instruction::StoreTile { value, to, tile });
+        Ok(())
+    }
+
+    /// The same of any size, element by element.
+    fn copy_by_element(&mut self, op: Op<'c>, rank: usize) -> Done<'c> {
+        let vector = types::memref_shape(op.operand(0).ty())
+            .is_some_and(|shape| types::vector_shape(shape.element).is_some());
+        let [view, other] = [0, 1].map(|i| self.operand(op, i));
+        let mut counters = Vec::new();
+        for dim in 0..rank {
+            let (index, size) = (self.fresh(), self.fresh());
+            let value = Constant::int(i64::try_from(dim).unwrap_or(0));
+            self.emit(op, Instruction::Set { to: index, value });
+            self.emit(
+                op,
+                Instruction::Dim {
+                    to: size,
+                    view,
+                    index,
+                },
+            );
+            let numbers = [Index::Const(0), Index::Reg(size), Index::Const(1)];
+            counters.push((self.fresh(), numbers));
+        }
+        let indices: Box<[Reg]> = counters.iter().map(|(i, _)| *i).collect();
+        let value = self.fresh();
+        self.nest(op, &counters, &mut |reader| {
+            let place = |view| Access {
+                view,
+                indices: indices.clone(),
+            };
+            let load = Instruction::Load {
+                to: value,
+                from: place(view),
+                count: 1,
+                vector,
+            };
+            reader.emit(op, load);
+            let to = place(other);
+            reader.emit(op, Instruction::Store { value, to });
+            Ok(())
+        })
+    }
+
+    /// The region gets what is there, and yields what is to be there. Nothing comes between, since a thread runs on to where it
+    /// waits for others.
+    pub(super) fn atomic_region(&mut self, op: Op<'c>) -> Done<'c> {
+        let elem = Self::elem(op, op.result(0).ty())?;
+        let Some(entry) = op.region(0).first() else {
+            return Err(Unknown::operation(op));
+        };
+        let (at, to) = (self.access(op, 0, 1), self.reg(entry.arg(0)));
+        let load = Instruction::AtomicLoad {
+            to,
+            at: at.clone(),
+            elem,
+        };
+        self.emit(op, load);
+        self.returning(op.region(0), &[op.result(0)])?;
+        let value = self.reg(op.result(0));
+        self.emit(op, Instruction::AtomicStore { value, at, elem });
         Ok(())
     }
 

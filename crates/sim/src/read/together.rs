@@ -8,7 +8,7 @@ use crate::code::{
     VectorOp, Vote, VoteKind, WarpReduce,
 };
 use crate::machine::WARP;
-use crate::scalar::Scalar;
+use crate::scalar::{IntPredicate, Math, Scalar};
 use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::Op;
 use async_mlir::names::{attr, gpu, nvvm};
@@ -45,7 +45,8 @@ impl<'c> Reader<'c> {
                     (nvvm::MATCH_SYNC, "all") => VoteKind::MatchAll,
                     _ => return Err(Unknown::operation(op)),
                 };
-                self.vote(op, [0, 1], kind);
+                let [mask, value] = [0, 1].map(|i| self.operand(op, i));
+                self.vote(op, mask, value, kind);
             }
             nvvm::REDUX_SYNC => self.redux(op)?,
             gpu::SUBGROUP_REDUCE => self.warp_reduce(op)?,
@@ -57,9 +58,9 @@ impl<'c> Reader<'c> {
 
     /// Without a number of threads, barrier 0 is that of `gpu.barrier`.
     fn barrier(&mut self, op: Op<'c>) -> Done<'c> {
+        // The verifier lets that be of all threads only.
         if op.has_attr(attr::REDUCTION_OP) {
-            let message = "the interpreter knows no barriers that reduce: use a gpu.all_reduce";
-            return Err(Unknown::new(op, message));
+            return self.barrier_reduction(op);
         }
         let [number, count] = segments(op, [0, 1])?;
         let is_zero = |i: usize| op.operand(i).as_constant_int() == Some(0);
@@ -73,6 +74,72 @@ impl<'c> Reader<'c> {
             waits: true,
         };
         self.emit(op, Instruction::NamedBarrier(barrier));
+        Ok(())
+    }
+
+    /// A barrier where all threads get whether the predicates of all, or of some, are true, or of how many (PTX ISA,
+    /// `barrier.red`).
+    fn barrier_reduction(&mut self, op: Op<'c>) -> Done<'c> {
+        let i32 = Elem::Int(32);
+        let (f, is_count) = match keyword(op, attr::REDUCTION_OP) {
+            "popc" => (Scalar::Add, true),
+            "and" => (Scalar::And, false),
+            "or" => (Scalar::Or, false),
+            _ => return Err(Unknown::operation(op)),
+        };
+        let predicate = self.operand(op, op.num_operands() - 1);
+        let (zero, bit, vector) = (self.fresh(), self.fresh(), self.fresh());
+        let value = Constant::int(0);
+        self.emit(op, Instruction::Set { to: zero, value });
+        let is_true = Scalar::CmpI(IntPredicate::Ne);
+        self.scalar(op, is_true, i32, bit, &[predicate, zero]);
+        self.emit(op, Instruction::Barrier);
+        let to = if op.num_results() > 0 {
+            self.reg(op.result(0))
+        } else {
+            self.fresh()
+        };
+        self.emit(
+            op,
+            Instruction::Gather {
+                to: vector,
+                value: bit,
+            },
+        );
+        let elem = if is_count { i32 } else { Elem::Int(1) };
+        self.in_one_thread(op, &mut |reader| {
+            let reduce = VectorOp::Reduce {
+                to,
+                vector,
+                start: None,
+                mask: None,
+                f,
+                elem,
+            };
+            reader.emit(op, Instruction::Vector(reduce));
+            Ok(())
+        })?;
+        self.emit(op, Instruction::Share { to, from: to });
+        Ok(())
+    }
+
+    /// What the thread does that has what all threads bring.
+    fn in_one_thread(&mut self, op: Op<'c>, body: &mut dyn FnMut(&mut Self) -> Done<'c>) -> Done<'c> {
+        let elected = self.fresh();
+        let of = Elect::Block;
+        self.emit(op, Instruction::Elect { to: elected, of });
+        let (computes, end) = (self.label(), self.label());
+        self.emit(
+            op,
+            Instruction::Branch {
+                condition: elected,
+                then: computes,
+                other: end,
+            },
+        );
+        self.bind(computes);
+        body(self)?;
+        self.bind(end);
         Ok(())
     }
 
@@ -119,9 +186,8 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// `op` makes a number of what is in its operand `value`, for the lanes in its operand `mask`.
-    fn vote(&mut self, op: Op<'c>, [mask, value]: [usize; 2], kind: VoteKind) {
-        let [mask, value] = [mask, value].map(|i| self.operand(op, i));
+    /// `op` makes a number of `value`, for the lanes in `mask`.
+    fn vote(&mut self, op: Op<'c>, mask: Reg, value: Reg, kind: VoteKind) {
         let to = self.reg(op.result(0));
         let vote = Vote {
             to,
@@ -134,10 +200,6 @@ impl<'c> Reader<'c> {
 
     fn redux(&mut self, op: Op<'c>) -> Done<'c> {
         let flag = |name| op.bool_attr(name).unwrap_or(false);
-        if flag(attr::ABS) {
-            let message = "the interpreter knows no nvvm.redux.sync of absolute values";
-            return Err(Unknown::new(op, message));
-        }
         let f = match (keyword(op, attr::KIND), flag(attr::NAN)) {
             ("add", _) => Scalar::Add,
             ("and", _) => Scalar::And,
@@ -154,7 +216,13 @@ impl<'c> Reader<'c> {
             _ => return Err(Unknown::operation(op)),
         };
         let elem = Self::elem(op, op.result(0).ty())?;
-        self.vote(op, [1, 0], VoteKind::Reduce(f, elem));
+        let [mut value, mask] = [0, 1].map(|i| self.operand(op, i));
+        if flag(attr::ABS) {
+            let to = self.fresh();
+            self.scalar(op, Scalar::Math(Math::Abs), elem, to, &[value]);
+            value = to;
+        }
+        self.vote(op, mask, value, VoteKind::Reduce(f, elem));
         Ok(())
     }
 
@@ -186,22 +254,13 @@ impl<'c> Reader<'c> {
 
     /// One thread computes what all get, of what all bring.
     fn block_reduce(&mut self, op: Op<'c>) -> Done<'c> {
-        let (vector, elected) = (self.fresh(), self.fresh());
+        let vector = self.fresh();
         let (value, result) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(op, Instruction::Gather { to: vector, value });
-        let of = Elect::Block;
-        self.emit(op, Instruction::Elect { to: elected, of });
-        let (computes, end) = (self.label(), self.label());
-        self.emit(
-            op,
-            Instruction::Branch {
-                condition: elected,
-                then: computes,
-                other: end,
-            },
-        );
-        self.bind(computes);
-        if op.has_attr(attr::OP) {
+        self.in_one_thread(op, &mut |reader| {
+            if !op.has_attr(attr::OP) {
+                return reader.fold(op, vector);
+            }
             let (f, elem) = Self::reduction_of(op)?;
             let reduce = Instruction::Vector(VectorOp::Reduce {
                 to: result,
@@ -211,11 +270,9 @@ impl<'c> Reader<'c> {
                 f,
                 elem,
             });
-            self.emit(op, reduce);
-        } else {
-            self.fold(op, vector)?;
-        }
-        self.bind(end);
+            reader.emit(op, reduce);
+            Ok(())
+        })?;
         let (to, from) = (result, result);
         self.emit(op, Instruction::Share { to, from });
         Ok(())

@@ -1,6 +1,7 @@
 //! What can't be read.
 
 use async_mlir::ir::Op;
+use async_mlir::names::linalg;
 use thiserror::Error;
 
 /// What can't be read, and where it stands.
@@ -30,6 +31,15 @@ impl<'c> Unknown<'c> {
     }
 
     pub(super) fn operation(op: Op<'c>) -> Self {
-        Self::new(op, format!("the interpreter does not know '{}'", op.name()))
+        let advice = match op.name().split_once('.') {
+            Some((linalg::NAMESPACE, _)) => {
+                ": lower it to loops or vectors, as --convert-linalg-to-loops does"
+            }
+            _ => "",
+        };
+        Self::new(
+            op,
+            format!("the interpreter does not know '{}'{advice}", op.name()),
+        )
     }
 }

@@ -3,7 +3,7 @@
 use super::{Done, Reader, Unknown, lanes, number};
 use crate::code::{Op as Instruction, Part, Reg, VectorOp};
 use crate::scalar::Scalar;
-use crate::value::Elem;
+use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, vector};
@@ -32,9 +32,24 @@ impl<'c> Reader<'c> {
             vector::EXTRACT_STRIDED_SLICE => self.slice(op)?,
             vector::INSERT_STRIDED_SLICE => self.insert_slice(op)?,
             vector::TRANSPOSE => self.transpose(op)?,
+            vector::INTERLEAVE => {
+                let count = Self::count(op, op.operand(0).ty())?;
+                self.pick(op, (0..2 * count).map(|i| (i % 2, i / 2)).collect());
+            }
+            vector::DEINTERLEAVE => {
+                let count = Self::count(op, op.result(0).ty())?;
+                for (result, first) in [(0, 0), (1, 1)] {
+                    self.pick_for(op, result, (0..count).map(|i| (0, 2 * i + first)).collect());
+                }
+            }
+            vector::STEP => {
+                let count = Self::count(op, op.result(0).ty())?;
+                let numbers = (0..u64::from(count)).collect();
+                self.set(op, op.result(0), Constant::Vector(numbers));
+            }
             vector::BITCAST => self.bitcast(op)?,
             vector::REDUCTION => self.reduction(op, None)?,
-            _ => return Ok(false),
+            _ => return self.contractions(op),
         }
         Ok(true)
     }
@@ -171,7 +186,7 @@ impl<'c> Reader<'c> {
     }
 
     /// The sizes of a vector; none of a number.
-    fn sizes(op: Op<'c>, ty: Type<'c>) -> Result<Vec<u32>, Unknown<'c>> {
+    pub(super) fn sizes(op: Op<'c>, ty: Type<'c>) -> Result<Vec<u32>, Unknown<'c>> {
         let sizes = types::vector_shape(ty).map_or_else(Vec::new, |shape| shape.sizes);
         let sizes = sizes
             .into_iter()
@@ -231,16 +246,12 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// The same bytes as numbers of another width.
+    /// The same bits as numbers of another width.
     pub(super) fn bitcast(&mut self, op: Op<'c>) -> Done<'c> {
         let (from, to) = (
             Self::elem(op, op.operand(0).ty())?,
             Self::elem(op, op.result(0).ty())?,
         );
-        let whole = |elem: Elem| !matches!(elem, Elem::Int(bits) if bits % 8 != 0);
-        if !whole(from) || !whole(to) {
-            return Err(Unknown::operation(op));
-        }
         let (vector, result) = (self.operand(op, 0), self.reg(op.result(0)));
         self.emit(
             op,

@@ -3,7 +3,7 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{Index, Member, Op as Instruction, Reg};
 use crate::scalar::Scalar;
-use crate::value::Elem;
+use crate::value::{Elem, Value as Constant};
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Attribute;
 use async_mlir::melior::ir::attribute::{ArrayAttribute, TypeAttribute};
@@ -18,6 +18,17 @@ impl<'c> Reader<'c> {
                 let (view, index) = (self.operand(op, 0), self.operand(op, 1));
                 let to = self.reg(op.result(0));
                 self.emit(op, Instruction::Dim { to, view, index });
+            }
+            memref::RANK => {
+                let Some(shape) = types::memref_shape(op.operand(0).ty()) else {
+                    return Err(Unknown::operation(op));
+                };
+                let rank = i64::try_from(shape.sizes.len()).unwrap_or(0);
+                self.set(op, op.result(0), Constant::int(rank));
+            }
+            memref::DISTINCT_OBJECTS => {
+                let (from, to): (Vec<Value>, Vec<Value>) = op.operands().zip(op.results()).unzip();
+                self.moves(op, &from, &to);
             }
             memref::SUBVIEW => self.subview(op)?,
             memref::VIEW => self.view(op)?,

@@ -55,8 +55,8 @@ fn fma(elem: Elem, x: f64, y: f64, z: f64) -> f64 {
     match elem {
         #[allow(clippy::cast_possible_truncation)] // Exact: they came from there.
         Elem::F32 => f64::from((x as f32).mul_add(y as f32, z as f32)),
-        Elem::F16 | Elem::BF16 | Elem::F8E4M3FN | Elem::F8E5M2 => add_to_odd(x * y, z),
         Elem::F64 | Elem::Int(_) => x.mul_add(y, z),
+        _ => add_to_odd(x * y, z),
     }
 }
 
@@ -141,6 +141,7 @@ fn function(math: Math, x: f64) -> f64 {
         Math::Log2 => x.log2(),
         Math::Round => x.round(),
         Math::RoundEven => x.round_ties_even(),
+        Math::RcpFtz => flushed(flushed(x).recip()),
         Math::Rsqrt => x.sqrt().recip(),
         Math::Sin => x.sin(),
         Math::Sinh => x.sinh(),
@@ -148,6 +149,15 @@ fn function(math: Math, x: f64) -> f64 {
         Math::Tan => x.tan(),
         Math::Tanh => x.tanh(),
         Math::Trunc => x.trunc(),
+    }
+}
+
+/// 0 instead of what an `f32` has only as a subnormal number.
+fn flushed(x: f64) -> f64 {
+    if x.abs() < f64::from(f32::MIN_POSITIVE) {
+        0.0_f64.copysign(x)
+    } else {
+        x
     }
 }
 

@@ -1,14 +1,22 @@
 //! Integers, in two's complement.
 
+use super::permute::permute;
 use super::{IntPredicate, Scalar, ScalarError, signed};
 
 /// Computes `f` of numbers of `width` bits. Bits of the result above them mean nothing.
-pub(super) fn eval(f: Scalar, width: u8, a: u64, b: u64) -> Result<Option<u64>, ScalarError> {
+pub(super) fn eval(f: Scalar, width: u8, [a, b, c]: [u64; 3]) -> Result<Option<u64>, ScalarError> {
     let (sa, sb) = (signed(width, a), signed(width, b));
     Ok(Some(match f {
         Scalar::Add => a.wrapping_add(b),
         Scalar::Sub => a.wrapping_sub(b),
         Scalar::Mul => a.wrapping_mul(b),
+        Scalar::Carry => u64::from((u128::from(a) + u128::from(b)) >> width > 0),
+        // The low bits of the upper half.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Scalar::MulHighS => ((i128::from(sa) * i128::from(sb)) >> width) as u64,
+        #[allow(clippy::cast_possible_truncation)]
+        Scalar::MulHighU => ((u128::from(a) * u128::from(b)) >> width) as u64,
+        Scalar::Permute(mode) => permute(mode, a | b << 32, c),
         Scalar::DivS | Scalar::RemS | Scalar::CeilDivS | Scalar::FloorDivS => divide(f, width, sa, sb)?,
         Scalar::DivU => a.checked_div(b).ok_or(ScalarError::DivisionByZero)?,
         Scalar::RemU => a.checked_rem(b).ok_or(ScalarError::DivisionByZero)?,

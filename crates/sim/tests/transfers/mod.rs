@@ -24,6 +24,14 @@ pub enum Form {
     /// `vector.mask` around a transfer that may be out of bounds.
     MaskRegion(u32),
     MaskedLoad(u32),
+    /// What is loaded, or zeros: in one order or the other.
+    Select(bool),
+    /// So many first elements of what is loaded.
+    SelectMask(u32),
+    /// Loaded where that is in bounds, and zeros elsewhere: by the result of a branch.
+    Yield(bool),
+    /// The same, stored in both arms.
+    Branch(bool),
     CopyOfMemrefs,
 }
 
@@ -72,6 +80,10 @@ fn transfer() -> impl Strategy<Value = Transfer> {
         1 => (0..10_u32).prop_map(Form::Mask),
         1 => (0..10_u32).prop_map(Form::MaskRegion),
         1 => (0..10_u32).prop_map(Form::MaskedLoad),
+        1 => any::<bool>().prop_map(Form::Select),
+        1 => (0..10_u32).prop_map(Form::SelectMask),
+        1 => any::<bool>().prop_map(Form::Yield),
+        1 => any::<bool>().prop_map(Form::Branch),
         1 => Just(Form::CopyOfMemrefs),
     ];
     let elements = prop::sample::select(vec![1_u32, 2, 3, 4, 4, 8, 8]);
@@ -298,7 +310,10 @@ impl Writer {
     /// The buffer that a transfer reads, its type, and the index.
     fn source(&mut self, transfer: &Transfer) -> (&'static str, &'static str, String) {
         // Others than reads out of bounds stay in bounds.
-        let may_leave = matches!(transfer.form, Form::TransferRead | Form::MaskRegion(_));
+        let may_leave = matches!(
+            transfer.form,
+            Form::TransferRead | Form::MaskRegion(_) | Form::Yield(_) | Form::Branch(_)
+        );
         let (source, ty) = match (transfer.from_written, may_leave) {
             (true, _) => ("%written", "!written"),
             (false, true) => ("%in", "!any"),
@@ -352,6 +367,53 @@ impl Writer {
                     "vector.maskedload {source}[{from}], {mask}, {zeros} : {ty}, {mask_type}, {vector} into {vector}"
                 ))
             }
+            Form::Select(when) => {
+                let v = self.def(&format!("vector.load {source}[{from}] : {ty}, {vector}"));
+                let zeros = self.def(&format!("arith.constant dense<0.0> : {vector}"));
+                let condition = self.def("arith.cmpi ult, %t, %c3 : index");
+                let (a, b) = if when { (v, zeros) } else { (zeros, v) };
+                self.def(&format!("arith.select {condition}, {a}, {b} : {vector}"))
+            }
+            Form::SelectMask(bound) => {
+                let mask = self.def(&format!("vector.create_mask %c{bound} : {mask_type}"));
+                let v = self.def(&format!("vector.load {source}[{from}] : {ty}, {vector}"));
+                let zeros = self.def(&format!("arith.constant dense<0.0> : {vector}"));
+                self.def(&format!(
+                    "arith.select {mask}, {v}, {zeros} : {mask_type}, {vector}"
+                ))
+            }
+            Form::Yield(when) => {
+                let zeros = self.def(&format!("arith.constant dense<0.0> : {vector}"));
+                let condition = self.fits(&from, elements, when);
+                let result = self.name();
+                self.line(&format!("{result} = scf.if {condition} -> ({vector}) {{"));
+                let load = |writer: &mut Self| {
+                    let at = writer.def(&format!("arith.addi {from}, %c0 : index"));
+                    writer.def(&format!("vector.load {source}[{at}] : {ty}, {vector}"))
+                };
+                let value = if when { load(self) } else { zeros.clone() };
+                self.line(&format!("scf.yield {value} : {vector}\n}} else {{"));
+                let value = if when { zeros } else { load(self) };
+                self.line(&format!("scf.yield {value} : {vector}\n}}"));
+                result
+            }
+            Form::Branch(when) => {
+                let sum = self.body(between, sum);
+                let zeros = self.def(&format!("arith.constant dense<0.0> : {vector}"));
+                let condition = self.fits(&from, elements, when);
+                self.line(&format!("scf.if {condition} {{"));
+                for arm in [true, false] {
+                    let value = if arm == when {
+                        let at = self.def(&format!("arith.addi {from}, %c0 : index"));
+                        self.def(&format!("vector.load {source}[{at}] : {ty}, {vector}"))
+                    } else {
+                        zeros.clone()
+                    };
+                    self.line(&format!("vector.store {value}, %s{buffer}[{to}] : !s, {vector}"));
+                    self.line(if arm { "} else {" } else { "}" });
+                }
+                return sum;
+            }
             Form::CopyOfMemrefs => {
                 let sum = self.body(between, sum);
                 self.copy_of_memrefs(elements, (source, ty, &from), (buffer, &to));
@@ -367,6 +429,13 @@ impl Writer {
             _ => self.line(&format!("vector.store {value}, %s{buffer}[{to}] : !s, {vector}")),
         }
         sum
+    }
+
+    /// Whether so many elements are in the source that is only read; with `when` false, whether they are not.
+    fn fits(&mut self, from: &str, elements: u32, when: bool) -> String {
+        let end = self.index(from, elements);
+        let predicate = if when { "ule" } else { "ugt" };
+        self.def(&format!("arith.cmpi {predicate}, {end}, %c{SIZE} : index"))
     }
 
     fn copy_of_memrefs(&mut self, elements: u32, from: (&str, &str, &str), to: (usize, &str)) {
