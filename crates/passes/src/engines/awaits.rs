@@ -26,7 +26,10 @@ impl<'c> InFlight<'c> {
         let is_known = !has_foreign_tokens(function) && ops.iter().all(|op| makes_known_tokens(*op));
         let any = is_known.then(|| {
             let mut seen = FxHashSet::default();
-            let accesses = ops.into_iter().filter(|op| is_copy(*op)).flat_map(|op| accesses(op, true));
+            let accesses = ops
+                .into_iter()
+                .filter(|op| is_copy(*op))
+                .flat_map(|op| accesses(op, true));
             let accesses = accesses.map(Access::to_all);
             accesses
                 .filter(|access| seen.insert((access.root, access.writes)))
@@ -66,7 +69,9 @@ impl<'c> InFlight<'c> {
 fn accesses(op: Op<'_>, done: bool) -> impl Iterator<Item = Access<'_>> {
     let completion = Completion::of(op);
     let read = completion.and_then(|completion| completion.source);
-    let written = completion.and_then(|completion| completion.destination).filter(|_| done);
+    let written = completion
+        .and_then(|completion| completion.destination)
+        .filter(|_| done);
     let read = read.map(|memory| (memory, false));
     let written = written.map(|memory| (memory, true));
     read.into_iter().chain(written).map(move |(memory, writes)| {

@@ -102,7 +102,11 @@ impl<'c> Access<'c> {
 
     /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.
     pub fn covers(&self, other: &Self) -> bool {
-        self.writes && self.orders_earlier() && self.root == other.root && self.slice == other.slice && self.bytes == other.bytes
+        self.writes
+            && self.orders_earlier()
+            && self.root == other.root
+            && self.slice == other.slice
+            && self.bytes == other.bytes
     }
 }
 
@@ -145,13 +149,14 @@ pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>
             all.is_fence |= inner.is_fence;
             all.stays |= inner.stays;
             // In a region, a copy may be awaited as well.
-            all.accesses.extend(inner.accesses.into_iter().map(|access| Access {
-                timing: match access.timing {
-                    Timing::Issued => Timing::Now,
-                    timing => timing,
-                },
-                ..access
-            }));
+            all.accesses
+                .extend(inner.accesses.into_iter().map(|access| Access {
+                    timing: match access.timing {
+                        Timing::Issued => Timing::Now,
+                        timing => timing,
+                    },
+                    ..access
+                }));
         }
     }
     if op.num_regions() > 0 && all.accesses.len() > MOST_ACCESSES {

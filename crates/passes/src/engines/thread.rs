@@ -41,7 +41,10 @@ pub(crate) fn read<'c>(
     if all.iter().any(|op| op.is_function()) {
         return None;
     }
-    let effects: Vec<Effects> = all.iter().map(|op| effects_in_flight(*op, Some(in_flight))).collect();
+    let effects: Vec<Effects> = all
+        .iter()
+        .map(|op| effects_in_flight(*op, Some(in_flight)))
+        .collect();
     let mut reader = Reader {
         chip,
         engines,
@@ -68,7 +71,12 @@ pub(crate) fn read<'c>(
         }
         reader.add(*op, &uses, &effects[place]);
     }
-    if reader.problem.operations.iter().all(|operation| operation.latency == 0) {
+    if reader
+        .problem
+        .operations
+        .iter()
+        .all(|operation| operation.latency == 0)
+    {
         return None;
     }
     for dependence in dependences(&all, &effects, false) {
@@ -206,7 +214,9 @@ impl<'c> Reader<'_, 'c> {
                 None => "",
             };
             if let Some(previous) = last_of.insert(class, number) {
-                self.problem.order.push((OperationId(previous), OperationId(number)));
+                self.problem
+                    .order
+                    .push((OperationId(previous), OperationId(number)));
             }
         }
     }
