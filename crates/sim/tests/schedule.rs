@@ -227,3 +227,47 @@ fn no_wait_completes_more() {
     println!("{compared} waits compared");
     assert!(compared >= 100, "only {compared} waits");
 }
+
+/// When the first block ends, in the timeline's model of time.
+fn end_of(code: &Code, call: &Call) -> u64 {
+    let (mut machine, arguments) = launch(code, call, Adversary::Late);
+    machine.timeline = Some(Recorder::new(code, Costs::default(), 32));
+    machine.run(&arguments, 1, &mut |_, _| {}).expect("it runs to its end");
+    let recorder = machine.timeline.take().expect("a timeline");
+    recorder.replay(&machine.iterations).end()
+}
+
+#[test]
+fn an_await_that_sinks_makes_the_timeline_shorter() {
+    let sums: String = (0..64)
+        .map(|i| format!("%s{} = arith.addf %s{i}, %s{i} : f32\n", i + 1))
+        .collect();
+    let source = format!(
+        "gpu.module @m {{
+          gpu.func @k(%A: memref<32x8xf16>, %B: memref<32xf32>) kernel attributes {{known_block_size = array<i32: 32, 1, 1>}} {{
+            %t = memref.alloc() : memref<32x8xf16, #gpu.address_space<workgroup>>
+            %c0 = arith.constant 0 : index
+            %i = gpu.thread_id x
+            %s0 = arith.constant 0.0 : f32
+            %copied = gpux.copy async %A[%i, %c0], %t[%i, %c0], 8 : memref<32x8xf16> to memref<32x8xf16, #gpu.address_space<workgroup>>
+            async.await %copied
+            {sums}
+            %x = memref.load %t[%i, %c0] : memref<32x8xf16, #gpu.address_space<workgroup>>
+            %y = arith.extf %x : f16 to f32
+            %z = arith.addf %y, %s64 : f32
+            memref.store %z, %B[%i] : memref<32xf32>
+            gpu.return
+          }}
+        }}"
+    );
+    let context = context();
+    context.attach_diagnostic_handler(|_| true);
+    let count = "gpu.module(gpu.func(gpux-tokens-to-groups))";
+    let plain = kernel_after(&context, &source, &[count]);
+    let scheduled = kernel_after(&context, &source, &[SCHEDULE, count]);
+    let call = call(&plain, 0);
+    let meant = execute(&plain, &call, Adversary::Late);
+    same("scheduled", &meant, &execute(&scheduled, &call, Adversary::Late));
+    let (before, after) = (end_of(&plain, &call), end_of(&scheduled, &call));
+    assert!(after + 60 <= before, "{before} cycles become {after}");
+}
