@@ -1,13 +1,17 @@
 //! Blocks of operations that run on engines: what runs where and for how long, and what depends on what.
 //!
 //! [`effects`] says what an operation does to memory, [`memory`] what that orders, and [`block`] puts the problem of a block together, in
-//! which [`boxes`] stand for operations with regions.
+//! which [`boxes`] stand for operations with regions. On a GPU, [`thread`] does that: [`chip`] says what runs where and for how
+//! long, and [`awaits`] what awaits complete.
 
+pub(crate) mod awaits;
 pub(crate) mod block;
 pub(crate) mod boxes;
+pub(crate) mod chip;
 pub(crate) mod effects;
 pub(crate) mod limits;
 mod memory;
+pub(crate) mod thread;
 
 use async_dialects::completion::{Completion, GroupEffect};
 use async_dialects::names::gpux_attr;

@@ -54,6 +54,11 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::choice("memory", "error", MEMORY, "as in async-pipeline"),
             OptionInfo::choice("epilogue", "peel", EPILOGUES, "as in async-pipeline"),
             OptionInfo::choice("short-trips", "branch", SHORT_TRIPS, "as in async-pipeline"),
+            OptionInfo::bool(
+                "schedule",
+                false,
+                "move copies, awaits and barriers as gpux-schedule does for this chip",
+            ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
@@ -178,9 +183,15 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
     } else {
         passes
     };
+    // While an allocation still stands once for each buffer: peeling makes copies of it.
+    let passes = passes.pass("gpux-allocs-to-globals");
+    let passes = if options.bool("schedule") {
+        // While tokens say what completes: counts are worked out for the order that this leaves.
+        passes.pass_with("gpux-schedule", &[("chip", options.str("chip"))])
+    } else {
+        passes
+    };
     passes
-        // While an allocation still stands once for each buffer: peeling makes copies of it.
-        .pass("gpux-allocs-to-globals")
         // Next: it reads structured control flow, and the barriers that it makes are seen by what follows.
         .pass_with(
             "gpux-tokens-to-mbarriers",

@@ -1,27 +1,31 @@
 //! `--gpux-schedule`: operations of each block out of order, within the events that the hardware has.
 //!
 //! **Condition.** Some operations of a block run on engines: `async.engine` names it, or the operation issues an asynchronous
-//! copy. Everything else runs on none.
+//! copy. Everything else runs on none. With `chip`, the block is one of a thread of that GPU, with the units that it has.
 //!
 //! **Effect.** The operations of each such block are in the order that `tokenflow::schedule` finds: dependences hold, events above
 //! the limits are as few as can be, then the objective is as small as can be, then the order is closest to that of the input. The
-//! last operation of a block stays where it is. Inner blocks come first; an operation with regions is a box in its block.
+//! last operation of a block stays where it is. Inner blocks come first; an operation with regions is a box in its block. In a
+//! thread of a GPU, copies, awaits and barriers move among the others.
 //!
 //! **Refusals.** A block whose operations use results of later ones stays as it is: it is no sequence.
 //!
 //! [`engines`](crate::engines) puts the problem together, and [`report`] tells what came of it.
 
+mod place;
 mod report;
 
-use crate::engines::Engines;
+use crate::engines::awaits::InFlight;
 use crate::engines::block::{BlockProblem, read};
 use crate::engines::boxes::Boxes;
+use crate::engines::chip::Chip;
 use crate::engines::limits::read_limits;
+use crate::engines::{Engines, thread};
+use crate::utils::chip::sm_of;
 use async_mlir::ir::{Op, Region};
 use async_mlir::pass::{OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
-use tokenflow::schedule::{
-    Events, Issue, Objective, OperationId, Options, Proven, Schedule, measure, solve, unmet,
-};
+use rustc_hash::FxHashMap;
+use tokenflow::schedule::{Events, Issue, Objective, OperationId, Options, Proven, measure, solve, unmet};
 
 /// The pass.
 pub struct GpuxSchedule;
@@ -67,6 +71,11 @@ impl Pass for GpuxSchedule {
                 ],
                 "who issues operations",
             ),
+            OptionInfo::string(
+                "chip",
+                "",
+                "a GPU, such as sm_80: operations take what they take a thread of it, and no events",
+            ),
             OptionInfo::int(
                 "budget",
                 200_000,
@@ -101,20 +110,38 @@ impl Pass for GpuxSchedule {
         let mut engines = Engines::default();
         let limits = read_limits(root, cx, &mut engines)?;
         let options = read_options(root, cx)?;
+        let chip = read_chip(root, cx)?;
         let mut boxes = Boxes::default();
+        let mut functions = FxHashMap::default();
         let ops = root.self_and_nested();
         // What is nested comes after what it is nested in.
         for op in ops.into_iter().rev() {
             for block in op.regions().flat_map(Region::blocks) {
-                let Some(problem) = read(block, &limits, &mut engines, &boxes) else {
-                    continue;
+                let problem = match chip {
+                    Some(chip) => {
+                        let around = function_around(op);
+                        let in_flight = functions.entry(around).or_insert_with(|| InFlight::of(around));
+                        thread::read(block, chip, in_flight, &mut engines, &boxes)
+                    }
+                    None => read(block, &limits, &mut engines, &boxes),
                 };
-                let order = run_block(&problem, &options, &engines, cx);
+                let Some(problem) = problem else { continue };
+                let order = if chip.is_none() || problem.ops.iter().any(|op| thread::moves(*op)) {
+                    run_block(&problem, &options, &engines, cx)
+                } else {
+                    problem.problem.operations.ids().collect()
+                };
                 boxes.add_block(op, &problem, &order, &options);
             }
         }
         Ok(())
     }
+}
+
+/// The function that `op` is or is in; if there is none, `op`.
+fn function_around(op: Op<'_>) -> Op<'_> {
+    let mut around = std::iter::once(op).chain(op.ancestors());
+    around.find(|op| op.is_function()).unwrap_or(op)
 }
 
 /// Schedules a block, and returns the order in which its operations are now.
@@ -153,18 +180,19 @@ fn run_block<'c>(
     cx.count("excess-before", schedule.cost_before.excess);
     cx.count("excess-after", schedule.cost.excess);
     if is_changed {
-        rewrite(block, &schedule);
+        place::place(block, &schedule.order);
     }
     schedule.order
 }
 
-/// Puts the operations in their new order.
-fn rewrite(block: &BlockProblem<'_>, schedule: &Schedule) {
-    for op in schedule.order.iter().map(|id| block.ops[id.0]) {
-        match block.last {
-            Some(last) => op.move_before(last),
-            None => op.move_to_end(block.block),
-        }
+/// The GPU, if one is named.
+fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<Chip>, PassError<'c>> {
+    match cx.str("chip") {
+        "" => Ok(None),
+        name => match sm_of(name) {
+            Ok(sm) => Ok(Some(Chip::new(sm))),
+            Err(message) => Err(PassError::new(root.location(), message)),
+        },
     }
 }
 

@@ -1,5 +1,5 @@
 //! The kernels of `test/Transforms/pipeline-cases` and, with two to four stages, of `pipeline-stages`: pipelined, they do what they do as they are written, however often their
-//! loops run, wherever the last rounds are, whatever the hardware does first, with tokens and with counts.
+//! loops run, wherever the last rounds are, whatever the hardware does first, with tokens and with counts, in their order and scheduled.
 #![allow(missing_docs)]
 
 mod kernel;
@@ -13,6 +13,9 @@ use kernel::{Call, context, parse, run, try_lower};
 
 /// A loop whose trip count is an argument runs so often at most.
 const MOST_TRIPS: i128 = 7;
+
+/// What moves copies, awaits and barriers.
+const SCHEDULE: &str = "gpux-schedule{chip=sm_80}";
 
 const SCHEDULES: [Adversary; 5] = [
     Adversary::Late,
@@ -86,7 +89,15 @@ fn check(name: &str, source: &str) {
         let pipelined = with_barriers.map_or(pipelined, |module| module.as_operation().to_string());
         let pipelined = after(&context, name, &pipelined, "lower-affine");
         let counted = after(&context, name, &pipelined, "gpux-tokens-to-groups");
-        for (form, kernel) in [("tokens", &pipelined), ("counted", &counted)] {
+        let scheduled = after(&context, name, &pipelined, SCHEDULE);
+        let scheduled_counted = after(&context, name, &scheduled, "gpux-tokens-to-groups");
+        let forms = [
+            ("tokens", &pipelined),
+            ("counted", &counted),
+            ("scheduled", &scheduled),
+            ("scheduled and counted", &scheduled_counted),
+        ];
+        for (form, kernel) in forms {
             for ((call, meant), trips) in calls.iter().zip(&meant).zip(&trips) {
                 for adversary in SCHEDULES {
                     let what = format!("{name}, {form}, {epilogue}, {trips} trips, {adversary:?}");

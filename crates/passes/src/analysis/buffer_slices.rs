@@ -81,6 +81,14 @@ impl<'c> BufferSlice<'c> {
         }
     }
 
+    /// All of the buffer.
+    pub fn whole(self) -> Self {
+        Self {
+            first_index: None,
+            ..self
+        }
+    }
+
     /// The buffer.
     pub fn base(self) -> Value<'c> {
         self.base

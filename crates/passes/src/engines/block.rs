@@ -20,6 +20,7 @@ use tokenflow::schedule::{Dependence, EngineId, Limits, Operation, OperationId, 
 /// The problem of a block, and what its numbers stand for.
 pub(crate) struct BlockProblem<'c> {
     pub block: Block<'c>,
+    /// The operations of the problem. Others of the block take no time, have no effects, and come where these need them.
     pub ops: Vec<Op<'c>>,
     /// The operation that stays last.
     pub last: Option<Op<'c>>,
@@ -321,7 +322,7 @@ impl<'c> Reader<'_, 'c> {
 }
 
 /// The operations of `block` that may move, and the one that stays last.
-fn split(block: Block<'_>) -> (Vec<Op<'_>>, Option<Op<'_>>) {
+pub(super) fn split(block: Block<'_>) -> (Vec<Op<'_>>, Option<Op<'_>>) {
     let mut ops = block.ops();
     let last = block.terminator();
     if last.is_some() {

@@ -3,18 +3,34 @@
 //! An operation is a **fence** unless it is known what it does: barriers, awaits, atomic updates, calls, and whatever says
 //! nothing. `async.reads` and `async.writes` say it of any operation; one that has an engine and neither of them does nothing but
 //! what it says in another way.
+//!
+//! Where it is known which copies a thread has in flight ([`InFlight`]), an await accesses what they access, and is no fence.
 
+use super::awaits::InFlight;
+use super::chip::{is_barrier, is_copy};
 use super::engine_name;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
 use crate::analysis::buffer_slices::BufferSlice;
 use crate::analysis::memory::{self, Access as Kind, view_source};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
-use async_dialects::names::gpux_attr;
+use async_dialects::names::{async_, gpux_attr};
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::{EffectKind, memory_effects};
 use async_mlir::names::{arith, index, math, memref};
 use async_mlir::types::{array_numbers, is_unranked_memref};
+
+/// When an access happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// When the operation is executed.
+    #[default]
+    Now,
+    /// From then on, until it is awaited. What comes later need not come later.
+    Issued,
+    /// It is complete then. What comes earlier need not come earlier.
+    Completed,
+}
 
 /// An access.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +42,7 @@ pub(crate) struct Access<'c> {
     pub writes: bool,
     /// The operation that accesses memory, which may be nested.
     pub op: Op<'c>,
+    pub timing: Timing,
 }
 
 /// What an operation does, with all that is nested in it.
@@ -33,6 +50,8 @@ pub(crate) struct Access<'c> {
 pub(crate) struct Effects<'c> {
     /// It may not pass anything that has effects.
     pub is_fence: bool,
+    /// The fence is one between threads, which a copy may come after as well as before: what is in flight is ordered by its await.
+    pub is_barrier: bool,
     /// It touches no memory, but may not pass a fence: it may not be executed where it was not.
     pub stays: bool,
     pub accesses: Vec<Access<'c>>,
@@ -42,13 +61,24 @@ pub(crate) struct Effects<'c> {
 const MOST_ACCESSES: usize = 64;
 
 impl<'c> Access<'c> {
-    fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
+    /// The access of `op` to `memory`, an operand.
+    pub fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
         Self {
             root: Root::of(memory),
             slice: BufferSlice::of_operand(op, memory),
             bytes: bytes(memory),
             writes,
             op,
+            timing: Timing::Now,
+        }
+    }
+
+    /// The same access to all of the buffer.
+    pub fn to_all(self) -> Self {
+        Self {
+            slice: self.slice.whole(),
+            bytes: None,
+            ..self
         }
     }
 
@@ -70,9 +100,20 @@ impl<'c> Access<'c> {
         !are_apart && self.slice.may_alias(other.slice)
     }
 
-    /// Returns true if whatever conflicts with `other` conflicts with this, too.
+    /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.
     pub fn covers(&self, other: &Self) -> bool {
-        self.writes && self.root == other.root && self.slice == other.slice && self.bytes == other.bytes
+        self.writes
+            && self.orders_earlier()
+            && self.root == other.root
+            && self.slice == other.slice
+            && self.bytes == other.bytes
+    }
+}
+
+impl Access<'_> {
+    /// Returns true if what conflicts with it and comes earlier has to.
+    pub fn orders_earlier(&self) -> bool {
+        self.timing != Timing::Completed
     }
 }
 
@@ -92,17 +133,30 @@ fn bytes(mut memory: Value<'_>) -> Option<(u64, u64)> {
 
 /// What `op` does, with all that is nested in it.
 pub(crate) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
-    let mut all = own_effects(op);
+    effects_in_flight(op, None)
+}
+
+/// What `op` does, with all that is nested in it, where it is known what is in flight.
+pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+    let mut all = own_effects(op, in_flight);
     if is_stated(op) {
         return all;
     }
     for inner in op.regions().flat_map(Region::blocks).flat_map(Block::ops) {
         // Functions inside are not run where they stand.
         if !inner.is_function() && !inner.is_terminator() {
-            let inner = effects(inner);
+            let inner = effects_in_flight(inner, in_flight);
             all.is_fence |= inner.is_fence;
             all.stays |= inner.stays;
-            all.accesses.extend(inner.accesses);
+            // In a region, a copy may be awaited as well.
+            all.accesses
+                .extend(inner.accesses.into_iter().map(|access| Access {
+                    timing: match access.timing {
+                        Timing::Issued => Timing::Now,
+                        timing => timing,
+                    },
+                    ..access
+                }));
         }
     }
     if op.num_regions() > 0 && all.accesses.len() > MOST_ACCESSES {
@@ -120,13 +174,17 @@ fn is_stated(op: Op<'_>) -> bool {
 }
 
 /// What `op` itself does.
-fn own_effects<'c>(op: Op<'c>) -> Effects<'c> {
-    let mut effects = known_effects(op);
+fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+    let mut effects = match in_flight {
+        Some(in_flight) => effects_in_thread(op, in_flight),
+        None => known_effects(op),
+    };
     if !is_stated(op) {
         return effects;
     }
     // What it says here is all that it does, but for what it says in another way.
     effects.is_fence = false;
+    effects.is_barrier = false;
     effects.stays = false;
     for (name, writes) in [(gpux_attr::READS, false), (gpux_attr::WRITES, true)] {
         let numbers = op.attr(name).and_then(array_numbers).unwrap_or_default();
@@ -136,6 +194,31 @@ fn own_effects<'c>(op: Op<'c>) -> Effects<'c> {
         let operands = numbers.filter(|number| *number < op.num_operands());
         let accesses = operands.map(|number| Access::new(op, op.operand(number), writes));
         effects.accesses.extend(accesses);
+    }
+    effects
+}
+
+/// What `op` does as far as the passes know it, if copies and awaits are told apart from what happens at once.
+fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> Effects<'c> {
+    if op.is(async_::AWAIT) {
+        return match in_flight.completed_by(op) {
+            Some(accesses) => Effects {
+                stays: true,
+                accesses,
+                ..Effects::default()
+            },
+            None => Effects {
+                is_fence: true,
+                ..Effects::default()
+            },
+        };
+    }
+    let mut effects = known_effects(op);
+    effects.is_barrier = is_barrier(op);
+    if is_copy(op) {
+        for access in &mut effects.accesses {
+            access.timing = Timing::Issued;
+        }
     }
     effects
 }
@@ -154,10 +237,10 @@ fn known_effects<'c>(op: Op<'c>) -> Effects<'c> {
         return fence;
     }
     let completion = Completion::of(op);
-    let is_copy = |completion: Completion| {
+    let is_issued_by_thread = |completion: Completion| {
         completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Thread
     };
-    if completion.is_some_and(|completion| !is_copy(completion)) {
+    if completion.is_some_and(|completion| !is_issued_by_thread(completion)) {
         return fence;
     }
     let memory::Effects::Known(known) = memory::effects(op) else {
@@ -175,6 +258,7 @@ fn known_effects<'c>(op: Op<'c>) -> Effects<'c> {
         is_fence: touches_nothing && !is_harmless(op) && op.num_regions() == 0,
         stays: touches_nothing && op.num_regions() == 0 && !only_allocates(op),
         accesses,
+        ..Effects::default()
     }
 }
 

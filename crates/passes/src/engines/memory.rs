@@ -5,9 +5,12 @@
 //! are looked at from the last one on, until one that whatever conflicts with this one conflicts with as well. A fence meets all
 //! accesses since the last fence, and nothing before that is looked at again.
 //!
+//! What is in flight ([`Timing`]) is less strict. An await comes after no access. What comes after a copy need not: either an
+//! await of the copy is between them, or they don't conflict, or they race as they are. The same holds for barriers.
+//!
 //! Cost: for each access, the accesses of its component since the last write to the same place.
 
-use super::effects::{Access, Effects};
+use super::effects::{Access, Effects, Timing};
 use crate::analysis::alias::Root;
 use async_mlir::ir::Op;
 use rustc_hash::FxHashMap;
@@ -46,8 +49,10 @@ struct Scan<'a, 'c> {
     component_of: FxHashMap<Root<'c>, usize>,
     /// Operations since the last fence that meet nothing but fences.
     staying: Vec<usize>,
+    /// Copies since the last fence that is no barrier.
+    issued: Vec<usize>,
     fence: Option<usize>,
-    /// Whether something came after the last fence that may not pass it.
+    /// Whether something came after the last fence that may not pass it, nor the next one.
     is_fence_met: bool,
     found: Vec<MemoryDependence<'c>>,
 }
@@ -64,6 +69,7 @@ pub(crate) fn dependences<'c>(
         components: (0..number).map(|_| Component::default()).collect(),
         component_of,
         staying: Vec::new(),
+        issued: Vec::new(),
         fence: None,
         is_fence_met: false,
         found: Vec::new(),
@@ -108,11 +114,11 @@ fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, usize>, usize
 impl<'a, 'c> Scan<'a, 'c> {
     fn visit(&mut self, position: usize, effects: &'a Effects<'c>) {
         if effects.is_fence {
-            self.meet_all(position);
+            self.meet_all(position, effects.is_barrier);
             return;
         }
         let mut meets_any = false;
-        for access in &effects.accesses {
+        for access in effects.accesses.iter().filter(|access| access.orders_earlier()) {
             meets_any |= self.meet(position, access);
         }
         let is_ordered = effects.stays || !effects.accesses.is_empty();
@@ -120,6 +126,11 @@ impl<'a, 'c> Scan<'a, 'c> {
             let fence_op = self.ops[fence % self.ops.len()];
             let op = self.ops[position % self.ops.len()];
             self.add((fence, fence_op), (position, op));
+        }
+        let is_issued = |access: &Access| access.timing == Timing::Issued;
+        if !effects.stays && is_ordered && effects.accesses.iter().all(is_issued) {
+            self.issued.push(position);
+            return;
         }
         self.is_fence_met |= is_ordered;
         if effects.stays && effects.accesses.is_empty() {
@@ -140,8 +151,8 @@ impl<'a, 'c> Scan<'a, 'c> {
         }
     }
 
-    /// A fence: it comes after all.
-    fn meet_all(&mut self, position: usize) {
+    /// A fence: it comes after all, but for copies that are in flight, if it is a barrier.
+    fn meet_all(&mut self, position: usize, is_barrier: bool) {
         let op = self.ops[position % self.ops.len()];
         let mut found: Vec<(usize, Op)> = Vec::new();
         for component in &mut self.components {
@@ -150,6 +161,10 @@ impl<'a, 'c> Scan<'a, 'c> {
                 past.filter(|past| !past.is_met)
                     .map(|past| (past.position, past.access.op)),
             );
+        }
+        if !is_barrier {
+            let issued = self.issued.drain(..);
+            found.extend(issued.map(|past| (past, self.ops[past % self.ops.len()])));
         }
         let staying = self
             .staying
@@ -196,7 +211,9 @@ impl<'a, 'c> Scan<'a, 'c> {
                 continue;
             }
             past.is_met = true;
-            let hides = |&(at, other): &(usize, &Access)| at > past.position && other.conflicts(past.access);
+            let hides = |&(at, other): &(usize, &Access)| {
+                at > past.position && other.orders_earlier() && other.conflicts(past.access)
+            };
             let is_hidden = between[1].iter().any(hides) || !is_read && between[0].iter().any(hides);
             if !is_hidden {
                 found.push((past.position, past.access.op));

@@ -56,7 +56,7 @@ pub fn unmet(problem: &Problem, options: &Options) -> Result<Option<Unmet>, Inva
 
 /// A set that shows that limits can't be met.
 fn start(problem: &Problem, options: &Options) -> Option<Vec<OperationId>> {
-    let graph = Graph::new(problem);
+    let graph = Graph::new(problem, options.issue);
     let table = EventTable::new(problem, options.events);
     let peaks = bounds::peaks(&graph, &table);
     let above = (0..peaks.len()).filter(|&pair| peaks[pair].peak > table.limits[pair]);
@@ -70,7 +70,7 @@ fn start(problem: &Problem, options: &Options) -> Option<Vec<OperationId>> {
 
 /// Whether there is an order that meets all limits, if that is known.
 fn can_be_met(problem: &Problem, options: &Options) -> Option<bool> {
-    let graph = Graph::new(problem);
+    let graph = Graph::new(problem, options.issue);
     let table = EventTable::new(problem, options.events);
     let least = bounds::peaks(&graph, &table);
     let least: Vec<u64> = least.into_iter().map(|bound| bound.peak).collect();

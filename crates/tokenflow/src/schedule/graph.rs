@@ -1,6 +1,6 @@
 //! The graph of a problem: who comes after whom, and how far from the start and the end of the block everything is.
 
-use super::{Operation, Problem};
+use super::{Issue, Operation, Problem};
 use crate::ids::Id;
 
 /// Lists, one for each of several things, in one allocation.
@@ -57,19 +57,19 @@ pub(super) struct Graph {
     pub inputs: Lists<usize>,
     /// What waits for each operation.
     pub users: Lists<usize>,
-    /// Of each operation, the least time from the block's start to its start, along dependences alone.
+    /// Of each operation, the least time from the block's start to its start, along what has to come before it.
     pub heads: Vec<u64>,
     /// Of each operation, the least time from its start to the block's end.
     pub tails: Vec<u64>,
 }
 
 impl Graph {
-    pub fn new(problem: &Problem) -> Self {
-        Self::with_order(problem, &[])
+    pub fn new(problem: &Problem, issue: Issue) -> Self {
+        Self::with_order(problem, issue, &[])
     }
 
     /// The graph, with more pairs that keep their order.
-    pub fn with_order(problem: &Problem, more: &[(usize, usize)]) -> Self {
+    pub fn with_order(problem: &Problem, issue: Issue, more: &[(usize, usize)]) -> Self {
         let number = problem.operations.len();
         let now = problem.dependences.iter().filter(|wait| wait.distance == 0);
         let mut waits: Vec<_> = now.map(|wait| (wait.from.index(), wait.to.index())).collect();
@@ -86,18 +86,24 @@ impl Graph {
             |edges: &[(usize, usize)]| -> Vec<_> { edges.iter().map(|&(from, to)| (to, from)).collect() };
         let (users, inputs) = (Lists::new(number, &waits), Lists::new(number, &flip(&waits)));
         let operations: &[Operation] = &problem.operations;
-        let mut heads = vec![0_u64; number];
-        let mut tails = vec![0_u64; number];
-        for op in 0..number {
-            let times = inputs.of(op).iter();
-            let times = times.map(|&input| heads[input].saturating_add(operations[input].latency));
-            heads[op] = times.max().unwrap_or(0);
+        let (mut heads, mut tails) = (vec![0_u64; number], vec![0_u64; number]);
+        for (op, own) in operations.iter().enumerate() {
+            tails[op] = own.latency.max(own.occupancy);
         }
-        for op in (0..number).rev() {
-            let own = &operations[op];
-            let times = users.of(op).iter();
-            let times = times.map(|&user| tails[user].saturating_add(own.latency));
-            tails[op] = times.max().unwrap_or(0).max(own.latency).max(own.occupancy);
+        let gap = |(from, to): (usize, usize)| {
+            let waits = inputs.of(to).binary_search(&from).is_ok();
+            gap(&operations[from], &operations[to], issue, waits)
+        };
+        // All pairs agree with the order of the numbers.
+        for &(from, to) in &all {
+            if let Some(gap) = gap((from, to)) {
+                heads[to] = heads[to].max(heads[from].saturating_add(gap));
+            }
+        }
+        for &(from, to) in all.iter().rev() {
+            if let Some(gap) = gap((from, to)) {
+                tails[from] = tails[from].max(tails[to].saturating_add(gap));
+            }
         }
         Self {
             successors: Lists::new(number, &all),
@@ -113,6 +119,14 @@ impl Graph {
     pub fn len(&self) -> usize {
         self.heads.len()
     }
+}
+
+/// The least time from the start of an operation to that of one that has to come later; `None` if that may start earlier.
+fn gap(from: &Operation, to: &Operation, issue: Issue, waits: bool) -> Option<u64> {
+    let shares_engine = from.engines.iter().any(|engine| to.engines.contains(engine));
+    let latency = waits.then_some(from.latency);
+    let occupancy = shares_engine.then_some(from.occupancy);
+    latency.max(occupancy).max((issue == Issue::Order).then_some(0))
 }
 
 fn sort(edges: &mut Vec<(usize, usize)>) {

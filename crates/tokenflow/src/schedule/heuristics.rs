@@ -99,7 +99,7 @@ impl Strategy {
         problem.verify()?;
         let input = Input {
             problem,
-            graph: &Graph::new(problem),
+            graph: &Graph::new(problem, options.issue),
             table: &EventTable::new(problem, options.events),
             issue: options.issue,
         };

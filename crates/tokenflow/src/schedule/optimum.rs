@@ -56,7 +56,7 @@ pub struct Schedule {
 /// What is wrong with the problem.
 pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, Invalid> {
     problem.verify()?;
-    let graph = Graph::new(problem);
+    let graph = Graph::new(problem, options.issue);
     let table = EventTable::new(problem, options.events);
     let least_peaks = bounds::peaks(&graph, &table);
     let mut run = Run {
@@ -165,7 +165,7 @@ impl Run<'_> {
             .flat_map(|class| class.windows(2))
             .map(|pair| (pair[0], pair[1]))
             .collect();
-        let graph = Graph::with_order(self.problem, &pairs);
+        let graph = Graph::with_order(self.problem, self.options.issue, &pairs);
         let budget = self.options.budget;
         let mut search = Search::new(
             self.problem,
