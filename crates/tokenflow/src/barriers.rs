@@ -28,7 +28,8 @@
 //! right before a store that all threads issue together, which takes one anyway, and then most right after an await.
 //!
 //! **Cost.** A round of steps 3 and 4 takes time in proportion to the steps, times the accesses that are exposed at a step
-//! and that something to come conflicts with. Few rounds are needed, since each finds as many paths as it can. The hitting set is exact within a budget for each part that
+//! and that something to come conflicts with. Few rounds are needed: each finds paths to as many steps as it can, from each access
+//! one path, after which it is not followed on. The hitting set is exact within a budget for each part that
 //! shares no place with the others; beyond, it is the best that was found.
 //!
 //! What comes out is held against brute force: `tests/barriers`.

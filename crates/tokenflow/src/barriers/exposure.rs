@@ -46,6 +46,8 @@ struct Exposed {
 struct Trail {
     step: StepId,
     access: AccessId,
+    /// When it ended: what ended later has a larger number.
+    origin: usize,
     /// Where it was before, and the last step on the way here.
     before: Option<(usize, StepId)>,
 }
@@ -66,6 +68,8 @@ struct Round<'b> {
     trails: Vec<Trail>,
     /// Steps where a conflict was found; for the rest of the round it is as if a barrier stood before them.
     found: FxHashSet<StepId>,
+    /// What was in such a conflict, by its first trail; for the rest of the round it is followed no further.
+    done: FxHashSet<usize>,
     generated: FxHashSet<StepId>,
     violations: Vec<Violation>,
 }
@@ -137,20 +141,20 @@ impl<'k> Exposure<'k> {
                 })
                 .collect();
         }
-        batch.retain(|exposed, _| {
-            exposed
-                .passed
-                .is_none_or(|barrier| !round.reasons.contains_key(&barrier))
+        batch.retain(|exposed, (trail, _)| {
+            let is_explained = |barrier: StepId| round.reasons.contains_key(&barrier);
+            !exposed.passed.is_some_and(is_explained) && !round.done.contains(&round.trails[*trail].origin)
         });
         if self.num_predecessors[at] > 1 {
             let seen = round.seen.entry(at).or_default();
             batch.retain(|exposed, _| seen.insert(*exposed));
             for (trail, via) in batch.values_mut() {
                 let before = via.map(|via| (*trail, via));
-                let access = round.trails[*trail].access;
+                let Trail { access, origin, .. } = round.trails[*trail];
                 round.trails.push(Trail {
                     step: at,
                     access,
+                    origin,
                     before,
                 });
                 *trail = round.trails.len() - 1;
@@ -171,7 +175,8 @@ impl<'k> Exposure<'k> {
                     .iter()
                     .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
                 // The one that was exposed last is separated by the fewest places.
-                let Some((&exposed, &(trail, _))) = found.max_by_key(|(_, (trail, _))| *trail) else {
+                let latest = |(_, (trail, _)): &(_, &(usize, _))| (round.trails[*trail].origin, *trail);
+                let Some((&exposed, &(trail, _))) = found.max_by_key(latest) else {
                     break;
                 };
                 batch.remove(&exposed);
@@ -192,6 +197,12 @@ impl<'k> Exposure<'k> {
                 }
                 round.violations.push(violation);
                 if self.kernel.steps[at].divergent.is_none() {
+                    let others = batch
+                        .iter()
+                        .filter(|(exposed, (trail, _))| conflicts(exposed, *trail));
+                    let done = others.map(|(_, (trail, _))| round.trails[*trail].origin);
+                    round.done.extend(done);
+                    round.done.insert(round.trails[trail].origin);
                     round.found.insert(at);
                     batch.clear();
                 }
@@ -217,11 +228,11 @@ impl<'k> Exposure<'k> {
                 .map(|flight| (flight.access, flight.distance));
             for (access, distance) in over.iter().map(|access| (*access, here)).chain(ended) {
                 let class = self.relation.class(access);
-                let before = None;
                 round.trails.push(Trail {
                     step: at,
                     access,
-                    before,
+                    origin: round.trails.len(),
+                    before: None,
                 });
                 let exposed = Exposed {
                     class,
@@ -244,7 +255,8 @@ impl<'k> Exposure<'k> {
                 let known = next
                     .entry(Exposed { distance, ..*exposed })
                     .or_insert((*trail, Some(at)));
-                if known.0 < *trail {
+                let latest = |trail: usize| (round.trails[trail].origin, trail);
+                if latest(known.0) < latest(*trail) {
                     *known = (*trail, Some(at));
                 }
             }

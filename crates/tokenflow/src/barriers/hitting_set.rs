@@ -1,8 +1,9 @@
 //! Step 4: the cheapest set that has a place of each path.
 //!
 //! Paths and places are taken out as long as one of these rules applies: a path that has all places of another one is hit with
-//! it; a place that is on no path more than another one, and costs no less, is never needed; the only place of a path is chosen.
-//! That solves what is left of straight lines. The rest falls apart into parts that share no place; each is searched by branch
+//! it; a place that is on no path more than another one, and costs no less, is never needed; neither is one if each of its paths has
+//! a place that any number of times costs less; the only place of a path is chosen.
+//! That solves what is left of straight lines, and of most lines of loops. The rest falls apart into parts that share no place; each is searched by branch
 //! and bound.
 
 use std::cmp::Reverse;
@@ -13,6 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Cost(pub [u32; 11]);
 
 impl Cost {
+    /// Any number of places with a larger number together cost less than one with a smaller number.
+    fn level(self) -> usize {
+        self.0.iter().position(|part| *part > 0).unwrap_or(self.0.len())
+    }
+
     fn plus(self, other: Self) -> Self {
         let mut sum = self;
         for (a, b) in sum.0.iter_mut().zip(other.0) {
@@ -76,6 +82,8 @@ fn root(group: &mut [usize], mut i: usize) -> usize {
 struct Problem<'a> {
     cost: &'a dyn Fn(usize) -> Cost,
     paths: BTreeMap<usize, BTreeSet<usize>>,
+    /// The largest level of the places of each path. No rule takes out the only place that has it.
+    levels: Vec<usize>,
     /// On which paths each place is.
     on: BTreeMap<usize, BTreeSet<usize>>,
     chosen: Vec<usize>,
@@ -92,9 +100,15 @@ impl<'a> Problem<'a> {
                 on.entry(*place).or_default().insert(i);
             }
         }
+        let levels = paths.iter().map(|path| {
+            let levels = path.iter().map(|place| cost(*place).level());
+            levels.max().unwrap_or(0)
+        });
+        let levels = levels.collect();
         let sets = paths.iter().map(|path| path.iter().copied().collect());
         Self {
             cost,
+            levels,
             paths: sets.enumerate().collect(),
             chosen: Vec::new(),
             changed_paths: (0..paths.len()).collect(),
@@ -115,7 +129,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Takes a path out that another one implies, or chooses its only place.
+    /// Chooses the only place of a path, or takes out the paths that this one implies.
     fn reduce_path(&mut self, id: usize) {
         let Some(path) = self.paths.get(&id) else { return };
         if path.len() == 1
@@ -125,21 +139,21 @@ impl<'a> Problem<'a> {
             for path in self.on.get(&place).cloned().unwrap_or_default() {
                 self.remove_path(path);
             }
-        } else if self.is_implied(id, path) {
-            self.remove_path(id);
+            return;
+        }
+        for implied in self.implied(id, path) {
+            self.remove_path(implied);
         }
     }
 
-    /// Returns true if another path is a part of this one. Its first place is then on both.
-    fn is_implied(&self, id: usize, path: &BTreeSet<usize>) -> bool {
-        path.iter().any(|place| {
-            self.on[place].iter().any(|other| {
-                let shorter = &self.paths[other];
-                shorter.first() == Some(place)
-                    && (shorter.len(), *other) < (path.len(), id)
-                    && shorter.is_subset(path)
-            })
-        })
+    /// The paths that have all places of `path`, among them the one that fewest others have.
+    fn implied(&self, id: usize, path: &BTreeSet<usize>) -> Vec<usize> {
+        let candidates = path.iter().map(|place| &self.on[place]).min_by_key(|on| on.len());
+        let longer = candidates.into_iter().flatten().copied().filter(|other| {
+            let longer = &self.paths[other];
+            *other != id && path.len() <= longer.len() && path.is_subset(longer)
+        });
+        longer.collect()
     }
 
     fn remove_path(&mut self, path: usize) {
@@ -154,28 +168,34 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Takes a place out if another one is on all of its paths, and no worse.
+    /// Takes a place out that is never needed.
     fn reduce_place(&mut self, id: usize) {
         let Some(on) = self.on.get(&id) else { return };
-        let Some(path) = on.first().map(|path| &self.paths[path]) else {
-            return;
-        };
-        let rank = |place: usize| ((self.cost)(place), Reverse(place));
-        let dominated = path
-            .iter()
-            .any(|other| *other != id && rank(*other) < rank(id) && on.is_subset(&self.on[other]));
-        if !dominated {
+        let level = (self.cost)(id).level();
+        if !on.iter().all(|path| self.levels[*path] > level) && !self.is_dominated(id, on) {
             return;
         }
         for path in self.on.remove(&id).unwrap_or_default() {
-            let Some(places) = self.paths.get_mut(&path) else {
-                continue;
-            };
-            places.remove(&id);
-            // It may imply others now.
-            let first = places.first().and_then(|first| self.on.get(first));
-            self.changed_paths.extend(first.into_iter().flatten());
+            if let Some(places) = self.paths.get_mut(&path) {
+                places.remove(&id);
+                // It may imply others now.
+                self.changed_paths.insert(path);
+            }
         }
+    }
+
+    /// Returns true if another place than `id` is on all of its paths, `on`, and no worse.
+    fn is_dominated(&self, id: usize, on: &BTreeSet<usize>) -> bool {
+        let paths = on.iter().map(|path| &self.paths[path]);
+        let rank = |place: usize| ((self.cost)(place), Reverse(place));
+        let own = rank(id);
+        let shortest = paths.min_by_key(|path| path.len());
+        shortest.into_iter().flatten().any(|other| {
+            *other != id
+                && on.len() <= self.on[other].len()
+                && rank(*other) < own
+                && on.is_subset(&self.on[other])
+        })
     }
 }
 

@@ -257,3 +257,35 @@ fn slots_that_are_used_again_far_on_with_barriers_in_loops() {
     });
     assert_eq!(place(&kernels::lower(&program).kernel).barriers.len(), 4000);
 }
+
+/// A barrier in a loop would do for what comes before and after, but it costs more than any number of those between loops.
+#[test]
+fn loops_that_read_what_the_one_before_wrote_take_a_barrier_between() {
+    const LOOPS: usize = 1000;
+    let body = (0..LOOPS).map(|i| {
+        let slot = |i: usize| i64::try_from(2 * (i % 64)).expect("few");
+        Node::Loop {
+            body: vec![
+                access(1, slot(i), AccessKind::Write),
+                access(-1, slot(i + 63) + 1, AccessKind::Read),
+            ],
+            carried: Vec::new(),
+            min_trips: 0,
+            max_trips: None,
+        }
+    });
+    let program = Program {
+        threads: 2,
+        bytes: 128,
+        starts: 1,
+        body: body.collect(),
+    };
+    let lowered = kernels::lower(&program);
+    let barriers = place(&lowered.kernel).barriers;
+    assert_eq!(barriers.len(), LOOPS - 1);
+    assert!(
+        barriers
+            .iter()
+            .all(|(step, _)| lowered.kernel.steps[*step].in_loop.is_none())
+    );
+}
