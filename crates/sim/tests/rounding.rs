@@ -202,7 +202,8 @@ fn floats_of_4_and_6_bits_are_finite() {
     assert_eq!(positive(Elem::F4E2M1FN), [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
     for (elem, smallest, largest) in [(Elem::F6E2M3FN, 0.125, 7.5), (Elem::F6E3M2FN, 0.0625, 28.0)] {
         let numbers = positive(elem);
-        assert_eq!([numbers[1], numbers[31]], [smallest, largest]);
+        let bits = |ends: [f64; 2]| ends.map(f64::to_bits);
+        assert_eq!(bits([numbers[1], numbers[31]]), bits([smallest, largest]));
     }
     for elem in FINITE {
         let largest = infinity(elem) - 1;

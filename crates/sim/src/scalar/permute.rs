@@ -1,6 +1,6 @@
 //! `prmt`: bytes picked out of eight.
 
-/// How `prmt` picks bytes; see [`Permute::picks`].
+/// How `prmt` picks bytes, of which the selector names the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Permute {
     /// Each by a nibble of the selector, whose first bit asks for the byte's sign instead.

@@ -62,8 +62,38 @@ impl Form {
         }
     }
 
-    /// The same, but the copy is of as many elements as `%count` says, if there is such a copy.
+    /// The same, but the copy is of as many elements as `%count` says, if there is such a copy, or of none unless `%odd`.
     pub fn load_masked(self, b: usize) -> (Vec<String>, Vec<String>) {
+        if self == Self::Plain {
+            let load = "memref.load %in[%from]";
+            let transfer = match b % 3 {
+                0 => vec![format!(
+                    "scf.if %odd {{
+  %u = {load} : memref<?xi32>
+  memref.store %u, %b{b}[%t] : !Tile
+}} else {{
+  memref.store %zero, %b{b}[%t] : !Tile
+}} {{}}"
+                )],
+                1 => vec![
+                    format!(
+                        "%loaded{b} = scf.if %odd -> i32 {{
+  %u = {load} : memref<?xi32>
+  scf.yield %u : i32
+}} else {{
+  scf.yield %zero : i32
+}} {{}}"
+                    ),
+                    format!("memref.store %loaded{b}, %b{b}[%t] {{}} : !Tile"),
+                ],
+                _ => vec![
+                    format!("%all{b} = {load} {{}} : memref<?xi32>"),
+                    format!("%loaded{b} = arith.select %odd, %all{b}, %zero {{}} : i32"),
+                    format!("memref.store %loaded{b}, %b{b}[%t] {{}} : !Tile"),
+                ],
+            };
+            return (transfer, Vec::new());
+        }
         let (mut transfer, awaits) = self.load(b);
         for line in &mut transfer {
             *line = line.replace("[%t], 1 {}", "[%t], 1, %count {}");
