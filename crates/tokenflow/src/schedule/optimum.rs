@@ -53,8 +53,8 @@ pub struct Schedule {
     pub nodes: u64,
 }
 
-/// Schedules a block. Blocks of up to 128 operations are searched within the budget, larger ones in windows. Above
-/// 20 000 operations, the budget is for each 20 000.
+/// Schedules a block. Blocks of up to 128 operations are searched within the budget, larger ones in windows. Above 20 000
+/// operations, the budget is for each 20 000.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, Invalid> 
     let nodes;
     if graph.len() <= MOST_OPERATIONS {
         let mut budget = options.budget;
-        let is_long = graph.len() > WINDOW;
+        let is_long = graph.len() > WINDOW / 2;
         if is_long {
             budget -= run.improve(&graph, None, budget / 4);
         }

@@ -25,6 +25,8 @@ use std::collections::BTreeMap;
 pub(super) const WINDOW: usize = 32;
 /// And where these gain nothing any more.
 const LARGE_WINDOW: usize = 64;
+/// In orders of up to so many operations, windows are half as large first.
+const SHORT_ORDER: usize = 1024;
 /// With more engines than these, what is after windows is too much to note.
 const MOST_ENGINES: usize = 64;
 /// Sweeps, at most.
@@ -49,7 +51,11 @@ pub(super) fn improve(whole: Whole<'_>, order: Vec<usize>, mut budget: u64) -> (
         return (order, budget);
     }
     let mut order = below_limits(whole, order, &mut budget);
-    let mut size = WINDOW;
+    let mut size = if order.len() <= SHORT_ORDER {
+        WINDOW / 2
+    } else {
+        WINDOW
+    };
     for sweep in 0..MOST_SWEEPS {
         let limits = peaks(whole, &order).into_iter().zip(&whole.table.limits);
         let limits = limits.map(|(peak, limit)| match whole.objective {
@@ -66,7 +72,7 @@ pub(super) fn improve(whole: Whole<'_>, order: Vec<usize>, mut budget: u64) -> (
             break;
         }
         if !is_better {
-            size = LARGE_WINDOW;
+            size *= 2;
         }
     }
     (order, budget)
