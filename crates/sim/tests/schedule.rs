@@ -232,7 +232,9 @@ fn no_wait_completes_more() {
 fn end_of(code: &Code, call: &Call) -> u64 {
     let (mut machine, arguments) = launch(code, call, Adversary::Late);
     machine.timeline = Some(Recorder::new(code, Costs::default(), 32));
-    machine.run(&arguments, 1, &mut |_, _| {}).expect("it runs to its end");
+    machine
+        .run(&arguments, 1, &mut |_, _| {})
+        .expect("it runs to its end");
     let recorder = machine.timeline.take().expect("a timeline");
     recorder.replay(&machine.iterations).end()
 }

@@ -44,8 +44,9 @@
 //! 4. `bounds.rs`: what no order can be better than.
 //! 5. `search.rs`: is there an order that is at least this good? It is exact, within a budget of nodes. `optimum.rs`: the
 //!    optimum, one criterion at a time, by such questions.
-//! 6. [`check`]: what an order costs, word for word as defined above; it shares no code with 2 to 5.
-//! 7. [`explain`]: which operations show that limits can't be met.
+//! 6. `windows.rs`: the same in windows of an order that is too long for that.
+//! 7. [`check`]: what an order costs, word for word as defined above; it shares no code with 2 to 6.
+//! 8. [`explain`]: which operations show that limits can't be met.
 
 mod bounds;
 pub mod check;
@@ -58,6 +59,7 @@ mod makespan;
 mod optimum;
 pub mod problem;
 mod search;
+mod windows;
 
 pub use check::{Cost, Fault, Measured, measure};
 pub use explain::{Unmet, unmet};
@@ -104,7 +106,7 @@ pub struct Options {
     pub events: Events,
     /// Who issues operations.
     pub issue: Issue,
-    /// The most nodes of the search: prefixes of orders that are looked at.
+    /// The most nodes of the search: prefixes of orders that are looked at. Above 20 000 operations, it is for each 20 000.
     pub budget: u64,
 }
 

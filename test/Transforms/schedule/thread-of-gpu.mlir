@@ -89,6 +89,20 @@ func.func @copy_passes_barrier(%A: memref<64x8xf16>, %t: !tile, %u: !tile, %i: i
   return %copied, %read, %y : !async.token, f16, !acc
 }
 
+// The barrier itself stays behind what comes before it, though a copy that may pass it is between them.
+// CHECK-LABEL: func.func @barrier_stays_behind_read
+// CHECK: memref.load %arg1
+// CHECK: gpu.barrier
+func.func @barrier_stays_behind_read(%A: memref<64x8xf16>, %t: !tile, %i: index) -> (!async.token, f16, f16, f16) {
+  %first = memref.load %A[%i, %i] : memref<64x8xf16>
+  %double = arith.addf %first, %first : f16
+  %read = memref.load %t[%i, %i] : !tile
+  %copied = gpux.copy async %A[%i, %i], %t[%i, %i], 8 : memref<64x8xf16> to !tile
+  gpu.barrier
+  %last = memref.load %A[%i, %i] : memref<64x8xf16>
+  return %copied, %double, %read, %last : !async.token, f16, f16, f16
+}
+
 // What others are to see stays before the barrier.
 // CHECK-LABEL: func.func @await_stays_before_barrier
 // CHECK: async.await

@@ -210,7 +210,8 @@ impl<'a, 'c> Scan<'a, 'c> {
             if past.position == position || !past.access.conflicts(access) {
                 continue;
             }
-            past.is_met = true;
+            // What may pass a barrier says nothing of it.
+            past.is_met |= access.timing != Timing::Issued;
             let hides = |&(at, other): &(usize, &Access)| {
                 at > past.position && other.orders_earlier() && other.conflicts(past.access)
             };

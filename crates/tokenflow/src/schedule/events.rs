@@ -50,6 +50,16 @@ pub(super) struct EventTable {
     pub slots: Lists<Slot>,
 }
 
+/// An event before it has a number.
+#[derive(Clone, Debug)]
+pub(super) struct NewEvent {
+    /// Nothing if it was produced before all.
+    pub producer: Option<usize>,
+    pub pair: usize,
+    pub is_carried: bool,
+    pub consumers: Vec<usize>,
+}
+
 impl EventTable {
     pub fn new(problem: &Problem, events: Events) -> Self {
         let groups = groups(problem, events);
@@ -60,39 +70,56 @@ impl EventTable {
         pairs.dedup();
         let number = |pair: Pair| pairs.partition_point(|other| *other < pair);
         let mut base = vec![0; pairs.len()];
-        let mut table = Vec::new();
+        let mut all = Vec::new();
+        for (pair, edges) in &groups {
+            let distance = edges[0].distance;
+            base[number(*pair)] += u64::from(distance.saturating_sub(1));
+            all.push(NewEvent {
+                producer: Some(edges[0].from.index()),
+                pair: number(*pair),
+                is_carried: distance > 0,
+                consumers: edges.iter().map(|edge| edge.to.index()).collect(),
+            });
+        }
+        let mut inner = Vec::new();
+        for (operation, details) in problem.operations.with_ids() {
+            let peaks = details.inner_peaks.iter();
+            inner.extend(peaks.map(|(pair, peak)| ((operation.index(), number(*pair)), u64::from(*peak))));
+        }
+        let limits = pairs.iter().map(|pair| u64::from(problem.limits.of(*pair)));
+        let limits = limits.collect();
+        Self::build(problem.operations.len(), (pairs, limits, base), &all, &inner)
+    }
+
+    /// The table of these events, and of the peaks inside of operations; with the limit of each pair, and how many more events of it are live
+    /// throughout.
+    pub fn build(
+        operations: usize,
+        (pairs, limits, base): (Vec<Pair>, Vec<u64>, Vec<u64>),
+        all: &[NewEvent],
+        inner: &[((usize, usize), u64)],
+    ) -> Self {
         let (mut consumers, mut produced, mut consumed) = (Vec::new(), Vec::new(), Vec::new());
         // Of each operation and pair, the events that are produced and the peak inside.
         let mut effects: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
-        for (event, (pair, edges)) in groups.iter().enumerate() {
-            let distance = edges[0].distance;
-            let (producer, pair) = (edges[0].from.index(), number(*pair));
-            base[pair] += u64::from(distance.saturating_sub(1));
-            table.push(Event {
-                producer,
-                pair,
-                is_carried: distance > 0,
-            });
-            produced.push((producer, event));
-            effects.entry((producer, pair)).or_default().0 += 1;
-            for edge in edges {
-                let consumer = edge.to.index();
+        for (event, details) in all.iter().enumerate() {
+            if let Some(producer) = details.producer {
+                produced.push((producer, event));
+                effects.entry((producer, details.pair)).or_default().0 += 1;
+            }
+            for &consumer in &details.consumers {
                 consumers.push((event, consumer));
                 consumed.push((consumer, event));
-                effects.entry((consumer, pair)).or_default();
+                effects.entry((consumer, details.pair)).or_default();
             }
         }
-        for (operation, details) in problem.operations.with_ids() {
-            for (pair, peak) in &details.inner_peaks {
-                let effect = effects.entry((operation.index(), number(*pair))).or_default();
-                effect.1 = u64::from(*peak);
-            }
+        for &(key, peak) in inner {
+            effects.entry(key).or_default().1 = peak;
         }
-        let operations = problem.operations.len();
         let slot_of: BTreeMap<_, _> = effects.keys().copied().zip(0..).collect();
         let consumer_slots = consumers
             .iter()
-            .map(|&(event, consumer)| slot_of[&(consumer, table[event].pair)]);
+            .map(|&(event, consumer)| slot_of[&(consumer, all[event].pair)]);
         let slots = effects.iter().map(|(&(op, pair), &(produced, inner))| {
             let slot = Slot {
                 pair,
@@ -101,19 +128,21 @@ impl EventTable {
             };
             (op, slot)
         });
+        let events = all.iter().map(|event| Event {
+            producer: event.producer.unwrap_or(usize::MAX),
+            pair: event.pair,
+            is_carried: event.is_carried,
+        });
         Self {
-            limits: pairs
-                .iter()
-                .map(|pair| u64::from(problem.limits.of(*pair)))
-                .collect(),
+            events: events.collect(),
             consumer_slots: consumer_slots.collect(),
-            consumers: Lists::new(table.len(), &consumers),
+            consumers: Lists::new(all.len(), &consumers),
             produced: Lists::new(operations, &produced),
             consumed: Lists::new(operations, &consumed),
             slots: Lists::new(operations, &slots.collect::<Vec<_>>()),
-            events: table,
-            base,
             pairs,
+            limits,
+            base,
         }
     }
 

@@ -61,6 +61,10 @@ pub(super) struct Graph {
     pub heads: Vec<u64>,
     /// Of each operation, the least time from its start to the block's end.
     pub tails: Vec<u64>,
+    /// When each operation may start at the earliest, whatever comes before it here.
+    pub releases: Vec<u64>,
+    /// Of each operation, how long after its start all ends that is not shown here: it itself, at least.
+    pub rests: Vec<u64>,
 }
 
 impl Graph {
@@ -82,20 +86,30 @@ impl Graph {
             .chain(more.iter().copied())
             .collect();
         sort(&mut all);
+        let rests = problem.operations.iter();
+        let rests = rests.map(|own| own.latency.max(own.occupancy)).collect();
+        Self::build(&problem.operations, issue, &waits, &all, (vec![0; number], rests))
+    }
+
+    /// The graph of `operations`, of which some wait for others, and all pairs of `all` keep their order; with releases and rests.
+    pub fn build(
+        operations: &[Operation],
+        issue: Issue,
+        waits: &[(usize, usize)],
+        all: &[(usize, usize)],
+        (releases, rests): (Vec<u64>, Vec<u64>),
+    ) -> Self {
+        let number = operations.len();
         let flip =
             |edges: &[(usize, usize)]| -> Vec<_> { edges.iter().map(|&(from, to)| (to, from)).collect() };
-        let (users, inputs) = (Lists::new(number, &waits), Lists::new(number, &flip(&waits)));
-        let operations: &[Operation] = &problem.operations;
-        let (mut heads, mut tails) = (vec![0_u64; number], vec![0_u64; number]);
-        for (op, own) in operations.iter().enumerate() {
-            tails[op] = own.latency.max(own.occupancy);
-        }
+        let (users, inputs) = (Lists::new(number, waits), Lists::new(number, &flip(waits)));
+        let (mut heads, mut tails) = (releases.clone(), rests.clone());
         let gap = |(from, to): (usize, usize)| {
             let waits = inputs.of(to).binary_search(&from).is_ok();
             gap(&operations[from], &operations[to], issue, waits)
         };
         // All pairs agree with the order of the numbers.
-        for &(from, to) in &all {
+        for &(from, to) in all {
             if let Some(gap) = gap((from, to)) {
                 heads[to] = heads[to].max(heads[from].saturating_add(gap));
             }
@@ -106,12 +120,14 @@ impl Graph {
             }
         }
         Self {
-            successors: Lists::new(number, &all),
-            predecessors: Lists::new(number, &flip(&all)),
+            successors: Lists::new(number, all),
+            predecessors: Lists::new(number, &flip(all)),
             inputs,
             users,
             heads,
             tails,
+            releases,
+            rests,
         }
     }
 
@@ -129,7 +145,8 @@ fn gap(from: &Operation, to: &Operation, issue: Issue, waits: bool) -> Option<u6
     latency.max(occupancy).max((issue == Issue::Order).then_some(0))
 }
 
-fn sort(edges: &mut Vec<(usize, usize)>) {
+/// Sorts pairs, as [`Graph::build`] wants them.
+pub(super) fn sort(edges: &mut Vec<(usize, usize)>) {
     edges.sort_unstable();
     edges.dedup();
 }

@@ -45,6 +45,7 @@ impl Clock {
         let inputs = graph.inputs.of(op).iter().map(|&input| self.finish[input]);
         self.engines_free(problem, op)
             .max(inputs.max().unwrap_or(0))
+            .max(graph.releases[op])
             .max(self.issue)
     }
 
@@ -78,8 +79,7 @@ impl Clock {
             self.issue = start;
         }
         self.finish[op] = start.saturating_add(operation.latency);
-        let longer = operation.latency.max(operation.occupancy);
-        self.end = self.end.max(start.saturating_add(longer));
+        self.end = self.end.max(start.saturating_add(graph.rests[op]));
         before
     }
 

@@ -1,6 +1,6 @@
 //! The optimum, one criterion at a time.
 //!
-//! The best order of the portfolio is where it starts. For each criterion, with those before it held at their least: is there an
+//! The best order of the portfolio is where it starts; longer ones are improved in windows first (`windows.rs`). For each criterion, with those before it held at their least: is there an
 //! order that is at least as good as the middle between the bound and what is known? Each answer narrows that down. At last, of
 //! all the orders that are as good, the least one is found position by position: could an operation with a lower number be
 //! here? Each of these questions is one to `search.rs`, and they share the budget.
@@ -11,9 +11,13 @@ use super::events::EventTable;
 use super::graph::Graph;
 use super::heuristics::{Input, strategies};
 use super::search::{Answer, MOST_OPERATIONS, Search, Target};
+use super::windows::{self, WINDOW, Whole};
 use super::{Invalid, Objective, OperationId, Options, Problem};
 use crate::ids::Id;
 use std::collections::BTreeMap;
+
+/// In larger blocks, the budget is for each so many.
+const OPERATIONS_OF_BUDGET: u64 = 20_000;
 
 /// Which parts of a result are known to be the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +53,8 @@ pub struct Schedule {
     pub nodes: u64,
 }
 
-/// Schedules a block. Blocks of up to 128 operations are searched within the budget.
+/// Schedules a block. Blocks of up to 128 operations are searched within the budget, larger ones in windows. Above 20 000
+/// operations, the budget is for each 20 000.
 ///
 /// # Errors
 ///
@@ -59,19 +64,40 @@ pub fn solve(problem: &Problem, options: &Options) -> Result<Schedule, Invalid> 
     let graph = Graph::new(problem, options.issue);
     let table = EventTable::new(problem, options.events);
     let least_peaks = bounds::peaks(&graph, &table);
+    let mut starts = portfolio(problem, options, &graph, &table).into_iter();
     let mut run = Run {
         problem,
         options,
         table: &table,
-        best: portfolio(problem, options, &graph, &table),
+        best: starts.next().unwrap_or_default(),
         bound: bound(problem, &graph, &table, &least_peaks).criteria(options.objective),
         proven: 0,
     };
-    let mut nodes = 0;
+    let nodes;
     if graph.len() <= MOST_OPERATIONS {
+        let mut budget = options.budget;
+        let is_long = graph.len() > WINDOW / 2;
+        if is_long {
+            budget -= run.improve(&graph, None, budget / 4);
+        }
+        let kept = if is_long { budget / 8 } else { 0 };
         let peaks = least_peaks.iter().map(|bound| bound.peak).collect();
-        nodes = run.search(peaks);
+        budget -= run.search(peaks, budget - kept);
+        // What the search found may be better in one criterion, and worse in others that it had no time for.
+        if is_long && run.proven < 3 {
+            budget -= run.improve(&graph, None, kept);
+        }
+        nodes = options.budget - budget;
     } else {
+        let budget = options
+            .budget
+            .saturating_mul((graph.len() as u64 / OPERATIONS_OF_BUDGET).max(1));
+        let second = starts
+            .next()
+            .filter(|_| graph.len() as u64 <= OPERATIONS_OF_BUDGET);
+        let share = if second.is_some() { 2 } else { 1 };
+        let first = run.improve(&graph, None, budget / share);
+        nodes = first + second.map_or(0, |second| run.improve(&graph, Some(second), budget - first));
         run.compare_with_bound();
     }
     let before: Vec<OperationId> = problem.operations.ids().collect();
@@ -115,8 +141,13 @@ fn bound(problem: &Problem, graph: &Graph, table: &EventTable, peaks: &[PeakBoun
     }
 }
 
-/// The best of the orders that the strategies find; of equally good ones, the least.
-fn portfolio(problem: &Problem, options: &Options, graph: &Graph, table: &EventTable) -> (Cost, Vec<usize>) {
+/// The orders that the strategies find, the best first; of equally good ones, the least.
+fn portfolio(
+    problem: &Problem,
+    options: &Options,
+    graph: &Graph,
+    table: &EventTable,
+) -> Vec<(Cost, Vec<usize>)> {
     let input = Input {
         problem,
         graph,
@@ -130,11 +161,13 @@ fn portfolio(problem: &Problem, options: &Options, graph: &Graph, table: &EventT
         debug_assert!(cost.is_ok(), "{strategy:?}: {cost:?}");
         Some((cost.ok()?, order))
     });
-    let best = measured.min_by(|a, b| {
+    let mut measured: Vec<_> = measured.collect();
+    measured.sort_by(|a, b| {
         let criteria = |cost: Cost| cost.criteria(options.objective);
         criteria(a.0).cmp(&criteria(b.0)).then_with(|| a.1.cmp(&b.1))
     });
-    best.unwrap_or_default()
+    measured.dedup();
+    measured
 }
 
 struct Run<'a> {
@@ -157,8 +190,36 @@ impl Run<'_> {
         }
     }
 
+    /// Improves the best order in windows, or `start`, and takes what is better. Returns how many nodes that took.
+    fn improve(&mut self, graph: &Graph, start: Option<(Cost, Vec<usize>)>, budget: u64) -> u64 {
+        let whole = Whole {
+            problem: self.problem,
+            graph,
+            table: self.table,
+            issue: self.options.issue,
+            objective: self.options.objective,
+        };
+        let (before, order) = start.unwrap_or_else(|| self.best.clone());
+        let (order, left) = windows::improve(whole, order, budget);
+        let ids: Vec<OperationId> = order.iter().copied().map(OperationId).collect();
+        let cost = cost(self.problem, self.options, &ids);
+        debug_assert!(
+            cost.is_ok_and(|cost| cost.excess <= before.excess),
+            "{cost:?}, {before:?}"
+        );
+        debug_assert!(
+            cost.is_ok_and(|cost| cost.excess < before.excess || cost.makespan <= before.makespan),
+            "{cost:?}, {before:?}"
+        );
+        let criteria = |cost: Cost| cost.criteria(self.options.objective);
+        if let Some(cost) = cost.ok().filter(|cost| criteria(*cost) < criteria(self.best.0)) {
+            self.best = (cost, order);
+        }
+        budget - left
+    }
+
     /// Searches, and returns how many nodes that took.
-    fn search(&mut self, least_peaks: Vec<u64>) -> u64 {
+    fn search(&mut self, least_peaks: Vec<u64>, budget: u64) -> u64 {
         let twins = twins(self.problem);
         let pairs: Vec<(usize, usize)> = twins
             .iter()
@@ -166,7 +227,6 @@ impl Run<'_> {
             .map(|pair| (pair[0], pair[1]))
             .collect();
         let graph = Graph::with_order(self.problem, self.options.issue, &pairs);
-        let budget = self.options.budget;
         let mut search = Search::new(
             self.problem,
             &graph,

@@ -116,6 +116,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Starts at this time instead of at 0.
+    pub fn starting_at(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
     /// Looks for an order that is at least as good as `target`.
     pub fn run(&mut self, target: Target) -> Answer {
         self.aim(target);
@@ -222,7 +227,8 @@ impl<'a> Search<'a> {
             let operation = &self.problem.operations[OperationId(op)];
             let inputs = self.graph.inputs.of(op).iter().map(|&input| finish[input]);
             let free = self.clock.engines_free(self.problem, op);
-            let start = free.max(inputs.max().unwrap_or(0)).max(self.clock.issue);
+            let earliest = self.graph.releases[op].max(self.clock.issue);
+            let start = free.max(inputs.max().unwrap_or(0)).max(earliest);
             finish[op] = start.saturating_add(operation.latency);
             let tail = self.graph.tails[op];
             if start.saturating_add(tail) > most {

@@ -129,6 +129,22 @@ proptest! {
     }
 }
 
+proptest! {
+    // These take longer.
+    #![proptest_config(ProptestConfig { cases: config().cases / 10, ..config() })]
+
+    #[test]
+    fn windows_make_nothing_worse(problem in problem(150), options in options(), budget in 0..20_000_u64) {
+        // What each window gains is checked within.
+        let schedule = solve(&problem, &Options { budget, ..options }).expect("it is valid");
+        let unsearched = solve(&problem, &Options { budget: 0, ..options }).expect("it is valid");
+        let criteria = |cost: tokenflow::schedule::Cost| cost.criteria(options.objective);
+        prop_assert_eq!(measure(&problem, &options, &schedule.order).map(|all| all.cost), Ok(schedule.cost));
+        prop_assert!(criteria(schedule.cost) <= criteria(unsearched.cost));
+        prop_assert!(budget >= schedule.nodes);
+    }
+}
+
 #[test]
 fn a_hundred_thousand_operations() {
     for number in [50_000, 100_000] {
