@@ -174,7 +174,7 @@ fn side(lowered: &Lowered) -> Side<'_> {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(config(800))]
 
     #[test]
     fn one_group_a_copy_is_exact(recipe in any_program(Style::Tokens)) {
@@ -196,7 +196,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(config(800))]
 
     #[test]
     fn both_completions_are_exact(recipe in any_program(Style::Stores)) {
@@ -215,7 +215,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(config(600))]
 
     #[test]
     fn every_option_is_exact_for_both_completions(
@@ -270,7 +270,7 @@ proptest! {
 
 // Choosing commits takes longer than counting.
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(config(600))]
 
     #[test]
     fn every_option_is_exact(recipe in any_program(Style::Mixed), options in options()) {
@@ -314,7 +314,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(config(600))]
 
     #[test]
     fn no_balance_is_missed(recipe in structured(Style::Tokens)) {
