@@ -274,7 +274,7 @@ fn an_await_that_sinks_makes_the_timeline_shorter() {
     assert!(after + 60 <= before, "{before} cycles become {after}");
 }
 
-/// A random kernel of two warps without a race: copies to tiles, loads of a thread's own row and of the other warp's, stores,
+/// A random kernel of two warps without a race: copies to slots of a buffer, loads of a thread's own row and of the other warp's, stores,
 /// arithmetic; and the awaits and barriers that these need, and a few more.
 struct Writer {
     state: u64,
@@ -295,7 +295,7 @@ struct Tile {
     is_read_elsewhere: bool,
 }
 
-const TILE: &str = "memref<64x8xf16, #gpu.address_space<workgroup>>";
+const TILES: &str = "memref<3x64x8xf16, #gpu.address_space<workgroup>>";
 
 impl Writer {
     fn draw(&mut self, below: u64) -> u64 {
@@ -361,13 +361,13 @@ impl Writer {
                 self.overwrite(tile);
                 let column = ["%c0", "%c8"][self.draw(2) as usize];
                 self.line(&format!(
-                    "{value} = gpux.copy async %A[%i, {column}], %t{tile}[%i, %c0], 8 : memref<64x16xf16> to {TILE}"
+                    "{value} = gpux.copy async %A[%i, {column}], %t[%s{tile}, %i, %c0], 8 : memref<64x16xf16> to {TILES}"
                 ));
                 self.tiles[tile].in_flight = Some(value);
             }
             4..=5 if self.tiles[tile].is_written => {
                 self.wait(tile);
-                self.line(&format!("{value} = memref.load %t{tile}[%i, %c0] : {TILE}"));
+                self.line(&format!("{value} = memref.load %t[%s{tile}, %i, %c0] : {TILES}"));
                 self.add_half(&value);
             }
             6..=7 if self.tiles[tile].is_written => {
@@ -375,7 +375,7 @@ impl Writer {
                 if !self.tiles[tile].is_visible {
                     self.barrier();
                 }
-                self.line(&format!("{value} = memref.load %t{tile}[%j, %c0] : {TILE}"));
+                self.line(&format!("{value} = memref.load %t[%s{tile}, %j, %c0] : {TILES}"));
                 self.tiles[tile].is_read_elsewhere = true;
                 self.add_half(&value);
             }
@@ -383,7 +383,7 @@ impl Writer {
                 self.overwrite(tile);
                 let line = format!("{value} = arith.truncf {} : f32 to f16", self.sum);
                 self.line(&line);
-                self.line(&format!("memref.store {value}, %t{tile}[%i, %c0] : {TILE}"));
+                self.line(&format!("memref.store {value}, %t[%s{tile}, %i, %c0] : {TILES}"));
             }
             9 => {
                 self.line(&format!("{value} = memref.load %A[%i, %c8] : memref<64x16xf16>"));
@@ -408,12 +408,22 @@ impl Writer {
         };
         (0..30).for_each(|_| writer.step());
         (0..3).for_each(|tile| writer.wait(tile));
+        // Slots that can be told apart, and slots that can't.
+        let slots = if seed % 2 == 0 {
+            "%s0 = arith.constant 0 : index
+             %s1 = arith.constant 1 : index
+             %s2 = arith.constant 2 : index"
+        } else {
+            "%c1 = arith.constant 1 : index
+             %c6 = arith.constant 6 : index
+             %s0 = arith.shrui %i, %c6 : index
+             %s1 = arith.addi %s0, %c1 : index
+             %s2 = arith.addi %s1, %c1 : index"
+        };
         format!(
             "gpu.module @m {{
               gpu.func @k(%A: memref<64x16xf16>, %B: memref<64xf32>) kernel attributes {{known_block_size = array<i32: 64, 1, 1>}} {{
-                %t0 = memref.alloc() : {TILE}
-                %t1 = memref.alloc() : {TILE}
-                %t2 = memref.alloc() : {TILE}
+                %t = memref.alloc() : {TILES}
                 %c0 = arith.constant 0 : index
                 %c8 = arith.constant 8 : index
                 %c32 = arith.constant 32 : index
@@ -421,11 +431,12 @@ impl Writer {
                 %i = gpu.thread_id x
                 %j = arith.xori %i, %c32 : index
                 {}
+                {}
                 memref.store {}, %B[%i] : memref<64xf32>
                 gpu.return
               }}
             }}",
-            writer.text, writer.sum
+            slots, writer.text, writer.sum
         )
     }
 }
