@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 mod kernel;
+mod race_free;
 
 use async_mlir::melior::Context;
 use async_sim::adversary::Adversary;
@@ -241,9 +242,10 @@ fn end_of(code: &Code, call: &Call) -> u64 {
 
 #[test]
 fn an_await_that_sinks_makes_the_timeline_shorter() {
-    let sums: String = (0..64)
-        .map(|i| format!("%s{} = arith.addf %s{i}, %s{i} : f32\n", i + 1))
+    let sums: Vec<String> = (0..64)
+        .map(|i| format!("%s{} = arith.addf %s{i}, %s{i} : f32", i + 1))
         .collect();
+    let sums = sums.join("\n");
     let source = format!(
         "gpu.module @m {{
           gpu.func @k(%A: memref<32x8xf16>, %B: memref<32xf32>) kernel attributes {{known_block_size = array<i32: 32, 1, 1>}} {{
@@ -272,4 +274,35 @@ fn an_await_that_sinks_makes_the_timeline_shorter() {
     same("scheduled", &meant, &execute(&scheduled, &call, Adversary::Late));
     let (before, after) = (end_of(&plain, &call), end_of(&scheduled, &call));
     assert!(after + 60 <= before, "{before} cycles become {after}");
+}
+
+#[test]
+fn random_kernels_without_races_stay_without() {
+    let context = context();
+    context.attach_diagnostic_handler(|_| true);
+    let mut moved = 0;
+    for seed in 0..200 {
+        let source = race_free::kernel(seed);
+        let plain = kernel_after(&context, &source, &["canonicalize"]);
+        let call = call(&plain, 0);
+        let meant = execute(&plain, &call, Adversary::Late);
+        assert!(
+            meant.is_clean(),
+            "seed {seed}, as written: {}\n{source}",
+            meant.findings
+        );
+        for after in [&[][..], &["gpu.module(gpu.func(gpux-tokens-to-groups))"]] {
+            let scheduled = kernel_after(&context, &source, &[&["canonicalize", SCHEDULE], after].concat());
+            moved += usize::from(order(&plain) != order(&scheduled));
+            for adversary in ADVERSARIES {
+                let outcome = execute(&scheduled, &call, adversary.clone());
+                same(
+                    &format!("seed {seed}, {after:?}, {adversary:?}\n{source}"),
+                    &meant,
+                    &outcome,
+                );
+            }
+        }
+    }
+    assert!(moved >= 200, "only {moved} in another order");
 }

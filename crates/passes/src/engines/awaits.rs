@@ -93,6 +93,8 @@ fn makes_known_tokens(op: Op<'_>) -> bool {
         // Without a token, nobody awaits it.
         return true;
     }
-    const HANDS_ON: &[&str] = &[async_::JOIN, async_::READY];
-    is_copy(op) || HANDS_ON.contains(&op.name()) || matches!(op.dialect(), scf::NAMESPACE | affine::NAMESPACE)
+    is_copy(op)
+        || op.is(async_::JOIN)
+        || op.is(async_::READY)
+        || matches!(op.dialect(), scf::NAMESPACE | affine::NAMESPACE)
 }

@@ -5,7 +5,7 @@
 
 use crate::engines::block::BlockProblem;
 use crate::engines::thread::uses;
-use async_mlir::ir::Op;
+use async_mlir::ir::{Op, Value};
 use rustc_hash::FxHashSet;
 use tokenflow::schedule::OperationId;
 
@@ -76,7 +76,7 @@ impl<'c> Placing<'c> {
                 continue;
             }
             work.push((op, true));
-            let needed = uses(op).into_iter().filter_map(|value| value.defining_op());
+            let needed = uses(op).into_iter().filter_map(Value::defining_op);
             let needed = needed.filter(|other| self.missing.contains(other) && *other != op);
             // The first one comes first.
             work.extend(needed.rev().map(|other| (other, false)));
