@@ -61,6 +61,7 @@ asyncopt::buildLowerToNVVMPipeline(OpPassManager &manager,
   text.add("memory", options.memory);
   text.add("epilogue", options.epilogue);
   text.add("short-trips", options.shortTrips);
+  text.add("schedule", options.schedule);
   text.add("war", options.war);
   text.add("fence-reads", options.fenceReads);
   text.add("form-groups", options.formGroups);

@@ -30,6 +30,7 @@ mod reason;
 mod recognize;
 mod regions;
 mod sides;
+mod speculation;
 mod sinking;
 
 pub use reason::Reason;

@@ -66,6 +66,8 @@ struct LowerToNVVMOptions {
   std::string epilogue = "peel";
   /// As in async-pipeline: "guard" or "branch".
   std::string shortTrips = "branch";
+  /// Moves copies, awaits and barriers as gpux-schedule does for the chip.
+  bool schedule = false;
   /// As in gpux-tokens-to-mbarriers.
   std::string war = "barrier";
   bool fenceReads = false;

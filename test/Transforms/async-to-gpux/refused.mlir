@@ -403,3 +403,80 @@ gpu.module @choices {
     gpu.return
   }
 }
+
+// -----
+
+// What the condition guards: a division by zero, a shift by too much, a view beyond the buffer.
+
+!Line = memref<512xf32, #gpu.address_space<workgroup>>
+
+gpu.module @guarded_addresses {
+  gpu.func @remainder(%in: memref<512xf32>, %d: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %some = arith.cmpi ugt, %d, %c0 : index
+    %x = scf.if %some -> f32 {
+      // expected-note @+1 {{compute this before the branch}}
+      %at = arith.remui %t, %d : index
+      %y = memref.load %in[%at] : memref<512xf32>
+      scf.yield %y : f32
+    } else {
+      scf.yield %z : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it has an address that may be computed in its branch only}}
+    memref.store %x, %s[%t] : !Line
+    gpu.return
+  }
+  gpu.func @quotient_of_a_map(%in: memref<512xf32>, %d: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %some = arith.cmpi sgt, %d, %c0 : index
+    %x = scf.if %some -> f32 {
+      // expected-note @+1 {{compute this before the branch}}
+      %at = affine.apply affine_map<(i)[d] -> (i floordiv d)>(%t)[%d]
+      %y = memref.load %in[%at] : memref<512xf32>
+      scf.yield %y : f32
+    } else {
+      scf.yield %z : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it has an address that may be computed in its branch only}}
+    memref.store %x, %s[%t] : !Line
+    gpu.return
+  }
+  gpu.func @shift(%in: memref<512xf32>, %d: index) workgroup(%s: !Line) kernel {
+    %c64 = arith.constant 64 : index
+    %z = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %some = arith.cmpi ult, %d, %c64 : index
+    %x = scf.if %some -> f32 {
+      // expected-note @+1 {{compute this before the branch}}
+      %at = arith.shrui %t, %d : index
+      %y = memref.load %in[%at] : memref<512xf32>
+      scf.yield %y : f32
+    } else {
+      scf.yield %z : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it has an address that may be computed in its branch only}}
+    memref.store %x, %s[%t] : !Line
+    gpu.return
+  }
+  gpu.func @view(%in: memref<?xf32>, %n: index) workgroup(%s: !Line) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0.0 : f32
+    %t = gpu.thread_id x
+    %some = arith.cmpi ult, %t, %n : index
+    %x = scf.if %some -> f32 {
+      // expected-note @+1 {{compute this before the branch}}
+      %part = memref.subview %in[%t] [1] [1] : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
+      %y = memref.load %part[%c0] : memref<1xf32, strided<[1], offset: ?>>
+      scf.yield %y : f32
+    } else {
+      scf.yield %z : f32
+    }
+    // expected-remark @+1 {{stays synchronous: it has an address that may be computed in its branch only}}
+    memref.store %x, %s[%t] : !Line
+    gpu.return
+  }
+}

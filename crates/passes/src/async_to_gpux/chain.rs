@@ -6,6 +6,7 @@
 use super::nests::only_reads;
 use super::reason::Reason;
 use super::sides::{self, FILL, Source, is_zero};
+use super::speculation::is_speculatable;
 use crate::analysis::memory::{Effects, effects};
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{arith, scf, vector};
@@ -186,7 +187,7 @@ pub(super) fn find_moved<'c>(
     if !branch.is_ancestor_of(op) || moved.iter().any(|(known, _)| *known == op) {
         return Ok(());
     }
-    if !op.is_pure() || op.num_regions() > 0 {
+    if !is_speculatable(op) {
         let message = "has an address that may be computed in its branch only";
         let reason = Reason::new(message).note(op, "compute this before the branch");
         return Err(reason);

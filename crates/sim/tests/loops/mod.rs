@@ -140,16 +140,21 @@ impl Loop {
         self.constant.map_or((0..=most).collect(), |trips| vec![trips])
     }
 
-    /// Returns true if something in it happens in some iterations only.
-    pub fn has_conditions(&self) -> bool {
-        let is_conditional = |stmt: &Stmt| {
+    /// How many statements depend on a condition.
+    pub fn conditions(&self) -> usize {
+        let is_conditional = |stmt: &&Stmt| {
             let loads = matches!(
                 stmt,
                 Stmt::LoadMasked | Stmt::LoadIf | Stmt::LoadFixed | Stmt::LoadKept
             );
             loads || matches!(stmt, Stmt::StoreIf(..))
         };
-        self.stmts.iter().any(is_conditional)
+        self.stmts.iter().filter(is_conditional).count()
+    }
+
+    /// Returns true if something in it happens in some iterations only.
+    pub fn has_conditions(&self) -> bool {
+        self.conditions() > 0
     }
 
     /// How many parts the output has.

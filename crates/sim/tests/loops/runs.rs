@@ -75,7 +75,7 @@ fn patterns(of: &Loop, trips: i64, seed: u64) -> Vec<i128> {
         ],
     };
     let mut all: Vec<u64> = iterations.iter().map(|bits| bits | in_none).collect();
-    all.push(seed);
+    all.extend([seed, 0x7f]);
     all.into_iter().map(|bits| pattern(of, bits)).collect()
 }
 
