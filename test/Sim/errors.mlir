@@ -96,3 +96,11 @@ func.func @all_open(%src: memref<?xf32>, %n: index, %rows: memref<?x4xindex>, %d
 
 // HUGE: async-sim: argument 0: no buffers are that large here
 // BLOCK: async-sim: a block has 1 to 1024 threads
+
+// RUN: not async-sim %s --kernel=no_block 2>&1 | FileCheck %s --check-prefix=NO-BLOCK
+// NO-BLOCK: async-sim: no_block: known_grid_size has a 0, so no block would run: give --grid
+gpu.module @no_blocks {
+  gpu.func @no_block() kernel attributes {known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 2, 0, 1>} {
+    gpu.return
+  }
+}

@@ -30,8 +30,8 @@ mod reason;
 mod recognize;
 mod regions;
 mod sides;
-mod speculation;
 mod sinking;
+mod speculation;
 
 pub use reason::Reason;
 pub use recognize::{Recognizer, Transfer};

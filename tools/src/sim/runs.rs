@@ -90,6 +90,12 @@ impl<'a> Runs<'a> {
         if !(1..=1024).contains(&product(block)) {
             bail!("a block has 1 to 1024 threads");
         }
+        if product(grid) == 0 {
+            bail!(
+                "{}: known_grid_size has a 0, so no block would run: give --grid",
+                code.name
+            );
+        }
         if product(grid) * product(block) > u128::from(u32::MAX) {
             bail!("a grid has at most {} threads here", u32::MAX);
         }

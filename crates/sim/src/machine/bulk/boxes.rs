@@ -125,7 +125,8 @@ fn chunk(
     let low = index.max(bounds.start).min(end);
     let high = end.min(bounds.end).max(low);
     for (from, to, inside) in [(index, low, false), (low, high, true), (high, end, false)] {
-        if from >= to {
+        // What is stored nowhere need not have been written.
+        if from >= to || (!load && !inside) {
             continue;
         }
         let here = Pointer {
