@@ -9,10 +9,21 @@ use async_mlir::names::{affine as affine_ops, arith, attr, index};
 pub(super) fn is_speculatable(op: Op<'_>) -> bool {
     let constant = || op.operand(1).as_constant_int();
     let has_value = || match op.name() {
-        arith::DIVSI | arith::DIVUI | arith::REMSI | arith::REMUI => constant().is_some_and(|by| by > 0),
-        arith::CEILDIVSI | arith::CEILDIVUI | arith::FLOORDIVSI => constant().is_some_and(|by| by > 0),
-        index::DIVS | index::DIVU | index::REMS | index::REMU => constant().is_some_and(|by| by > 0),
-        index::CEILDIVS | index::CEILDIVU | index::FLOORDIVS => constant().is_some_and(|by| by > 0),
+        arith::CEILDIVSI
+        | arith::CEILDIVUI
+        | arith::DIVSI
+        | arith::DIVUI
+        | arith::FLOORDIVSI
+        | arith::REMSI
+        | arith::REMUI
+        | index::CEILDIVS
+        | index::CEILDIVU
+        | index::DIVS
+        | index::DIVU
+        | index::FLOORDIVS
+        | index::REMS
+        | index::REMU => constant().is_some_and(|by| by > 0),
+        // Addresses are made of integers of 8 bits and more.
         arith::SHLI | arith::SHRSI | arith::SHRUI | index::SHL | index::SHRS | index::SHRU => {
             constant().is_some_and(|by| (0..8).contains(&by))
         }

@@ -15,10 +15,9 @@ pub fn map<I: Sync, S, T: Send>(
     let results = Mutex::new(Vec::new());
     let work = || {
         let mut state = init();
-        while let Some((index, item)) = {
+        loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
+            let Some(item) = items.get(index) else { break };
             let result = f(&mut state, item);
             results
                 .lock()
