@@ -221,7 +221,7 @@ impl Tallies {
         Ok(())
     }
 
-    /// Returns true if of each class no more than one in `shares` was superfluous; 0: none.
+    /// Returns true if of each class no more than one in `shares` was superfluous, and one more, for small numbers; 0: none.
     fn are_at_most_one_in(&self, shares: [usize; 4]) -> bool {
         let classes = [Class::Exact, Class::Branch, Class::Guarded, Class::Nest];
         let is_fine = |(class, share): &(Class, usize)| {
@@ -229,7 +229,10 @@ impl Tallies {
             println!("{class:?}: {tallies:?}");
             let removed: usize = tallies.iter().map(|tally| tally.removed).sum();
             let superfluous: usize = tallies.iter().map(|tally| tally.superfluous).sum();
-            superfluous * share <= removed && (*share > 0 || superfluous == 0)
+            match removed.checked_div(*share) {
+                Some(expected) => superfluous <= expected + 1,
+                None => superfluous == 0,
+            }
         };
         let classes = classes.into_iter().zip(shares);
         classes.filter(|class| !is_fine(class)).count() == 0
