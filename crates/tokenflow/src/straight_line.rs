@@ -162,10 +162,14 @@ impl StraightLine {
 
 /// Returns the slots that differ; nearly all are alike.
 fn differences(a: &Commits, b: &Commits) -> impl Iterator<Item = usize> {
-    const CHUNK: usize = 32;
-    let chunks = (0..).step_by(CHUNK).zip(a.chunks(CHUNK).zip(b.chunks(CHUNK)));
-    let unequal = chunks.filter(|(_, (a, b))| a != b);
-    unequal.flat_map(|(first, (a, b))| {
+    // So few that the processor compares them at once.
+    const CHUNK: usize = 16;
+    let ((chunks_a, rest_a), (chunks_b, rest_b)) = (a.as_chunks::<CHUNK>(), b.as_chunks::<CHUNK>());
+    let unequal = (0..).step_by(CHUNK).zip(chunks_a.iter().zip(chunks_b));
+    let unequal = unequal.filter(|(_, (a, b))| a != b);
+    let unequal = unequal.map(|(first, (a, b))| (first, (&a[..], &b[..])));
+    let rest = (a.len() - rest_a.len(), (rest_a, rest_b));
+    unequal.chain([rest]).flat_map(|(first, (a, b))| {
         let slots = (first..).zip(a.iter().zip(b));
         slots.filter(|(_, (a, b))| a != b).map(|(slot, _)| slot)
     })

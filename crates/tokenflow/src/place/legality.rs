@@ -122,6 +122,7 @@ impl<'a> Legality<'a> {
             .peekable();
         let (mut step, mut open) = (0, self.before[0]);
         let mut illegal = self.illegal[end];
+        let was_legal = illegal == 0;
         loop {
             if open == self.before[step] {
                 let Some(&next) = changes.peek() else { break };
@@ -137,6 +138,9 @@ impl<'a> Legality<'a> {
             let (after, first) = self.read(open, (step, letter), commits);
             illegal -= self.illegal[step + 1] - self.illegal[step];
             illegal += self.illegal_in(step, first, (commits, padding));
+            if was_legal && illegal > 0 {
+                return false;
+            }
             (step, open) = (step + 1, after);
         }
         if step < end {

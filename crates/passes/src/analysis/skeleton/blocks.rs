@@ -20,8 +20,10 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         for (i, region) in regions.iter().enumerate() {
             region_of.extend(region.blocks().iter().map(|_| Some(i)));
         }
-        self.out.graphs.push((scope.flow.op(), region_of));
         let mut graph = Graph { blocks };
+        // There may be millions of graphs.
+        graph.blocks.reserve_exact(region_of.len() - graph.blocks.len());
+        self.out.graphs.push((scope.flow.op(), region_of));
         let alike = !V::INSERTS_COMMITS || scope.flow.is_function() || !may_diverge(scope.flow.op());
         for block in &mut graph.blocks {
             block.divergent = !alike;
@@ -66,6 +68,7 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
         } else {
             edges.iter().map(|edge| self.edge(edge, scope)).collect()
         };
+        new.items.shrink_to_fit();
         new
     }
 

@@ -186,7 +186,8 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
             && op.region(1).first().is_none()
             && edges.iter().any(|edge| edge.to == IrTarget::After);
         let scope = Scope::new(flow, if new_else { 2 } else { 1 });
-        let mut blocks = vec![Block::default()];
+        let mut blocks = Vec::with_capacity(1 + usize::from(new_else) + op.num_regions());
+        blocks.push(Block::default());
         if new_else {
             blocks.push(Block {
                 start: self.slot(SlotPlace::NewElse(op)),
