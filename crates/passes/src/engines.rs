@@ -11,6 +11,7 @@ pub(crate) mod chip;
 pub(crate) mod effects;
 pub(crate) mod limits;
 mod memory;
+mod slots;
 pub(crate) mod thread;
 
 use async_dialects::completion::{Completion, GroupEffect};

@@ -163,3 +163,70 @@ func.func @not_earlier_than_a_check(%n: i32, %p: i1) {
   %y = arith.divsi %n, %n {async.latency = 50 : i64} : i32
   return
 }
+
+// Slots of a rotation, at indices that are computed: `i mod 3` and `(i + 2) mod 3`.
+// CHECK-LABEL: func.func @other_computed_slot
+// CHECK: "npu.read"
+// CHECK: "npu.write"
+func.func @other_computed_slot(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<3x64xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %later = arith.addi %i, %c2 : index
+    %to = arith.remui %later, %c3 : index
+    %of = arith.remui %i, %c3 : index
+    %in = memref.subview %a[%to, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %out = memref.subview %a[%of, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+    "npu.write"(%x, %in) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1], offset: ?>>) -> ()
+    "npu.read"(%out) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, strided<[1], offset: ?>>) -> ()
+  }
+  return
+}
+
+// Three later is the same slot.
+// CHECK-LABEL: func.func @same_computed_slot
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @same_computed_slot(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<3x64xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %later = arith.addi %i, %c3 : index
+    %to = arith.remui %later, %c3 : index
+    %of = arith.remui %i, %c3 : index
+    %in = memref.subview %a[%to, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %out = memref.subview %a[%of, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+    "npu.write"(%x, %in) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1], offset: ?>>) -> ()
+    "npu.read"(%out) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, strided<[1], offset: ?>>) -> ()
+  }
+  return
+}
+
+// An unsigned remainder of a negative sum is that of a large one: (0 - 1) mod 3 is (0 + 0) mod 3.
+// CHECK-LABEL: func.func @slots_of_negative_sums_may_be_the_same
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @slots_of_negative_sums_may_be_the_same(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = memref.alloc() : memref<3x64xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %earlier = arith.subi %i, %c1 : index
+    %to = arith.remui %earlier, %c3 : index
+    %of = arith.remui %i, %c3 : index
+    %in = memref.subview %a[%to, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %out = memref.subview %a[%of, 0] [1, 64] [1, 1] : memref<3x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+    "npu.write"(%x, %in) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1], offset: ?>>) -> ()
+    "npu.read"(%out) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, strided<[1], offset: ?>>) -> ()
+  }
+  return
+}

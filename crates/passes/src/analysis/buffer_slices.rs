@@ -65,20 +65,12 @@ pub(crate) fn destination(op: Op<'_>) -> Option<BufferSlice<'_>> {
 impl<'c> BufferSlice<'c> {
     /// The place that the access of `op` to `memory`, an operand, touches.
     pub fn of_operand(op: Op<'c>, memory: Value<'c>) -> Self {
-        let operand = op.operands().position(|value| value == memory);
-        let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
-        while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
-            index = match op.name() {
-                memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
-                memref::SUBVIEW => row_of_subview(op),
-                _ => None,
-            };
-            base = source;
-        }
-        Self {
-            base,
-            first_index: index,
-        }
+        let (base, index) = base_and_first_index(op, memory);
+        let first_index = index.and_then(|index| match index {
+            FirstIndex::Constant(index) => Some(index),
+            FirstIndex::Value(value) => constant(value),
+        });
+        Self { base, first_index }
     }
 
     /// All of the buffer.
@@ -151,8 +143,30 @@ fn spaces_differ<'c>(a: Value<'c>, b: Value<'c>) -> bool {
     }
 }
 
+/// The index of a buffer's first dimension that an access is bound to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FirstIndex<'c> {
+    Constant(i64),
+    Value(Value<'c>),
+}
+
+/// The buffer that the access of `op` to `memory`, an operand, touches, and which index of its first dimension, if it is one.
+pub(crate) fn base_and_first_index<'c>(op: Op<'c>, memory: Value<'c>) -> (Value<'c>, Option<FirstIndex<'c>>) {
+    let operand = op.operands().position(|value| value == memory);
+    let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
+    while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
+        index = match op.name() {
+            memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
+            memref::SUBVIEW => row_of_subview(op),
+            _ => None,
+        };
+        base = source;
+    }
+    (base, index)
+}
+
 /// Returns the index in the first dimension that the access of `op` to the memref at operand `operand` is bound to.
-fn first_index(op: Op<'_>, operand: usize) -> Option<i64> {
+fn first_index(op: Op<'_>, operand: usize) -> Option<FirstIndex<'_>> {
     let rank = rank(op.operand(operand))?;
     // How many trailing dimensions the access spans.
     let spanned = match op.name() {
@@ -167,21 +181,21 @@ fn first_index(op: Op<'_>, operand: usize) -> Option<i64> {
     if rank <= spanned {
         return None;
     }
-    constant(op.operand(operand + 1))
+    Some(FirstIndex::Value(op.operand(operand + 1)))
 }
 
 /// Returns the offset in the first dimension of a subview that is one element wide there.
-fn row_of_subview(op: Op<'_>) -> Option<i64> {
+fn row_of_subview(op: Op<'_>) -> Option<FirstIndex<'_>> {
     let first = |name| op.attr(name).and_then(dense_numbers)?.first().copied();
     let offset = first(attr::STATIC_OFFSETS)?;
     if first(attr::STATIC_SIZES)? != 1 {
         return None;
     }
-    if offset == DYNAMIC {
-        constant(op.operand(1))
+    Some(if offset == DYNAMIC {
+        FirstIndex::Value(op.operand(1))
     } else {
-        Some(offset)
-    }
+        FirstIndex::Constant(offset)
+    })
 }
 
 fn rank(value: Value) -> Option<usize> {

@@ -7,7 +7,7 @@
 //! the body of an `scf.for`, values that the end hands to the next iteration make carried ones, as does memory.
 
 use super::boxes::{self, BoxInfo, Boxes};
-use super::effects::{Effects, effects, hands_on};
+use super::effects::{Effects, effects, effects_in_block, hands_on};
 use super::memory::dependences;
 use super::{Engines, times};
 use async_dialects::names::gpux_attr;
@@ -77,7 +77,7 @@ pub(crate) fn read<'c>(
     let mut reader = Reader {
         block,
         numbers: ops.iter().copied().zip(0..).collect(),
-        effects: ops.iter().map(|op| effects(*op)).collect(),
+        effects: effects_in_block(&ops, effects),
         problem: Problem {
             operations: operations(&ops, &infos, &engine_of),
             limits: limits.clone(),

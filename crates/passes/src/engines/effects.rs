@@ -9,6 +9,7 @@
 use super::awaits::InFlight;
 use super::chip::{is_barrier, is_copy};
 use super::engine_name;
+use super::slots::Slot;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
 use crate::analysis::buffer_slices::BufferSlice;
@@ -37,6 +38,8 @@ pub(crate) enum Timing {
 pub(crate) struct Access<'c> {
     pub root: Root<'c>,
     slice: BufferSlice<'c>,
+    /// Where the index is computed, which slot of the buffer.
+    slot: Option<Slot<'c>>,
     /// Which bytes of its buffer it may touch: from the first, until before the second.
     bytes: Option<(u64, u64)>,
     pub writes: bool,
@@ -60,12 +63,31 @@ pub(crate) struct Effects<'c> {
 /// Boxes with more accesses than these are fences.
 const MOST_ACCESSES: usize = 64;
 
+/// In a block with more accesses to slots than these, slots are not told apart: each is compared with all others.
+const MOST_SLOTS: usize = 256;
+
+/// What each of `ops` does, in its block.
+pub(crate) fn effects_in_block<'c>(
+    ops: &[Op<'c>],
+    effects_of: impl Fn(Op<'c>) -> Effects<'c>,
+) -> Vec<Effects<'c>> {
+    let mut effects: Vec<Effects> = ops.iter().map(|op| effects_of(*op)).collect();
+    let accesses = || effects.iter().flat_map(|effects| &effects.accesses);
+    if accesses().filter(|access| access.slot.is_some()).count() > MOST_SLOTS {
+        for access in effects.iter_mut().flat_map(|effects| &mut effects.accesses) {
+            access.slot = None;
+        }
+    }
+    effects
+}
+
 impl<'c> Access<'c> {
     /// The access of `op` to `memory`, an operand.
     pub fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
         Self {
             root: Root::of(memory),
             slice: BufferSlice::of_operand(op, memory),
+            slot: Slot::of_operand(op, memory),
             bytes: bytes(memory),
             writes,
             op,
@@ -77,18 +99,19 @@ impl<'c> Access<'c> {
     pub fn to_all(self) -> Self {
         Self {
             slice: self.slice.whole(),
+            slot: None,
             bytes: None,
             ..self
         }
     }
 
-    /// Returns true if the two have to stay in order.
-    pub fn conflicts(&self, other: &Self) -> bool {
-        (self.writes || other.writes) && self.may_alias(other)
+    /// Returns true if the two have to stay in order. Slots are compared if both accesses are `in_one_iteration`.
+    pub fn conflicts(&self, other: &Self, in_one_iteration: bool) -> bool {
+        (self.writes || other.writes) && self.may_alias(other, in_one_iteration)
     }
 
     /// Returns true unless both are known to share no byte.
-    fn may_alias(&self, other: &Self) -> bool {
+    fn may_alias(&self, other: &Self, in_one_iteration: bool) -> bool {
         if !self.root.may_alias(other.root) {
             return false;
         }
@@ -97,15 +120,20 @@ impl<'c> Access<'c> {
         }
         let apart = |a: (u64, u64), b: (u64, u64)| a.1 <= b.0 || b.1 <= a.0;
         let are_apart = self.bytes.zip(other.bytes).is_some_and(|(a, b)| apart(a, b));
-        !are_apart && self.slice.may_alias(other.slice)
+        // What is complete now was begun in any iteration.
+        let at_once = in_one_iteration && self.orders_earlier() && other.orders_earlier();
+        let slots = self.slot.zip(other.slot).filter(|_| at_once);
+        let slots_differ = slots.is_some_and(|(a, b)| a.differs(b));
+        !are_apart && !slots_differ && self.slice.may_alias(other.slice)
     }
 
     /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self, in_one_iteration: bool) -> bool {
         self.writes
             && self.orders_earlier()
             && self.root == other.root
             && self.slice == other.slice
+            && (self.slot.is_none() || in_one_iteration && self.slot == other.slot)
             && self.bytes == other.bytes
     }
 }

@@ -183,6 +183,8 @@ impl<'a, 'c> Scan<'a, 'c> {
 
     /// Finds what `access` has to come after. Returns true if there is anything since the last fence.
     fn meet(&mut self, position: usize, access: &Access<'c>) -> bool {
+        let number = self.ops.len();
+        let in_one_iteration = |a: usize, b: usize| a / number == b / number;
         let component = &mut self.components[self.component_of[&access.root]];
         let (mut reads, mut writes) = (component.reads.len(), component.writes.len());
         if !access.writes {
@@ -207,20 +209,22 @@ impl<'a, 'c> Scan<'a, 'c> {
             if covered.is_some_and(|covered| past.position < covered) {
                 break;
             }
-            if past.position == position || !past.access.conflicts(access) {
+            let at_once = in_one_iteration(past.position, position);
+            if past.position == position || !past.access.conflicts(access, at_once) {
                 continue;
             }
             // What may pass a barrier says nothing of it.
             past.is_met |= access.timing != Timing::Issued;
             let hides = |&(at, other): &(usize, &Access)| {
-                at > past.position && other.orders_earlier() && other.conflicts(past.access)
+                let at_once = in_one_iteration(at, past.position);
+                at > past.position && other.orders_earlier() && other.conflicts(past.access, at_once)
             };
             let is_hidden = between[1].iter().any(hides) || !is_read && between[0].iter().any(hides);
             if !is_hidden {
                 found.push((past.position, past.access.op));
             }
             between[usize::from(!is_read)].push((past.position, past.access));
-            if past.access.covers(access) {
+            if past.access.covers(access, at_once) {
                 covered = Some(past.position);
             }
         }

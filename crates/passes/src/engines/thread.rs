@@ -16,7 +16,7 @@ use super::awaits::InFlight;
 use super::block::{BlockProblem, split};
 use super::boxes::Boxes;
 use super::chip::{Chip, UNITS, is_barrier, is_copy};
-use super::effects::{Effects, effects_in_flight};
+use super::effects::{Effects, effects_in_block, effects_in_flight};
 use super::memory::dependences;
 use super::times;
 use async_dialects::completion::Completion;
@@ -41,10 +41,7 @@ pub(crate) fn read<'c>(
     if all.iter().any(|op| op.is_function()) {
         return None;
     }
-    let effects: Vec<Effects> = all
-        .iter()
-        .map(|op| effects_in_flight(*op, Some(in_flight)))
-        .collect();
+    let effects = effects_in_block(&all, |op| effects_in_flight(op, Some(in_flight)));
     let mut reader = Reader {
         chip,
         engines,
