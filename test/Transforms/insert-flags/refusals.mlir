@@ -47,3 +47,20 @@ func.func @twice() {
   gpux.set_flag <"MTE2", "V", 0>
   return
 }
+
+// -----
+
+// Inside of a loop as well.
+func.func @store_in_a_loop(%lb: index, %ub: index, %step: index, %x: f32) {
+  %a = memref.alloc() : memref<64xf32>
+  %b = memref.alloc() : memref<64xf32>
+  scf.for %i = %lb to %ub step %step {
+    "npu.load"(%a) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    // expected-error @below {{'memref.store' op runs on no engine, but has effects that depend on those of an engine}}
+    // expected-note @below {{say where it runs by 'async.engine'}}
+    memref.store %x, %b[%i] : memref<64xf32>
+  }
+  // expected-note @below {{it may not pass this}}
+  "npu.add"(%b) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+  return
+}

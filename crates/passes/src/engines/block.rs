@@ -282,10 +282,33 @@ impl<'c> Reader<'_, 'c> {
         let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
         for dependence in dependences(&self.ops, &self.effects, repeats) {
             let (from, to) = (dependence.from, dependence.to);
-            let producer = self.engines.of(from.1).or(self.engine_of[from.0]);
-            let consumer = self.engines.of(to.1).or(self.engine_of[to.0]);
-            let pair = producer.zip(consumer).map(|(from, to)| Pair { from, to });
-            self.depend(from.0, to.0, dependence.distance, pair);
+            let (producers, consumers) = (self.accessing(from), self.accessing(to));
+            if producers.is_empty() || consumers.is_empty() {
+                self.depend(from.0, to.0, dependence.distance, None);
+            }
+            for &from_engine in &producers {
+                for &to_engine in &consumers {
+                    let pair = Pair {
+                        from: from_engine,
+                        to: to_engine,
+                    };
+                    self.depend(from.0, to.0, dependence.distance, Some(pair));
+                }
+            }
+        }
+    }
+
+    /// The engines on which an operation, of this number or inside of the one of this number, accesses memory.
+    fn accessing(&mut self, (number, op): (usize, Op<'c>)) -> Vec<EngineId> {
+        match self.engines.of(op).or(self.engine_of[number]) {
+            Some(engine) => vec![engine],
+            // A box of which too much is known to tell what accesses what.
+            None if op == self.ops[number] => self.problem.operations[OperationId(number)]
+                .engines
+                .clone()
+                .into_iter()
+                .collect(),
+            None => Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::engines::Engines;
 use crate::engines::block::{BlockProblem, read};
 use crate::engines::boxes::Boxes;
-use crate::engines::effects::effects;
+use crate::engines::effects::{Access, effects};
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{memref, scf};
 use async_mlir::pass::PassError;
@@ -45,6 +45,7 @@ impl<'c> Reader<'c> {
                 PassError::new(function, message).note(function.location(), "run --lift-cf-to-scf first")
             );
         };
+        check_in_regions(&ops, engines)?;
         reader.block(block, limits, engines)?;
         reader.program.engines = engines.count();
         Ok(Some(reader))
@@ -180,6 +181,37 @@ impl<'c> Reader<'c> {
             Node::Loop(blocks[0])
         }))
     }
+}
+
+/// Refuses effects on no engine, inside of operations with regions, that those of engines anywhere in the function conflict with. `ops` are
+/// all of the function.
+fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) -> Result<(), PassError<'c>> {
+    let mut seen = FxHashSet::default();
+    let mut on_engines: Vec<Access> = Vec::new();
+    for op in ops.iter().filter(|op| engines.of(**op).is_some()) {
+        let accesses = effects(*op).accesses.into_iter().map(Access::to_all);
+        on_engines.extend(accesses.filter(|access| seen.insert((access.root, access.writes))));
+    }
+    for op in ops {
+        let is_leaf = op.num_regions() == 0 && !op.is_terminator();
+        let around: Vec<Op> = op
+            .ancestors()
+            .take_while(|around| !around.is_function())
+            .collect();
+        // What runs on an engine runs there with all that is inside.
+        let is_on_engine = around.iter().chain([op]).any(|op| engines.of(*op).is_some());
+        if !is_leaf || around.is_empty() || is_on_engine {
+            continue;
+        }
+        let effects = effects(*op);
+        let conflicts = |access: &&Access<'c>| {
+            effects.is_fence || effects.accesses.iter().any(|own| own.conflicts(access, false))
+        };
+        if let Some(access) = on_engines.iter().find(conflicts) {
+            check_without_engine(*op, access.op, false)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses effects that engines would have to wait for, or for which they would have to be waited for, on no engine.

@@ -1,0 +1,81 @@
+// RUN: async-opt %s --gpux-insert-flags --allow-unregistered-dialect 2>/dev/null | FileCheck %s
+
+// More than 64 accesses of an operation with regions are not told apart: all its engines count as accessing anything.
+
+// CHECK-LABEL: func.func @many_loads
+// CHECK:       scf.for
+// CHECK:       gpux.set_flag <"MTE2", "V", 0>
+// CHECK-NEXT:  gpux.wait_flag <"MTE2", "V", 0>
+// CHECK-NEXT:  "npu.add"
+func.func @many_loads(%lb: index, %ub: index, %step: index) {
+  %tile = memref.alloc() : memref<64xf32>
+  scf.for %i = %lb to %ub step %step {
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+    "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> ()
+  }
+  "npu.add"(%tile) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+  return
+}
