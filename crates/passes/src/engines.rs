@@ -10,7 +10,7 @@ pub(crate) mod boxes;
 pub(crate) mod chip;
 pub(crate) mod effects;
 pub(crate) mod limits;
-mod memory;
+pub(crate) mod memory;
 mod slots;
 pub(crate) mod thread;
 

@@ -7,13 +7,14 @@
 //! each pair; engines that execute their own instructions alone, in program order and as fast as they like, keep every dependence.
 //! Operations don't move.
 //!
-//! **Refusals.** A pair of engines needs more flags than there are; control flow other than `scf.for`, `scf.if` and what executes its regions at
+//! **Refusals.** A pair of engines needs more flags than there are; control flow other than `scf.for`, `scf.while`, `scf.if` and what executes its regions at
 //! most once; flags that are there already.
 //!
 //! [`program`] reads a function, `tokenflow::flags` decides, and [`emit`] writes.
 
 mod emit;
 mod program;
+mod while_loop;
 
 use crate::engines::Engines;
 use crate::engines::limits::read_limits;

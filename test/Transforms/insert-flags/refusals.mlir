@@ -27,14 +27,12 @@ func.func @store_of_nobody(%m: memref<64xf32>, %i: index, %x: f32) {
 
 // -----
 
-func.func @while_loop(%p: i1) {
-  // expected-error @below {{'scf.while' op has operations of engines inside, and it is not known how often they are executed}}
-  // expected-note @below {{put them into scf.for and scf.if}}
-  scf.while : () -> () {
-    %a = "npu.load"() {async.engine = "MTE2"} : () -> i1
-    scf.condition(%a)
-  } do {
-    scf.yield
+func.func @parallel_loop(%lb: index, %ub: index, %step: index) {
+  // expected-error @below {{'scf.parallel' op has operations of engines inside, and it is not known how often they are executed}}
+  // expected-note @below {{put them into scf.for, scf.while and scf.if}}
+  scf.parallel (%i) = (%lb) to (%ub) step (%step) {
+    "npu.load"() {async.engine = "MTE2"} : () -> ()
+    scf.reduce
   }
   return
 }

@@ -141,7 +141,7 @@ pub(crate) fn producers<'c>(op: Op<'c>, index: usize, numbers: &mut Engines<'c>)
 }
 
 /// What the regions of `op` hand on as result `index`: the operand of that number, or all, if there are not as many.
-fn handed_on(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
+pub(crate) fn handed_on(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
     let blocks = op.regions().flat_map(Region::blocks);
     let ends = blocks.filter_map(Block::terminator);
     let values = ends.flat_map(|end| {

@@ -81,6 +81,31 @@ pub(crate) fn effects_in_block<'c>(
     effects
 }
 
+impl<'c> Effects<'c> {
+    /// Adds what something inside does.
+    fn add(&mut self, inner: Self) {
+        self.is_fence |= inner.is_fence;
+        self.stays |= inner.stays;
+        // In a region, a copy may be awaited as well.
+        self.accesses
+            .extend(inner.accesses.into_iter().map(|access| Access {
+                timing: match access.timing {
+                    Timing::Issued => Timing::Now,
+                    timing => timing,
+                },
+                ..access
+            }));
+    }
+
+    /// With too many accesses, it is a fence.
+    fn limit(&mut self) {
+        if self.accesses.len() > MOST_ACCESSES {
+            self.is_fence = true;
+            self.accesses.clear();
+        }
+    }
+}
+
 impl<'c> Access<'c> {
     /// The access of `op` to `memory`, an operand.
     pub fn new(op: Op<'c>, memory: Value<'c>, writes: bool) -> Self {
@@ -170,27 +195,31 @@ pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>
     if is_stated(op) {
         return all;
     }
-    for inner in op.regions().flat_map(Region::blocks).flat_map(Block::ops) {
-        // Functions inside are not run where they stand.
-        if !inner.is_function() && !inner.is_terminator() {
-            let inner = effects_in_flight(inner, in_flight);
-            all.is_fence |= inner.is_fence;
-            all.stays |= inner.stays;
-            // In a region, a copy may be awaited as well.
-            all.accesses
-                .extend(inner.accesses.into_iter().map(|access| Access {
-                    timing: match access.timing {
-                        Timing::Issued => Timing::Now,
-                        timing => timing,
-                    },
-                    ..access
-                }));
-        }
+    let inside = op
+        .regions()
+        .flat_map(Region::blocks)
+        .map(|block| effects_inside(block, in_flight));
+    for inner in inside {
+        all.add(inner);
     }
-    if op.num_regions() > 0 && all.accesses.len() > MOST_ACCESSES {
-        all.is_fence = true;
-        all.accesses.clear();
+    if op.num_regions() > 0 {
+        all.limit();
     }
+    all
+}
+
+/// What the operations of `block`, which is inside of another operation, do.
+pub(crate) fn effects_inside<'c>(block: Block<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
+    let mut all = Effects::default();
+    // Functions inside are not run where they stand.
+    for op in block
+        .ops()
+        .into_iter()
+        .filter(|op| !op.is_function() && !op.is_terminator())
+    {
+        all.add(effects_in_flight(op, in_flight));
+    }
+    all.limit();
     all
 }
 

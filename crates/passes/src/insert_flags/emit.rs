@@ -1,6 +1,6 @@
 //! Writes the flags of a plan.
 
-use super::program::Reader;
+use super::program::{Place, Reader};
 use crate::engines::Engines;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, OpBuilder, int_attr, str_attr};
@@ -10,29 +10,49 @@ use tokenflow::flags::{EngineId, Node, Plan, Step};
 pub(super) fn emit<'c>(read: &Reader<'c>, plan: &Plan, engines: &Engines<'c>) {
     let emitter = Emitter { plan, engines };
     let blocks = read.program.blocks.len();
-    for (block, steps) in plan.steps(blocks).with_ids() {
-        let ops = &read.ops[block];
-        // What stands after an operation is built from the last to the first.
-        for &(point, step) in steps.iter().filter(|(point, _)| point.is_before()) {
-            emitter.build(step, ops[point.node()]).before(ops[point.node()]);
+    let steps = plan.steps(blocks);
+    // Blocks around others come first, so that what inner ones need is next to their operations.
+    for (block, steps) in steps.with_ids() {
+        let places = &read.places[block];
+        for &(point, step) in steps {
+            match (places[point.node()], point.is_before()) {
+                (Place::Op(op), true) => emitter.build(step, op).before(op),
+                (Place::Op(_), false) => continue,
+                (Place::Before { first, .. }, true) => emitter.build(step, first).before(first),
+                (Place::Before { end, .. } | Place::After { end, .. }, false)
+                | (Place::After { condition: end, .. }, true) => emitter.build(step, end).before(end),
+            };
         }
+        // What stands after an operation is built from the last to the first.
         for &(point, step) in steps.iter().rev().filter(|(point, _)| !point.is_before()) {
-            emitter.build(step, ops[point.node()]).after(ops[point.node()]);
+            if let Place::Op(op) = places[point.node()] {
+                emitter.build(step, op).after(op);
+            }
         }
     }
     // Next to the loop, inside of what stands there already.
     let carried = plan.carried(blocks);
-    for (block, ops) in read.ops.with_ids() {
-        for (node, op) in read.program.blocks[block].nodes.iter().zip(ops) {
-            let Node::Loop(body) = node else {
+    for (block, places) in read.places.with_ids() {
+        for (node, place) in read.program.blocks[block].nodes.iter().zip(places) {
+            let (Node::Loop(body), Place::Op(op)) = (node, *place) else {
                 continue;
             };
             let carried = &carried[*body];
             for &event in carried {
-                emitter.build(Step::Set(event), *op).before(*op);
+                emitter.build(Step::Set(event), op).before(op);
             }
             for &event in carried.iter().rev() {
-                emitter.build(Step::Wait(event), *op).after(*op);
+                emitter.build(Step::Wait(event), op).after(op);
+            }
+        }
+    }
+    // The last iteration of an `scf.while` ends after the loop.
+    for (block, steps) in steps.with_ids() {
+        for &(point, step) in steps.iter().rev().filter(|(point, _)| !point.is_before()) {
+            if let Place::After { end, .. } = read.places[block][point.node()]
+                && let Some(around) = end.parent()
+            {
+                emitter.build(step, around).after(around);
             }
         }
     }

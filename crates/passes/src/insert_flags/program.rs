@@ -1,5 +1,6 @@
 //! A function, as blocks of operations of engines.
 
+use super::while_loop::WhileLoop;
 use crate::engines::Engines;
 use crate::engines::block::{BlockProblem, read};
 use crate::engines::boxes::Boxes;
@@ -16,9 +17,29 @@ use tokenflow::schedule::{Dependence, Limits, OperationId, Options};
 pub(super) struct Reader<'c> {
     pub function: Op<'c>,
     pub program: Program,
-    /// The operations that each block's nodes stand for.
-    pub ops: IndexVec<BlockId, Vec<Op<'c>>>,
+    /// What each block's nodes stand for.
+    pub places: IndexVec<BlockId, Vec<Place<'c>>>,
     boxes: Boxes<'c>,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'c> {
+    /// An operation.
+    Op(Op<'c>),
+    /// The first region of an `scf.while`: its first operation, and `scf.condition`.
+    Before { first: Op<'c>, end: Op<'c> },
+    /// The other one, which ends with `scf.yield`, or nothing.
+    After { condition: Op<'c>, end: Op<'c> },
+}
+
+impl<'c> Place<'c> {
+    /// The operation to name in messages.
+    fn op(self) -> Op<'c> {
+        match self {
+            Self::Op(op) | Self::Before { end: op, .. } | Self::After { end: op, .. } => op,
+        }
+    }
 }
 
 impl<'c> Reader<'c> {
@@ -35,15 +56,12 @@ impl<'c> Reader<'c> {
         let mut reader = Self {
             function,
             program: Program::default(),
-            ops: IndexVec::default(),
+            places: IndexVec::default(),
             boxes: Boxes::default(),
         };
         let blocks: Vec<Block> = function.regions().flat_map(Region::blocks).collect();
         let [block] = blocks[..] else {
-            let message = "has several blocks, and flags need structured control flow";
-            return Err(
-                PassError::new(function, message).note(function.location(), "run --lift-cf-to-scf first")
-            );
+            return Err(several_blocks(function).note(function.location(), "run --lift-cf-to-scf first"));
         };
         check_in_regions(&ops, engines)?;
         reader.block(block, limits, engines)?;
@@ -53,11 +71,12 @@ impl<'c> Reader<'c> {
 
     /// The operations that an event is for: the producer, and the consumer.
     pub fn ops_of(&self, event: &Event) -> (Op<'c>, Op<'c>) {
-        let ops = &self.ops[event.block];
-        match event.purpose {
-            Purpose::Dependence(dependence) => (ops[dependence.producer], ops[dependence.consumer]),
-            Purpose::Reuse => (ops[event.set.node()], ops[event.wait.node()]),
-        }
+        let (producer, consumer) = match event.purpose {
+            Purpose::Dependence(dependence) => (dependence.producer, dependence.consumer),
+            Purpose::Reuse => (event.set.node(), event.wait.node()),
+        };
+        let places = &self.places[event.block];
+        (places[producer].op(), places[consumer].op())
     }
 
     fn block(
@@ -66,8 +85,7 @@ impl<'c> Reader<'c> {
         limits: &Limits,
         engines: &mut Engines<'c>,
     ) -> Result<BlockId, PassError<'c>> {
-        let id = self.program.blocks.push(flags::Block::default());
-        self.ops.push(Vec::new());
+        let id = self.add_block();
         let mut inner = Vec::new();
         for op in block.ops() {
             if op.num_regions() == 0 || engines.of(op).is_some() || op.is_function() {
@@ -86,9 +104,9 @@ impl<'c> Reader<'c> {
                 (None, Some(node)) if !operation.engines.is_empty() => Some(node),
                 _ => None,
             };
-            node_of.push(node.as_ref().map(|_| self.ops[id].len()));
+            node_of.push(node.as_ref().map(|_| self.places[id].len()));
             if let Some(node) = node {
-                self.ops[id].push(*op);
+                self.places[id].push(Place::Op(*op));
                 self.program.blocks[id].nodes.push(node);
             }
         }
@@ -155,24 +173,20 @@ impl<'c> Reader<'c> {
         ]
         .into_iter()
         .any(|name| op.is(name));
+        if op.is(scf::WHILE) {
+            return self.while_loop(op, limits, engines).map(Some);
+        }
         if !is_branch && !op.is(scf::FOR) {
             let message = "has operations of engines inside, and it is not known how often they are executed";
-            return Err(PassError::new(op, message).note(op.location(), "put them into scf.for and scf.if"));
+            return Err(PassError::new(op, message)
+                .note(op.location(), "put them into scf.for, scf.while and scf.if"));
         }
         let mut blocks = Vec::new();
         for region in op.regions() {
             match region.blocks()[..] {
-                [] => {
-                    self.ops.push(Vec::new());
-                    blocks.push(self.program.blocks.push(flags::Block::default()));
-                }
+                [] => blocks.push(self.add_block()),
                 [block] => blocks.push(self.block(block, limits, engines)?),
-                _ => {
-                    return Err(PassError::new(
-                        op,
-                        "has several blocks, and flags need structured control flow",
-                    ));
-                }
+                _ => return Err(several_blocks(op)),
             }
         }
         Ok(Some(if is_branch {
@@ -181,6 +195,43 @@ impl<'c> Reader<'c> {
             Node::Loop(blocks[0])
         }))
     }
+
+    fn while_loop(
+        &mut self,
+        op: Op<'c>,
+        limits: &Limits,
+        engines: &mut Engines<'c>,
+    ) -> Result<Node, PassError<'c>> {
+        let read = WhileLoop::new(op, engines).ok_or_else(|| several_blocks(op))?;
+        let id = self.add_block();
+        let before = self.block(read.blocks[0], limits, engines)?;
+        let after = self.block(read.blocks[1], limits, engines)?;
+        let nothing = self.add_block();
+        let [dependences, carried] = read.dependences();
+        self.program.blocks[id] = flags::Block {
+            nodes: vec![Node::Branch(vec![before]), Node::Branch(vec![after, nothing])],
+            dependences,
+            carried,
+        };
+        let [condition, end] = read.ends;
+        self.places[id] = vec![
+            Place::Before {
+                first: read.blocks[0].first().unwrap_or(condition),
+                end: condition,
+            },
+            Place::After { condition, end },
+        ];
+        Ok(Node::Loop(id))
+    }
+
+    fn add_block(&mut self) -> BlockId {
+        self.places.push(Vec::new());
+        self.program.blocks.push(flags::Block::default())
+    }
+}
+
+fn several_blocks(op: Op<'_>) -> PassError<'_> {
+    PassError::new(op, "has several blocks, and flags need structured control flow")
 }
 
 /// Refuses effects on no engine, inside of operations with regions, that those of engines anywhere in the function conflict with. `ops` are

@@ -1,0 +1,61 @@
+// RUN: async-opt %s --gpux-insert-flags --allow-unregistered-dialect 2>/dev/null | FileCheck %s
+
+// Whether the loop goes on is a result of MTE2, which V has to know before it branches. V's addition reads what MTE2 loads, and the
+// next load overwrites it. What is set for the next iteration is taken back after the loop, and the last iteration sets it after
+// the loop, too.
+
+// CHECK-LABEL: func.func @while_loop
+// CHECK:       gpux.set_flag <"V", "MTE2", 0>
+// CHECK-NEXT:  scf.while
+// CHECK-NEXT:    gpux.wait_flag <"V", "MTE2", 0>
+// CHECK-NEXT:    "npu.load"
+// CHECK-NEXT:    gpux.set_flag <"MTE2", "V", 0>
+// CHECK-NEXT:    gpux.wait_flag <"MTE2", "V", 0>
+// CHECK-NEXT:    scf.condition
+// CHECK:       do
+// CHECK-NEXT:    "npu.add"
+// CHECK-NEXT:    gpux.set_flag <"V", "MTE2", 0>
+// CHECK-NEXT:    scf.yield
+// CHECK-NEXT:  }
+// CHECK-NEXT:  gpux.set_flag <"V", "MTE2", 0>
+// CHECK-NEXT:  gpux.wait_flag <"V", "MTE2", 0>
+// CHECK-NEXT:  return
+func.func @while_loop() {
+  %tile = memref.alloc() : memref<64xf32>
+  scf.while : () -> () {
+    %more = "npu.load"(%tile) {async.engine = "MTE2", async.writes = [0]} : (memref<64xf32>) -> i1
+    scf.condition(%more)
+  } do {
+    "npu.add"(%tile) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
+    scf.yield
+  }
+  return
+}
+
+// A value that the second region hands to the first one, which hands it back.
+// CHECK-LABEL: func.func @carried_value
+// CHECK:       scf.while
+// CHECK-NEXT:    gpux.wait_flag <"M", "V", 0>
+// CHECK-NEXT:    gpux.set_flag <"V", "M", 0>
+// CHECK-NEXT:    scf.condition
+// CHECK:       do
+// CHECK:         "npu.use"
+// CHECK-NEXT:    "npu.make"
+// CHECK-NEXT:    gpux.wait_flag <"V", "M", 0>
+// CHECK-NEXT:    gpux.set_flag <"M", "V", 0>
+// CHECK-NEXT:    scf.yield
+// CHECK-NEXT:  }
+// CHECK-NEXT:  gpux.wait_flag <"V", "M", 0>
+// CHECK-NEXT:  gpux.set_flag <"M", "V", 0>
+// CHECK-NEXT:  gpux.wait_flag <"M", "V", 0>
+func.func @carried_value(%p: i1, %first: i32) {
+  scf.while (%a = %first) : (i32) -> i32 {
+    scf.condition(%p) %a : i32
+  } do {
+  ^bb0(%b: i32):
+    "npu.use"(%b) {async.engine = "V"} : (i32) -> ()
+    %c = "npu.make"() {async.engine = "M"} : () -> i32
+    scf.yield %c : i32
+  }
+  return
+}
