@@ -7,7 +7,7 @@ mod warpgroup;
 
 pub use self::bulk::MAX_TX;
 use self::waits::Waits;
-pub use self::waits::{CopyWaits, Groups, Missed, Own, PhaseOf, StaleWait, Wait, Waited};
+pub use self::waits::{CopyWaits, Groups, Missed, NthWait, Own, PhaseOf, StaleWait, Wait, Waited};
 
 use crate::value::BufferId;
 use std::collections::BTreeMap;
@@ -79,6 +79,7 @@ impl Hazard {
 
 /// A race: the same two operations are reported once.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not exclude each other.
 pub struct Race {
     /// What is wrong.
     pub hazard: Hazard,
@@ -100,8 +101,13 @@ pub struct Race {
     pub own: Own,
     /// The phase that the earlier copy completes on.
     pub phase: Option<PhaseOf>,
-    /// The instruction that had written what the earlier copy overwrites, if nobody had read that.
+    /// The wait by which the thread of the earlier copy has seen it complete, if the copy was issued before the later access.
+    pub completed_by: Option<NthWait>,
+    /// The instruction that had written what the earlier copy overwrites, if nobody had read that, and the copy was issued before the
+    /// later access.
     pub over: Option<u32>,
+    /// True if the earlier access read what nobody had written.
+    pub found_nothing: bool,
     /// True if nobody waits for the mbarrier of that phase.
     pub unawaited: bool,
     /// The last wait of the later thread before that, the first time.
@@ -289,7 +295,9 @@ impl Reports {
                     more: false,
                     own: Own::Never,
                     phase: None,
+                    completed_by: None,
                     over: None,
+                    found_nothing: false,
                     unawaited: false,
                     last_wait: None,
                     stale_wait: None,
@@ -321,7 +329,15 @@ impl Reports {
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
             (race.own, race.last_wait) = (waits.own, waits.last);
             (race.phase, race.over) = (waits.phase, waits.over);
+            race.completed_by = waits.completed_by;
             race.stale_wait = stale_wait;
+        }
+    }
+
+    /// Notes of a race that what was read before had been written by nobody.
+    pub fn found_nothing(&mut self, hazard: Hazard, now: Spot, before: Spot) {
+        if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
+            race.found_nothing = true;
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Cause {
     Commit,
     /// Threads that go to one place, and each should have its own.
     Addresses,
+    /// A slot that is filled again before anybody has read it.
+    WrongSlot,
     /// A wait that is missing, or leaves too many groups in flight.
     Wait,
     /// A proxy fence that is missing.
@@ -62,7 +64,7 @@ impl Cause {
             Self::Unawaited | Self::Wait => "wait",
             Self::Fence => "fence",
             Self::Barrier => "barrier",
-            Self::Slot => "slot",
+            Self::WrongSlot | Self::Slot => "slot",
             Self::Uninitialized => "uninitialized",
             Self::Drain => "drain",
         }
@@ -156,8 +158,12 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
         || are(Cause::Unawaited, Cause::Wait)
         || are(Cause::Unawaited, Cause::Slot)
         || are(Cause::Parity, Cause::Wait)
+        || are(Cause::Commit, Cause::Commit)
         || are(Cause::Commit, Cause::Wait)
-        || are(Cause::Commit, Cause::Slot);
+        || are(Cause::Commit, Cause::Slot)
+        || are(Cause::WrongSlot, Cause::Wait)
+        || are(Cause::WrongSlot, Cause::Slot)
+        || are(Cause::WrongSlot, Cause::Uninitialized);
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
     let wait = |finding: &Finding| finding.last_wait.as_ref().map(|last| last.wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);

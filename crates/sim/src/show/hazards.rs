@@ -11,8 +11,15 @@ pub(super) struct Sides {
     pub same: bool,
     /// True if the earlier access read what nobody had written, and somebody wrote later.
     pub found_nothing: bool,
-    /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read.
+    /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read, and was issued
+    /// before this.
     pub unread: bool,
+    /// True if the last wait comes after the earlier copy, which was in no group then.
+    pub uncommitted: bool,
+    /// True if the earlier copy comes after the last wait.
+    pub comes_after_wait: bool,
+    /// True if other threads alone come to the waits for the earlier copy, which was issued before this.
+    pub others_wait: bool,
     /// Whether the later access is a copy's.
     pub now: Copied,
     /// Whether the earlier one is.
@@ -81,6 +88,10 @@ const WAIT: &str = "wait for the copy before this";
 const TRACK: &str = "wait for the copy's group before its thread arrives, or let that arrive by nvvm.cp.async.mbarrier.arrive: the phase \
      that is waited for there does not track the copy";
 const AWAIT_TOKEN: &str = "await the token of that copy before this: the await there is of other tokens";
+const COMMIT: &str =
+    "commit a group between the copy and the wait: the wait is for groups, and the copy was in none";
+const WAIT_AFTER: &str = "wait for the copy between it and this: the wait there comes before the copy. If this is to read what an earlier copy \
+     has brought, let it, or the copy, go to another slot";
 const BARRIER_AFTER_WAIT: &str = "put a gpu.barrier after the wait for the copy, before this";
 const BARRIER_OR_SLOT: &str = "put a gpu.barrier between the two, or give the buffer another slot";
 
@@ -93,7 +104,7 @@ impl Sides {
             _ if self.blocks => Cause::Barrier,
             _ if self.is_overlap(hazard) => Cause::Addresses,
             _ if self.phase == PhaseWait::Stale => Cause::Parity,
-            _ if self.took_wrong_slot(hazard) => Cause::Slot,
+            _ if self.took_wrong_slot(hazard) => Cause::WrongSlot,
             Hazard::WriteAfterRead if self.found_nothing => Cause::Barrier,
             _ if self.phase == PhaseWait::Nobody && hazard.kind() == "RAW" => Cause::Unawaited,
             Hazard::ReadBesideCopy if self.is_overwritten() => Cause::Slot,
@@ -103,6 +114,7 @@ impl Sides {
             | Hazard::WriteInFlight
             | Hazard::SourceInFlight => match self.own {
                 Own::Complete => Cause::Barrier,
+                _ if self.uncommitted => Cause::Commit,
                 _ => Cause::Wait,
             },
             Hazard::SourceBesideCopy => Cause::Barrier,
@@ -110,7 +122,9 @@ impl Sides {
             Hazard::WriteAfterRead if self.before == Copied::Multiplied => Cause::Barrier,
             Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
             Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite => {
-                if self.is_unawaited() {
+                if self.is_unawaited() && self.uncommitted {
+                    Cause::Commit
+                } else if self.is_unawaited() {
                     Cause::Wait
                 } else {
                     Cause::Barrier
@@ -124,12 +138,10 @@ impl Sides {
         self.same && !self.blocks && hazard.kind() == "WAW"
     }
 
-    /// Returns true if a copy that the later thread has issued before has taken the place of what it is about to read.
+    /// Returns true if a copy that was issued before has taken the place of what the later thread is about to read.
     fn took_wrong_slot(self, hazard: Hazard) -> bool {
-        self.unread
-            && self.before == Copied::Alone
-            && hazard.kind() == "RAW"
-            && matches!(self.own, Own::InFlight | Own::Complete)
+        let is_copy = matches!(self.before, Copied::Alone | Copied::Together);
+        self.unread && is_copy && hazard.kind() == "RAW"
     }
 
     /// Returns true if the later thread has not waited for what all threads have to wait for.
@@ -182,6 +194,8 @@ impl Sides {
         };
         let (message, advice) = special.unwrap_or_else(|| plain(hazard));
         match self.wait {
+            _ if self.uncommitted && self.cause(hazard) == Cause::Commit => (message, COMMIT),
+            _ if self.comes_after_wait && advice == WAIT_EARLIER => (message, WAIT_AFTER),
             Waits::Reads if advice == WAIT_EARLIER => (message, WAIT_FOR_WRITES),
             Waits::Tokens if advice == WAIT_EARLIER => (message, AWAIT_TOKEN),
             Waits::Phase if advice == WAIT_EARLIER => (message, TRACK),
@@ -204,13 +218,36 @@ impl Sides {
                 "reads where another thread has copied already, and no block barrier lies between",
                 BARRIER_OR_SLOT,
             ),
+            (Hazard::ReadBesideCopy, Own::InFlight) if self.comes_after_wait => (
+                "reads where a copy of another thread writes, and no block barrier lies between",
+                "wait for the copy and put a gpu.barrier after that wait, before this: the wait there comes before the copy. If \
+                 this is to read what an earlier copy has brought, let it, or the copy, go to another slot",
+            ),
             (Hazard::ReadBesideCopy, Own::Never | Own::Later) => (
                 "reads where a copy of another thread writes already, and no block barrier lies between",
                 BARRIER_OR_SLOT,
             ),
+            (Hazard::ReadAfterWrite, Own::Never) if self.others_wait => (
+                "reads what another thread copied, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before this; where one is, let the wait before it leave fewer \
+                 groups in flight",
+            ),
             (Hazard::ReadAfterWrite, _) | (Hazard::ReadInFlight | Hazard::ReadBesideCopy, Own::Complete) => (
                 "reads what another thread copied, and no block barrier lies between that copy's wait and this",
                 BARRIER_AFTER_WAIT,
+            ),
+            (Hazard::WriteAfterRead, Own::InFlight) => (
+                "writes what another thread's copy reads, and the waits before it leave that copy in flight",
+                WAIT_EARLIER,
+            ),
+            (Hazard::WriteAfterWrite, Own::InFlight) => (
+                "writes where another thread copied, and the waits before it leave that copy in flight",
+                WAIT_EARLIER,
+            ),
+            (Hazard::WriteAfterRead, Own::Never) if self.others_wait => (
+                "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before this; where one is, let the wait before it leave fewer \
+                 groups in flight",
             ),
             (Hazard::WriteAfterRead, _) => (
                 "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
