@@ -64,6 +64,11 @@ pub enum Hazard {
 }
 
 impl Hazard {
+    /// Returns true if what is read may be anything.
+    fn is_of_read(self) -> bool {
+        self.kind() == "RAW" || self == Self::Unwritten
+    }
+
     /// The short name of its kind.
     #[must_use]
     pub fn kind(self) -> &'static str {
@@ -266,6 +271,8 @@ pub struct Reports {
     races: BTreeMap<(Hazard, u32, Option<u32>), Race>,
     problems: BTreeMap<(&'static str, u32, u32), Problem>,
     waits: Waits,
+    /// The last thread that has read something too early, or that nobody had written.
+    misread: Option<u32>,
 }
 
 impl Reports {
@@ -279,6 +286,9 @@ impl Reports {
         bytes: &Range<usize>,
     ) -> bool {
         let mut first = false;
+        if hazard.is_of_read() {
+            self.misread = Some(now.thread);
+        }
         let race = self
             .races
             .entry((hazard, now.instr, before.map(|before| before.instr)))
@@ -345,6 +355,12 @@ impl Reports {
     pub fn unwritten_in(&mut self, buffer: BufferId) -> impl Iterator<Item = &mut Race> {
         let races = self.races.values_mut();
         races.filter(move |race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
+    }
+
+    /// Returns true if a thread of the last block, whose first one this is, has read something too early, or that nobody had written.
+    #[must_use]
+    pub fn misread(&self, first_thread: u32) -> bool {
+        self.misread.is_some_and(|thread| thread >= first_thread)
     }
 
     /// Adds a problem, unless it is known of the same operations.

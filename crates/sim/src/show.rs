@@ -231,6 +231,7 @@ impl Names<'_> {
         let is_copy = |instr: u32| matches!(self.code.instrs[instr as usize].op, Op::Copy(_) | Op::Bulk(_));
         Sides {
             same: race.before.is_some_and(is_same),
+            alone: race.before.is_some_and(|before| before.thread == race.now.thread),
             found_nothing: race.found_nothing,
             unread: race.over.is_some_and(is_copy),
             uncommitted: self.is_uncommitted(race),
@@ -343,13 +344,25 @@ impl Names<'_> {
     #[must_use]
     pub fn stop(&self, stop: &Stop) -> Finding {
         let (kind, message) = self.reason(&stop.reason);
+        let advice = reasons::advice(kind);
+        let (cause, advice) = if stop.after_misread {
+            let first = "first see to what is read too early, or was never written: this may follow from it";
+            let advice = if advice.is_empty() {
+                first.into()
+            } else {
+                format!("{first}. Else {advice}")
+            };
+            (Cause::StopAfterMisread, advice)
+        } else {
+            (Cause::Stop, advice.into())
+        };
         Finding {
             kind,
-            cause: Cause::Stop,
+            cause,
             note: false,
             rank: 0,
             message,
-            advice: reasons::advice(kind).into(),
+            advice,
             at: self.instance(stop.spot),
             against: None,
             on: None,

@@ -2,9 +2,10 @@
 
 use super::accesses::AccessId;
 use super::cells::{Cell, Shadow};
+use super::copies::start;
 use super::{Actor, Kind, Memory, Space};
 use crate::report::{Hazard, Spot};
-use crate::value::BufferId;
+use crate::value::{BufferId, Pointer};
 use std::ops::Range;
 
 impl Memory {
@@ -116,6 +117,13 @@ impl Memory {
             self.race(hazard, actor, reader.spot, buffer, granule);
             self.may_have_read(id);
         }
+    }
+
+    /// Reports that a thread has written bytes twice by one instruction, in no order.
+    pub fn note_written_twice(&mut self, actor: Actor, at: Pointer, bytes: usize) {
+        let first = start(at);
+        let range = first..first + bytes;
+        self.race(Hazard::WriteAfterWrite, actor, actor.spot, at.buffer, &range);
     }
 
     /// Notes a write, after [`Memory::disturb`].

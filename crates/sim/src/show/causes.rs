@@ -43,6 +43,8 @@ pub enum Cause {
     Slot,
     /// Memory that nobody has written.
     Uninitialized,
+    /// An access or an operand that ends the run, after something was read too early that it may follow from.
+    StopAfterMisread,
     /// Something that nobody waits for before the kernel ends.
     Drain,
 }
@@ -52,7 +54,7 @@ impl Cause {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stop => "stop",
+            Self::Stop | Self::StopAfterMisread => "stop",
             Self::Divergence => "divergence",
             Self::Initialization => "initialization",
             Self::Bytes => "bytes",

@@ -9,6 +9,8 @@ use crate::report::{Hazard, Own};
 pub(super) struct Sides {
     /// True if two threads execute one operation in the same iteration.
     pub same: bool,
+    /// True if it is one thread.
+    pub alone: bool,
     /// True if the earlier access read what nobody had written, and somebody wrote later.
     pub found_nothing: bool,
     /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read, and was issued
@@ -160,7 +162,7 @@ impl Sides {
             return between_blocks(hazard);
         }
         if self.is_overlap(hazard) {
-            return OVERLAP;
+            return if self.alone { TWICE } else { OVERLAP };
         }
         if self.took_wrong_slot(hazard) && self.phase != PhaseWait::Stale {
             return WRONG_SLOT;
@@ -272,6 +274,12 @@ pub(super) fn is_to_wait(advice: &str) -> bool {
 const OVERLAP: Text = (
     "writes where another thread writes by the same operation: the addresses of the two overlap",
     "let an index tell the threads apart (thread, row, column), or let one thread alone write here",
+);
+
+/// What is said of one thread that does so.
+const TWICE: Text = (
+    "writes these bytes twice, in no order: two of its matrices go to the same place",
+    "give each matrix rows of its own: lane 8m + r has the address of row r of matrix m",
 );
 
 /// What is said of a copy that took the place of an earlier one.
