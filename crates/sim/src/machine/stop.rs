@@ -131,6 +131,13 @@ pub enum Reason {
         /// What the type says.
         expected: i64,
     },
+    /// A tensor whose stride no tensor map can have.
+    Pitch {
+        /// The dimension.
+        dim: usize,
+        /// Its stride.
+        bytes: i64,
+    },
     /// Buffers of more bytes than an interpreter has room for.
     Room,
     /// A copy of a size that can't be copied.

@@ -32,6 +32,12 @@ impl Names<'_> {
                     format!("dimension {dim} of the memref has size {size}, and its type says {expected}");
                 ("mismatch", message)
             }
+            Reason::Pitch { dim, bytes } => {
+                let message = format!(
+                    "the stride of dimension {dim} of the tensor is {bytes} bytes, and a tensor map takes multiples of 16 only"
+                );
+                ("misaligned", message)
+            }
             Reason::Room => {
                 let message = "there is no room for a buffer of this size: all of them have 1 GiB";
                 ("too-large", message.into())
