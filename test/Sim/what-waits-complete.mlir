@@ -60,7 +60,7 @@ gpu.module @waits {
 
   // The count is right, with a commit in the loop. Without it, that of the first copies is too large, which is not the cause.
   // LOOP: error: RAW race: memref.load reads what an asynchronous copy has not been seen to write
-  // LOOP: against: gpux.copy at {{.*}}:[[#@LINE+15]]:
+  // LOOP: against: gpux.copy at {{.*}}, thread 0 of block 0, iteration 0 of the scf.for
   // LOOP: it completes 1 of 2 groups of this thread; the copy came before it and was in none of them
   // LOOP: help: commit a group between the copy and the wait: the wait is for groups, and the copy was in none
   // LOOP-NEXT: also: RAW of memref.load

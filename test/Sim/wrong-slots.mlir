@@ -62,7 +62,7 @@ gpu.module @wrong_slots {
   }
 
   // TILE: error: RAW race: memref.load reads where a later copy writes already: what an earlier copy brought there has not been read
-  // TILE: against: gpux.tma_load at {{.*}}:[[#@LINE+21]]:
+  // TILE: against: gpux.tma_load at {{.*}}, thread 0 of block 0, iteration 0 of the scf.for
   // TILE: help: let one of the copies go to another slot
   gpu.func @tile_too_far_ahead(%x: !tensor, %out: memref<4x32xf32>) workgroup(%tiles: !tiles) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
