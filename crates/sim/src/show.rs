@@ -5,6 +5,7 @@ mod hazards;
 mod reasons;
 mod text;
 mod waits;
+mod words;
 
 pub use self::causes::{Cause, Group, groups};
 pub use self::waits::LastWait;
@@ -268,7 +269,7 @@ impl Names<'_> {
             cause,
             Cause::Unawaited | Cause::Commit | Cause::Wait | Cause::Parity
         );
-        let better = if cause == Cause::Unawaited || hazards::is_to_wait(advice) {
+        let better = if cause == Cause::Unawaited || words::is_to_wait(advice) {
             self.advice_on_phase(race).or_else(|| self.advice_on_groups(race))
         } else {
             None
@@ -338,38 +339,6 @@ impl Names<'_> {
     fn waits_for_mbarrier(&self, problem: &Problem) -> bool {
         let other = problem.other.map(|other| self.op(other));
         problem.kind == "divergent-barrier" && matches!(other, Some(Op::MBarrier { .. }))
-    }
-
-    /// Why a run ended early.
-    #[must_use]
-    pub fn stop(&self, stop: &Stop) -> Finding {
-        let (kind, message) = self.reason(&stop.reason);
-        let advice = reasons::advice(kind);
-        let (cause, advice) = if stop.after_misread {
-            let first = "first see to what is read too early, or was never written: this may follow from it";
-            let advice = if advice.is_empty() {
-                first.into()
-            } else {
-                format!("{first}. Else {advice}")
-            };
-            (Cause::StopAfterMisread, advice)
-        } else {
-            (Cause::Stop, advice.into())
-        };
-        Finding {
-            kind,
-            cause,
-            note: false,
-            rank: 0,
-            message,
-            advice,
-            at: self.instance(stop.spot),
-            against: None,
-            on: None,
-            last_wait: None,
-            follows_phases: false,
-            of_barriers: false,
-        }
     }
 }
 

@@ -232,13 +232,8 @@ impl Memory {
     /// own, it is the one that has issued it.
     pub fn observe(&mut self, pending: Pending, by: Actor) {
         let Pending { copy: id, source } = pending;
-        let instr = by.spot.instr;
-        let times = self.reports.times_waited(by.spot.thread, instr);
-        let wait = (times > 0).then_some(NthWait { instr, times });
-        let [completed, read] = &mut self.copy_mut(id).seen_by;
-        *read = read.or(wait);
-        if !source {
-            *completed = completed.or(wait);
+        if self.copy(id).seen_by[usize::from(source)].is_none() {
+            self.note_seen(pending, by.spot);
         }
         if self.copy(id).what.shared {
             self.order.observe(Shared::new(id, true), by);
@@ -250,6 +245,20 @@ impl Memory {
             self.source_is_read(id, by.moment);
         } else {
             self.has_landed(id, by.moment);
+        }
+    }
+
+    /// Notes the wait by which the thread of a copy has seen it complete, or that its source was read.
+    fn note_seen(&mut self, pending: Pending, at: Spot) {
+        let times = self.reports.times_waited(at.thread, at.instr);
+        let wait = (times > 0).then_some(NthWait {
+            instr: at.instr,
+            times,
+        });
+        let [completed, read] = &mut self.copy_mut(pending.copy).seen_by;
+        *read = read.or(wait);
+        if !pending.source {
+            *completed = completed.or(wait);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Problem, Race, Reports, Spot};
 use crate::value::{BufferId, CopyId};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -132,7 +133,7 @@ pub(super) struct Waits {
     /// The last wait of each thread.
     last: HashMap<u32, Wait>,
     /// How often each thread has come to each operation that waits: by thread and instruction.
-    times: HashMap<(u32, u32), u32>,
+    times: FxHashMap<(u32, u32), u32>,
     /// By the operation of a copy, and a thread that should have waited for it.
     stale: BTreeMap<(u32, u32), StaleWait>,
     /// The threads whose last wait for an mbarrier let them go on once more after a phase.
