@@ -188,8 +188,9 @@ gpu.module @advice {
   }
 
   // Here the copy comes while the one before is in flight.
-  // OVER: error: WAW race: gpux.copy copies to where another asynchronous copy may still write
-  // OVER: help: let it go to another slot (look at its index, and what that is taken modulo), or wait for the earlier copy first
+  // OVER: error: RAW race: memref.load reads where a later copy writes already: what an earlier copy brought there has not been read
+  // OVER: help: let one of the copies go to another slot: compare its index, and what that is taken modulo, with the index here
+  // OVER: also: WAW of gpux.copy
   gpu.func @wrong_modulus_ahead(%x: memref<8x64xf32>) workgroup(%buf: memref<3x64xf32, #gpu.address_space<workgroup>>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index

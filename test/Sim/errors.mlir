@@ -104,3 +104,52 @@ gpu.module @no_blocks {
     gpu.return
   }
 }
+
+// RUN: not async-sim %s --kernel=negative_block 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: errors.mlir:[[#@LINE+1]]:1: error: 'gpu.known_block_size' has to be three numbers, each 1 or more
+func.func @negative_block() attributes {gpu.known_block_size = array<i32: -4, 1, 1>} {
+  return
+}
+
+// RUN: not async-sim %s --kernel=empty_block 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: 'gpu.known_block_size' has to be three numbers, each 1 or more
+func.func @empty_block() attributes {gpu.known_block_size = array<i32: 0, 1, 1>} {
+  return
+}
+
+// What has no room is refused where it stands.
+// RUN: not async-sim %s --kernel=huge_constant 2>&1 | FileCheck %s --check-prefix=CONSTANT
+// CONSTANT: errors.mlir:[[#@LINE+2]]:8: error: vector<1000000000xf32> has no room in a thread: at most 65536 numbers have
+func.func @huge_constant() {
+  %v = arith.constant dense<1.0> : vector<1000000000xf32>
+  return
+}
+
+// RUN: not async-sim %s --kernel=huge_broadcast 2>&1 | FileCheck %s --check-prefix=BROADCAST
+// BROADCAST: error: vector<100000x100000x100000x100000x100000xf32> has no room in a thread
+func.func @huge_broadcast(%x: f32) {
+  %v = vector.broadcast %x : f32 to vector<100000x100000x100000x100000x100000xf32>
+  return
+}
+
+// RUN: not async-sim %s --kernel=huge_alloca 2>&1 | FileCheck %s --check-prefix=ALLOCA
+// ALLOCA: error: memref.alloca: there is no room for a buffer of this size: all of them have 1 GiB
+func.func @huge_alloca() {
+  %m = memref.alloca() : memref<4000000000x4000000000xf32>
+  return
+}
+
+// RUN: not async-sim %s --kernel=huge_global 2>&1 | FileCheck %s --check-prefix=GLOBAL
+// GLOBAL: error: a buffer of type memref<100000000000xf32> is too large: all of them have 1 GiB
+memref.global "private" constant @huge : memref<100000000000xf32> = dense<1.0>
+func.func @huge_global() {
+  %m = memref.get_global @huge : memref<100000000000xf32>
+  return
+}
+
+// Of two files, an error says which one it is about.
+// RUN: not async-sim %s --kernel=sized --refines=%s --arg 0=8:zero 2>&1 | FileCheck %s --check-prefix=WHICH
+// WHICH: async-sim: {{.*}}errors.mlir: argument 0: size 8 is not what the type says
+func.func @sized(%x: memref<4xf32>) {
+  return
+}

@@ -8,6 +8,7 @@
 // RUN: not async-sim %s --kernel=consumer_goes_on | FileCheck %s --check-prefix=CONSUMER
 // RUN: not async-sim %s --kernel=waits_for_an_empty_slot | FileCheck %s --check-prefix=EMPTY
 // RUN: not async-sim %s --kernel=does_not_wait | FileCheck %s --check-prefix=WITHOUT
+// RUN: not async-sim %s --kernel=completes_on_another | FileCheck %s --check-prefix=OTHER
 // RUN: not async-sim %s --kernel=reader_comes_first | FileCheck %s --check-prefix=READER
 
 !src = memref<6x64xf16>
@@ -239,6 +240,35 @@ gpu.module @causes {
     } else {
       func.call @fill(%x, %c0, %buf, %full) : (!src, index, !ring, !mbarriers) -> ()
       nvgpu.mbarrier.try_wait.parity %full[%c0], %false, %ticks : !mbarriers
+    }
+    gpu.return
+  }
+
+  // Each slot has an mbarrier that expects its bytes, but all loads complete on the first one.
+  // OTHER: error: nvgpu.mbarrier.try_wait.parity: the copies on phase 0 of %full[0] bring 128 bytes more than it expects, and those on phase 0 of %full[1] bring as many fewer
+  // OTHER: help: let each load complete on the mbarrier that expects its bytes: one of them seems to name the other mbarrier
+  gpu.func @completes_on_another(%x: !src) workgroup(%buf: !ring) kernel attributes {known_block_size = #two_threads} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %bytes = arith.constant 128 : index
+    %ticks = arith.constant 1000 : index
+    %false = arith.constant false
+    %full = nvgpu.mbarrier.create -> !mbarriers
+    %empty = nvgpu.mbarrier.create -> !mbarriers
+    func.call @init(%full, %empty) : (!mbarriers, !mbarriers) -> ()
+    %leader = gpux.elect
+    scf.if %leader {
+      scf.for %i = %c0 to %c2 step %c1 {
+        %from = memref.subview %x[%i, 0] [1, 64] [1, 1] : !src to !row
+        %to = memref.subview %buf[%i, 0] [1, 64] [1, 1] : !ring to !slot
+        nvgpu.mbarrier.arrive.expect_tx %full[%i], %bytes : !mbarriers
+        gpux.bulk_load %from, %to, %full[%c0] : !row to !slot, !mbarriers
+      }
+    }
+    scf.for %i = %c0 to %c2 step %c1 {
+      nvgpu.mbarrier.try_wait.parity %full[%i], %false, %ticks : !mbarriers
+      %v = memref.load %buf[%i, %c0] : !ring
     }
     gpu.return
   }

@@ -3,6 +3,7 @@
 // RUN: async-sim %s --kernel=rows --arg 0=zero --print | FileCheck %s --check-prefix=ROWS
 // RUN: async-sim %s --kernel=columns --arg 0=zero --print | FileCheck %s --check-prefix=COLUMNS
 // RUN: not async-sim %s --kernel=no_barrier | FileCheck %s --check-prefix=RACE
+// RUN: not async-sim %s --kernel=same_rows | FileCheck %s --check-prefix=SAME
 // RUN: not async-sim %s --kernel=outside | FileCheck %s --check-prefix=OUTSIDE
 // RUN: not async-sim %s --kernel=bytes 2>&1 | FileCheck %s --check-prefix=BYTES
 
@@ -81,6 +82,19 @@ func.func @no_barrier(%out: memref<16x8xi16>) attributes {gpu.known_block_size =
   %to = call @row(%s, %lane) : (!shared, i32) -> !llvm.ptr<3>
   nvvm.stmatrix %to, %a, %b {layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : !llvm.ptr<3>, i32, i32
   call @copy(%s, %out, %lane) : (!shared, memref<16x8xi16>, i32) -> ()
+  return
+}
+
+// Both matrices have rows 0 to 7.
+// SAME: error: WAW race: nvvm.stmatrix writes these bytes twice, in no order: two of its matrices go to the same place
+// SAME: help: give each matrix rows of its own: lane 8m + r has the address of row r of matrix m
+func.func @same_rows() attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+  %s = memref.alloc() : !shared
+  %eight = arith.constant 8 : i32
+  %lane = nvvm.read.ptx.sreg.laneid : i32
+  %row = arith.remui %lane, %eight : i32
+  %to = call @row(%s, %row) : (!shared, i32) -> !llvm.ptr<3>
+  nvvm.stmatrix %to, %lane, %lane {layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : !llvm.ptr<3>, i32, i32
   return
 }
 

@@ -1,6 +1,7 @@
 // A descriptor that is a parameter, and one that the kernel makes.
 //
-// RUN: async-sim %s --arg 0=32x24:ramp --print | FileCheck %s
+// RUN: async-sim %s --kernel=nvgpu --arg 0=32x24:ramp --print | FileCheck %s
+// RUN: not async-sim %s --kernel=rows_of_20_bytes | FileCheck %s --check-prefix=PITCH
 
 !small = !nvgpu.tensormap.descriptor<tensor = memref<2x8xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !one = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
@@ -34,6 +35,15 @@ gpu.module @descriptors {
         : memref<2x8xf16, #gpu.address_space<workgroup>> -> !small
     nvvm.cp.async.bulk.commit.group
     nvvm.cp.async.bulk.wait_group 0
+    gpu.return
+  }
+
+  // PITCH: error: nvgpu.tma.create.descriptor: the stride of dimension 0 of the tensor is 20 bytes, and a tensor map takes multiples of 16 only
+  gpu.func @rows_of_20_bytes(%y: memref<2x10xf16>) kernel {
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    %memref = memref.cast %y : memref<2x10xf16> to memref<*xf16>
+    %out = nvgpu.tma.create.descriptor %memref box[%c2, %c8] : memref<*xf16> -> !small
     gpu.return
   }
 }

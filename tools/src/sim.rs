@@ -6,7 +6,7 @@ mod pictures;
 mod refines;
 mod runs;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use arguments::Options;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
@@ -125,15 +125,20 @@ impl Kept {
 /// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
 /// can't be parsed, which was printed.
 fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
+    // Of several files, an error says which one it is about.
+    let is_alone = options.refines.is_none() && options.compare.is_none();
     let results = async_dialects::tool::with_module(path, "lower-affine", |module| {
         let mut kept = Vec::new();
         simulate(module, options, path, role, &mut kept).map(|clean| (clean, kept))
     });
     results.map(|result| {
-        result.map(|(clean, new)| {
-            kept.extend(new);
-            clean
-        })
+        let (clean, new) = if is_alone {
+            result
+        } else {
+            result.with_context(|| path.to_owned())
+        }?;
+        kept.extend(new);
+        Ok(clean)
     })
 }
 

@@ -142,8 +142,9 @@ pub fn grid_size(function: Op<'_>) -> Option<[u32; 3]> {
     sizes(function, [attr::KNOWN_GRID_SIZE, attr::GPU_KNOWN_GRID_SIZE])
 }
 
-/// Three sizes that `function` has under one of two names.
-fn sizes(function: Op<'_>, names: [&str; 2]) -> Option<[u32; 3]> {
+/// Three sizes that `function` has under one of two names, if it has them and none is negative.
+#[must_use]
+pub fn sizes(function: Op<'_>, names: [&str; 2]) -> Option<[u32; 3]> {
     let sizes = names.into_iter().find_map(|name| function.attr(name))?;
     let sizes = DenseI32ArrayAttribute::try_from(sizes).ok()?;
     let sizes = (0..sizes.len()).map(|i| u32::try_from(sizes.element(i).ok()?).ok());

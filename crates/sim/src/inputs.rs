@@ -208,8 +208,8 @@ fn layout(kind: &ParamKind, asked: &[i64]) -> Result<View, String> {
         elem,
         lanes,
     };
-    match kind {
-        ParamKind::Number(_) => Err("the parameter is a number".into()),
+    let view = match kind {
+        ParamKind::Number(_) => return Err("the parameter is a number".into()),
         ParamKind::MemRef {
             sizes,
             strides,
@@ -217,14 +217,32 @@ fn layout(kind: &ParamKind, asked: &[i64]) -> Result<View, String> {
             elem,
             lanes,
             ..
-        } => Ok(view(fit(sizes, asked)?, strides.as_ref(), *offset, *elem, *lanes)),
+        } => view(fit(sizes, asked)?, strides.as_ref(), *offset, *elem, *lanes),
         // The type says what a box is; nothing given, the tensor is one.
-        ParamKind::Tensor(shape) if asked.is_empty() => Ok(view(shape.sizes.clone(), None, 0, shape.elem, 1)),
+        ParamKind::Tensor(shape) if asked.is_empty() => view(shape.sizes.clone(), None, 0, shape.elem, 1),
         ParamKind::Tensor(shape) => {
             let open = vec![None; shape.sizes.len()];
-            Ok(view(fit(&open, asked)?, None, 0, shape.elem, 1))
+            view(fit(&open, asked)?, None, 0, shape.elem, 1)
         }
+    };
+    if matches!(kind, ParamKind::Tensor(_))
+        && let Some((dim, bytes)) = odd_pitch(&view)
+    {
+        return Err(format!(
+            "the stride of dimension {dim} of the tensor is {bytes} bytes, and cuTensorMapEncodeTiled takes multiples of 16 only"
+        ));
     }
+    Ok(view)
+}
+
+/// A dimension of a tensor, not the innermost one, whose stride no tensor map can have, and its bytes (CUDA, `cuTensorMapEncodeTiled`:
+/// each of `globalStrides` "must be a multiple of 16").
+pub(crate) fn odd_pitch(view: &View) -> Option<(usize, i64)> {
+    let outer = view.strides.split_last().map_or(&[][..], |(_, outer)| outer);
+    let bytes = outer
+        .iter()
+        .map(|stride| stride.saturating_mul(view.elem_bytes()));
+    bytes.enumerate().find(|(_, bytes)| bytes % 16 != 0)
 }
 
 fn buffer(

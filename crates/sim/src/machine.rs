@@ -249,17 +249,8 @@ impl<'c> Machine<'c> {
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.vain_tests = 0;
         self.next_era();
-        let (mut stuck, mut warps) = (false, self.turns());
-        while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
-            self.reorder(&mut warps);
-            for warp in &warps {
-                self.run_warp(warp, each)?;
-            }
-            stuck = !(self.runs()
-                || self.warpgroups()?
-                || self.wake()?
-                || self.block_wide()?
-                || self.pass_barrier());
+        if let Err(stop) = self.run_warps(each) {
+            return Err(self.ended_by(stop, each));
         }
         // Where threads have not come to their end, nothing is missing there.
         let ended = self.threads.iter().all(|thread| thread.state == State::Done);
@@ -278,6 +269,23 @@ impl<'c> Machine<'c> {
         own.append(&mut self.private);
         for id in own {
             self.memory.free(id);
+        }
+        Ok(())
+    }
+
+    /// Runs the threads of the block until nobody can go on.
+    fn run_warps(&mut self, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+        let (mut stuck, mut warps) = (false, self.turns());
+        while !stuck && self.threads.iter().any(|thread| thread.state != State::Done) {
+            self.reorder(&mut warps);
+            for warp in &warps {
+                self.run_warp(warp, each)?;
+            }
+            stuck = !(self.runs()
+                || self.warpgroups()?
+                || self.wake()?
+                || self.block_wide()?
+                || self.pass_barrier());
         }
         Ok(())
     }

@@ -123,8 +123,8 @@ struct Reader<'c> {
 impl<'c> Reader<'c> {
     fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
         self.code.name = function.str_attr(attr::SYM_NAME).unwrap_or("kernel").into();
-        self.code.block = gpu::block_size(function);
-        self.code.grid = gpu::grid_size(function);
+        self.code.block = attributes::known_sizes(function, &attributes::BLOCK_SIZE, 1)?;
+        self.code.grid = attributes::known_sizes(function, &attributes::GRID_SIZE, 0)?;
         let Some(entry) = function.region(0).first() else {
             return Err(Unknown::new(function, "a kernel without a body can't be run"));
         };
@@ -275,6 +275,7 @@ impl<'c> Reader<'c> {
 
     /// Reads one operation that is no terminator.
     fn op(&mut self, op: Op<'c>) -> Done<'c> {
+        refuse_huge_vectors(op)?;
         if self.flow(op)?
             || self.arith(op)?
             || self.conversions(op)?
@@ -362,7 +363,31 @@ fn number(ty: Type<'_>) -> Option<Elem> {
 /// How many numbers a vector of these sizes has.
 fn lanes(sizes: &[Option<i64>]) -> Option<u32> {
     let sizes: Option<Vec<i64>> = sizes.iter().copied().collect();
-    u32::try_from(sizes?.iter().product::<i64>()).ok()
+    let count = sizes?
+        .iter()
+        .try_fold(1_i64, |count, size| count.checked_mul(*size))?;
+    u32::try_from(count).ok()
+}
+
+/// A thread of a GPU has 512 KiB of memory of its own, which are as many numbers of 64 bits; an interpreter's number takes as much.
+const MOST_NUMBERS: u32 = 1 << 16;
+
+/// Refuses vectors that no thread has room for.
+fn refuse_huge_vectors(op: Op<'_>) -> Done<'_> {
+    let values = op.results().chain(op.operands());
+    for ty in values.map(Value::ty) {
+        let is_huge = |shape: types::Shape<'_>| {
+            let is_known = shape.sizes.iter().all(Option::is_some);
+            is_known && lanes(&shape.sizes).is_none_or(|lanes| lanes > MOST_NUMBERS)
+        };
+        if types::vector_shape(ty).is_some_and(is_huge) {
+            let message = format!(
+                "{ty} has no room in a thread: at most {MOST_NUMBERS} numbers have. Run the kernel on smaller tiles"
+            );
+            return Err(Unknown::new(op, message));
+        }
+    }
+    Ok(())
 }
 
 /// What is said of a pointer to a descriptor.

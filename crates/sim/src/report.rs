@@ -7,7 +7,7 @@ mod warpgroup;
 
 pub use self::bulk::MAX_TX;
 use self::waits::Waits;
-pub use self::waits::{CopyWaits, Groups, Missed, Own, PhaseOf, StaleWait, Wait, Waited};
+pub use self::waits::{CopyWaits, Groups, Missed, NthWait, Own, PhaseOf, StaleWait, Wait, Waited};
 
 use crate::value::BufferId;
 use std::collections::BTreeMap;
@@ -64,6 +64,11 @@ pub enum Hazard {
 }
 
 impl Hazard {
+    /// Returns true if what is read may be anything.
+    fn is_of_read(self) -> bool {
+        self.kind() == "RAW" || self == Self::Unwritten
+    }
+
     /// The short name of its kind.
     #[must_use]
     pub fn kind(self) -> &'static str {
@@ -79,6 +84,7 @@ impl Hazard {
 
 /// A race: the same two operations are reported once.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not exclude each other.
 pub struct Race {
     /// What is wrong.
     pub hazard: Hazard,
@@ -100,8 +106,13 @@ pub struct Race {
     pub own: Own,
     /// The phase that the earlier copy completes on.
     pub phase: Option<PhaseOf>,
-    /// The instruction that had written what the earlier copy overwrites, if nobody had read that.
+    /// The wait by which the thread of the earlier copy has seen it complete, if the copy was issued before the later access.
+    pub completed_by: Option<NthWait>,
+    /// The instruction that had written what the earlier copy overwrites, if nobody had read that, and the copy was issued before the
+    /// later access.
     pub over: Option<u32>,
+    /// True if the earlier access read what nobody had written.
+    pub found_nothing: bool,
     /// True if nobody waits for the mbarrier of that phase.
     pub unawaited: bool,
     /// The last wait of the later thread before that, the first time.
@@ -260,6 +271,8 @@ pub struct Reports {
     races: BTreeMap<(Hazard, u32, Option<u32>), Race>,
     problems: BTreeMap<(&'static str, u32, u32), Problem>,
     waits: Waits,
+    /// The last thread that has read something too early, or that nobody had written.
+    misread: Option<u32>,
 }
 
 impl Reports {
@@ -273,6 +286,9 @@ impl Reports {
         bytes: &Range<usize>,
     ) -> bool {
         let mut first = false;
+        if hazard.is_of_read() {
+            self.misread = Some(now.thread);
+        }
         let race = self
             .races
             .entry((hazard, now.instr, before.map(|before| before.instr)))
@@ -289,7 +305,9 @@ impl Reports {
                     more: false,
                     own: Own::Never,
                     phase: None,
+                    completed_by: None,
                     over: None,
+                    found_nothing: false,
                     unawaited: false,
                     last_wait: None,
                     stale_wait: None,
@@ -321,7 +339,15 @@ impl Reports {
         if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
             (race.own, race.last_wait) = (waits.own, waits.last);
             (race.phase, race.over) = (waits.phase, waits.over);
+            race.completed_by = waits.completed_by;
             race.stale_wait = stale_wait;
+        }
+    }
+
+    /// Notes of a race that what was read before had been written by nobody.
+    pub fn found_nothing(&mut self, hazard: Hazard, now: Spot, before: Spot) {
+        if let Some(race) = self.races.get_mut(&(hazard, now.instr, Some(before.instr))) {
+            race.found_nothing = true;
         }
     }
 
@@ -329,6 +355,12 @@ impl Reports {
     pub fn unwritten_in(&mut self, buffer: BufferId) -> impl Iterator<Item = &mut Race> {
         let races = self.races.values_mut();
         races.filter(move |race| race.hazard == Hazard::Unwritten && race.buffer == buffer)
+    }
+
+    /// Returns true if a thread of the last block, whose first one this is, has read something too early, or that nobody had written.
+    #[must_use]
+    pub fn misread(&self, first_thread: u32) -> bool {
+        self.misread.is_some_and(|thread| thread >= first_thread)
     }
 
     /// Adds a problem, unless it is known of the same operations.

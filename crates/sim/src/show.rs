@@ -5,6 +5,7 @@ mod hazards;
 mod reasons;
 mod text;
 mod waits;
+mod words;
 
 pub use self::causes::{Cause, Group, groups};
 pub use self::waits::LastWait;
@@ -13,7 +14,7 @@ use self::hazards::{Copied, PhaseWait, Sides, Waits};
 use crate::code::{Code, Completion, Op, OpLocation};
 use crate::machine::Stop;
 use crate::memory::Buffer;
-use crate::report::{Hazard, Problem, Race, Reports, Spot};
+use crate::report::{Hazard, Own, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
 use std::collections::{HashMap, HashSet};
 
@@ -123,7 +124,7 @@ impl Names<'_> {
             race.hazard != Hazard::Unwritten || race.never_written || !racing_buffers.contains(&race.buffer)
         };
         let races = reports.races().filter(is_reported);
-        let all: Vec<Finding> = races.map(|race| self.race(race, reports)).collect();
+        let all: Vec<Finding> = races.map(|race| self.race(race)).collect();
         // Of some threads a copy is in flight and of others it is done: two operations have one cause.
         let mut causes: HashMap<(u32, Option<u32>), Cause> = HashMap::new();
         let pair = |finding: &Finding| {
@@ -217,7 +218,7 @@ impl Names<'_> {
     }
 
     /// What a message and a cause depend on; `blocks` is true if the threads are of different ones.
-    fn sides(&self, race: &Race, blocks: bool, reports: &Reports) -> Sides {
+    fn sides(&self, race: &Race, blocks: bool) -> Sides {
         let op = |spot: Spot| self.op(spot);
         let copied = |op: Option<&Op>| match op {
             Some(Op::Copy(_)) => Copied::Alone,
@@ -228,14 +229,15 @@ impl Names<'_> {
         };
         let counters = |spot: Spot| &self.iterations[spot.iterations as usize];
         let is_same = |before: Spot| before.instr == race.now.instr && counters(before) == counters(race.now);
-        let is_copy = |instr: u32| matches!(self.code.instrs[instr as usize].op, Op::Copy(_));
+        let is_copy = |instr: u32| matches!(self.code.instrs[instr as usize].op, Op::Copy(_) | Op::Bulk(_));
         Sides {
             same: race.before.is_some_and(is_same),
-            found_nothing: race.before.is_some_and(|before| {
-                let read = reports.unwritten(before);
-                read.is_some_and(|read| read.buffer == race.buffer && !read.never_written)
-            }),
+            alone: race.before.is_some_and(|before| before.thread == race.now.thread),
+            found_nothing: race.found_nothing,
             unread: race.over.is_some_and(is_copy),
+            uncommitted: self.is_uncommitted(race),
+            comes_after_wait: self.comes_after_wait(race),
+            others_wait: race.own == Own::Never && race.completed_by.is_some(),
             now: copied(Some(op(race.now))),
             before: copied(race.before.map(op)),
             blocks,
@@ -256,15 +258,18 @@ impl Names<'_> {
         }
     }
 
-    fn race(&self, race: &Race, reports: &Reports) -> Finding {
+    fn race(&self, race: &Race) -> Finding {
         let at = self.instance(race.now);
         let against = race.before.map(|before| self.instance(before));
         let blocks = against.as_ref().is_some_and(|against| against.block != at.block);
-        let sides = self.sides(race, blocks, reports);
+        let sides = self.sides(race, blocks);
         let cause = sides.cause(race.hazard);
         let (message, advice) = sides.text(race.hazard);
-        let is_wait = matches!(cause, Cause::Unawaited | Cause::Wait | Cause::Parity);
-        let better = if cause == Cause::Unawaited || hazards::is_to_wait(advice) {
+        let is_wait = matches!(
+            cause,
+            Cause::Unawaited | Cause::Commit | Cause::Wait | Cause::Parity
+        );
+        let better = if cause == Cause::Unawaited || words::is_to_wait(advice) {
             self.advice_on_phase(race).or_else(|| self.advice_on_groups(race))
         } else {
             None
@@ -334,26 +339,6 @@ impl Names<'_> {
     fn waits_for_mbarrier(&self, problem: &Problem) -> bool {
         let other = problem.other.map(|other| self.op(other));
         problem.kind == "divergent-barrier" && matches!(other, Some(Op::MBarrier { .. }))
-    }
-
-    /// Why a run ended early.
-    #[must_use]
-    pub fn stop(&self, stop: &Stop) -> Finding {
-        let (kind, message) = self.reason(&stop.reason);
-        Finding {
-            kind,
-            cause: Cause::Stop,
-            note: false,
-            rank: 0,
-            message,
-            advice: reasons::advice(kind).into(),
-            at: self.instance(stop.spot),
-            against: None,
-            on: None,
-            last_wait: None,
-            follows_phases: false,
-            of_barriers: false,
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod boxes;
 use self::boxes::{Issue, one_box, tiles};
 use super::{Machine, Reason, State, Stop};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Reg};
+use crate::inputs::odd_pitch;
 use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
 use crate::timeline::BULK;
@@ -262,6 +263,9 @@ impl Machine<'_> {
         };
         if view.sizes.len() != describe.shape.sizes.len() {
             return Err(Reason::Operand("a tensor of the box's rank"));
+        }
+        if let Some((dim, bytes)) = odd_pitch(&view) {
+            return Err(Reason::Pitch { dim, bytes });
         }
         self.set(t, describe.to, Value::Tensor(Arc::new(tensor)));
         Ok(())

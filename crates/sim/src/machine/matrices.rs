@@ -58,6 +58,7 @@ impl Machine<'_> {
         }
         for (lane, &t) in lanes.iter().enumerate() {
             let (group, pair) = (lane / 4, 2 * (lane % 4));
+            let mut written: Vec<Pointer> = Vec::new();
             for (&value, tile) in store.values.iter().zip(rows.chunks_exact(8)) {
                 let bits = self.bits(t, value).map_err(|reason| (t, reason))?;
                 let bytes = bits.to_le_bytes();
@@ -76,8 +77,13 @@ impl Machine<'_> {
                         ..row
                     };
                     let actor = self.actor(t);
-                    let written = self.memory.write(actor, at, bytes, bytes.len());
-                    written.map_err(|fault| (t, fault.into()))?;
+                    let stored = self.memory.write(actor, at, bytes, bytes.len());
+                    stored.map_err(|fault| (t, fault.into()))?;
+                    // Other lanes' numbers race with this one; all parts have one size, and are aligned to it.
+                    if written.contains(&at) {
+                        self.memory.note_written_twice(actor, at, bytes.len());
+                    }
+                    written.push(at);
                 }
             }
         }

@@ -91,6 +91,7 @@ impl Machine<'_> {
         Stop {
             spot: self.spot(t),
             reason,
+            after_misread: false,
         }
     }
 

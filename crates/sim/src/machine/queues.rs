@@ -282,6 +282,7 @@ impl Machine<'_> {
             at: spot,
             groups,
             copies: copies.unwrap_or_else(|| all.iter().map(|pending| pending.copy).collect()),
+            next_copy: self.memory.next_copy(),
         });
         for &pending in all {
             if let Some(trace) = &mut self.trace {

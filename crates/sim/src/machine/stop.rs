@@ -1,5 +1,6 @@
 //! Why a run ends before its end.
 
+use super::{Machine, State};
 use crate::memory::Fault;
 use crate::report::Spot;
 use crate::scalar::ScalarError;
@@ -12,6 +13,8 @@ pub struct Stop {
     pub spot: Spot,
     /// Why.
     pub reason: Reason,
+    /// True if it may be so only since a value was read too early, or that nobody had written.
+    pub after_misread: bool,
 }
 
 impl Stop {
@@ -24,7 +27,36 @@ impl Stop {
         Self {
             spot: self.spot.in_iterations(entries),
             reason,
+            ..self
         }
+    }
+}
+
+impl Machine<'_> {
+    /// The block ends with `stop`. Where a value was read too early that may be why, the other threads come to what they wait for
+    /// next: one of them may write what was read, and so say why it was too early.
+    pub(super) fn ended_by(&mut self, stop: Stop, each: &mut dyn FnMut(u64)) -> Stop {
+        if !stop.reason.follows_from_values() || !self.memory.reports.misread(self.first_thread) {
+            return stop;
+        }
+        if stop.reason != Reason::Budget {
+            self.leave_out(&stop);
+            for warp in self.turns() {
+                while let Err(stop) = self.run_warp(&warp, each) {
+                    self.leave_out(&stop);
+                }
+            }
+        }
+        Stop {
+            after_misread: true,
+            ..stop
+        }
+    }
+
+    /// A thread does nothing any more.
+    fn leave_out(&mut self, stop: &Stop) {
+        let t = (stop.spot.thread - self.first_thread) as usize;
+        self.threads[t].state = State::Done;
     }
 }
 
@@ -99,6 +131,13 @@ pub enum Reason {
         /// What the type says.
         expected: i64,
     },
+    /// A tensor whose stride no tensor map can have.
+    Pitch {
+        /// The dimension.
+        dim: usize,
+        /// Its stride.
+        bytes: i64,
+    },
     /// Buffers of more bytes than an interpreter has room for.
     Room,
     /// A copy of a size that can't be copied.
@@ -108,6 +147,19 @@ pub enum Reason {
         /// What they have to be a multiple of.
         of: u32,
     },
+}
+
+impl Reason {
+    /// Returns true if other values might not have ended the run.
+    fn follows_from_values(&self) -> bool {
+        !matches!(
+            self,
+            Self::Operand(_)
+                | Self::PartialWarp
+                | Self::PartialWarpgroup
+                | Self::Fault(Fault::Freed { .. } | Fault::Accesses)
+        )
+    }
 }
 
 impl From<Fault> for Reason {

@@ -4,7 +4,7 @@ use super::accesses::Accesses;
 use super::cells::Cell;
 use super::order::{Order, Shared};
 use super::{Actor, Fault, Kind, Memory, Moment, Space};
-use crate::report::{Hazard, Spot};
+use crate::report::{Hazard, NthWait, Spot};
 use crate::value::{BufferId, CopyId, Pending, Pointer};
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ pub struct Transfer {
 }
 
 /// An asynchronous copy.
+#[allow(clippy::struct_excessive_bools)] // Facts that do not exclude each other.
 pub(super) struct Copy {
     pub(super) actor: Actor,
     pub(super) what: Transfer,
@@ -44,8 +45,12 @@ pub(super) struct Copy {
     pub(super) group: Option<u32>,
     /// The phase that it completes on, a number of the memory's list.
     pub(super) phase: Option<u32>,
-    /// The instruction that had written what it overwrites, if nobody had read that.
-    pub(super) over: Option<u32>,
+    /// Who had written what it overwrites, if nobody had read that.
+    pub(super) over: Option<Spot>,
+    /// True if somebody who came after its issue has read what it writes before it was complete.
+    pub(super) read_early: bool,
+    /// The waits by which its thread has seen it complete, and that it has read its source.
+    pub(super) seen_by: [Option<NthWait>; 2],
     /// The last access for which the adversary was asked whether it has landed, or read its source: once for all bytes.
     decided: [u64; 2],
 }
@@ -118,8 +123,7 @@ impl Memory {
     pub fn transfer(&mut self, actor: Actor, what: Transfer) -> Result<CopyId, Fault> {
         self.access += 1;
         self.reports.rely(actor.spot);
-        let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
-        let id = CopyId(self.first_copy.saturating_add(count));
+        let id = self.next_copy();
         let pieces = Arc::clone(&what.pieces);
         for piece in &*pieces {
             for end in [piece.source, piece.destination].into_iter().flatten() {
@@ -135,7 +139,7 @@ impl Memory {
             // What many wait for is read until they know.
             self.note_read(access, at.buffer, start(at), bytes, !what.shared);
         }
-        let mut over = None;
+        let (mut over, mut is_read) = (None, false);
         for (at, bytes) in destinations(&pieces) {
             let actor = self.at(actor, at);
             let access = (actor, self.number(actor)?);
@@ -143,9 +147,9 @@ impl Memory {
             self.shadow(at.buffer).fit(&rest);
             while let Some(granule) = self.shadow(at.buffer).next(&mut rest) {
                 let mut cell = self.take(at.buffer, &granule);
-                // What is true of the first byte is said of all.
-                if granule.start == start(at) {
-                    over = over.or_else(|| self.unread(&cell));
+                if !is_read && let Some((last, unread)) = self.last_write(&cell) {
+                    is_read = !unread;
+                    over = over.or(Some(last));
                 }
                 self.disturb(actor, &cell, at.buffer, &granule, Hazard::CopyOverCopy);
                 self.note_write(access, &mut cell, at.buffer, &granule);
@@ -170,10 +174,18 @@ impl Memory {
             complete: false,
             group: None,
             phase: None,
-            over,
+            over: over.filter(|_| !is_read),
+            read_early: false,
+            seen_by: [None; 2],
             decided: [0; 2],
         });
         Ok(id)
+    }
+
+    /// The number that the next copy gets.
+    pub(crate) fn next_copy(&self) -> CopyId {
+        let count = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+        CopyId(self.first_copy.saturating_add(count))
     }
 
     /// Who a copy is by where it touches memory. What all threads issue together is after what they did before in memory
@@ -220,6 +232,9 @@ impl Memory {
     /// own, it is the one that has issued it.
     pub fn observe(&mut self, pending: Pending, by: Actor) {
         let Pending { copy: id, source } = pending;
+        if self.copy(id).seen_by[usize::from(source)].is_none() {
+            self.note_seen(pending, by.spot);
+        }
         if self.copy(id).what.shared {
             self.order.observe(Shared::new(id, true), by);
             if !source {
@@ -230,6 +245,20 @@ impl Memory {
             self.source_is_read(id, by.moment);
         } else {
             self.has_landed(id, by.moment);
+        }
+    }
+
+    /// Notes the wait by which the thread of a copy has seen it complete, or that its source was read.
+    fn note_seen(&mut self, pending: Pending, at: Spot) {
+        let times = self.reports.times_waited(at.thread, at.instr);
+        let wait = (times > 0).then_some(NthWait {
+            instr: at.instr,
+            times,
+        });
+        let [completed, read] = &mut self.copy_mut(pending.copy).seen_by;
+        *read = read.or(wait);
+        if !pending.source {
+            *completed = completed.or(wait);
         }
     }
 

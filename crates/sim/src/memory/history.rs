@@ -1,48 +1,91 @@
 //! What is asked of copies so far where something is reported.
 
 use super::cells::Cell;
-use super::copies::{destinations, start};
-use super::{Memory, Space};
-use crate::report::{CopyWaits, Missed, Own, Race, Spot, Waited};
+use super::copies::{Copy, destinations, start};
+use super::{Actor, Kind, Memory, Space};
+use crate::report::{CopyWaits, Hazard, Missed, NthWait, Own, Race, Spot, Waited};
 use crate::value::{BufferId, Pointer};
 use rustc_hash::FxHashMap;
 
 impl Memory {
-    /// What is known of the waits of `thread` for the copy `like`.
-    pub(super) fn waits(&self, thread: u32, like: Spot) -> CopyWaits {
-        let own = Spot { thread, ..like };
-        let mut copies = self.copies.iter().rev();
-        let copy = copies.find(|copy| copy.actor.spot == own && !copy.what.shared);
-        let missed = copy.map(|copy| copy.group.map_or(Missed::Uncommitted, Missed::Group));
-        let waited = self.reports.last_wait(thread).map(|wait| Waited {
-            at: wait.at,
-            groups: wait.groups,
-            copies: wait.copies.iter().map(|id| self.issuer(*id)).collect(),
-            missed,
+    /// What is known of the waits of the thread of `now` for the copy `like`, which it comes too early for.
+    pub(super) fn waits(&self, hazard: Hazard, now: Actor, like: Spot) -> CopyWaits {
+        let thread = now.spot.thread;
+        let mut copies = self.copies.iter().rev().zip((0..self.next_copy().0).rev());
+        let mine = Spot { thread, ..like };
+        let own = copies.find(|(copy, _)| copy.actor.spot == mine && !copy.what.shared);
+        let other = self.issued_by(like);
+        let before = other.filter(|other| self.is_issued_before(other, now));
+        let completed_by =
+            before.and_then(|other| other.seen_by[usize::from(hazard == Hazard::WriteAfterRead)]);
+        let has_come = |wait: NthWait| match self.reports.times_waited(thread, wait.instr) {
+            0 => Own::Never,
+            times if times < wait.times => Own::InFlight,
+            _ => Own::Complete,
+        };
+        let state = match (own, completed_by) {
+            (Some((own, _)), _) if own.complete => Own::Complete,
+            (Some(_), _) => Own::InFlight,
+            (None, Some(wait)) => has_come(wait),
+            (None, None) => Own::Never,
+        };
+        let waited = self.reports.last_wait(thread).map(|wait| {
+            let committed = wait.groups.map_or(0, |groups| groups.committed);
+            let group = before.and_then(|other| other.group);
+            // Whether it has committed as many as the copy's thread.
+            let like_other = group.filter(|group| *group < committed).map(Missed::Group);
+            Waited {
+                at: wait.at,
+                groups: wait.groups,
+                copies: wait.copies.iter().map(|id| self.issuer(*id)).collect(),
+                missed: match own {
+                    Some((own, _)) => Some(own.group.map_or(Missed::Uncommitted, Missed::Group)),
+                    None => like_other,
+                },
+                is_after_copy: own.is_some_and(|(_, number)| number < wait.next_copy.0),
+            }
         });
-        let other = self.copies.iter().rev().find(|copy| copy.actor.spot == like);
-        let phase = other.and_then(|other| other.phase);
-        let over = other.and_then(|other| other.over);
         CopyWaits {
-            own: match copy {
-                None => Own::Never,
-                Some(copy) if copy.complete => Own::Complete,
-                Some(_) => Own::InFlight,
-            },
+            own: state,
             last: waited,
-            over,
-            phase: phase.and_then(|phase| self.phases.get(phase as usize).copied()),
+            completed_by: completed_by.filter(|_| own.is_none()),
+            over: before.and_then(|other| self.overwritten(other)),
+            phase: other
+                .and_then(|other| other.phase)
+                .and_then(|phase| self.phases.get(phase as usize).copied()),
         }
     }
 
-    /// The instruction that has written a granule last, or may still, if nobody has read it since.
-    pub(super) fn unread(&self, cell: &Cell) -> Option<u32> {
+    /// The instruction that had written what a copy overwrites, if nobody had read that.
+    fn overwritten(&self, copy: &Copy) -> Option<u32> {
+        let over = copy.over?;
+        // Who has read it too early has read it: while it was in flight, or with no barrier after the wait for it.
+        let in_flight = self.issued_by(over).is_some_and(|earlier| earlier.read_early);
+        let unordered = self.reports.races().any(|race| {
+            let of_it = race.before.is_some_and(|before| before.instr == over.instr);
+            of_it && race.hazard == Hazard::ReadAfterWrite && race.own != Own::Never
+        });
+        (!in_flight && !unordered).then_some(over.instr)
+    }
+
+    /// The last copy that was issued there.
+    fn issued_by(&self, spot: Spot) -> Option<&Copy> {
+        self.copies.iter().rev().find(|copy| copy.actor.spot == spot)
+    }
+
+    /// Returns true if what orders threads says that a copy was issued before what `now` does.
+    fn is_issued_before(&self, copy: &Copy, now: Actor) -> bool {
+        now.kind != Kind::Warpgroup && !self.order.unordered(copy.actor, now)
+    }
+
+    /// Who has written a granule last, or may still, and whether nobody has read it since; nothing if nobody has.
+    pub(super) fn last_write(&self, cell: &Cell) -> Option<(Spot, bool)> {
         if let Some(landing) = cell.landing {
-            return Some(self.copy(landing).actor.spot.instr);
+            return Some((self.copy(landing).actor.spot, true));
         }
         let write = cell.write?;
         let is_read = cell.reads.all().any(|read| self.accesses.is_later(read, write));
-        (!is_read).then(|| self.accesses.actor(write).spot.instr)
+        Some((self.accesses.actor(write).spot, !is_read))
     }
 
     /// The copy to `buffer` that comes nearest to a byte which none has written, the last of several.
@@ -64,7 +107,8 @@ impl Memory {
         nearest.map(|(_, spot)| spot)
     }
 
-    /// A block has ended: notes of races with copies whether the later thread has come to its own instance of the copy after that.
+    /// A block has ended: notes of races with copies whether the later thread has come to its own instance of the copy after that, or
+    /// to the wait for it.
     pub(super) fn note_behind(&mut self) {
         let block = |spot: Spot| spot.thread / self.order.threads_per_block;
         let own = |race: &Race| {
@@ -81,16 +125,15 @@ impl Memory {
             .filter_map(own)
             .map(|own| (own, false))
             .collect();
-        if later.is_empty() {
-            return;
-        }
         for copy in self.copies.iter().filter(|copy| !copy.what.shared) {
             if let Some(came) = later.get_mut(&copy.actor.spot) {
                 *came = true;
             }
         }
-        self.reports
-            .note_behind(|race| own(race).is_some_and(|own| later[&own]));
+        self.reports.note_behind(|race| {
+            let later = own(race).is_some_and(|own| later[&own]);
+            later.then_some(Own::Later)
+        });
     }
 
     /// A block has ended, and if it was not stuck with it all copies: those are kept to be named that wrote where something

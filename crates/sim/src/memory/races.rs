@@ -2,9 +2,10 @@
 
 use super::accesses::AccessId;
 use super::cells::{Cell, Shadow};
+use super::copies::start;
 use super::{Actor, Kind, Memory, Space};
 use crate::report::{Hazard, Spot};
-use crate::value::BufferId;
+use crate::value::{BufferId, Pointer};
 use std::ops::Range;
 
 impl Memory {
@@ -67,7 +68,10 @@ impl Memory {
                 } else {
                     Hazard::ReadInFlight
                 };
-                self.race(hazard, actor.spot, copy.spot, buffer, &granule);
+                self.race(hazard, actor, copy.spot, buffer, &granule);
+                if hazard == Hazard::ReadInFlight {
+                    self.copy_mut(id).read_early = true;
+                }
                 self.may_have_landed(id);
             } else if let Some(write) = cell.write {
                 self.race_unless_ordered(Hazard::ReadAfterWrite, write, actor, buffer, &granule);
@@ -100,7 +104,7 @@ impl Memory {
     ) {
         if let Some(id) = cell.landing {
             let before = self.copy(id).actor.spot;
-            self.race(over, actor.spot, before, buffer, granule);
+            self.race(over, actor, before, buffer, granule);
             self.may_have_landed(id);
         }
         if let Some((id, _)) = cell.reading {
@@ -110,9 +114,16 @@ impl Memory {
             } else {
                 Hazard::SourceInFlight
             };
-            self.race(hazard, actor.spot, reader.spot, buffer, granule);
+            self.race(hazard, actor, reader.spot, buffer, granule);
             self.may_have_read(id);
         }
+    }
+
+    /// Reports that a thread has written bytes twice by one instruction, in no order.
+    pub fn note_written_twice(&mut self, actor: Actor, at: Pointer, bytes: usize) {
+        let first = start(at);
+        let range = first..first + bytes;
+        self.race(Hazard::WriteAfterWrite, actor, actor.spot, at.buffer, &range);
     }
 
     /// Notes a write, after [`Memory::disturb`].
@@ -171,9 +182,9 @@ impl Memory {
         let reads = cell.reads.all().filter(|_| writes && self.strict_proxies);
         let read = reads.map(|id| self.accesses.actor(id)).find(missing);
         if let Some(write) = write.filter(|_| cell.landing.is_none()) {
-            self.race(Hazard::UnfencedWrite, actor.spot, write.spot, buffer, granule);
+            self.race(Hazard::UnfencedWrite, actor, write.spot, buffer, granule);
         } else if let Some(read) = read {
-            self.race(Hazard::UnfencedRead, actor.spot, read.spot, buffer, granule);
+            self.race(Hazard::UnfencedRead, actor, read.spot, buffer, granule);
         }
     }
 
@@ -187,8 +198,8 @@ impl Memory {
     ) {
         let now = self.unordered_spot(before, actor);
         let before = self.accesses.actor(before);
-        if let Some(now) = now {
-            self.race(hazard, now, before.spot, buffer, granule);
+        if let Some(spot) = now {
+            self.race(hazard, Actor { spot, ..actor }, before.spot, buffer, granule);
         }
     }
 
@@ -208,12 +219,18 @@ impl Memory {
         thread.map(|thread| Spot { thread, ..actor.spot })
     }
 
-    fn race(&mut self, hazard: Hazard, now: Spot, before: Spot, buffer: BufferId, bytes: &Range<usize>) {
-        if self.reports.race(hazard, now, Some(before), buffer, bytes) {
-            let waits = self.waits(now.thread, before);
-            let block = |spot: Spot| spot.thread / self.order.threads_per_block;
-            let same_block = block(now) == block(before);
-            self.reports.note_waits(hazard, (now, before), waits, same_block);
+    fn race(&mut self, hazard: Hazard, actor: Actor, before: Spot, buffer: BufferId, bytes: &Range<usize>) {
+        let now = actor.spot;
+        let block = |spot: Spot| spot.thread / self.order.threads_per_block;
+        if !self.reports.race(hazard, now, Some(before), buffer, bytes) {
+            return;
+        }
+        let waits = self.waits(hazard, actor, before);
+        let same_block = block(now) == block(before);
+        self.reports.note_waits(hazard, (now, before), waits, same_block);
+        let fresh = self.buffer(buffer).unwritten(bytes.clone());
+        if hazard == Hazard::WriteAfterRead && fresh.is_some_and(|mut fresh| fresh.next().is_some()) {
+            self.reports.found_nothing(hazard, now, before);
         }
     }
 

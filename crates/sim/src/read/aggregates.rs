@@ -1,7 +1,7 @@
 //! Arrays, structs and vectors of `llvm`. Those of numbers alone are these numbers in a row, as the vectors are that
 //! upstream's lowerings make them of; others are what a memref is lowered to.
 
-use super::{Done, Reader, Unknown, lanes, number};
+use super::{Done, MOST_NUMBERS, Reader, Unknown, lanes, number};
 use crate::code::{Op as Instruction, Reg, VectorOp};
 use crate::value::Value as Constant;
 use async_mlir::ir::Op;
@@ -10,9 +10,6 @@ use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, llvm};
 use async_mlir::types;
 use std::ops::Range;
-
-/// More than the parts of warps' matrices have.
-const MOST_NUMBERS: u32 = 1 << 16;
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it takes such values apart, or puts them together; returns false if it does not.

@@ -103,7 +103,6 @@ impl<'c> Reader<'c> {
         (to, ty): (Value<'c>, Type<'c>),
         name: String,
         align: u32,
-        init: Option<Init>,
     ) -> Result<BufferDecl, Unknown<'c>> {
         let Some(shape) = types::memref_shape(ty) else {
             return Err(Unknown::operation(op));
@@ -127,14 +126,15 @@ impl<'c> Reader<'c> {
             lanes,
         };
         let Some(bytes) = view.span_bytes() else {
-            return Err(Unknown::new(op, format!("a buffer of type {ty} is too large")));
+            let message = format!("a buffer of type {ty} is too large: all of them have 1 GiB");
+            return Err(Unknown::new(op, message));
         };
         Ok(BufferDecl {
             to: self.reg(to),
             name,
             view,
             align,
-            init: init.unwrap_or(Init::Unwritten(bytes)),
+            init: Init::Unwritten(bytes),
         })
     }
 
@@ -152,7 +152,7 @@ impl<'c> Reader<'c> {
             Some(name) => format!("workgroup buffer {name}"),
             None => format!("workgroup buffer {}", self.code.workgroup.len()),
         };
-        let decl = self.declare(function, (arg, arg.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
+        let decl = self.declare(function, (arg, arg.ty()), name, align.unwrap_or(COPY_ALIGN))?;
         self.code.workgroup.push(decl);
         Ok(())
     }
@@ -195,7 +195,7 @@ impl<'c> Reader<'c> {
         let align = op
             .int_attr(attr::ALIGNMENT)
             .and_then(|align| u32::try_from(align).ok());
-        let mut decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN), None)?;
+        let mut decl = self.declare(op, (value, value.ty()), name, align.unwrap_or(COPY_ALIGN))?;
         // A function that is called twice has two of them.
         decl.to = self.fresh();
         let to = self.reg(value);
@@ -230,22 +230,22 @@ impl<'c> Reader<'c> {
         let align = global
             .int_attr(attr::ALIGNMENT)
             .and_then(|align| u32::try_from(align).ok());
+        let workgroup = is_workgroup(ty);
+        let align = align.unwrap_or(if workgroup { COPY_ALIGN } else { DEFAULT_ALIGN });
+        let mut decl = self.declare(op, (op.result(0), ty), format!("@{name}"), align)?;
         let numbers = global.attr(attr::INITIAL_VALUE).and_then(types::constant_numbers);
         let elem = TypeAttribute::try_from(global.attr(attr::TYPE).ok_or_else(|| Unknown::operation(op))?)
             .ok()
             .and_then(|ty| types::memref_shape(ty.value()))
             .map(|shape| Self::element(op, shape.element))
             .transpose()?;
-        let init = numbers.zip(elem).map(|(numbers, (elem, _))| {
+        if let Some((numbers, (elem, _))) = numbers.zip(elem) {
             let bytes = numbers.iter().flat_map(|bits| {
                 let bytes = bits.to_le_bytes();
                 bytes.into_iter().take(elem.bytes()).collect::<Vec<u8>>()
             });
-            Init::Bytes(bytes.collect())
-        });
-        let workgroup = is_workgroup(ty);
-        let align = align.unwrap_or(if workgroup { COPY_ALIGN } else { DEFAULT_ALIGN });
-        let decl = self.declare(op, (op.result(0), ty), format!("@{name}"), align, init)?;
+            decl.init = Init::Bytes(bytes.collect());
+        }
         self.globals.insert(global, decl.to);
         if workgroup {
             self.code.workgroup.push(decl);

@@ -1,6 +1,7 @@
 //! What goes wrong with bulk copies and mbarriers.
 
 use super::{Problem, Spot, StaleWait};
+use std::fmt::Write;
 
 /// The most bytes that a phase counts (PTX ISA, tx-count: up to 2^20 - 1).
 pub const MAX_TX: i64 = (1 << 20) - 1;
@@ -193,23 +194,32 @@ impl Problem {
         )
     }
 
-    /// A phase expects other bytes than are in flight; so many too many, or too few if it is negative.
+    /// A phase expects other bytes than are in flight; so many too many, or too few if it is negative. `opposite` is the phase of
+    /// another mbarrier beside it of which the opposite is true, and its name.
     #[must_use]
-    pub fn wrong_bytes(at: Spot, other: Spot, phase: u64, left: i64, name: &str) -> Self {
-        let message = if left > 0 {
-            format!("phase {phase} of {name} expects {left} bytes more than the copies on it bring")
+    pub fn wrong_bytes(
+        (at, other): (Spot, Spot),
+        left: i64,
+        (phase, name): (u64, &str),
+        opposite: Option<&(u64, String)>,
+    ) -> Self {
+        let bytes = left.abs();
+        let mut message = if left > 0 {
+            format!("phase {phase} of {name} expects {bytes} bytes more than the copies on it bring")
         } else {
-            format!(
-                "the copies on phase {phase} of {name} bring {} bytes more than it expects",
-                -left
-            )
+            format!("the copies on phase {phase} of {name} bring {bytes} bytes more than it expects")
         };
-        Self::new(
-            "wrong-bytes",
-            (at, Some(other)),
-            message,
-            "let expect_tx name all bytes of the loads on the phase, out-of-bounds elements included",
-        )
+        let advice = if let Some((phase, name)) = opposite {
+            let more = if left > 0 { "more" } else { "fewer" };
+            let _ = write!(
+                message,
+                ", and those on phase {phase} of {name} bring as many {more}"
+            );
+            "let each load complete on the mbarrier that expects its bytes: one of them seems to name the other mbarrier"
+        } else {
+            "let expect_tx name all bytes of the loads on the phase, out-of-bounds elements included"
+        };
+        Self::new("wrong-bytes", (at, Some(other)), message, advice)
     }
 
     /// A phase counts more bytes than an mbarrier can.

@@ -2,6 +2,7 @@
 
 use super::{Problem, Race, Reports, Spot};
 use crate::value::{BufferId, CopyId};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub struct Wait {
     pub groups: Option<Groups>,
     /// The copies of the youngest group that is complete, or all that the wait is for.
     pub copies: Arc<[CopyId]>,
+    /// The number that the next copy of any thread gets.
+    pub next_copy: CopyId,
 }
 
 /// The groups of a queue of one thread, after a wait.
@@ -34,8 +37,10 @@ pub struct Waited {
     pub groups: Option<Groups>,
     /// The copies of the youngest group that is complete, or all that the wait is for.
     pub copies: Vec<Spot>,
-    /// The thread's own instance of the copy, if it has issued one.
+    /// The thread's own instance of the copy, if it has issued one; else the copy itself, where all threads count the same groups.
     pub missed: Option<Missed>,
+    /// True if the thread had issued its own instance before that.
+    pub is_after_copy: bool,
 }
 
 /// A phase of an mbarrier.
@@ -50,10 +55,11 @@ pub struct PhaseOf {
 }
 
 /// What a thread has done about its own instance of a copy that another thread has issued, or it itself: what one thread has waited
-/// for, all have.
+/// for, all have. Of a copy that it has no instance of and that was issued before what it does, its waits tell: it has, or has not,
+/// come to the one by which the copy's thread has seen it complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Own {
-    /// It issues none.
+    /// It issues none, and does not come to that wait.
     Never,
     /// It issues one later.
     Later,
@@ -63,6 +69,15 @@ pub enum Own {
     Complete,
 }
 
+/// A wait of a thread: its operation, and how often the thread had come to it by then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NthWait {
+    /// The instruction.
+    pub instr: u32,
+    /// 1 for the first time.
+    pub times: u32,
+}
+
 /// What is known of the waits of a thread for a copy.
 #[derive(Clone, Debug)]
 pub struct CopyWaits {
@@ -70,9 +85,12 @@ pub struct CopyWaits {
     pub own: Own,
     /// Its last wait.
     pub last: Option<Waited>,
+    /// The wait by which the thread of the copy has seen it complete, if the copy was issued before what the thread does now.
+    pub completed_by: Option<NthWait>,
     /// The phase that the copy completes on.
     pub phase: Option<PhaseOf>,
-    /// The instruction that had written what the copy overwrites, if nobody had read that.
+    /// The instruction that had written what the copy overwrites, if nobody had read that, and the copy was issued before what the
+    /// thread does now.
     pub over: Option<u32>,
 }
 
@@ -114,6 +132,8 @@ impl Waited {
 pub(super) struct Waits {
     /// The last wait of each thread.
     last: HashMap<u32, Wait>,
+    /// How often each thread has come to each operation that waits: by thread and instruction.
+    times: FxHashMap<(u32, u32), u32>,
     /// By the operation of a copy, and a thread that should have waited for it.
     stale: BTreeMap<(u32, u32), StaleWait>,
     /// The threads whose last wait for an mbarrier let them go on once more after a phase.
@@ -125,7 +145,17 @@ pub(super) struct Waits {
 impl Reports {
     /// Notes that a thread passes a wait or an await.
     pub fn wait(&mut self, wait: Wait) {
+        *self
+            .waits
+            .times
+            .entry((wait.at.thread, wait.at.instr))
+            .or_default() += 1;
         self.waits.last.insert(wait.at.thread, wait);
+    }
+
+    /// How often a thread has come to a wait.
+    pub(crate) fn times_waited(&self, thread: u32, instr: u32) -> u32 {
+        self.waits.times.get(&(thread, instr)).copied().unwrap_or(0)
     }
 
     /// The last wait of a thread.
@@ -194,11 +224,18 @@ impl Reports {
         self.problem(problem);
     }
 
-    /// Notes the races whose later thread comes to its own instance of the copy after that.
-    pub fn note_behind(&mut self, behind: impl Fn(&Race) -> bool) {
-        for race in self.races.values_mut() {
-            if behind(race) {
-                race.own = Own::Later;
+    /// Notes of races what the later thread has done about its own instance of the copy, where that shows afterwards.
+    pub fn note_behind(&mut self, behind: impl Fn(&Race) -> Option<Own>) {
+        let waits = std::mem::take(&mut self.waits.times);
+        for race in self.races.values_mut().filter(|race| race.own == Own::Never) {
+            let comes_to = |wait: NthWait| {
+                let times = waits.get(&(race.now.thread, wait.instr));
+                times.is_some_and(|times| *times >= wait.times)
+            };
+            if let Some(own) = behind(race) {
+                race.own = own;
+            } else if race.completed_by.is_some_and(comes_to) {
+                race.own = Own::InFlight;
             }
         }
     }

@@ -31,6 +31,8 @@ pub enum Cause {
     Commit,
     /// Threads that go to one place, and each should have its own.
     Addresses,
+    /// A slot that is filled again before anybody has read it.
+    WrongSlot,
     /// A wait that is missing, or leaves too many groups in flight.
     Wait,
     /// A proxy fence that is missing.
@@ -41,6 +43,8 @@ pub enum Cause {
     Slot,
     /// Memory that nobody has written.
     Uninitialized,
+    /// An access or an operand that ends the run, after something was read too early that it may follow from.
+    StopAfterMisread,
     /// Something that nobody waits for before the kernel ends.
     Drain,
 }
@@ -50,7 +54,7 @@ impl Cause {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stop => "stop",
+            Self::Stop | Self::StopAfterMisread => "stop",
             Self::Divergence => "divergence",
             Self::Initialization => "initialization",
             Self::Bytes => "bytes",
@@ -62,7 +66,7 @@ impl Cause {
             Self::Unawaited | Self::Wait => "wait",
             Self::Fence => "fence",
             Self::Barrier => "barrier",
-            Self::Slot => "slot",
+            Self::WrongSlot | Self::Slot => "slot",
             Self::Uninitialized => "uninitialized",
             Self::Drain => "drain",
         }
@@ -156,8 +160,12 @@ fn belong_together(a: &Finding, b: &Finding) -> bool {
         || are(Cause::Unawaited, Cause::Wait)
         || are(Cause::Unawaited, Cause::Slot)
         || are(Cause::Parity, Cause::Wait)
+        || are(Cause::Commit, Cause::Commit)
         || are(Cause::Commit, Cause::Wait)
-        || are(Cause::Commit, Cause::Slot);
+        || are(Cause::Commit, Cause::Slot)
+        || are(Cause::WrongSlot, Cause::Wait)
+        || are(Cause::WrongSlot, Cause::Slot)
+        || are(Cause::WrongSlot, Cause::Uninitialized);
     let shared = |instr: u32| b.instrs().any(|other| other == instr);
     let wait = |finding: &Finding| finding.last_wait.as_ref().map(|last| last.wait.instr);
     let same_wait = a.cause == b.cause && wait(a).is_some() && wait(a) == wait(b);

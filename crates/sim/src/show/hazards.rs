@@ -1,6 +1,11 @@
-//! Words for races: what is wrong between two operations, and what to do about it.
+//! What is wrong between two operations that race, and which words say it.
 
 use super::Cause;
+use super::words::{
+    AWAIT_TOKEN, BARRIER_AFTER_WAIT, BARRIER_OR_SLOT, COMMIT, COPIED_LATE, EITHER_ORDER, FILLED_EARLY,
+    OVERLAP, PARITY, READ_EARLY, TRACK, TWICE, Text, WAIT, WAIT_AFTER, WAIT_EARLIER, WAIT_FOR_WRITES,
+    WRONG_SLOT, after_multiplication, after_shared, between_blocks, plain,
+};
 use crate::report::{Hazard, Own};
 
 /// What a message and a cause depend on besides the hazard.
@@ -9,10 +14,19 @@ use crate::report::{Hazard, Own};
 pub(super) struct Sides {
     /// True if two threads execute one operation in the same iteration.
     pub same: bool,
+    /// True if it is one thread.
+    pub alone: bool,
     /// True if the earlier access read what nobody had written, and somebody wrote later.
     pub found_nothing: bool,
-    /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read.
+    /// True if the earlier access is of a copy that overwrites what another copy had brought and nobody had read, and was issued
+    /// before this.
     pub unread: bool,
+    /// True if the last wait comes after the earlier copy, which was in no group then.
+    pub uncommitted: bool,
+    /// True if the earlier copy comes after the last wait.
+    pub comes_after_wait: bool,
+    /// True if other threads alone come to the waits for the earlier copy, which was issued before this.
+    pub others_wait: bool,
     /// Whether the later access is a copy's.
     pub now: Copied,
     /// Whether the earlier one is.
@@ -68,22 +82,6 @@ pub(super) enum Copied {
     Multiplied,
 }
 
-/// What is said of a race: its message, and what to do.
-type Text = (&'static str, &'static str);
-
-/// Nothing orders two blocks of a kernel.
-const ORDER_BLOCKS: &str =
-    "blocks are not ordered: let one block alone touch these bytes, use atomics, or split the kernel in two";
-const WAIT_EARLIER: &str =
-    "wait for the copy before this, or let the wait there leave fewer groups in flight";
-const WAIT_FOR_WRITES: &str = "wait for the copy before this: the wait there waits until sources are read (`read`), and not for what is written";
-const WAIT: &str = "wait for the copy before this";
-const TRACK: &str = "wait for the copy's group before its thread arrives, or let that arrive by nvvm.cp.async.mbarrier.arrive: the phase \
-     that is waited for there does not track the copy";
-const AWAIT_TOKEN: &str = "await the token of that copy before this: the await there is of other tokens";
-const BARRIER_AFTER_WAIT: &str = "put a gpu.barrier after the wait for the copy, before this";
-const BARRIER_OR_SLOT: &str = "put a gpu.barrier between the two, or give the buffer another slot";
-
 impl Sides {
     /// What is wrong.
     pub fn cause(self, hazard: Hazard) -> Cause {
@@ -93,7 +91,7 @@ impl Sides {
             _ if self.blocks => Cause::Barrier,
             _ if self.is_overlap(hazard) => Cause::Addresses,
             _ if self.phase == PhaseWait::Stale => Cause::Parity,
-            _ if self.took_wrong_slot(hazard) => Cause::Slot,
+            _ if self.took_wrong_slot(hazard) => Cause::WrongSlot,
             Hazard::WriteAfterRead if self.found_nothing => Cause::Barrier,
             _ if self.phase == PhaseWait::Nobody && hazard.kind() == "RAW" => Cause::Unawaited,
             Hazard::ReadBesideCopy if self.is_overwritten() => Cause::Slot,
@@ -103,6 +101,7 @@ impl Sides {
             | Hazard::WriteInFlight
             | Hazard::SourceInFlight => match self.own {
                 Own::Complete => Cause::Barrier,
+                _ if self.uncommitted => Cause::Commit,
                 _ => Cause::Wait,
             },
             Hazard::SourceBesideCopy => Cause::Barrier,
@@ -110,7 +109,9 @@ impl Sides {
             Hazard::WriteAfterRead if self.before == Copied::Multiplied => Cause::Barrier,
             Hazard::WriteAfterRead | Hazard::WriteAfterWrite if self.now != Copied::No => Cause::Slot,
             Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite => {
-                if self.is_unawaited() {
+                if self.is_unawaited() && self.uncommitted {
+                    Cause::Commit
+                } else if self.is_unawaited() {
                     Cause::Wait
                 } else {
                     Cause::Barrier
@@ -124,12 +125,10 @@ impl Sides {
         self.same && !self.blocks && hazard.kind() == "WAW"
     }
 
-    /// Returns true if a copy that the later thread has issued before has taken the place of what it is about to read.
+    /// Returns true if a copy that was issued before has taken the place of what the later thread is about to read.
     fn took_wrong_slot(self, hazard: Hazard) -> bool {
-        self.unread
-            && self.before == Copied::Alone
-            && hazard.kind() == "RAW"
-            && matches!(self.own, Own::InFlight | Own::Complete)
+        let is_copy = matches!(self.before, Copied::Alone | Copied::Together);
+        self.unread && is_copy && hazard.kind() == "RAW"
     }
 
     /// Returns true if the later thread has not waited for what all threads have to wait for.
@@ -148,7 +147,7 @@ impl Sides {
             return between_blocks(hazard);
         }
         if self.is_overlap(hazard) {
-            return OVERLAP;
+            return if self.alone { TWICE } else { OVERLAP };
         }
         if self.took_wrong_slot(hazard) && self.phase != PhaseWait::Stale {
             return WRONG_SLOT;
@@ -182,6 +181,13 @@ impl Sides {
         };
         let (message, advice) = special.unwrap_or_else(|| plain(hazard));
         match self.wait {
+            _ if self.uncommitted
+                && self.before != Copied::Multiplied
+                && self.cause(hazard) == Cause::Commit =>
+            {
+                (message, COMMIT)
+            }
+            _ if self.comes_after_wait && advice == WAIT_EARLIER => (message, WAIT_AFTER),
             Waits::Reads if advice == WAIT_EARLIER => (message, WAIT_FOR_WRITES),
             Waits::Tokens if advice == WAIT_EARLIER => (message, AWAIT_TOKEN),
             Waits::Phase if advice == WAIT_EARLIER => (message, TRACK),
@@ -204,13 +210,36 @@ impl Sides {
                 "reads where another thread has copied already, and no block barrier lies between",
                 BARRIER_OR_SLOT,
             ),
+            (Hazard::ReadBesideCopy, Own::InFlight) if self.comes_after_wait => (
+                "reads where a copy of another thread writes, and no block barrier lies between",
+                "wait for the copy and put a gpu.barrier after that wait, before this: the wait there comes before the copy. If \
+                 this is to read what an earlier copy has brought, let it, or the copy, go to another slot",
+            ),
             (Hazard::ReadBesideCopy, Own::Never | Own::Later) => (
                 "reads where a copy of another thread writes already, and no block barrier lies between",
                 BARRIER_OR_SLOT,
             ),
+            (Hazard::ReadAfterWrite, Own::Never) if self.others_wait => (
+                "reads what another thread copied, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before this; where one is, let the wait before it leave fewer \
+                 groups in flight",
+            ),
             (Hazard::ReadAfterWrite, _) | (Hazard::ReadInFlight | Hazard::ReadBesideCopy, Own::Complete) => (
                 "reads what another thread copied, and no block barrier lies between that copy's wait and this",
                 BARRIER_AFTER_WAIT,
+            ),
+            (Hazard::WriteAfterRead, Own::InFlight) => (
+                "writes what another thread's copy reads, and the waits before it leave that copy in flight",
+                WAIT_EARLIER,
+            ),
+            (Hazard::WriteAfterWrite, Own::InFlight) => (
+                "writes where another thread copied, and the waits before it leave that copy in flight",
+                WAIT_EARLIER,
+            ),
+            (Hazard::WriteAfterRead, Own::Never) if self.others_wait => (
+                "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
+                "put a gpu.barrier after the wait for the copy, before this; where one is, let the wait before it leave fewer \
+                 groups in flight",
             ),
             (Hazard::WriteAfterRead, _) => (
                 "writes what another thread's copy reads, and no block barrier lies between that copy's wait and this",
@@ -223,164 +252,5 @@ impl Sides {
             ),
             _ => return None,
         })
-    }
-}
-
-/// Returns true if an advice is to wait for the copy, and can be said better where more is known of it.
-pub(super) fn is_to_wait(advice: &str) -> bool {
-    [WAIT_EARLIER, WAIT, TRACK].contains(&advice)
-}
-
-/// What is said of two threads that write one place together.
-const OVERLAP: Text = (
-    "writes where another thread writes by the same operation: the addresses of the two overlap",
-    "let an index tell the threads apart (thread, row, column), or let one thread alone write here",
-);
-
-/// What is said of a copy that took the place of an earlier one.
-const WRONG_SLOT: Text = (
-    "reads where a later copy writes already: what an earlier copy brought there has not been read",
-    "let one of the copies go to another slot: compare its index, and what that is taken modulo, with the index here",
-);
-
-/// What to do where either may be meant to come first.
-const EITHER_ORDER: &str = "put a gpu.barrier between the two, after the one that is to come first; if that is the read, another slot does, too";
-
-/// What is said where the reader ran first.
-const READ_EARLY: Text = (
-    "writes what another thread has read before, when nothing was there, and no block barrier lies between",
-    "put a gpu.barrier after the write, before the read",
-);
-const COPIED_LATE: Text = (
-    "copies to where another thread has read before, when nothing was there, and nothing orders the two",
-    "wait for the copy and put a gpu.barrier after that wait, before the read",
-);
-
-/// What is said where a wait passed too early.
-const PARITY: Text = (
-    "accesses what a bulk copy writes, and the wait for it passed on a phase that was complete before: it waits for the \
-     parity of the last phase",
-    "wait for the other parity: 0 for the first phase of an mbarrier, and the other one each time it is used again",
-);
-
-/// What is said of a bulk copy to a slot that is still read.
-const FILLED_EARLY: Text = (
-    "writes what another thread reads, and nothing orders the two",
-    "let whoever issues it know that this was read: by a gpu.barrier, or an mbarrier on which readers arrive after they \
-     have read; or give the buffer another slot",
-);
-
-/// What is said of those who come after a copy that several threads may wait for.
-fn after_shared(hazard: Hazard) -> Option<Text> {
-    let advice = "wait for the copy in this thread, too, or put a gpu.barrier after another thread's wait";
-    match hazard {
-        Hazard::ReadAfterWrite => Some((
-            "reads what a bulk copy has written, and this thread has not seen that it is complete",
-            advice,
-        )),
-        Hazard::WriteAfterWrite => Some((
-            "writes where a bulk copy has written, and this thread has not seen that it is complete",
-            advice,
-        )),
-        Hazard::WriteAfterRead => Some((
-            "writes what a bulk copy has read, and this thread has not seen that it is done",
-            advice,
-        )),
-        Hazard::ReadBesideCopy => Some((
-            "reads where a bulk copy writes that another thread has issued, and nothing orders the two",
-            "wait for the copy before reading, if this is to read what is copied; else let the issuing thread know \
-             that this was read: by a gpu.barrier, or an mbarrier on which this thread arrives",
-        )),
-        _ => None,
-    }
-}
-
-/// What is said of those who come after a matrix multiplication.
-fn after_multiplication(hazard: Hazard) -> Option<Text> {
-    match hazard {
-        Hazard::SourceInFlight => Some((
-            "writes what a matrix multiplication may still read",
-            "wait for the multiplication's group before this, let the wait there leave fewer groups in flight, or give the \
-             operand another slot",
-        )),
-        Hazard::SourceBesideCopy => Some((
-            "writes what a matrix multiplication may still read, and nothing orders the two",
-            "let this thread know that the multiplication's group was waited for, by a gpu.barrier after the wait, or an \
-             mbarrier on which its threads arrive then; or give the operand another slot",
-        )),
-        Hazard::WriteAfterRead => Some((
-            "writes what a matrix multiplication has read, and this thread has not seen that it is done",
-            "let this thread know that the multiplication's group was waited for, by a gpu.barrier after the wait, or an \
-             mbarrier on which its threads arrive then; or give the operand another slot",
-        )),
-        _ => None,
-    }
-}
-
-fn between_blocks(hazard: Hazard) -> Text {
-    let message = match hazard {
-        Hazard::ReadInFlight | Hazard::ReadBesideCopy => "reads what a copy of another block writes",
-        Hazard::WriteInFlight | Hazard::CopyOverCopy => "writes where a copy of another block writes",
-        Hazard::SourceInFlight | Hazard::SourceBesideCopy => "writes what a copy of another block reads",
-        Hazard::ReadAfterWrite | Hazard::Unwritten => "reads what another block writes",
-        Hazard::WriteAfterRead | Hazard::UnfencedRead => "writes what another block reads",
-        Hazard::WriteAfterWrite | Hazard::UnfencedWrite => "writes what another block writes",
-    };
-    (message, ORDER_BLOCKS)
-}
-
-fn plain(hazard: Hazard) -> Text {
-    match hazard {
-        Hazard::ReadInFlight => (
-            "reads what an asynchronous copy has not been seen to write",
-            WAIT_EARLIER,
-        ),
-        Hazard::ReadBesideCopy => (
-            "reads where a copy of another thread writes, and no block barrier lies between",
-            "put a gpu.barrier between the copy's wait and this, if it is to read what is copied; else between this \
-             and the copy",
-        ),
-        Hazard::WriteInFlight => ("writes where an asynchronous copy may still write", WAIT_EARLIER),
-        Hazard::CopyOverCopy => (
-            "copies to where another asynchronous copy may still write",
-            "let it go to another slot (look at its index, and what that is taken modulo), or wait for the earlier copy first",
-        ),
-        Hazard::SourceInFlight => (
-            "writes what an asynchronous copy may still read",
-            "wait for the copy before its source changes, or give the buffer another slot",
-        ),
-        Hazard::SourceBesideCopy => (
-            "writes what a copy of another thread reads, and no block barrier lies between",
-            "put a gpu.barrier between this and the copy, if the copy is to read what is written here; else wait for the \
-             copy and put a gpu.barrier after that wait, or give the buffer another slot",
-        ),
-        Hazard::ReadAfterWrite => (
-            "reads what another thread wrote, and no block barrier lies between",
-            "put a gpu.barrier between the write and the read",
-        ),
-        Hazard::WriteAfterRead => (
-            "writes what another thread reads, and no block barrier lies between",
-            BARRIER_OR_SLOT,
-        ),
-        Hazard::WriteAfterWrite => (
-            "writes what another thread writes, and no block barrier lies between",
-            "put a gpu.barrier between the two writes, or let one thread write",
-        ),
-        Hazard::Unwritten => (
-            "reads memory that nothing has written",
-            "write these bytes before: let a copy or store reach as far as they are read (tile, halo, slot, guard)",
-        ),
-        Hazard::UnfencedWrite => (
-            "goes through the asynchronous proxy to what was written through the generic one, and the writing thread \
-             has executed no proxy fence between",
-            "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} after the \
-             write (or after the wait, if it is a copy), before the barrier",
-        ),
-        Hazard::UnfencedRead => (
-            "writes through the asynchronous proxy what was read through the generic one, and the reading thread has \
-             executed no proxy fence between",
-            "put nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>} after the \
-             read, before the barrier",
-        ),
     }
 }

@@ -1,10 +1,42 @@
 //! Words for what ends a run.
 
-use super::Names;
-use crate::machine::Reason;
+use super::{Cause, Finding, Names};
+use crate::machine::{Reason, Stop};
 use crate::memory::{Buffer, Fault};
 
 impl Names<'_> {
+    /// Why a run ended early.
+    #[must_use]
+    pub fn stop(&self, stop: &Stop) -> Finding {
+        let (kind, message) = self.reason(&stop.reason);
+        let advice = advice(kind);
+        let (cause, advice) = if stop.after_misread {
+            let first = "first see to what is read too early, or was never written: this may follow from it";
+            let advice = if advice.is_empty() {
+                first.into()
+            } else {
+                format!("{first}. Else {advice}")
+            };
+            (Cause::StopAfterMisread, advice)
+        } else {
+            (Cause::Stop, advice.into())
+        };
+        Finding {
+            kind,
+            cause,
+            note: false,
+            rank: 0,
+            message,
+            advice,
+            at: self.instance(stop.spot),
+            against: None,
+            on: None,
+            last_wait: None,
+            follows_phases: false,
+            of_barriers: false,
+        }
+    }
+
     /// The kind of a finding, and its message.
     pub(super) fn reason(&self, reason: &Reason) -> (&'static str, String) {
         match reason {
@@ -31,6 +63,12 @@ impl Names<'_> {
                 let message =
                     format!("dimension {dim} of the memref has size {size}, and its type says {expected}");
                 ("mismatch", message)
+            }
+            Reason::Pitch { dim, bytes } => {
+                let message = format!(
+                    "the stride of dimension {dim} of the tensor is {bytes} bytes, and a tensor map takes multiples of 16 only"
+                );
+                ("misaligned", message)
             }
             Reason::Room => {
                 let message = "there is no room for a buffer of this size: all of them have 1 GiB";

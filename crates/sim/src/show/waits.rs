@@ -79,8 +79,11 @@ impl Names<'_> {
         let plural = if committed == 1 { "" } else { "s" };
         let mut first = format!("it {does} {complete} of {committed} group{plural} of this thread");
         match self.missed(race) {
+            Some(Missed::Group(group)) if group >= committed && waited.is_after_copy => {
+                first.push_str("; the copy came before it and was committed later");
+            }
             Some(Missed::Group(group)) if group >= committed => {
-                first.push_str("; the copy was committed later");
+                first.push_str("; the copy came later");
             }
             Some(Missed::Group(group)) if group >= complete => {
                 let fits = committed - 1 - group;
@@ -90,7 +93,10 @@ impl Names<'_> {
                     "; the copy is in the {nth}: the count is {n} and has to be {fits}"
                 );
             }
-            Some(Missed::Uncommitted) => first.push_str("; the copy was in none of them"),
+            Some(Missed::Uncommitted) if waited.is_after_copy => {
+                first.push_str("; the copy came before it and was in none of them");
+            }
+            Some(Missed::Uncommitted) => first.push_str("; the copy came later, and was in none"),
             _ if self.is_elsewhere(race, waited) => first.push_str("; the copy is in another queue"),
             _ => {}
         }
@@ -106,6 +112,28 @@ impl Names<'_> {
     fn missed(&self, race: &Race) -> Option<Missed> {
         let waited = race.last_wait.as_ref()?;
         waited.missed.filter(|_| !self.is_elsewhere(race, waited))
+    }
+
+    /// Returns true if the last wait comes after the copy, which was in no group then.
+    pub(super) fn is_uncommitted(&self, race: &Race) -> bool {
+        let waited = race.last_wait.as_ref().filter(|waited| waited.is_after_copy);
+        self.is_in_no_group(race) && waited.is_some()
+    }
+
+    /// Returns true if the copy comes after the last wait.
+    pub(super) fn comes_after_wait(&self, race: &Race) -> bool {
+        let waited = race.last_wait.as_ref().filter(|waited| waited.is_after_copy);
+        self.is_in_no_group(race) && waited.is_none()
+    }
+
+    /// Returns true if the last wait is one for groups of the copy's queue, and the copy was in none of them.
+    fn is_in_no_group(&self, race: &Race) -> bool {
+        let groups = race.last_wait.as_ref().and_then(|waited| waited.groups);
+        groups.is_some_and(|groups| match self.missed(race) {
+            Some(Missed::Group(group)) => group >= groups.committed,
+            Some(Missed::Uncommitted) => true,
+            None => false,
+        })
     }
 
     /// Returns true if the earlier copy is in another queue than that which is waited for.
@@ -145,8 +173,7 @@ impl Names<'_> {
                     fits => format!("at most {fits} groups"),
                 }
             )),
-            Missed::Uncommitted => Some("commit a group after the copy, and wait for it before this".into()),
-            Missed::Group(_) => None,
+            _ => None,
         }
     }
 }

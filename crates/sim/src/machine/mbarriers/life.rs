@@ -64,14 +64,29 @@ impl Machine<'_> {
 
     /// What is left in the mbarriers of a block that ends.
     pub(in crate::machine) fn drain_mbarriers(&mut self) {
-        for (key, mbarrier) in std::mem::take(&mut self.mbarriers) {
+        for (&key, mbarrier) in &self.mbarriers {
             let MBarrier::Live(live) = mbarrier else { continue };
-            let left = live.tx - live.flying();
-            if left != 0 && !live.broken {
-                let name = self.called(key);
-                let problem = Problem::wrong_bytes(live.armed, live.init.spot, live.phase, left, &name);
+            if live.left() != 0 && !live.broken {
+                let (name, opposite) = (self.called(key), self.opposite(key));
+                let (spots, phase) = ((live.armed, live.init.spot), (live.phase, name.as_str()));
+                let problem = Problem::wrong_bytes(spots, live.left(), phase, opposite.as_ref());
                 self.memory.reports.problem(problem);
             }
         }
+        self.mbarriers.clear();
+    }
+
+    /// The phase and the name of another mbarrier of the same buffer that lacks as many bytes as this one has too many, or the other
+    /// way around: a load may complete on the wrong one of them.
+    pub(super) fn opposite(&self, key: Key) -> Option<(u64, String)> {
+        let left = |mbarrier: &MBarrier| match mbarrier {
+            MBarrier::Live(live) => (live.left(), live.phase),
+            MBarrier::Dead(_) => (0, 0),
+        };
+        let (own, _) = left(self.mbarriers.get(&key)?);
+        let beside = self.mbarriers.range((key.0, i64::MIN)..=(key.0, i64::MAX));
+        let mut others = beside.map(|(other, mbarrier)| (*other, left(mbarrier)));
+        let other = others.find(|(_, (left, _))| own != 0 && *left == -own);
+        other.map(|(other, (_, phase))| (phase, self.called(other)))
     }
 }

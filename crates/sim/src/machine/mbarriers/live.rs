@@ -93,6 +93,11 @@ impl Live {
         self.flights.iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// The bytes that the phase expects and that are not in flight; less than 0 if more are.
+    pub fn left(&self) -> i64 {
+        self.tx - self.flying()
+    }
+
     /// Returns true if the phase is complete as soon as all that is in flight has landed.
     pub fn can_complete(&self) -> bool {
         self.pending == 0 && self.tx == self.flying()

@@ -230,6 +230,7 @@ impl Machine<'_> {
             };
             let (Phase::Parity(number) | Phase::Token(number)) = named;
             let number = self.bits(t, number).unwrap_or(0);
+            let opposite = self.opposite(key);
             let Some(live) = self.get(key) else { continue };
             let seen = live.seen.get(&spot.thread).and_then(|seen| seen.phase);
             let next = seen.map_or(0, |seen| seen + 1);
@@ -245,9 +246,10 @@ impl Machine<'_> {
             } else if meant < live.phase {
                 Problem::overtaken(spot, live.armed, meant + 1, &name)
             } else if live.pending == 0 {
-                Problem::wrong_bytes(spot, live.armed, live.phase, live.tx - live.flying(), &name)
+                let spots = (spot, live.armed);
+                Problem::wrong_bytes(spots, live.left(), (live.phase, &name), opposite.as_ref())
             } else {
-                let missing = (live.pending, live.expected, live.tx - live.flying());
+                let missing = (live.pending, live.expected, live.left());
                 Problem::deadlock(spot, live.armed, live.phase, missing, &name)
             };
             // Threads that stand early in their loops may keep those from arriving that stand later.
