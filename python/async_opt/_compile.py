@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
-from ._diagnostics import Diagnostic, DiagnosticWarning
-from ._tools import Source, run_checked
+from ._diagnostics import Diagnostic, DiagnosticWarning, Error
+from ._tools import Source, failure, run, run_checked
 
 # What --gpux-pack-workgroup-memory says of memory that a launch has to ask for.
 _DYNAMIC = re.compile(r"packs .* of dynamic workgroup memory: launch the kernel with (\d+) bytes")
@@ -64,15 +64,17 @@ def compile(
     pipeline: bool = False,
     module: Optional[str] = None,
     timeout: Optional[float] = None,
-    **options: Union[str, int, bool],
+    **options: Union[str, int, bool, Sequence[str]],
 ) -> Ptx:
     """Lowers a kernel to PTX.
 
     `pipeline` makes pipelines of plain loops first. `module` names one GPU module where there are several. `options` are those
-    of `--gpux-lower-to-nvvm`, with `_` for `-`: `num_stages=3`, `lint=False`. What is warned of is also a DiagnosticWarning.
+    of `--gpux-lower-to-nvvm`, with `_` for `-`: `num_stages=3`, `lint=False`, `features=["+ptx83"]`. What is warned of is also a DiagnosticWarning.
 
     Raises Error, with locations, if the kernel can't be lowered.
     """
+    if "format" in options:
+        raise TypeError("compile() makes PTX: there is no option 'format'")
     settings: dict[str, Any] = {"chip": chip, "format": "isa", "pipeline": pipeline, **options}
     written = " ".join(f"{name.replace('_', '-')}={_option(value)}" for name, value in settings.items())
     # Bytecode would be quicker, but is no text.
@@ -81,12 +83,18 @@ def compile(
         if diagnostic.severity == "warning":
             warnings.warn(str(diagnostic), DiagnosticWarning, stacklevel=2)
     choice = [f"--module={module}"] if module is not None else []
-    ptx, _ = run_checked("async-translate", ["--ptx", *choice], lowered, timeout)
+    code, ptx, said = run("async-translate", ["--ptx", *choice], lowered, timeout)
+    if code != 0:
+        # Places and text are those of the lowered module, which nobody has written.
+        found = [one.message.splitlines()[0] for one in failure("async-translate", code, said).errors]
+        raise Error("\n".join(found).replace("--module=<name>", "module=") or said.strip())
     return Ptx(ptx, _entries(ptx, diagnostics), diagnostics)
 
 
-def _option(value: Union[str, int, bool]) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _option(value: Union[str, int, bool, Sequence[str]]) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ",".join(value)
 
 
 def _entries(ptx: str, diagnostics: tuple[Diagnostic, ...]) -> tuple[Entry, ...]:
@@ -118,6 +126,8 @@ def run_pipeline(text: Source, pipeline: str, *, timeout: Optional[float] = None
 
     Raises Error, with locations, if a pass fails or there is no such pass.
     """
+    if not isinstance(pipeline, str):
+        raise TypeError(f"the pipeline is a {type(pipeline).__name__}: pass a string, such as 'canonicalize,cse'")
     if not re.match(r"\s*(builtin\.module|any)\s*\(", pipeline):
         pipeline = f"builtin.module({pipeline})"
     output, diagnostics = run_checked("async-opt", [f"--pass-pipeline={pipeline}"], text, timeout)

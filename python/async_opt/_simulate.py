@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import numbers
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._diagnostics import Diagnostic, Error, Location, parse
 from ._tools import Source, failure, run, source_file, without_folder
+
+
+# What the tool says of a number that it was not told.
+_TAKEN = re.compile(r"argument (\d+) of (\S+) is taken to be ([^:]+):")
 
 
 @dataclass(frozen=True)
@@ -144,8 +149,8 @@ def simulate(
     args: Union[Sequence[Argument], Mapping[int, Argument]] = (),
     *,
     kernel: Optional[str] = None,
-    block: Optional[Sequence[int]] = None,
-    grid: Optional[Sequence[int]] = None,
+    block: Union[None, int, Sequence[int]] = None,
+    grid: Union[None, int, Sequence[int]] = None,
     dynamic_workgroup: Optional[int] = None,
     schedule: str = "late",
     runs: Optional[int] = None,
@@ -166,7 +171,7 @@ def simulate(
       integers of that width;
     - a number or a bool;
     - a string, as the tool takes it: `"random"`, `"128x64:ramp"`, `"zero"`, `"file.npy"`, `"@0"` for the buffer of argument 0;
-    - None, for the tool's default: random contents, the integer 0, the number 1.
+    - None, for the tool's default: random contents, the integer 0, the number 1. Where some arguments are passed, numbers have to be.
 
     `kernel` is needed where there are several. `refines` is another form of the kernel, which must not wait for more than this
     one. `timeline` draws one, at `costs` in cycles. The other parameters are options of `async-sim`, which `docs/async-sim.md` has.
@@ -196,14 +201,28 @@ def simulate(
             options.append(f"--refines={source_file(refines, folder, '<refines>')}")
         code, output, said = run("async-sim", options, text, timeout, folder)
         reports = json.loads(output) if output else []
-        if not reports:
+        # What is clean has no exit code but 0, unless something could not be done.
+        if not reports or code != 0 and all(report["clean"] and not report.get("refines") for report in reports):
             raise failure("async-sim", code, said)
         if len(reports) > 1:
             names = ", ".join(report["kernel"] for report in reports)
             raise Error(f"there are {len(reports)} kernels: {names}; `kernel` says which to run")
+        diagnostics = parse(said)
+        if args:
+            _check_given(dict(args) if isinstance(args, Mapping) else dict(enumerate(args)), diagnostics)
         arrays.read_back()
         pictures = [without_folder(one.read_text("utf-8"), folder) for one in drawings] if timeline else None
-    return _report(reports[0], pictures, parse(said))
+    return _report(reports[0], pictures, diagnostics)
+
+
+def _check_given(args: Mapping[int, Argument], diagnostics: Sequence[Diagnostic]) -> None:
+    """Raises Error if some arguments were passed, and a number was not."""
+    for diagnostic in diagnostics:
+        missing = _TAKEN.match(diagnostic.message)
+        if missing and int(missing[1]) not in args:
+            raise Error(
+                f"argument {missing[1]} of {missing[2]} is missing: pass a number, or None for {missing[3]}", diagnostics
+            )
 
 
 class _Arrays:
@@ -271,7 +290,9 @@ def _plain(array: Any) -> Any:
     return array
 
 
-def _sizes(sizes: Optional[Sequence[int]]) -> Optional[str]:
+def _sizes(sizes: Union[None, int, Sequence[int]]) -> Optional[str]:
+    if isinstance(sizes, str):
+        raise TypeError(f"{sizes!r} is a string: pass numbers, such as (128, 1, 1)")
     return None if sizes is None else ",".join(map(str, [sizes] if isinstance(sizes, int) else sizes))
 
 

@@ -97,8 +97,10 @@ def run_checked(
 def failure(tool: str, code: int, said: str) -> Error:
     """What to raise for a tool that has ended with an exit code other than 0."""
     diagnostics = parse(said)
-    errors = [str(one) for one in diagnostics if one.severity == "error"]
-    message = "\n".join(errors) or said.strip() or f"{tool} has ended with the exit code {code}"
+    errors = [one for one in diagnostics if one.severity == "error"]
+    # An option that has a wrong value is named in a line before the error, which is empty.
+    is_told = all(one.message for one in errors)
+    message = "\n".join(map(str, errors if is_told else ())) or said.strip() or f"{tool} has ended with the exit code {code}"
     return Error(message, diagnostics)
 
 

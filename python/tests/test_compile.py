@@ -146,3 +146,26 @@ def test_tools_are_commands(tool: str) -> None:
         pytest.skip("the package is not installed here")
     printed = subprocess.run([command, "--help"], stdout=subprocess.PIPE, text=True, check=True, env=os.environ).stdout
     assert "--" in printed
+
+
+@pytest.mark.parametrize("options", [{"num_stages": "three"}, {"pipeline": "yes"}])
+def test_wrong_values_of_options_are_named(tokens: str, options: dict) -> None:
+    (value,) = options.values()
+    with pytest.raises(async_opt.Error, match=value):
+        async_opt.compile(tokens, **options)
+
+
+def test_features_are_a_list(tokens: str) -> None:
+    assert ".version 8.3" in async_opt.compile(tokens, features=["+ptx83"]).text
+
+
+def test_what_compile_makes_is_no_option(tokens: str) -> None:
+    with pytest.raises(TypeError, match="no option 'format'"):
+        async_opt.compile(tokens, format="llvm")
+
+
+def test_several_modules_need_a_name(right: str) -> None:
+    aliases, module = right.split("gpu.module", 1)
+    with pytest.raises(async_opt.Error, match="module=") as caught:
+        async_opt.compile(f"{aliases}gpu.module{module}gpu.module{module.replace('@kernels', '@others')}")
+    assert len(str(caught.value)) < 300

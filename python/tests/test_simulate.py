@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,20 @@ def test_what_cannot_be_read_is_an_error() -> None:
     with pytest.raises(async_opt.Error) as caught:
         async_opt.simulate("func.func @f() {\n  nonsense\n}")
     assert caught.value.location == async_opt.Location("<string>", 2, 3)
+
+
+@pytest.mark.parametrize("other", ["foo", Path("/nowhere.mlir")])
+def test_other_form_that_cannot_be_read_is_an_error(right: str, other: object) -> None:
+    with pytest.raises(async_opt.Error):
+        async_opt.simulate(right, [None, None, 2], refines=other)
+
+
+def test_numbers_are_not_forgotten(right: str) -> None:
+    array = np.zeros(256, np.float32)
+    with pytest.raises(async_opt.Error, match="argument 2 of reverse is missing: pass a number, or None for 0"):
+        async_opt.simulate(right, [array, array.copy()])
+
+
+def test_sizes_are_numbers(right: str) -> None:
+    with pytest.raises(TypeError, match="'128' is a string"):
+        async_opt.simulate(right, block="128")  # type: ignore[arg-type]
