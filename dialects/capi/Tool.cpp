@@ -254,7 +254,14 @@ int asyncOptReduceMain(int argc, char **argv, MlirStringRef version,
   DialectRegistry registry;
   registerToolDialects(registry);
   MLIRContext context(registry);
-  return asMainReturnCode(mlirReduceMain(argc, argv, context));
+  LogicalResult result = mlirReduceMain(argc, argv, context);
+  // Which MLIR does not say.
+  if (failed(result))
+    llvm::errs() << "async-opt reduce: nothing was reduced. If nothing above "
+                    "says why, the test did not find the problem in the file "
+                    "itself: it has to be executable, and end with exit code "
+                    "1\n";
+  return asMainReturnCode(result);
 }
 
 //===----------------------------------------------------------------------===//

@@ -159,6 +159,11 @@ def test_features_are_a_list(tokens: str) -> None:
     assert ".version 8.3" in async_opt.compile(tokens, features=["+ptx83"]).text
 
 
+def test_features_that_do_not_exist_are_named(tokens: str) -> None:
+    with pytest.raises(async_opt.Error, match="bogus"):
+        async_opt.compile(tokens, features="bogus")
+
+
 def test_what_compile_makes_is_no_option(tokens: str) -> None:
     with pytest.raises(TypeError, match="no option 'format'"):
         async_opt.compile(tokens, format="llvm")

@@ -152,9 +152,11 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
         }
     }
     if kernels.len() > 1 && !options.out.is_empty() {
+        let names: Vec<String> = kernels.iter().map(|kernel| name_of(*kernel)).collect();
         bail!(
-            "--out is for one kernel, and {path} has {}: --kernel says which",
-            kernels.len()
+            "--out is for one kernel, and {path} has {}: --kernel says which: {}",
+            kernels.len(),
+            names.join(", ")
         );
     }
     let mut clean = true;
@@ -201,6 +203,14 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
         });
     }
     Ok(clean)
+}
+
+/// What a kernel is called.
+fn name_of(kernel: Op<'_>) -> String {
+    match kernel.str_attr("sym_name") {
+        Some(name) => name.to_owned(),
+        None => read::launch_name(kernel),
+    }
 }
 
 /// The kernels of a module: its `gpu.func`s and `gpu.launch`es; without any, its functions.

@@ -4,7 +4,7 @@ mod toolkit;
 
 use crate::async_pipeline::{EPILOGUES, MEMORY, SHORT_TRIPS};
 use crate::tokens_to_mbarriers::WARS;
-use crate::utils::chip::sm_of;
+use crate::utils::chip::{check_features, sm_of};
 use async_mlir::names::gpu;
 use async_mlir::pipeline::{OptionInfo, PassList, Pipeline, PipelineInfo, PipelineOptions};
 use toolkit::Toolkit;
@@ -77,6 +77,7 @@ impl Pipeline for LowerToNvvm {
     fn passes(options: &PipelineOptions) -> Result<PassList, String> {
         let chip = options.str("chip");
         let sm = sm_of(chip)?;
+        check_features(options.str("features"))?;
         let features = match options.str("features") {
             // LLVM's own choice is the oldest PTX version that has the chip.
             "" if sm > 90 => "",

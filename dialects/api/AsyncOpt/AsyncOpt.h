@@ -48,7 +48,7 @@ void registerAllPasses();
 struct LowerToNVVMOptions {
   /// The GPU, sm_80 or newer.
   std::string chip = "sm_80";
-  /// Target features such as "+ptx83"; empty: what the chip needs.
+  /// PTX versions such as "+ptx83"; empty: what the chip needs.
   std::string features;
   /// Of LLVM and ptxas, 0 to 3.
   int64_t optLevel = 3;
@@ -58,7 +58,8 @@ struct LowerToNVVMOptions {
   std::string toolkit;
   /// Pipelines loops that ask for it, and packs workgroup memory.
   bool pipeline = false;
-  /// Overrides what loops ask for, if it is not 0.
+  /// The stages of loops that do not say how many they want, up to 64. If it
+  /// is not 0, loops are pipelined whether or not `pipeline` is set.
   int64_t numStages = 0;
   /// As in async-pipeline, where memory does not suffice: "error" or others.
   std::string memory = "error";

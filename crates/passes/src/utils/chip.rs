@@ -28,6 +28,28 @@ pub(crate) fn sm_in(chip: &str) -> Option<u32> {
     name.trim_end_matches(['a', 'f']).parse().ok()
 }
 
+/// The versions of PTX that LLVM can write, as it writes them.
+const KNOWN_PTX: [u32; 31] = [
+    32, 40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84,
+    85, 86, 87, 88, 90,
+];
+
+/// Checks a list of target features: those of NVPTX are versions of PTX and chips.
+pub(crate) fn check_features(features: &str) -> Result<(), String> {
+    let is_known = |feature: &str| {
+        let name = feature.strip_prefix(['+', '-']).unwrap_or_default();
+        let version = name.strip_prefix("ptx").and_then(|version| version.parse().ok());
+        version.is_some_and(|version| KNOWN_PTX.contains(&version)) || sm_of(name).is_ok()
+    };
+    let mut given = features.split(',').filter(|feature| !feature.is_empty());
+    match given.find(|feature| !is_known(feature)) {
+        None => Ok(()),
+        Some(unknown) => Err(format!(
+            "features has '{unknown}', which LLVM does not know: a version of PTX, such as +ptx83"
+        )),
+    }
+}
+
 /// How many bytes of workgroup memory a block gets without asking for more when it is launched.
 pub(crate) const STATIC_WORKGROUP_BYTES: u64 = 48 << 10;
 
