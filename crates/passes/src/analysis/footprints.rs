@@ -13,7 +13,7 @@ use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, memref};
+use async_mlir::names::{affine, attr, memref};
 use async_mlir::types::{DYNAMIC, dense_numbers, is_row_major, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -241,6 +241,16 @@ impl<'c> Footprints<'c> {
         bytes
     }
 
+    /// Index `number` of `op`, whose indices are operands from `first` on, or are made of them.
+    fn index(&mut self, op: Op<'c>, first: usize, number: usize) -> Option<ThreadValue> {
+        match op.name() {
+            affine::LOAD | affine::STORE | affine::VECTOR_LOAD | affine::VECTOR_STORE => {
+                self.values.mapped_index(op, first, number)
+            }
+            _ => self.values.of(op.operand(first + number)),
+        }
+    }
+
     /// How many bytes what `op` accesses of `memory` is from the start of the buffer.
     fn place(
         &mut self,
@@ -255,7 +265,7 @@ impl<'c> Footprints<'c> {
         let strides = memref_layout(memory.ty())?.strides;
         let element = element_bytes(memory)?;
         for (i, (stride, size)) in strides.into_iter().zip(sizes).take(extent.indices).enumerate() {
-            let index = self.values.of(op.operand(first + i));
+            let index = self.index(op, first, i);
             let bytes = stride.and_then(|stride| stride.checked_mul(element));
             let count = size.map(|size| extent.positions(i, size));
             sum = self.with_index(&sum, index, (bytes, count), widening)?;
@@ -270,7 +280,7 @@ impl<'c> Footprints<'c> {
         let sizes = memref_shape(memory.ty())?.sizes;
         let mut comes = vec![true; threads];
         for (i, size) in sizes.into_iter().take(indices).enumerate() {
-            let (Some(size), Some(index)) = (size, self.values.of(op.operand(first + i))) else {
+            let (Some(size), Some(index)) = (size, self.index(op, first, i)) else {
                 continue;
             };
             if let (Some(table), []) = (&index.threads, index.offset.terms.as_slice()) {

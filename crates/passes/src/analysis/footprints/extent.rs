@@ -4,7 +4,7 @@ use crate::analysis::buffer_parts;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::mma_matrix;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
+use async_mlir::names::{affine, attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{MapResult, bit_width, map_results, memref_layout, memref_shape, vector_shape};
 
 /// What one access spans, from the address of its indices on.
@@ -75,9 +75,11 @@ pub(super) fn extent(op: Op<'_>, memory: Value<'_>) -> Option<Extent> {
         certain: true,
     };
     match op.name() {
-        memref::LOAD | memref::STORE | memref::ATOMIC_RMW => Some(alone(element)),
-        vector::LOAD => rows_of_vector(op.result(0), memory, indices),
-        vector::STORE => rows_of_vector(op.operand(0), memory, indices),
+        memref::LOAD | memref::STORE | memref::ATOMIC_RMW | affine::LOAD | affine::STORE => {
+            Some(alone(element))
+        }
+        vector::LOAD | affine::VECTOR_LOAD => rows_of_vector(op.result(0), memory, indices),
+        vector::STORE | affine::VECTOR_STORE => rows_of_vector(op.operand(0), memory, indices),
         vector::MASKEDLOAD => uncertain(rows_of_vector(op.result(0), memory, indices)),
         vector::MASKEDSTORE => uncertain(rows_of_vector(op.operand(op.num_operands() - 1), memory, indices)),
         vector::TRANSFER_READ if is_minor_identity(op, indices) => {

@@ -31,7 +31,7 @@ pub(super) fn with_constant<'c>(
         arith::ANDI => {
             let modulus = b.as_constant()?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
-            is_mask.then(|| rotation::remainder(a, modulus))?
+            is_mask.then(|| rotation::floored_remainder(a, modulus))?
         }
         // As rounding toward negative infinity begins. With a sign, the 1 of a single bit is -1.
         arith::CMPI => {
