@@ -80,6 +80,9 @@ pub struct ThreadValues<'c> {
 /// How long a chain of computations may be.
 const MAX_DEPTH: usize = 128;
 
+/// The threads of a subgroup, which is a warp.
+const WARP: i64 = 32;
+
 /// The most threads that a block can have.
 pub const MAX_THREADS: u32 = 1024;
 
@@ -272,8 +275,13 @@ impl<'c> ThreadValues<'c> {
             nvvm::READ_PTX_SREG_TID_X => Box::new(|at, _| at[0]),
             nvvm::READ_PTX_SREG_TID_Y => Box::new(|at, _| at[1]),
             nvvm::READ_PTX_SREG_TID_Z => Box::new(|at, _| at[2]),
-            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % 32),
-            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / 32),
+            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % WARP),
+            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / WARP),
+            gpu::SUBGROUP_SIZE => return Some(ThreadValue::constant(WARP)),
+            gpu::NUM_SUBGROUPS => {
+                let threads = i64::from(self.num_threads().filter(|_| size_is_stated(op))?);
+                return Some(ThreadValue::constant((threads + WARP - 1) / WARP));
+            }
             gpu::BLOCK_DIM => {
                 let size = self.size.filter(|_| size_is_stated(op))?;
                 return Some(ThreadValue::constant(size[dimension()?].into()));

@@ -20,6 +20,7 @@ pub(super) fn with_constant<'c>(
             let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
             all.scaled(a, 1 << shift)
         }
+        arith::DIVUI | index::DIVU | arith::SHRUI if !reads_without_sign(a) => None,
         arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
             exact_quotient(a, b.as_constant()?)
         }
@@ -51,12 +52,22 @@ fn is_never_negative(value: &ThreadValue) -> bool {
     let grows = |(coefficient, symbol): &(i64, Symbol)| {
         *coefficient >= 0
             && match symbol {
-                Symbol::Iteration(_) => true,
-                Symbol::Periodic { values, .. } => values.iter().all(|value| *value >= 0),
-                _ => false,
+                Symbol::Iteration(_) | Symbol::Rotation { .. } | Symbol::Remainder { .. } => true,
+                Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+                    values.iter().all(|value| *value >= 0)
+                }
+                Symbol::Value(..) => false,
             }
     };
     starts.is_some_and(|first| first >= 0) && value.offset.terms.iter().all(grows)
+}
+
+/// Returns true if `value` is the same number without a sign. What a program computes once is taken to be read in one way alone.
+pub(super) fn reads_without_sign(value: &ThreadValue) -> bool {
+    let mut known = value.clone();
+    let is_value = |symbol: &Symbol| matches!(symbol, Symbol::Value(..));
+    known.offset.terms.retain(|(_, symbol)| !is_value(symbol));
+    is_never_negative(&known)
 }
 
 /// A multiple.

@@ -2,6 +2,7 @@
 //!
 //! A number is held as it is with a sign, and one of a single bit as 0 or 1.
 
+use super::arithmetic::reads_without_sign;
 use super::{ThreadValue, ThreadValues, rotation};
 use async_mlir::ir::Value;
 use async_mlir::melior::ir::{Type, TypeLike};
@@ -55,16 +56,18 @@ impl<'c> ThreadValues<'c> {
         if bits >= INDEX_BITS {
             return Some(value);
         }
+        let without_sign = |number: i64| number & ((1 << bits) - 1);
         if value.offset.terms.is_empty() {
-            return Some(self.each(value, |number| number & ((1 << bits) - 1)));
+            return Some(self.each(value, without_sign));
         }
-        let least = value.threads.iter().flat_map(|threads| threads.iter()).min();
-        let least = least
-            .copied()
-            .unwrap_or(0)
-            .min(0)
-            .checked_add(value.offset.constant)?;
-        (least >= 0).then_some(value)
+        if value.threads.is_none()
+            && let Some(known) = rotation::combine(std::slice::from_ref(&value), |numbers| {
+                Some(without_sign(numbers[0]))
+            })
+        {
+            return Some(known);
+        }
+        reads_without_sign(&value).then_some(value)
     }
 
     /// Applies a function to the number of each thread, which depends on nothing else.
