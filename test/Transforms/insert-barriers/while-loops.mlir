@@ -216,4 +216,45 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // What the loop has in the end is the slot after the one that was read last; two more is that one again.
+  //
+  // CHECK-LABEL: gpu.func @last_one_written_after_the_inner_loop
+  // CHECK: memref.store
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK: scf.yield
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: memref.store
+  // CHECK: gpu.return
+  gpu.func @last_one_written_after_the_inner_loop(%x: f32, %out: memref<64xf32>, %tiles: index, %n: index) workgroup(%s: !slots) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %mirrored = arith.subi %c63, %t : index
+    %end = scf.for %tile = %c0 to %tiles step %c1 iter_args(%first = %c0) -> index {
+      %left:2 = scf.while (%i = %c0, %slot = %first) : (index, index) -> (index, index) {
+        %more = arith.cmpi slt, %i, %n : index
+        scf.condition(%more) %i, %slot : index, index
+      } do {
+      ^bb0(%i: index, %slot: index):
+        memref.store %x, %s[%slot, %t] : !slots
+        %v = memref.load %s[%slot, %mirrored] : !slots
+        memref.store %v, %out[%t] : memref<64xf32>
+        %one_more = arith.addi %slot, %c1 : index
+        %next_slot = arith.remui %one_more, %c3 : index
+        %next = arith.addi %i, %c1 : index
+        scf.yield %next, %next_slot : index, index
+      }
+      %two_more = arith.addi %left#1, %c2 : index
+      %last = arith.remui %two_more, %c3 : index
+      memref.store %x, %s[%last, %t] : !slots
+      scf.yield %left#1 : index
+    }
+    gpu.return
+  }
 }
