@@ -250,6 +250,68 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The range of the part that is not known is no larger than a slot.
+  //
+  // CHECK-LABEL: gpu.func @linearized_with_a_range
+  // CHECK: memref.store
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK-NOT: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @linearized_with_a_range(%a: memref<64xindex>, %x: f32, %out: memref<64xf32>, %n: index)
+      workgroup(%s: memref<192xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c64 = arith.constant 64 : index
+    %t = gpu.thread_id x
+    %c63 = arith.constant 63 : index
+    %read = memref.load %a[%t] : memref<64xindex>
+    %j = arith.andi %read, %c63 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.remui %i, %c3 : index
+      %first = arith.muli %slot, %c64 : index
+      %to = arith.addi %first, %t : index
+      memref.store %x, %s[%to] : memref<192xf32, #gpu.address_space<workgroup>>
+      %from = arith.addi %first, %j : index
+      %v = memref.load %s[%from] : memref<192xf32, #gpu.address_space<workgroup>>
+      memref.store %v, %out[%t] : memref<64xf32>
+    }
+    gpu.return
+  }
+
+  // It may be in the next slot.
+  //
+  // CHECK-LABEL: gpu.func @linearized_with_a_large_range
+  // CHECK: memref.store
+  // CHECK: gpu.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK: gpu.barrier
+  // CHECK: gpu.return
+  gpu.func @linearized_with_a_large_range(%a: memref<64xindex>, %x: f32, %out: memref<64xf32>, %n: index)
+      workgroup(%s: memref<192xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c64 = arith.constant 64 : index
+    %t = gpu.thread_id x
+    %c65 = arith.constant 65 : index
+    %read = memref.load %a[%t] : memref<64xindex>
+    %j = arith.remui %read, %c65 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.remui %i, %c3 : index
+      %first = arith.muli %slot, %c64 : index
+      %to = arith.addi %first, %t : index
+      memref.store %x, %s[%to] : memref<192xf32, #gpu.address_space<workgroup>>
+      %from = arith.addi %first, %j : index
+      %v = memref.load %s[%from] : memref<192xf32, #gpu.address_space<workgroup>>
+      memref.store %v, %out[%t] : memref<64xf32>
+    }
+    gpu.return
+  }
+
   // One index alone says nothing of slots.
   //
   // CHECK-LABEL: gpu.func @linearized

@@ -243,11 +243,9 @@ impl<'c> Footprints<'c> {
 
     /// Index `number` of `op`, whose indices are operands from `first` on, or are made of them.
     fn index(&mut self, op: Op<'c>, first: usize, number: usize) -> Option<ThreadValue> {
-        match op.name() {
-            affine::LOAD | affine::STORE | affine::VECTOR_LOAD | affine::VECTOR_STORE => {
-                self.values.mapped_index(op, first, number)
-            }
-            _ => self.values.of(op.operand(first + number)),
+        match index_value(op, first, number) {
+            Some(index) => self.values.of(index),
+            None => self.values.mapped_index(op, first, number),
         }
     }
 
@@ -265,7 +263,7 @@ impl<'c> Footprints<'c> {
         let strides = memref_layout(memory.ty())?.strides;
         let element = element_bytes(memory)?;
         for (i, (stride, size)) in strides.into_iter().zip(sizes).take(extent.indices).enumerate() {
-            let index = self.index(op, first, i);
+            let index = (self.index(op, first, i), index_value(op, first, i));
             let bytes = stride.and_then(|stride| stride.checked_mul(element));
             let count = size.map(|size| extent.positions(i, size));
             sum = self.with_index(&sum, index, (bytes, count), widening)?;
@@ -362,9 +360,10 @@ impl<'c> Footprints<'c> {
         for (i, stride) in strides.into_iter().enumerate() {
             let own = if offsets[i] == DYNAMIC {
                 operand += 1;
-                self.values.of(op.operand(operand - 1))
+                let offset = op.operand(operand - 1);
+                (self.values.of(offset), Some(offset))
             } else {
-                Some(ThreadValue::constant(offsets[i]))
+                (Some(ThreadValue::constant(offsets[i])), None)
             };
             let bytes = stride.and_then(|stride| stride.checked_mul(element));
             let count = whole[i].map(|whole| positions(whole, sizes[i], steps[i]));
@@ -372,6 +371,15 @@ impl<'c> Footprints<'c> {
         }
         Some(sum)
     }
+}
+
+/// Index `number` of `op`, whose indices are operands from `first` on; `None` if a map makes them.
+fn index_value(op: Op<'_>, first: usize, number: usize) -> Option<Value<'_>> {
+    let is_mapped = matches!(
+        op.name(),
+        affine::LOAD | affine::STORE | affine::VECTOR_LOAD | affine::VECTOR_STORE
+    );
+    (!is_mapped).then(|| op.operand(first + number))
 }
 
 /// Where a part of so many elements, `step` apart, may begin in a dimension of `whole` elements, in which it has to lie.

@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod carried;
+mod in_part;
 mod maps;
 mod rotation;
 mod steps;

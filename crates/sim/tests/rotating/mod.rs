@@ -41,13 +41,16 @@ struct Access {
     slot: usize,
     row: usize,
     writes: bool,
+    /// By one index for both.
+    flat: bool,
 }
 
 /// Where threads are in a slot: in their own place, mirrored, at a number that was read, exchanged; or all at the same place.
 const ROWS: [&str; 5] = ["%t", "%mirrored", "%j", "%exchanged", "%mixed"];
 
 fn access() -> impl Strategy<Value = Access> {
-    (0..2_usize, 0..ROWS.len(), any::<bool>()).prop_map(|(slot, row, writes)| Access {
+    (0..2_usize, 0..ROWS.len(), any::<bool>(), any::<bool>()).prop_map(|(slot, row, writes, flat)| Access {
+        flat,
         slot,
         row,
         // Several threads write to one place in the last one.
@@ -63,7 +66,7 @@ pub fn program() -> impl Strategy<Value = Program> {
     ];
     let counter = (-3..4_i64, 1..3_i64, 0..7_i64);
     let carried = (0..7_usize, 1..4_i64, 0..3_i64, any::<bool>());
-    let outer = prop::option::of((0..4_i64, any::<bool>()));
+    let outer = prop::option::weighted(0.7, (0..4_i64, any::<bool>()));
     let chain = prop::collection::vec((0..10_usize, -3..4_i64), 0..3);
     let slots = prop::collection::vec((any::<bool>(), chain), 2);
     let accesses = prop::collection::vec(access(), 1..4);
@@ -167,10 +170,17 @@ impl Text {
 
     fn access(&mut self, slots: &[String], access: Access) {
         let (slot, row) = (&slots[access.slot % slots.len()], ROWS[access.row]);
-        if access.writes {
-            self.line(&format!("memref.store %x, %s[{slot}, {row}] : !slots"));
+        let place = if access.flat {
+            let first = self.binary("muli", slot, 64);
+            let at = self.value(&format!("arith.addi {first}, {row} : index"));
+            format!("%flat[{at}] : !flat")
         } else {
-            self.value(&format!("memref.load %s[{slot}, {row}] : !slots"));
+            format!("%s[{slot}, {row}] : !slots")
+        };
+        if access.writes {
+            self.line(&format!("memref.store %x, {place}"));
+        } else {
+            self.value(&format!("memref.load {place}"));
         }
     }
 }
@@ -293,9 +303,11 @@ impl Program {
         }
         format!(
             "!slots = memref<4x64xf32, #gpu.address_space<workgroup>>
+            !flat = memref<256xf32, #gpu.address_space<workgroup>>
             gpu.module @m {{
               gpu.func @k(%x: f32, %a: memref<64xi32>, %n: index, %first: index, %mixed: index) workgroup(%s: !slots) kernel
                   attributes {{known_block_size = array<i32: 64, 1, 1>}} {{
+                %flat = memref.collapse_shape %s [[0, 1]] : !slots into !flat
                 %t = gpu.thread_id x
                 %c0 = arith.constant 0 : index
                 %c1 = arith.constant 1 : index

@@ -2,14 +2,15 @@
 //!
 //! An index is in bounds, so whatever it is, it is one of its dimension's. What is known of the other indices of the same access, such as
 //! its slot, holds all the same. So an access has a larger set of bytes beside what is known of all of its indices together: the one
-//! where some may be any of their dimension's.
+//! where some may be any of their dimension's, or of a smaller range that is known.
 
 use super::extent::{Extent, extent, span};
 use super::{Footprints, Mask};
 use crate::analysis::thread_values::ThreadValue;
 use async_mlir::ir::{Op, Value};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
-use tokenflow::barriers::{BufferId, Offset, Symbol, ThreadBytes};
+use tokenflow::barriers::{BufferId, LoopId, Offset, Symbol, ThreadBytes};
 
 /// Which indices are taken to be any of their dimension's.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,33 +48,39 @@ impl<'c> Footprints<'c> {
     pub(super) fn with_index(
         &mut self,
         sum: &ThreadValue,
-        index: Option<ThreadValue>,
+        (index, value): (Option<ThreadValue>, Option<Value<'c>>),
         (bytes, count): (Option<i64>, Option<i64>),
         widening: &mut Widening,
     ) -> Option<ThreadValue> {
-        let Some(index) = index.filter(|index| self.is_kept(index, widening.widened)) else {
+        let is_kept = |index: &ThreadValue| is_kept(&self.apart, index, widening.widened);
+        let Some(index) = index.filter(is_kept) else {
             if widening.widened == Widened::No {
                 return None;
             }
-            widening.any_of.push((count?, bytes?));
-            return Some(sum.clone());
+            let in_part = value.and_then(|value| self.values.in_part(value, &is_kept));
+            // If it may be any number anyway, what is known of it is of no use.
+            let numbers = |any_of: &[(i64, i64)]| {
+                let further = any_of
+                    .iter()
+                    .map(|(count, factor)| (count - 1).saturating_mul(factor.saturating_abs()));
+                further.fold(1, i64::saturating_add)
+            };
+            let smaller = in_part.filter(|part| count.is_none_or(|count| numbers(&part.any_of) < count));
+            let Some(part) = smaller else {
+                widening.any_of.push((count?, bytes?));
+                return Some(sum.clone());
+            };
+            for (count, factor) in part.any_of {
+                widening.any_of.push((count, factor.checked_mul(bytes?)?));
+            }
+            let term = self.values.scaled(&part.known, bytes?)?;
+            return self.values.plus(sum, &term);
         };
         if index.as_constant() == Some(0) {
             return Some(sum.clone());
         }
         let term = self.values.scaled(&index, bytes?)?;
         self.values.plus(sum, &term)
-    }
-
-    fn is_kept(&self, index: &ThreadValue, widened: Widened) -> bool {
-        index.offset.terms.iter().all(|(_, symbol)| match symbol {
-            Symbol::Value(..) => widened == Widened::No,
-            // One thread may be ahead of another in a loop that they run apart.
-            Symbol::Iteration(of) => {
-                widened == Widened::No || widened == Widened::Unknown && !self.apart.contains_key(of)
-            }
-            _ => true,
-        })
     }
 
     /// Larger sets of bytes that what `op` touches of `memory` is in.
@@ -89,15 +96,15 @@ impl<'c> Footprints<'c> {
         let Some(extent) = extent(op, memory).or_else(somewhere) else {
             return sets;
         };
-        let mut widest = 0;
+        let mut last = Vec::new();
         for widened in [Widened::Unknown, Widened::Iterating] {
             let mut widening = Widening::new(widened);
             let Some(at) = self.place(op, memory, &extent, &mut widening) else {
                 continue;
             };
-            if widening.any_of.len() > widest {
-                widest = widening.any_of.len();
+            if widening.any_of != last {
                 sets.extend(self.anywhere_in(op, memory, (at, &extent, &widening), buffer, mask));
+                last = widening.any_of;
             }
         }
         sets
@@ -134,6 +141,18 @@ impl<'c> Footprints<'c> {
         let bytes = self.thread_bytes(&at, &extent, comes)?;
         Some((bytes, at.offset))
     }
+}
+
+/// Returns true if an index is taken as it is.
+fn is_kept(apart: &FxHashMap<LoopId, Op<'_>>, index: &ThreadValue, widened: Widened) -> bool {
+    index.offset.terms.iter().all(|(_, symbol)| match symbol {
+        Symbol::Value(..) => widened == Widened::No,
+        // One thread may be ahead of another in a loop that they run apart.
+        Symbol::Iteration(of) => {
+            widened == Widened::No || widened == Widened::Unknown && !apart.contains_key(of)
+        }
+        _ => true,
+    })
 }
 
 /// The bytes of `ranges`, each with where it begins and how many it has, moved by any number of each of `any_of`; more, if

@@ -96,6 +96,11 @@ fn bits_of(ty: Type<'_>) -> Option<u32> {
     bit_width(ty).filter(|_| ty.is_integer())
 }
 
+/// Returns true if numbers of type `ty` are taken to fit, whatever they are sums of.
+pub(super) fn is_wide(ty: Type<'_>) -> bool {
+    bits_of(ty).is_some_and(|bits| bits >= WIDE_BITS)
+}
+
 /// What is left of a number in so many bits, fewer than 64.
 fn cut(number: i64, bits: u32) -> i64 {
     match bits {
