@@ -36,7 +36,7 @@ const EXPLAINED: [(&str, &str); 11] = [
         "races where there are more iterations",
     ),
     (
-        "slots.mlir, @last_one_written_after_the_inner_loop",
+        "@last_one_written_after_the_inner_loop",
         "races where there are more iterations",
     ),
     ("unknown-indices.mlir", "races where there are more iterations"),
