@@ -58,7 +58,9 @@ operations! {
         LOAD = "load",
         MAX = "max",
         MIN = "min",
+        STORE = "store",
         VECTOR_LOAD = "vector_load",
+        VECTOR_STORE = "vector_store",
         YIELD = "yield",
     }
     arith "arith" {
@@ -583,8 +585,9 @@ attributes! {
         LAYOUT_B = "layoutB" of [nvvm::MMA_SYNC, nvvm::WGMMA_MMA_ASYNC, nvvm::WMMA_MMA],
         LEAD_DIMENSION = "leadDimension" of [gpu::SUBGROUP_MMA_LOAD_MATRIX, gpu::SUBGROUP_MMA_STORE_MATRIX],
         LINKAGE = "linkage" of [llvm::MLIR_GLOBAL],
+        LOWER_BOUND_MAP = "lowerBoundMap" of [affine::FOR],
         M = "m" of [nvvm::WMMA_LOAD, nvvm::WMMA_MMA, nvvm::WMMA_STORE],
-        MAP = "map" of [affine::APPLY, affine::MAX, affine::MIN],
+        MAP = "map" of [affine::APPLY, affine::LOAD, affine::MAX, affine::MIN, affine::STORE, affine::VECTOR_LOAD, affine::VECTOR_STORE],
         MAPPING = "mapping" of [scf::FORALL],
         MASK = "mask" of [vector::SHUFFLE],
         MASK_DIM_SIZES = "mask_dim_sizes" of [vector::CONSTANT_MASK],
@@ -641,6 +644,7 @@ attributes! {
         STATIC_STEP = "staticStep" of [scf::FORALL],
         STATIC_STRIDES = "static_strides" of [memref::REINTERPRET_CAST, memref::SUBVIEW],
         STATIC_UPPER_BOUND = "staticUpperBound" of [scf::FORALL],
+        STEP = "step" of [affine::FOR],
         SYM_NAME = "sym_name" of [func::FUNC, memref::GLOBAL],
         SYM_VISIBILITY = "sym_visibility" of [memref::GLOBAL],
         TARGETS = "targets" of [gpu::MODULE],

@@ -1,8 +1,9 @@
-//! Integers that are computed of a thread's index, in any width: where the pass that inserts barriers takes two threads to
-//! touch no common byte, they don't when they run.
+//! Integers that are computed of a thread's index, in any width, and slots that loops use in turn: where the pass that inserts
+//! barriers takes two threads to touch no common byte, they don't when they run.
 #![allow(missing_docs)]
 
 mod kernel;
+mod rotating;
 
 use async_sim::adversary::Adversary;
 use kernel::{Call, context, lower, run};
@@ -174,6 +175,15 @@ proptest! {
         let source = kernel(&index, &condition, signed);
         let placed = lower(&context, &source, "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)),lower-affine)");
         let outcome = run(&context, &placed, &Call::of(64), Adversary::Late);
+        prop_assert!(outcome.is_clean(), "{}\n{placed}", outcome.findings);
+    }
+
+    #[test]
+    fn slots_that_are_used_again_get_a_barrier(program in rotating::program()) {
+        let context = context();
+        let source = program.kernel();
+        let placed = lower(&context, &source, "builtin.module(gpu.module(gpu.func(gpux-insert-barriers)),lower-affine)");
+        let outcome = run(&context, &placed, &program.call(), Adversary::Late);
         prop_assert!(outcome.is_clean(), "{}\n{placed}", outcome.findings);
     }
 }

@@ -3,15 +3,17 @@
 mod apart;
 mod extent;
 mod in_turn;
+mod widening;
 
 use self::extent::{Extent, element_bytes, extent, span};
 use self::in_turn::{InTurn, Turns};
+use self::widening::{Widened, Widening};
 use super::memory::{Access, BufferOrigin, Effect, base, buffer_origin};
 use super::thread_values::{ThreadValue, ThreadValues};
 use async_dialects::completion::{Completion, GroupEffect};
 use async_mlir::gpu::is_workgroup;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, memref};
+use async_mlir::names::{affine, attr, memref};
 use async_mlir::types::{DYNAMIC, dense_numbers, is_row_major, memref_layout, memref_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -108,18 +110,15 @@ impl<'c> Footprints<'c> {
     pub fn of(&mut self, op: Op<'c>, effect: Effect<'c>, buffer: BufferId, mask: &Mask) -> Footprint {
         let known = self.in_view(op, effect.memory, mask);
         let known = known.or_else(|| self.around(effect.memory, mask));
-        let Some((bytes, offset, certain)) = known else {
-            return Footprint {
-                buffer,
-                bytes: None,
-                offset: Offset::default(),
-                certain: false,
-            };
+        let (bytes, offset, certain) = match known {
+            Some((bytes, offset, certain)) => (Some(bytes), offset, certain),
+            None => (None, Offset::default(), false),
         };
         Footprint {
             buffer,
-            bytes: Some(bytes),
+            bytes,
             offset,
+            within: self.within(op, effect.memory, buffer, mask),
             certain,
         }
     }
@@ -152,6 +151,7 @@ impl<'c> Footprints<'c> {
             buffer,
             bytes: Some(self.thread_bytes(&at, &extent, mask)?),
             offset: at.offset,
+            within: Vec::new(),
             certain: false,
         })
     }
@@ -163,13 +163,13 @@ impl<'c> Footprints<'c> {
         memory: Value<'c>,
         mask: &Mask,
     ) -> Option<(Rc<ThreadBytes>, Offset, bool)> {
-        let view = self.view_offset(memory)?;
+        let view = self.view_offset(memory, &mut Widening::new(Widened::No))?;
         if let Some((bytes, offset)) = self.in_all_iterations(op, memory, &view, mask) {
             return Some((bytes, offset, false));
         }
         let exact = extent(op, memory).and_then(|extent| {
-            let at = self.address(op, memory, extent.indices)?;
-            Some((self.values.plus(&view, &at)?, extent))
+            let at = self.place(op, memory, &extent, &mut Widening::new(Widened::No))?;
+            Some((at, extent))
         });
         let (at, extent) = match exact {
             Some(exact) => exact,
@@ -188,7 +188,8 @@ impl<'c> Footprints<'c> {
             let op = view.defining_op()?;
             let source = super::memory::view_source(op)?;
             let bytes = span(view).filter(|_| op.is(memref::VIEW));
-            if let (Some(bytes), Some(at)) = (bytes, self.view_offset(view)) {
+            let at = self.view_offset(view, &mut Widening::new(Widened::No));
+            if let (Some(bytes), Some(at)) = (bytes, at) {
                 let bytes = self.thread_bytes(&at, &Extent::somewhere_in(bytes), mask)?;
                 return Some((bytes, at.offset, false));
             }
@@ -240,20 +241,32 @@ impl<'c> Footprints<'c> {
         bytes
     }
 
-    /// The offset that the indices of `op` add to the address of `memory`, in bytes.
-    fn address(&mut self, op: Op<'c>, memory: Value<'c>, indices: usize) -> Option<ThreadValue> {
+    /// Index `number` of `op`, whose indices are operands from `first` on, or are made of them.
+    fn index(&mut self, op: Op<'c>, first: usize, number: usize) -> Option<ThreadValue> {
+        match index_value(op, first, number) {
+            Some(index) => self.values.of(index),
+            None => self.values.mapped_index(op, first, number),
+        }
+    }
+
+    /// How many bytes what `op` accesses of `memory` is from the start of the buffer.
+    fn place(
+        &mut self,
+        op: Op<'c>,
+        memory: Value<'c>,
+        extent: &Extent,
+        widening: &mut Widening,
+    ) -> Option<ThreadValue> {
+        let mut sum = self.view_offset(memory, widening)?;
         let first = op.operands().position(|operand| operand == memory)? + 1;
+        let sizes = memref_shape(memory.ty())?.sizes;
         let strides = memref_layout(memory.ty())?.strides;
         let element = element_bytes(memory)?;
-        let mut sum = ThreadValue::constant(0);
-        for (i, stride) in strides.into_iter().take(indices).enumerate() {
-            let index = self.values.of(op.operand(first + i))?;
-            let bytes = match index.as_constant() {
-                Some(0) => continue,
-                _ => stride?.checked_mul(element)?,
-            };
-            let term = self.values.scaled(&index, bytes)?;
-            sum = self.values.plus(&sum, &term)?;
+        for (i, (stride, size)) in strides.into_iter().zip(sizes).take(extent.indices).enumerate() {
+            let index = (self.index(op, first, i), index_value(op, first, i));
+            let bytes = stride.and_then(|stride| stride.checked_mul(element));
+            let count = size.map(|size| extent.positions(i, size));
+            sum = self.with_index(&sum, index, (bytes, count), widening)?;
         }
         Some(sum)
     }
@@ -265,7 +278,7 @@ impl<'c> Footprints<'c> {
         let sizes = memref_shape(memory.ty())?.sizes;
         let mut comes = vec![true; threads];
         for (i, size) in sizes.into_iter().take(indices).enumerate() {
-            let (Some(size), Some(index)) = (size, self.values.of(op.operand(first + i))) else {
+            let (Some(size), Some(index)) = (size, self.index(op, first, i)) else {
                 continue;
             };
             if let (Some(table), []) = (&index.threads, index.offset.terms.as_slice()) {
@@ -288,7 +301,7 @@ impl<'c> Footprints<'c> {
     }
 
     /// How many bytes the first element of `memory` is from the start of its buffer.
-    fn view_offset(&mut self, memory: Value<'c>) -> Option<ThreadValue> {
+    fn view_offset(&mut self, memory: Value<'c>, widening: &mut Widening) -> Option<ThreadValue> {
         let mut sum = ThreadValue::constant(0);
         let mut view = memory;
         while let Some(op) = view
@@ -304,7 +317,7 @@ impl<'c> Footprints<'c> {
                 | memref::COLLAPSE_SHAPE
                 | memref::TRANSPOSE => ThreadValue::constant(0),
                 memref::VIEW => self.values.of(op.operand(1))?,
-                memref::SUBVIEW => self.subview_offset(op, source)?,
+                memref::SUBVIEW => self.subview_offset(op, source, widening)?,
                 _ => return None,
             };
             sum = self.values.plus(&sum, &own)?;
@@ -312,9 +325,10 @@ impl<'c> Footprints<'c> {
         }
         if let Some((turns, firsts)) = self.in_turn.of(view) {
             let firsts = firsts.to_vec();
-            let begins = firsts
-                .into_iter()
-                .map(|first| self.view_offset(first)?.as_constant());
+            let begins = firsts.into_iter().map(|first| {
+                self.view_offset(first, &mut Widening::new(Widened::No))?
+                    .as_constant()
+            });
             let begins = begins.collect::<Option<Vec<i64>>>()?;
             let begins = match turns {
                 Turns::In(around) => self.values.in_turn(around, begins)?,
@@ -329,28 +343,51 @@ impl<'c> Footprints<'c> {
             .filter(|_| starts_at_0)
     }
 
-    fn subview_offset(&mut self, op: Op<'c>, source: Value<'c>) -> Option<ThreadValue> {
-        let offsets = op.attr(attr::STATIC_OFFSETS).and_then(dense_numbers)?;
+    fn subview_offset(
+        &mut self,
+        op: Op<'c>,
+        source: Value<'c>,
+        widening: &mut Widening,
+    ) -> Option<ThreadValue> {
+        let numbers = |name| op.attr(name).and_then(dense_numbers);
+        let offsets = numbers(attr::STATIC_OFFSETS)?;
+        let (sizes, steps) = (numbers(attr::STATIC_SIZES)?, numbers(attr::STATIC_STRIDES)?);
         let strides = memref_layout(source.ty())?.strides;
+        let whole = memref_shape(source.ty())?.sizes;
         let element = element_bytes(source)?;
         let mut sum = ThreadValue::constant(0);
         let mut operand = 1;
-        for (offset, stride) in offsets.into_iter().zip(strides) {
-            let own = if offset == DYNAMIC {
+        for (i, stride) in strides.into_iter().enumerate() {
+            let own = if offsets[i] == DYNAMIC {
                 operand += 1;
-                self.values.of(op.operand(operand - 1))?
+                let offset = op.operand(operand - 1);
+                (self.values.of(offset), Some(offset))
             } else {
-                let mut own = ThreadValue::constant(0);
-                own.offset.constant = offset;
-                own
+                (Some(ThreadValue::constant(offsets[i])), None)
             };
-            if own.as_constant() != Some(0) {
-                let bytes = self.values.scaled(&own, stride?.checked_mul(element)?)?;
-                sum = self.values.plus(&sum, &bytes)?;
-            }
+            let bytes = stride.and_then(|stride| stride.checked_mul(element));
+            let count = whole[i].map(|whole| positions(whole, sizes[i], steps[i]));
+            sum = self.with_index(&sum, own, (bytes, count), widening)?;
         }
         Some(sum)
     }
+}
+
+/// Index `number` of `op`, whose indices are operands from `first` on; `None` if a map makes them.
+fn index_value(op: Op<'_>, first: usize, number: usize) -> Option<Value<'_>> {
+    let is_mapped = matches!(
+        op.name(),
+        affine::LOAD | affine::STORE | affine::VECTOR_LOAD | affine::VECTOR_STORE
+    );
+    (!is_mapped).then(|| op.operand(first + number))
+}
+
+/// Where a part of so many elements, `step` apart, may begin in a dimension of `whole` elements, in which it has to lie.
+fn positions(whole: i64, size: i64, step: i64) -> i64 {
+    let is_known = size != DYNAMIC && step != DYNAMIC && step > 0;
+    let further = size.saturating_sub(1).max(0).saturating_mul(step);
+    let further = if is_known { further } else { 0 };
+    whole.saturating_sub(further).max(1)
 }
 
 /// What makes the buffer `base`, which is no view, different from others, if it is known which it is.

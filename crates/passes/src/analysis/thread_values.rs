@@ -5,12 +5,15 @@
 //! out one by one, so that every function of a thread's index is exact, such as a swizzle.
 
 mod arithmetic;
+mod carried;
+mod in_part;
 mod maps;
 mod rotation;
+mod steps;
 mod width;
 
 use self::arithmetic::{function_of, with_constant};
-pub use self::rotation::places_in_turn;
+pub use self::carried::Carrying;
 use super::uniformity::{is_uniform, may_diverge};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::{Dimension, block_size};
@@ -78,6 +81,9 @@ pub struct ThreadValues<'c> {
 /// How long a chain of computations may be.
 const MAX_DEPTH: usize = 128;
 
+/// The threads of a subgroup, which is a warp.
+const WARP: i64 = 32;
+
 /// The most threads that a block can have.
 pub const MAX_THREADS: u32 = 1024;
 
@@ -123,7 +129,7 @@ impl<'c> ThreadValues<'c> {
 
     /// How many iterations of the loop `around` each thread runs, if that is known.
     pub fn trips(&mut self, around: Op<'c>) -> Option<Vec<i64>> {
-        if around.has_attr(attr::UNSIGNED_CMP) {
+        if !around.is(scf::FOR) || around.has_attr(attr::UNSIGNED_CMP) {
             return None;
         }
         let (first, end) = (self.of(around.operand(0))?, self.of(around.operand(1))?);
@@ -168,9 +174,12 @@ impl<'c> ThreadValues<'c> {
     }
 
     fn value_symbol(&mut self, value: Value<'c>) -> Symbol {
+        Symbol::Value(self.number(value), self.loop_of(value))
+    }
+
+    fn number(&mut self, value: Value<'c>) -> u32 {
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        let number = *self.numbers.entry(value).or_insert(next);
-        Symbol::Value(number, self.loop_of(value))
+        *self.numbers.entry(value).or_insert(next)
     }
 
     /// The innermost loop that computes `value` again and again.
@@ -190,20 +199,22 @@ impl<'c> ThreadValues<'c> {
             return self.in_type(ThreadValue::constant(constant), value.ty());
         }
         let computed = match value.definition() {
-            Definition::Result(op, number) if op.is(scf::FOR) => rotation::result(self, op, number),
+            Definition::Result(op, number) if is_loop(op) => carried::result(self, op, number),
             Definition::Result(op, 0) => self.result(op),
             Definition::Result(..) => None,
             Definition::Argument(block, number) => {
-                let around = block.parent_op().filter(|op| op.is(scf::FOR))?;
-                let Some(&of) = self.loops.get(&around) else {
+                let around = block.parent_op().filter(|op| is_loop(*op))?;
+                let counts = number == 0 && !around.is(scf::WHILE);
+                match self.loops.get(&around).copied() {
+                    Some(of) if counts => self.induction_variable(around, of),
+                    Some(of) => carried::argument(self, (around, of), value),
                     // In a loop that runs once, all is what it begins with.
-                    let first = if number == 0 { 0 } else { 2 + number };
-                    let runs_once = constant_trip_count(around) == Some(1);
-                    return runs_once.then(|| self.of(around.operand(first)))?;
-                };
-                match number {
-                    0 => self.induction_variable(around, of),
-                    _ => rotation::iter_arg(self, around, of, number - 1),
+                    None if constant_trip_count(around) != Some(1) => None,
+                    None if counts => self.first_number(around),
+                    None => {
+                        let carrying = Carrying::new(around)?;
+                        self.of(carrying.init(carrying.place_of(value)?))
+                    }
                 }
             }
         };
@@ -212,10 +223,21 @@ impl<'c> ThreadValues<'c> {
 
     /// The first value of a loop's variable, and a step for each iteration.
     fn induction_variable(&mut self, around: Op<'c>, of: LoopId) -> Option<ThreadValue> {
-        let mut first = self.of(around.operand(0))?;
-        let step = self.of(around.operand(2))?.as_constant()?;
+        let mut first = self.first_number(around)?;
+        let step = match around.name() {
+            affine::FOR => around.int_attr(attr::STEP)?,
+            _ => self.of(around.operand(2))?.as_constant()?,
+        };
         first.offset.terms.push((step, Symbol::Iteration(of)));
         Some(first)
+    }
+
+    /// Where a loop begins to count.
+    fn first_number(&mut self, around: Op<'c>) -> Option<ThreadValue> {
+        match around.name() {
+            affine::FOR => self.of_map(around, attr::LOWER_BOUND_MAP),
+            _ => self.of(around.operand(0)),
+        }
     }
 
     fn result(&mut self, op: Op<'c>) -> Option<ThreadValue> {
@@ -254,8 +276,13 @@ impl<'c> ThreadValues<'c> {
             nvvm::READ_PTX_SREG_TID_X => Box::new(|at, _| at[0]),
             nvvm::READ_PTX_SREG_TID_Y => Box::new(|at, _| at[1]),
             nvvm::READ_PTX_SREG_TID_Z => Box::new(|at, _| at[2]),
-            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % 32),
-            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / 32),
+            gpu::LANE_ID | nvvm::READ_PTX_SREG_LANEID => Box::new(|_, thread| thread % WARP),
+            gpu::SUBGROUP_ID => Box::new(|_, thread| thread / WARP),
+            gpu::SUBGROUP_SIZE => return Some(ThreadValue::constant(WARP)),
+            gpu::NUM_SUBGROUPS => {
+                let threads = i64::from(self.num_threads().filter(|_| size_is_stated(op))?);
+                return Some(ThreadValue::constant((threads + WARP - 1) / WARP));
+            }
             gpu::BLOCK_DIM => {
                 let size = self.size.filter(|_| size_is_stated(op))?;
                 return Some(ThreadValue::constant(size[dimension()?].into()));
@@ -394,6 +421,11 @@ impl<'c> ThreadValues<'c> {
         let numbers = numbers.collect::<Option<Vec<i64>>>()?;
         Some(self.by_thread(numbers))
     }
+}
+
+/// Returns true if `op` is a loop whose values are followed.
+fn is_loop(op: Op<'_>) -> bool {
+    matches!(op.name(), affine::FOR | scf::FOR | scf::WHILE)
 }
 
 /// Returns true if the size of blocks is what the function says, and not a guess.

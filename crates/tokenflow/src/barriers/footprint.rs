@@ -15,8 +15,18 @@ pub struct Footprint {
     pub bytes: Option<Rc<ThreadBytes>>,
     /// What is added, the same number for all threads.
     pub offset: Offset,
+    /// Larger sets of bytes, of which other things are known: what each thread touches is in all of them.
+    pub within: Vec<(Rc<ThreadBytes>, Offset)>,
     /// True if each thread is sure to touch its bytes wherever the step is executed.
     pub certain: bool,
+}
+
+impl Footprint {
+    /// All sets of bytes that what each thread touches is in, with what is added to them.
+    pub fn sets(&self) -> impl Iterator<Item = (Option<&Rc<ThreadBytes>>, &Offset)> {
+        let within = self.within.iter().map(|(bytes, offset)| (Some(bytes), offset));
+        std::iter::once((self.bytes.as_ref(), &self.offset)).chain(within)
+    }
 }
 
 /// Ranges of bytes, each accessed by one thread or by several together.

@@ -4,9 +4,9 @@
 //! some in a range, in whatever iteration. Of all ranges of a buffer, a tree of segments knows the last step that each part is
 //! accessed in, so that finding the last one for every access takes `n log n` steps.
 
-use super::footprint::Footprint;
+use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessKind, BufferId, Kernel, StepId};
-use super::offset::Symbol;
+use super::offset::{Offset, Symbol};
 use super::relation::Relation;
 use crate::ids::IndexVec;
 use rustc_hash::FxHashMap;
@@ -120,16 +120,24 @@ fn in_buffer(classes: &[Class]) -> Vec<(u32, StepId)> {
 
 /// The bytes that an access may touch, in whatever iteration; `None` if there are none.
 fn range_of(kernel: &Kernel, footprint: &Footprint) -> Option<Range<i64>> {
-    let Some(bytes) = &footprint.bytes else {
-        return Some(i64::MIN..i64::MAX);
-    };
+    let mut all = i64::MIN..i64::MAX;
+    for (bytes, offset) in footprint.sets() {
+        let Some(bytes) = bytes else { continue };
+        let range = range_of_set(kernel, bytes, offset)?;
+        all = all.start.max(range.start)..all.end.min(range.end);
+    }
+    (all.start < all.end).then_some(all)
+}
+
+/// The same, of one set of bytes.
+fn range_of_set(kernel: &Kernel, bytes: &ThreadBytes, offset: &Offset) -> Option<Range<i64>> {
     let Range { mut start, mut end } = bytes.bounds();
     if start == end {
         return None;
     }
-    start = start.saturating_add(footprint.offset.constant);
-    end = end.saturating_add(footprint.offset.constant);
-    for (coefficient, symbol) in &footprint.offset.terms {
+    start = start.saturating_add(offset.constant);
+    end = end.saturating_add(offset.constant);
+    for (coefficient, symbol) in &offset.terms {
         let (least, most) = match symbol {
             Symbol::Iteration(of) => {
                 let trips = kernel.loops[*of].max_trips;

@@ -3,7 +3,7 @@
 use super::distance::Distance;
 use super::footprint::{Footprint, ThreadBytes};
 use super::graph::{AccessId, Kernel};
-use super::offset::Pair;
+use super::offset::{Offset, Pair};
 use super::sum::Difference;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -40,15 +40,13 @@ impl<'k> Relation<'k> {
     pub fn new(kernel: &'k Kernel) -> Self {
         let mut numbers = FxHashMap::default();
         let class = kernel.accesses.iter().map(|access| {
-            let Footprint {
-                buffer,
-                bytes,
-                offset,
-                certain,
-            } = &access.footprint;
-            let bytes = bytes.as_ref().map(Rc::as_ptr);
+            let footprint = &access.footprint;
+            let sets = footprint.sets();
+            let sets: Vec<_> = sets
+                .map(|(bytes, offset)| (bytes.map(Rc::as_ptr), offset.clone()))
+                .collect();
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-            let key = (*buffer, bytes, offset.clone(), *certain, access.kind as u8);
+            let key = (footprint.buffer, sets, footprint.certain, access.kind as u8);
             *numbers.entry(key).or_insert(next)
         });
         let class = class.collect();
@@ -91,8 +89,26 @@ pub fn may_meet_anywhere(kernel: &Kernel, from: &Footprint, to: &Footprint) -> b
     meet(&Pair { kernel, distance }, from, to) != Conflict::None
 }
 
+/// What each thread touches is in several sets: it takes but two that don't meet to tell accesses apart.
 fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
-    let (Some(x), Some(y)) = (&from.bytes, &to.bytes) else {
+    let certain = from.certain && to.certain;
+    let mut pairs = from.sets().flat_map(|x| to.sets().map(move |y| (x, y)));
+    let best = pairs.next().map(|(x, y)| sets_meet(pair, x, y, certain));
+    match best {
+        None | Some(Conflict::None) => Conflict::None,
+        Some(conflict) => {
+            let apart = pairs.any(|(x, y)| sets_meet(pair, x, y, false) == Conflict::None);
+            if apart { Conflict::None } else { conflict }
+        }
+    }
+}
+
+/// A set of bytes, with what is added to them.
+type Set<'f> = (Option<&'f Rc<ThreadBytes>>, &'f Offset);
+
+/// Whether different threads may touch the same byte of two sets; they do if the sets are `certain` to be touched.
+fn sets_meet(pair: &Pair, (x, from): Set, (y, to): Set, certain: bool) -> Conflict {
+    let (Some(x), Some(y)) = (x, y) else {
         return Conflict::Possible;
     };
     let Difference {
@@ -100,7 +116,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         stride,
         range,
         unknown,
-    } = pair.difference(&from.offset, &to.offset);
+    } = pair.difference(from, to);
     let meets = |value: &i64| {
         if stride == 0 {
             x.meets(y, *value)
@@ -109,7 +125,7 @@ fn meet(pair: &Pair, from: &Footprint, to: &Footprint) -> Conflict {
         }
     };
     // Of several differences that are possible, it is not known which one it is.
-    let certain = from.certain && to.certain && stride == 0;
+    let certain = certain && stride == 0;
     match values.iter().filter(|value| meets(value)).count() {
         0 => Conflict::None,
         _ if unknown => Conflict::Unknown,

@@ -1,6 +1,6 @@
 //! Random programs.
 
-use super::kernels::{Index, Node, Program};
+use super::kernels::{InRow, Index, Node, Program, ROW};
 use proptest::prelude::*;
 use std::ops::Range;
 use tokenflow::barriers::AccessKind;
@@ -22,6 +22,10 @@ enum Kind {
     Striding,
     /// Rotations.
     Rotating,
+    /// Rows that the outermost loop takes in turn, and places in them of which little is known.
+    Rows,
+    /// Constant rows, and places in them that change with the innermost loop or of which little is known.
+    Columns,
 }
 
 /// An index within `loops` loops.
@@ -31,6 +35,9 @@ fn index(loops: usize, of: Kind) -> BoxedStrategy<Index> {
         constant: constant * 2,
         ..Index::default()
     });
+    if matches!(of, Kind::Rows | Kind::Columns) {
+        return in_row(loops, of);
+    }
     if loops == 0 || of == Kind::Plain {
         return plain.boxed();
     }
@@ -50,6 +57,41 @@ fn index(loops: usize, of: Kind) -> BoxedStrategy<Index> {
         striding.boxed()
     };
     prop_oneof![1 => plain, 2 => other].boxed()
+}
+
+/// An index of a row, and one in it.
+fn in_row(loops: usize, of: Kind) -> BoxedStrategy<Index> {
+    let plain = (0..2_i64, 0..3_i64).prop_map(|(thread, constant)| Index {
+        thread,
+        constant,
+        ..Index::default()
+    });
+    let unknown = |in_row| Index {
+        in_row: Some(in_row),
+        ..Index::default()
+    };
+    let mut places = vec![
+        plain.boxed(),
+        Just(unknown(InRow::Anywhere)).boxed(),
+        Just(unknown(InRow::Shifted)).boxed(),
+    ];
+    if loops > 0 && of == Kind::Columns {
+        places.push(Just(unknown(InRow::Iteration)).boxed());
+    }
+    let rotation = (0..3_i64, 1..3_i64, 2..4_i64);
+    let rotation = if loops > 0 && of == Kind::Rows {
+        prop::option::weighted(0.7, rotation).boxed()
+    } else {
+        Just(None).boxed()
+    };
+    let row = (0..3_i64, rotation);
+    (prop::strategy::Union::new(places), row)
+        .prop_map(move |(index, (row, rotation))| Index {
+            constant: index.constant + if rotation.is_some() { 0 } else { row * ROW },
+            rotation: rotation.map(|(start, step, modulus)| (ROW, loops - 1, start, step, modulus)),
+            ..index
+        })
+        .boxed()
 }
 
 /// The tokens that are made within so many loops; they are not known outside.
@@ -75,7 +117,9 @@ fn block((loops, depth): (usize, usize), of: Kind, len: usize) -> BoxedStrategy<
         return prop::collection::vec(op(loops, of), 0..=len).boxed();
     }
     let inner = |loops, len| block((loops, depth - 1), of, len);
-    let branch = (inner(loops, 2), inner(loops, 2), prop::bool::weighted(0.2));
+    let apart = u32::from(!matches!(of, Kind::Rows | Kind::Columns));
+    let apart = prop_oneof![4 => Just(false), apart => Just(true)];
+    let branch = (inner(loops, 2), inner(loops, 2), apart);
     let branch = branch.prop_map(|(then, other, divergent)| Node::If {
         then: accesses_alone(then, divergent),
         other: accesses_alone(other, divergent),
@@ -126,6 +170,12 @@ pub fn straight() -> impl Strategy<Value = Program> {
 
 pub fn program() -> impl Strategy<Value = Program> {
     let kind = prop_oneof![Just(Kind::Striding), Just(Kind::Rotating)];
+    of(kind.prop_flat_map(|kind| block((0, 2), kind, 4)))
+}
+
+/// Places in rows of which little is known.
+pub fn rows() -> impl Strategy<Value = Program> {
+    let kind = prop_oneof![2 => Just(Kind::Rows), 1 => Just(Kind::Columns)];
     of(kind.prop_flat_map(|kind| block((0, 2), kind, 4)))
 }
 

@@ -22,7 +22,23 @@ pub struct Index {
     /// A coefficient, and of a rotation that goes on when the innermost loop is entered again what is added, the step and the
     /// modulus. It starts anywhere when the loop around that one is entered.
     pub turning: Option<(i64, i64, i64, i64)>,
+    /// Where it is in a row of [`ROW`] bytes, beyond all this.
+    pub in_row: Option<InRow>,
 }
+
+/// An index of which little is known, but that it is in bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InRow {
+    /// Of each thread another one, each time.
+    Anywhere,
+    /// The same number for all threads, at all times, and the number of the thread.
+    Shifted,
+    /// The iteration of the innermost loop.
+    Iteration,
+}
+
+/// As many bytes as there are iterations of any loop, or more.
+pub const ROW: i64 = 8;
 
 /// What threads do.
 #[derive(Clone, Debug)]
@@ -82,7 +98,7 @@ struct Lowering<'p> {
     last: Vec<End>,
     loops: Vec<LoopId>,
     divergent: Option<RegionId>,
-    bytes: HashMap<i64, Rc<ThreadBytes>>,
+    bytes: HashMap<(i64, i64), Rc<ThreadBytes>>,
 }
 
 pub fn lower(program: &Program) -> Lowered {
@@ -232,15 +248,15 @@ impl Lowering<'_> {
     }
 
     fn access(&mut self, index: &Index, kind: AccessKind) -> tokenflow::barriers::AccessId {
-        let threads = self.program.threads;
-        let bytes = self.bytes.entry(index.thread).or_insert_with(|| {
-            let ranges = (0..threads).map(|thread| {
-                let at = index.thread * i64::from(thread);
-                (at..at + 1, Some(thread))
-            });
-            Rc::new(ThreadBytes::new(ranges.collect()))
-        });
-        let of = |depth: usize| self.loops[self.loops.len() - 1 - depth];
+        let size = i64::try_from(self.program.bytes).expect("a small buffer");
+        let (factor, length) = match index.in_row {
+            None | Some(InRow::Iteration) => (index.thread, 1),
+            Some(InRow::Shifted) => (1, 1),
+            Some(InRow::Anywhere) => (0, size),
+        };
+        let bytes = self.thread_bytes(factor, length);
+        let loops = self.loops.clone();
+        let of = |depth: usize| loops[loops.len() - 1 - depth];
         let mut terms = Vec::new();
         if let Some((coefficient, depth)) = index.iteration {
             terms.push((coefficient, Symbol::Iteration(of(depth))));
@@ -270,15 +286,39 @@ impl Lowering<'_> {
                 modulus: u8::try_from(modulus).expect("a small modulus"),
             });
         }
+        let mut offset = Offset {
+            constant: index.constant,
+            terms,
+        };
+        let mut within = Vec::new();
+        if let Some(in_row) = index.in_row {
+            within.push((self.thread_bytes(0, ROW), offset.clone()));
+            match in_row {
+                InRow::Anywhere => offset = Offset::default(),
+                InRow::Shifted => offset.terms.push((1, Symbol::Value(0, None))),
+                InRow::Iteration => offset.terms.push((1, Symbol::Iteration(of(0)))),
+            }
+        }
         let footprint = Footprint {
             buffer: BufferId(0),
-            bytes: Some(bytes.clone()),
-            offset: Offset {
-                constant: index.constant,
-                terms,
-            },
-            certain: true,
+            bytes: Some(bytes),
+            offset,
+            within,
+            certain: index.in_row != Some(InRow::Anywhere),
         };
         self.out.kernel.accesses.push(Access { footprint, kind })
+    }
+
+    /// So many bytes of each thread, from `factor` times its number on.
+    fn thread_bytes(&mut self, factor: i64, length: i64) -> Rc<ThreadBytes> {
+        let threads = self.program.threads;
+        let bytes = self.bytes.entry((factor, length)).or_insert_with(|| {
+            let ranges = (0..threads).map(|thread| {
+                let at = factor * i64::from(thread);
+                (at..at + length, Some(thread))
+            });
+            Rc::new(ThreadBytes::new(ranges.collect()))
+        });
+        bytes.clone()
     }
 }

@@ -4,7 +4,7 @@ mod generate;
 mod kernels;
 mod oracle;
 
-use generate::{counted, persistent, program, straight};
+use generate::{counted, persistent, program, rows, straight};
 use kernels::{Node, Program};
 use oracle::{Oracle, cost};
 use proptest::prelude::*;
@@ -62,6 +62,11 @@ proptest! {
 
     #[test]
     fn no_barriers_are_cheaper_where_trips_are_known(program in counted()) {
+        check(&program)?;
+    }
+
+    #[test]
+    fn no_barriers_are_cheaper_where_places_in_rows_are_unknown(program in rows()) {
         check(&program)?;
     }
 

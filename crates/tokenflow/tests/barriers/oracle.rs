@@ -1,7 +1,8 @@
 //! All executions of a program, and what each asks of barriers.
 
-use super::kernels::{Index, Lowered, Node, Program};
+use super::kernels::{InRow, Index, Lowered, Node, Program, ROW};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use tokenflow::barriers::{AccessKind, Action, Kernel, StepId};
 
 /// So many iterations of each loop are run at most: enough for each rotation to come round.
@@ -16,9 +17,33 @@ enum Event {
     /// Control comes by a step, before which a barrier may stand if no thread is apart.
     Come(StepId, bool),
     Barrier,
-    /// Bytes of each thread; the number of the access if it goes on until its end.
-    Begin(Vec<i64>, AccessKind, Option<usize>, Option<usize>),
+    /// What each thread touches; the number of the access if it goes on until its end.
+    Begin(Vec<Touched>, AccessKind, Option<usize>, Option<usize>),
     End(usize),
+}
+
+/// What a thread touches.
+#[derive(Clone, Debug)]
+enum Touched {
+    /// One of these bytes.
+    AnyOf(Range<i64>),
+    /// This byte, moved by a number that is always the same, but not known, and that leaves it in its row.
+    Moved { byte: i64, moved: Range<i64> },
+}
+
+impl Touched {
+    /// Returns true if another thread that touches `other` may touch the same byte.
+    fn may_meet(&self, other: &Self) -> bool {
+        let overlap = |a: &Range<i64>, b: &Range<i64>| a.start.max(b.start) < a.end.min(b.end);
+        match (self, other) {
+            (Self::Moved { byte: a, .. }, Self::Moved { byte: b, .. }) => a == b,
+            (Self::AnyOf(a), Self::AnyOf(b)) => overlap(a, b),
+            (Self::AnyOf(any), Self::Moved { byte, moved })
+            | (Self::Moved { byte, moved }, Self::AnyOf(any)) => {
+                overlap(any, &(byte + moved.start..byte + moved.end))
+            }
+        }
+    }
 }
 
 /// Steps, as bits.
@@ -183,10 +208,10 @@ fn conflicts(events: &[Event], known: usize, paths: &mut BTreeSet<Places>) -> bo
 }
 
 /// Returns true if two threads access the same byte.
-fn meet(bytes: &[i64], others: &[i64]) -> bool {
-    bytes.iter().enumerate().any(|(t, byte)| {
+fn meet(touched: &[Touched], others: &[Touched]) -> bool {
+    touched.iter().enumerate().any(|(t, touched)| {
         let mut others = others.iter().enumerate();
-        others.any(|(u, other)| t != u && byte == other)
+        others.any(|(u, other)| t != u && touched.may_meet(other))
     })
 }
 
@@ -325,7 +350,7 @@ impl Execution<'_> {
         }
     }
 
-    fn bytes(&self, index: &Index) -> Vec<i64> {
+    fn touched(&self, index: &Index) -> Vec<Touched> {
         let of = |depth: usize| self.iterations[self.iterations.len() - 1 - depth];
         let threads = 0..i64::from(self.program.threads);
         threads
@@ -338,7 +363,16 @@ impl Execution<'_> {
                     let ended = self.turns[self.turns.len() - 2];
                     factor * (self.start + plus + step * ended).rem_euclid(modulus)
                 });
-                index.thread * thread + index.constant + iteration + rotation + turning
+                let byte = index.thread * thread + index.constant + iteration + rotation + turning;
+                match index.in_row {
+                    None => Touched::AnyOf(byte..byte + 1),
+                    Some(InRow::Anywhere) => Touched::AnyOf(byte..byte + ROW),
+                    Some(InRow::Iteration) => Touched::AnyOf(byte + of(0)..byte + of(0) + 1),
+                    Some(InRow::Shifted) => Touched::Moved {
+                        byte: byte + thread,
+                        moved: 0..ROW - i64::from(self.program.threads) + 1,
+                    },
+                }
             })
             .collect()
     }
@@ -348,11 +382,11 @@ impl Execution<'_> {
         self.come(self.lowered.step[number], region);
         match node {
             Node::Access { index, kind } => {
-                let bytes = self.bytes(index);
+                let bytes = self.touched(index);
                 self.events.push(Event::Begin(bytes, *kind, None, region));
             }
             Node::Copy { index, token } => {
-                let bytes = self.bytes(index);
+                let bytes = self.touched(index);
                 let copy = self.copies;
                 self.copies += 1;
                 self.tokens.insert(*token, BTreeSet::from([copy]));

@@ -187,6 +187,7 @@ pub(super) fn anything(buffer: BufferId) -> Footprint {
         buffer,
         bytes: None,
         offset: Offset::default(),
+        within: Vec::new(),
         certain: false,
     }
 }

@@ -6,14 +6,8 @@ use tokenflow::barriers::{Kernel, LoopId, MAX_TURNS, Symbol, Turns};
 /// Tells as many iterations of each loop apart as it takes for every rotation to come round.
 pub(super) fn count_iterations(kernel: &mut Kernel) {
     let accesses = kernel.accesses.iter();
-    let symbols = accesses.flat_map(|access| {
-        access
-            .footprint
-            .offset
-            .terms
-            .iter()
-            .map(|(_, symbol)| symbol.clone())
-    });
+    let offsets = accesses.flat_map(|access| access.footprint.sets().map(|(_, offset)| offset));
+    let symbols = offsets.flat_map(|offset| offset.terms.iter().map(|(_, symbol)| symbol.clone()));
     let mut turns = 0;
     for symbol in symbols.collect::<FxHashSet<Symbol>>() {
         let most = |n: usize| u8::try_from(n).map_or(MAX_COUNTED, |n| n.min(MAX_COUNTED));

@@ -7,7 +7,7 @@ use crate::analysis::uniformity::{may_diverge, runs_for_some_threads};
 use async_mlir::control_flow::constant_trip_count;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
-use async_mlir::names::scf;
+use async_mlir::names::{affine, scf};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -88,7 +88,7 @@ impl<'c> Reader<'c> {
                 .map(|block| flow.exits(block.terminator()))
                 .collect(),
             blocks,
-            trips: constant_trip_count(op).filter(|_| op.is(scf::FOR)),
+            trips: constant_trip_count(op).filter(|_| matches!(op.name(), affine::FOR | scf::FOR)),
             repeated: None,
             starts: Vec::new(),
             ends: Vec::new(),
@@ -97,7 +97,7 @@ impl<'c> Reader<'c> {
             let repeated = self.out.kernel.add_loop(outer.2, 1, bodies.trips);
             self.out.kernel.loops[repeated].min_trips = bodies.trips.unwrap_or(0);
             self.buffers.footprints.values.add_loop(op, repeated);
-            if op.is(scf::FOR) && self.divergent.is_some() {
+            if self.divergent.is_some() {
                 self.buffers.footprints.add_loop_apart(op, repeated);
             }
             bodies.repeated = Some(repeated);

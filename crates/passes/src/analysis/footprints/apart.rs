@@ -40,7 +40,7 @@ impl<'c> Footprints<'c> {
         let mut at = view.clone();
         let mut further = None;
         for i in 0..extent.indices {
-            let index = self.values.of(op.operand(first + i))?;
+            let index = self.index(op, first, i)?;
             if index.as_constant() == Some(0) {
                 continue;
             }

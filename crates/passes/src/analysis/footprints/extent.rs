@@ -4,15 +4,18 @@ use crate::analysis::buffer_parts;
 use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::gpu::mma_matrix;
 use async_mlir::ir::{Op, Value};
-use async_mlir::names::{attr, gpu, memref, nvgpu, vector};
+use async_mlir::names::{affine, attr, gpu, memref, nvgpu, vector};
 use async_mlir::types::{MapResult, bit_width, map_results, memref_layout, memref_shape, vector_shape};
 
 /// What one access spans, from the address of its indices on.
+#[derive(Clone)]
 pub(super) struct Extent {
     /// Where ranges begin, and how many bytes they have.
     pub ranges: Vec<(i64, i64)>,
     /// How many indices say where.
     pub indices: usize,
+    /// How many elements of each of the last dimensions it has, if more than one.
+    pub elements: Vec<i64>,
     /// True if a warp does it together.
     pub together: bool,
     /// False if it may access less.
@@ -25,9 +28,17 @@ impl Extent {
         Self {
             ranges: vec![(0, bytes)],
             indices: 0,
+            elements: Vec::new(),
             together: false,
             certain: false,
         }
+    }
+
+    /// How many numbers index `i` may be, of a dimension of so many elements, so that all that is accessed is in bounds.
+    pub fn positions(&self, i: usize, size: i64) -> i64 {
+        let place = (i + self.elements.len()).checked_sub(self.indices);
+        let elements = place.and_then(|place| self.elements.get(place).copied());
+        size.saturating_sub(elements.unwrap_or(1).max(1) - 1).max(1)
     }
 }
 
@@ -59,13 +70,16 @@ pub(super) fn extent(op: Op<'_>, memory: Value<'_>) -> Option<Extent> {
     let alone = |bytes: i64| Extent {
         ranges: vec![(0, bytes)],
         indices,
+        elements: vec![bytes / element.max(1)],
         together: false,
         certain: true,
     };
     match op.name() {
-        memref::LOAD | memref::STORE | memref::ATOMIC_RMW => Some(alone(element)),
-        vector::LOAD => rows_of_vector(op.result(0), memory, indices),
-        vector::STORE => rows_of_vector(op.operand(0), memory, indices),
+        memref::LOAD | memref::STORE | memref::ATOMIC_RMW | affine::LOAD | affine::STORE => {
+            Some(alone(element))
+        }
+        vector::LOAD | affine::VECTOR_LOAD => rows_of_vector(op.result(0), memory, indices),
+        vector::STORE | affine::VECTOR_STORE => rows_of_vector(op.operand(0), memory, indices),
         vector::MASKEDLOAD => uncertain(rows_of_vector(op.result(0), memory, indices)),
         vector::MASKEDSTORE => uncertain(rows_of_vector(op.operand(op.num_operands() - 1), memory, indices)),
         vector::TRANSFER_READ if is_minor_identity(op, indices) => {
@@ -139,6 +153,7 @@ fn rows_of_vector(vector: Value<'_>, memory: Value<'_>, indices: usize) -> Optio
             .map(|row| (row * element, inner * element))
             .collect(),
         indices,
+        elements: sizes,
         together: false,
         certain: true,
     })
@@ -159,6 +174,7 @@ fn matrix(op: Op<'_>, value: Value<'_>, element: i64, indices: usize) -> Option<
     Some(Extent {
         ranges: (0..rows).map(|row| (row * distance, columns * element)).collect(),
         indices,
+        elements: Vec::new(),
         together: true,
         certain: true,
     })

@@ -5,10 +5,9 @@
 
 use super::{BufferKey, span};
 use crate::analysis::memory::{BufferOrigin, base, buffer_origin};
-use crate::analysis::thread_values::places_in_turn;
+use crate::analysis::thread_values::Carrying;
 use async_mlir::gpu::is_workgroup;
-use async_mlir::ir::{Definition, Op, Value, Walk};
-use async_mlir::names::scf;
+use async_mlir::ir::{Definition, Op, Region, Value, Walk};
 use rustc_hash::FxHashMap;
 
 /// The memrefs that take turns in a function.
@@ -30,11 +29,10 @@ impl<'c> InTurn<'c> {
         let mut found = Self::default();
         let mut groups = Groups::default();
         function.walk(|op| {
-            for (argument, result, firsts) in carried(op) {
+            for (memref, firsts) in carried(op) {
                 let keys: Option<Vec<BufferKey>> = firsts.iter().map(|first| key(*first)).collect();
                 if keys.is_some_and(|keys| groups.join(&keys)) {
-                    found.carried.insert(argument, firsts.clone());
-                    found.carried.insert(result, firsts);
+                    found.carried.insert(memref, firsts);
                 }
             }
             Walk::Advance
@@ -67,17 +65,22 @@ pub(super) enum Turns<'c> {
     After(Op<'c>),
 }
 
-/// The memrefs of the workgroup that `op` carries and that take each other's places: what each is inside and afterwards, and what
-/// it is in turn.
-fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Value<'c>, Vec<Value<'c>>)> {
-    let block = op.is(scf::FOR).then(|| op.region(0).first()).flatten();
-    let Some(block) = block else { return Vec::new() };
-    let arguments = block.args().enumerate().skip(1);
-    let memrefs = arguments.filter(|(_, argument)| is_workgroup(argument.ty()));
-    let in_turn = memrefs.filter_map(|(place, argument)| {
-        let places = places_in_turn(op, place - 1)?;
-        let firsts = places.into_iter().map(|place| op.operand(3 + place));
-        Some((argument, op.result(place - 1), firsts.collect()))
+/// The memrefs of the workgroup that `op` carries and that take each other's places, by all names that they have inside and
+/// afterwards, with what each is in turn.
+fn carried<'c>(op: Op<'c>) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
+    let Some(carrying) = Carrying::new(op) else {
+        return Vec::new();
+    };
+    let blocks = op.regions().filter_map(Region::first);
+    let arguments = blocks.flat_map(|block| block.args().collect::<Vec<Value>>());
+    let inside = arguments.map(|argument| (argument, carrying.place_of(argument)));
+    let results = op.results().enumerate();
+    let after = results.map(|(number, result)| (result, carrying.place_of_result(number)));
+    let memrefs = inside.chain(after).filter(|(value, _)| is_workgroup(value.ty()));
+    let in_turn = memrefs.filter_map(|(value, place)| {
+        let places = carrying.places_in_turn(place?)?;
+        let firsts = places.into_iter().map(|place| carrying.init(place));
+        Some((value, firsts.collect()))
     });
     in_turn.collect()
 }

@@ -20,6 +20,7 @@ pub(super) fn with_constant<'c>(
             let shift = b.as_constant().filter(|shift| (0..31).contains(shift))?;
             all.scaled(a, 1 << shift)
         }
+        arith::DIVUI | index::DIVU | arith::SHRUI if !reads_without_sign(a) => None,
         arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI | index::DIVU | index::DIVS => {
             exact_quotient(a, b.as_constant()?)
         }
@@ -31,7 +32,7 @@ pub(super) fn with_constant<'c>(
         arith::ANDI => {
             let modulus = b.as_constant()?.checked_add(1)?;
             let is_mask = u64::try_from(modulus).is_ok_and(u64::is_power_of_two);
-            is_mask.then(|| rotation::remainder(a, modulus))?
+            is_mask.then(|| rotation::floored_remainder(a, modulus))?
         }
         // As rounding toward negative infinity begins. With a sign, the 1 of a single bit is -1.
         arith::CMPI => {
@@ -51,12 +52,22 @@ fn is_never_negative(value: &ThreadValue) -> bool {
     let grows = |(coefficient, symbol): &(i64, Symbol)| {
         *coefficient >= 0
             && match symbol {
-                Symbol::Iteration(_) => true,
-                Symbol::Periodic { values, .. } => values.iter().all(|value| *value >= 0),
-                _ => false,
+                Symbol::Iteration(_) | Symbol::Rotation { .. } | Symbol::Remainder { .. } => true,
+                Symbol::Periodic { values, .. } | Symbol::Turn { values, .. } => {
+                    values.iter().all(|value| *value >= 0)
+                }
+                Symbol::Value(..) => false,
             }
     };
     starts.is_some_and(|first| first >= 0) && value.offset.terms.iter().all(grows)
+}
+
+/// Returns true if `value` is the same number without a sign. What a program computes once is taken to be read in one way alone.
+pub(super) fn reads_without_sign(value: &ThreadValue) -> bool {
+    let mut known = value.clone();
+    let is_value = |symbol: &Symbol| matches!(symbol, Symbol::Value(..));
+    known.offset.terms.retain(|(_, symbol)| !is_value(symbol));
+    is_never_negative(&known)
 }
 
 /// A multiple.

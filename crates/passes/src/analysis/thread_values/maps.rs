@@ -10,7 +10,7 @@ impl<'c> ThreadValues<'c> {
     /// The result of an `affine.apply`, `affine.min` or `affine.max`.
     pub(super) fn affine(&mut self, op: Op<'c>) -> Option<ThreadValue> {
         let results = results(op.attr(attr::MAP)?)?;
-        let values = results.iter().map(|expr| self.affine_expr(op, expr));
+        let values = results.iter().map(|expr| self.affine_expr(op, 0, expr));
         let values = values.collect::<Option<Vec<ThreadValue>>>()?;
         match (op.name(), values.as_slice()) {
             (_, [only]) => Some(only.clone()),
@@ -20,19 +20,35 @@ impl<'c> ThreadValues<'c> {
         }
     }
 
-    /// An affine expression of the operands of `op`.
-    fn affine_expr(&mut self, op: Op<'c>, expr: &Expr) -> Option<ThreadValue> {
+    /// The only result of a map that `op` has under a name, of its operands.
+    pub(super) fn of_map(&mut self, op: Op<'c>, map: &'static str) -> Option<ThreadValue> {
+        let results = results(op.attr(map)?)?;
+        let [only] = results.as_slice() else { return None };
+        self.affine_expr(op, 0, only)
+    }
+
+    /// Index `number` of `op`, an access at a map of its operands from `first` on.
+    pub fn mapped_index(&mut self, op: Op<'c>, first: usize, number: usize) -> Option<ThreadValue> {
+        let results = results(op.attr(attr::MAP)?)?;
+        self.affine_expr(op, first, results.get(number)?)
+    }
+
+    /// An affine expression of the operands of `op` from `first` on.
+    fn affine_expr(&mut self, op: Op<'c>, first: usize, expr: &Expr) -> Option<ThreadValue> {
         let (operator, sides) = match expr {
             Expr::Constant(constant) => return Some(ThreadValue::constant(*constant)),
-            Expr::Operand(number) => return self.of(op.operand(*number)),
+            Expr::Operand(number) => return self.of(op.operand(first + *number)),
             Expr::Binary(operator, sides) => (operator, sides),
         };
-        let (a, b) = (self.affine_expr(op, &sides[0])?, self.affine_expr(op, &sides[1])?);
+        let (a, b) = (
+            self.affine_expr(op, first, &sides[0])?,
+            self.affine_expr(op, first, &sides[1])?,
+        );
         let by = b.as_constant();
         let (known, function): (_, Function) = match operator {
             Operator::Add => return self.plus(&a, &b),
             Operator::Mul => (product(self, &a, &b), i64::checked_mul),
-            Operator::Mod => (by.and_then(|by| rotation::remainder(&a, by)), |a, b| {
+            Operator::Mod => (by.and_then(|by| rotation::floored_remainder(&a, by)), |a, b| {
                 (b > 0).then(|| a.rem_euclid(b))
             }),
             Operator::FloorDiv => (by.and_then(|by| exact_quotient(&a, by)), |a, b| {

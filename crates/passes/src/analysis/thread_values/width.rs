@@ -2,11 +2,12 @@
 //!
 //! A number is held as it is with a sign, and one of a single bit as 0 or 1.
 
-use super::{ThreadValue, ThreadValues};
+use super::arithmetic::reads_without_sign;
+use super::{ThreadValue, ThreadValues, rotation};
 use async_mlir::ir::Value;
 use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::types::bit_width;
-use tokenflow::barriers::Symbol;
+use tokenflow::barriers::{MAX_PERIOD, Symbol};
 
 /// The bits of an `index`.
 const INDEX_BITS: u32 = 64;
@@ -24,12 +25,18 @@ impl<'c> ThreadValues<'c> {
         if value.offset.terms.is_empty() {
             return Some(self.each(value, |number| cut(number, bits)));
         }
+        if let Some(comes_round) = comes_round(&value, bits).filter(|_| bits < WIDE_BITS) {
+            return Some(comes_round);
+        }
         // What counts and what a program computes once is taken to fit in its type, if that is no small one.
         let fits = |number: i64| cut(number, bits) == number;
-        let known = value.threads.as_ref().is_none_or(|threads| {
-            let numbers = threads.iter().map(|own| own.wrapping_add(value.offset.constant));
-            numbers.clone().all(fits)
-        });
+        let known = match &value.threads {
+            Some(threads) => {
+                let mut numbers = threads.iter().map(|own| own.wrapping_add(value.offset.constant));
+                numbers.all(fits)
+            }
+            None => fits(value.offset.constant),
+        };
         (known && (bits >= WIDE_BITS || comes_round_within(&value, fits))).then_some(value)
     }
 
@@ -49,16 +56,18 @@ impl<'c> ThreadValues<'c> {
         if bits >= INDEX_BITS {
             return Some(value);
         }
+        let without_sign = |number: i64| number & ((1 << bits) - 1);
         if value.offset.terms.is_empty() {
-            return Some(self.each(value, |number| number & ((1 << bits) - 1)));
+            return Some(self.each(value, without_sign));
         }
-        let least = value.threads.iter().flat_map(|threads| threads.iter()).min();
-        let least = least
-            .copied()
-            .unwrap_or(0)
-            .min(0)
-            .checked_add(value.offset.constant)?;
-        (least >= 0).then_some(value)
+        if value.threads.is_none()
+            && let Some(known) = rotation::combine(std::slice::from_ref(&value), |numbers| {
+                Some(without_sign(numbers[0]))
+            })
+        {
+            return Some(known);
+        }
+        reads_without_sign(&value).then_some(value)
     }
 
     /// Applies a function to the number of each thread, which depends on nothing else.
@@ -87,6 +96,11 @@ fn bits_of(ty: Type<'_>) -> Option<u32> {
     bit_width(ty).filter(|_| ty.is_integer())
 }
 
+/// Returns true if numbers of type `ty` are taken to fit, whatever they are sums of.
+pub(super) fn is_wide(ty: Type<'_>) -> bool {
+    bits_of(ty).is_some_and(|bits| bits >= WIDE_BITS)
+}
+
 /// What is left of a number in so many bits, fewer than 64.
 fn cut(number: i64, bits: u32) -> i64 {
     match bits {
@@ -94,6 +108,26 @@ fn cut(number: i64, bits: u32) -> i64 {
         1 => number & 1,
         _ => (number << (64 - bits)) >> (64 - bits),
     }
+}
+
+/// What a loop counts, or what comes round in it, in so many bits; `None` if it comes round late, or differs between threads.
+fn comes_round(value: &ThreadValue, bits: u32) -> Option<ThreadValue> {
+    if value.threads.is_some() {
+        return None;
+    }
+    let [(step, Symbol::Iteration(of))] = value.offset.terms.as_slice() else {
+        return rotation::combine(std::slice::from_ref(value), |numbers| Some(cut(numbers[0], bits)));
+    };
+    let mut numbers = Vec::new();
+    let mut number = value.offset.constant;
+    while numbers.first() != Some(&cut(number, bits)) {
+        if numbers.len() == MAX_PERIOD {
+            return None;
+        }
+        numbers.push(cut(number, bits));
+        number = number.wrapping_add(*step);
+    }
+    rotation::periodic(*of, numbers)
 }
 
 /// Returns true if all that is added to each thread's number comes round, and the sum fits at the least and at the most.
