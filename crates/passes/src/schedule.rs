@@ -16,7 +16,7 @@ mod place;
 mod report;
 
 use crate::engines::awaits::InFlight;
-use crate::engines::block::{BlockProblem, read};
+use crate::engines::block::{BlockProblem, Order, read};
 use crate::engines::boxes::Boxes;
 use crate::engines::chip::Chip;
 use crate::engines::limits::read_limits;
@@ -123,7 +123,7 @@ impl Pass for GpuxSchedule {
                         let in_flight = functions.entry(around).or_insert_with(|| InFlight::of(around));
                         thread::read(block, chip, in_flight, &mut engines, &boxes)
                     }
-                    None => read(block, &limits, &mut engines, &boxes),
+                    None => read(block, &limits, &mut engines, &boxes, Order::Open),
                 };
                 let Some(problem) = problem else { continue };
                 let order = if chip.is_none() || problem.ops.iter().any(|op| thread::moves(*op)) {

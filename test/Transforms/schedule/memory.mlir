@@ -230,3 +230,64 @@ func.func @slots_of_negative_sums_may_be_the_same(%n: index) {
   }
   return
 }
+
+// An operation that says itself what it does says so with an engine as well.
+// CHECK-LABEL: func.func @atomic_update
+// CHECK: "npu.write"
+// CHECK: memref.atomic_rmw
+func.func @atomic_update(%i: index, %y: f32) {
+  %a = memref.alloc() : memref<64xf32>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32>) -> ()
+  %old = memref.atomic_rmw addf %y, %a[%i] {async.engine = "V", async.latency = 50 : i64} : (f32, memref<64xf32>) -> f32
+  return
+}
+
+// So does what is in the regions of one that runs on an engine.
+// CHECK-LABEL: func.func @region_of_an_engine
+// CHECK: "npu.write"
+// CHECK: scf.if
+func.func @region_of_an_engine(%i: index, %p: i1, %y: f32) {
+  %a = memref.alloc() : memref<64xf32>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32>) -> ()
+  scf.if %p {
+    memref.store %y, %a[%i] : memref<64xf32>
+  } {async.engine = "V", async.latency = 50 : i64}
+  return
+}
+
+// `scf.reduce` ends a region, and has one.
+// CHECK-LABEL: func.func @reduction
+// CHECK: "npu.write"
+// CHECK: scf.parallel
+func.func @reduction(%lb: index, %ub: index, %step: index, %zero: f32) {
+  %a = memref.alloc() : memref<64xf32>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %a) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32>) -> ()
+  %sum = scf.parallel (%i) = (%lb) to (%ub) step (%step) init (%zero) -> f32 {
+    %y = "npu.make"() {async.engine = "V", async.latency = 50 : i64} : () -> f32
+    scf.reduce(%y : f32) {
+    ^bb0(%l: f32, %r: f32):
+      %v = memref.load %a[%lb] : memref<64xf32>
+      %s = arith.addf %l, %v : f32
+      scf.reduce.return %s : f32
+    }
+  }
+  return
+}
+
+// What `reinterpret_cast` shows of a row need not be in it.
+// CHECK-LABEL: func.func @reinterpreted_row
+// CHECK: "npu.write"
+// CHECK: "npu.read"
+func.func @reinterpreted_row() {
+  %a = memref.alloc() : memref<2x64xf32>
+  %row0 = memref.subview %a[0, 0] [1, 64] [1, 1] : memref<2x64xf32> to memref<64xf32, strided<[1]>>
+  %row1 = memref.subview %a[1, 0] [1, 64] [1, 1] : memref<2x64xf32> to memref<64xf32, strided<[1], offset: 64>>
+  %other = memref.reinterpret_cast %row0 to offset: [64], sizes: [64], strides: [1] : memref<64xf32, strided<[1]>> to memref<64xf32, strided<[1], offset: 64>>
+  %x = "npu.first"() {async.engine = "S", async.latency = 9 : i64} : () -> i32
+  "npu.write"(%x, %row1) {async.engine = "S", async.writes = [1]} : (i32, memref<64xf32, strided<[1], offset: 64>>) -> ()
+  "npu.read"(%other) {async.engine = "V", async.latency = 50 : i64, async.reads = [0]} : (memref<64xf32, strided<[1], offset: 64>>) -> ()
+  return
+}

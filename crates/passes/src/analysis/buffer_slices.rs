@@ -154,15 +154,18 @@ pub(crate) enum FirstIndex<'c> {
 pub(crate) fn base_and_first_index<'c>(op: Op<'c>, memory: Value<'c>) -> (Value<'c>, Option<FirstIndex<'c>>) {
     let operand = op.operands().position(|value| value == memory);
     let (mut base, mut index) = (memory, operand.and_then(|i| first_index(op, i)));
+    let mut may_leave = false;
     while let Some((op, source)) = base.defining_op().and_then(|op| Some((op, view_source(op)?))) {
         index = match op.name() {
             memref::CAST | memref::MEMORY_SPACE_CAST | memref::ASSUME_ALIGNMENT => index,
             memref::SUBVIEW => row_of_subview(op),
             _ => None,
         };
+        // What it shows need not be in its source.
+        may_leave |= op.is(memref::REINTERPRET_CAST);
         base = source;
     }
-    (base, index)
+    (base, index.filter(|_| !may_leave))
 }
 
 /// Returns the index in the first dimension that the access of `op` to the memref at operand `operand` is bound to.

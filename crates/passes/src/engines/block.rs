@@ -7,9 +7,9 @@
 //! the body of an `scf.for`, values that the end hands to the next iteration make carried ones, as does memory.
 
 use super::boxes::{self, BoxInfo, Boxes};
-use super::effects::{Effects, effects, effects_in_block, hands_on};
-use super::memory::dependences;
-use super::{Engines, times};
+use super::effects::{Effects, effects, effects_in_block};
+use super::memory::among;
+use super::{Engines, thread, times};
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{affine, scf};
@@ -56,8 +56,17 @@ enum Source {
     Argument(usize),
 }
 
-/// With more sources than these, a value has those alone.
+/// With more sources than these, a value has the last ones of each engine alone: those before them are finished by then.
 const MOST_SOURCES: usize = 64;
+
+/// What dependences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Operations are to be put in order: a box stands for what comes before it.
+    Open,
+    /// They are in order, and engines wait for each other. What a box does may not happen, and then nothing waits for it.
+    Final,
+}
 
 /// Reads a block; `None` if nothing in it runs on an engine, or if it is no sequence.
 pub(crate) fn read<'c>(
@@ -65,6 +74,7 @@ pub(crate) fn read<'c>(
     limits: &Limits,
     engines: &mut Engines<'c>,
     boxes: &Boxes<'c>,
+    order: Order,
 ) -> Option<BlockProblem<'c>> {
     let (ops, last) = split(block);
     let infos: Vec<Option<BoxInfo>> = ops.iter().map(|op| boxes.of(*op)).collect();
@@ -84,6 +94,7 @@ pub(crate) fn read<'c>(
             ..Problem::default()
         },
         ops,
+        order,
         infos,
         engine_of,
         engines,
@@ -130,6 +141,7 @@ fn operations(
 struct Reader<'a, 'c> {
     block: Block<'c>,
     ops: Vec<Op<'c>>,
+    order: Order,
     numbers: FxHashMap<Op<'c>, usize>,
     infos: Vec<Option<BoxInfo>>,
     engine_of: Vec<Option<EngineId>>,
@@ -230,20 +242,46 @@ impl<'c> Reader<'_, 'c> {
         } else if self.infos[number].is_some() {
             let own = self.problem.operations[OperationId(number)].engines.clone();
             for (index, result) in op.results().enumerate() {
-                let producers = boxes::producers(op, index, self.engines).into_iter();
+                let (producers, outside) = boxes::producers(op, index, self.engines);
+                let producers = producers
+                    .unwrap_or_else(|| own.iter().copied().collect())
+                    .into_iter();
                 let producers = producers.filter(|engine| own.contains(engine));
-                let sources = producers.map(|engine| Source::Engine(number, engine));
-                self.sources.insert(result, sources.collect());
+                let mut sources: Vec<Source> =
+                    producers.map(|engine| Source::Engine(number, engine)).collect();
+                // What is only handed through.
+                sources.extend(outside.into_iter().flat_map(|value| self.sources_of(value)));
+                self.insert(result, sources);
             }
-        } else if hands_on(op, &self.effects[number]) {
-            let mut sources: Vec<Source> = op.operands().flat_map(|value| self.sources_of(value)).collect();
-            sources.sort_unstable();
-            sources.dedup();
-            sources.truncate(MOST_SOURCES);
+        } else if op.num_results() > 0 {
+            let uses: FxHashSet<Value> = thread::uses(op).into_iter().collect();
+            let sources = uses.into_iter().flat_map(|value| self.sources_of(value));
+            let sources: Vec<Source> = sources.collect();
             for result in op.results() {
-                self.sources.insert(result, sources.clone());
+                self.insert(result, sources.clone());
             }
         }
+    }
+
+    /// Notes where a value is from.
+    fn insert(&mut self, value: Value<'c>, mut sources: Vec<Source>) {
+        sources.sort_unstable();
+        sources.dedup();
+        if sources.len() > MOST_SOURCES {
+            let mut last: BTreeMap<EngineId, usize> = BTreeMap::new();
+            sources.retain(|source| match *source {
+                Source::Engine(number, engine) => {
+                    last.insert(engine, number);
+                    false
+                }
+                Source::Argument(_) => true,
+            });
+            sources.extend(
+                last.into_iter()
+                    .map(|(engine, number)| Source::Engine(number, engine)),
+            );
+        }
+        self.sources.insert(value, sources);
     }
 
     /// Dependences of values that the end of the block hands to the next iteration.
@@ -280,7 +318,10 @@ impl<'c> Reader<'_, 'c> {
     fn memory(&mut self) {
         let around = self.block.parent_op();
         let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
-        for dependence in dependences(&self.ops, &self.effects, repeats) {
+        let order = self.order;
+        let is_certain =
+            |op: Op<'c>| order == Order::Open || op.num_regions() == 0 || op.has_attr(gpux_attr::ENGINE);
+        for dependence in among(&self.ops, &self.effects, repeats, is_certain) {
             let (from, to) = (dependence.from, dependence.to);
             let (producers, consumers) = (self.accessing(from), self.accessing(to));
             if producers.is_empty() || consumers.is_empty() {

@@ -106,9 +106,10 @@ pub(crate) fn users<'c>(
                     Some(engine) => {
                         of_value.insert(engine);
                     }
+                    // The end of a branch hands on to the operations after it.
+                    None if inner.is_terminator() && inner.parent() == Some(op) && !op.is(scf::FOR) => {}
                     // What it is handed on to is not followed.
-                    None if !inner.is_terminator() => of_value.extend(engines),
-                    None => {}
+                    None => of_value.extend(engines),
                 }
             }
             Walk::Advance
@@ -117,27 +118,65 @@ pub(crate) fn users<'c>(
     users
 }
 
-/// The engines that signal result `index` of `op`, a box: those that produce what its regions hand on.
-pub(crate) fn producers<'c>(op: Op<'c>, index: usize, numbers: &mut Engines<'c>) -> BTreeSet<EngineId> {
+/// The engines that produce what the regions of `op`, a box, hand on as result `index`; `None` if that may be any. And the values from
+/// outside that they hand on.
+pub(crate) fn producers<'c>(
+    op: Op<'c>,
+    index: usize,
+    numbers: &mut Engines<'c>,
+) -> (Option<BTreeSet<EngineId>>, Vec<Value<'c>>) {
     let mut engines = BTreeSet::new();
+    let mut outside = Vec::new();
     let mut seen = FxHashSet::default();
     let mut work = handed_on(op, index);
+    // A loop that is not entered hands on what it was given.
+    work.extend(op.operands());
     while let Some(value) = work.pop() {
-        if seen.len() > MOST_VALUES || !seen.insert(value) {
+        if !seen.insert(value) {
             continue;
         }
-        let Definition::Result(source, index) = value.definition() else {
+        if seen.len() > MOST_VALUES {
+            let used = op.self_and_nested().into_iter().flat_map(Op::operands);
+            return (None, used.filter(|value| !is_inside(*value, op)).collect());
+        }
+        if !is_inside(value, op) {
+            outside.push(value);
             continue;
-        };
-        match engine_name(source) {
-            Some(name) => {
-                engines.insert(numbers.number(name));
+        }
+        match value.definition() {
+            Definition::Argument(block, _) => {
+                // What any iteration before may have handed on, and the first one was given.
+                let around = block.parent_op().into_iter();
+                work.extend(around.flat_map(|around| {
+                    let ends = around
+                        .regions()
+                        .flat_map(Region::blocks)
+                        .filter_map(Block::terminator);
+                    ends.chain([around]).flat_map(Op::operands).collect::<Vec<_>>()
+                }));
             }
-            None if source.num_regions() > 0 => work.extend(handed_on(source, index)),
-            None => work.extend(source.operands()),
+            Definition::Result(source, index) => match engine_name(source) {
+                Some(name) => {
+                    engines.insert(numbers.number(name));
+                }
+                None => {
+                    if source.num_regions() > 0 {
+                        work.extend(handed_on(source, index));
+                    }
+                    work.extend(source.operands());
+                }
+            },
         }
     }
-    engines
+    (Some(engines), outside)
+}
+
+/// Returns true if `value` is made inside of `op`.
+fn is_inside(value: Value<'_>, op: Op<'_>) -> bool {
+    match value.definition() {
+        Definition::Result(source, _) => source.ancestors().any(|around| around == op),
+        Definition::Argument(block, _) => block.parent_op().is_some_and(|around| op.is_ancestor_of(around)),
+    }
 }
 
 /// What the regions of `op` hand on as result `index`: the operand of that number, or all, if there are not as many.

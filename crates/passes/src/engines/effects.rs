@@ -8,7 +8,6 @@
 
 use super::awaits::InFlight;
 use super::chip::{is_barrier, is_copy};
-use super::engine_name;
 use super::slots::Slot;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
@@ -192,7 +191,7 @@ pub(crate) fn effects<'c>(op: Op<'c>) -> Effects<'c> {
 /// What `op` does, with all that is nested in it, where it is known what is in flight.
 pub(crate) fn effects_in_flight<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
     let mut all = own_effects(op, in_flight);
-    if is_stated(op) {
+    if has_lists(op) {
         return all;
     }
     let inside = op
@@ -215,7 +214,8 @@ pub(crate) fn effects_inside<'c>(block: Block<'c>, in_flight: Option<&InFlight<'
     for op in block
         .ops()
         .into_iter()
-        .filter(|op| !op.is_function() && !op.is_terminator())
+        // A terminator may have regions of its own, as `scf.reduce` has.
+        .filter(|op| !op.is_function() && (!op.is_terminator() || op.num_regions() > 0))
     {
         all.add(effects_in_flight(op, in_flight));
     }
@@ -223,22 +223,25 @@ pub(crate) fn effects_inside<'c>(block: Block<'c>, in_flight: Option<&InFlight<'
     all
 }
 
-/// Returns true if `op` says what it does in a way that holds for its regions, too.
-fn is_stated(op: Op<'_>) -> bool {
-    [gpux_attr::ENGINE, gpux_attr::READS, gpux_attr::WRITES]
-        .into_iter()
-        .any(|name| op.has_attr(name))
+/// Returns true if `op` says which operands it reads and writes, which holds for its regions, too.
+fn has_lists(op: Op<'_>) -> bool {
+    op.has_attr(gpux_attr::READS) || op.has_attr(gpux_attr::WRITES)
 }
 
 /// What `op` itself does.
 fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> {
-    let mut effects = match in_flight {
+    let known = match in_flight {
         Some(in_flight) => effects_in_thread(op, in_flight),
         None => known_effects(op),
     };
-    if !is_stated(op) {
-        return effects;
+    if !has_lists(op) {
+        // Of an engine's operation, no effects are known only if it has none.
+        return known.unwrap_or_else(|| Effects {
+            is_fence: !op.has_attr(gpux_attr::ENGINE),
+            ..Effects::default()
+        });
     }
+    let mut effects = known.unwrap_or_default();
     // What it says here is all that it does, but for what it says in another way.
     effects.is_fence = false;
     effects.is_barrier = false;
@@ -256,9 +259,9 @@ fn own_effects<'c>(op: Op<'c>, in_flight: Option<&InFlight<'c>>) -> Effects<'c> 
 }
 
 /// What `op` does as far as the passes know it, if copies and awaits are told apart from what happens at once.
-fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> Effects<'c> {
+fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> Option<Effects<'c>> {
     if op.is(async_::AWAIT) {
-        return match in_flight.completed_by(op) {
+        return Some(match in_flight.completed_by(op) {
             Some(accesses) => Effects {
                 stays: true,
                 accesses,
@@ -268,41 +271,42 @@ fn effects_in_thread<'c>(op: Op<'c>, in_flight: &InFlight<'c>) -> Effects<'c> {
                 is_fence: true,
                 ..Effects::default()
             },
-        };
+        });
     }
-    let mut effects = known_effects(op);
+    let mut effects = known_effects(op)?;
     effects.is_barrier = is_barrier(op);
     if is_copy(op) {
         for access in &mut effects.accesses {
             access.timing = Timing::Issued;
         }
     }
-    effects
+    Some(effects)
 }
 
-/// What `op` does as far as the passes know it.
-fn known_effects<'c>(op: Op<'c>) -> Effects<'c> {
+/// What `op` does; `None` if nothing is known of it.
+fn known_effects<'c>(op: Op<'c>) -> Option<Effects<'c>> {
     let fence = Effects {
         is_fence: true,
         ..Effects::default()
     };
     if op.is_pure() || memory::view_source(op).is_some() {
-        return Effects::default();
-    }
-    // Of memrefs of unknown rank, effects say nothing.
-    if op.operands().any(|operand| is_unranked_memref(operand.ty())) || op.is(memref::ATOMIC_RMW) {
-        return fence;
+        return Some(Effects::default());
     }
     let completion = Completion::of(op);
     let is_issued_by_thread = |completion: Completion| {
         completion.effect == GroupEffect::Issue && completion.scope == ExecutionScope::Thread
     };
-    if completion.is_some_and(|completion| !is_issued_by_thread(completion)) {
-        return fence;
+    let is_of_many = completion.is_some_and(|completion| !is_issued_by_thread(completion));
+    if is_of_many || is_barrier(op) || op.is(memref::ATOMIC_RMW) {
+        return Some(fence);
     }
     let memory::Effects::Known(known) = memory::effects(op) else {
-        return fence;
+        return None;
     };
+    // Of memrefs of unknown rank, effects say nothing.
+    if op.operands().any(|operand| is_unranked_memref(operand.ty())) {
+        return Some(fence);
+    }
     let accesses = known.into_iter();
     let accesses: Vec<Access> = accesses
         .map(|effect| {
@@ -311,12 +315,12 @@ fn known_effects<'c>(op: Op<'c>) -> Effects<'c> {
         })
         .collect();
     let touches_nothing = accesses.is_empty();
-    Effects {
+    Some(Effects {
         is_fence: touches_nothing && !is_harmless(op) && op.num_regions() == 0,
         stays: touches_nothing && op.num_regions() == 0 && !only_allocates(op),
         accesses,
         ..Effects::default()
-    }
+    })
 }
 
 /// Returns true if `op`, which accesses no memory, orders nothing.
@@ -330,10 +334,4 @@ fn only_allocates(op: Op<'_>) -> bool {
     memory_effects(op).is_some_and(|effects| {
         !effects.is_empty() && effects.iter().all(|(kind, _)| *kind == EffectKind::Allocate)
     })
-}
-
-/// Returns true if `op` runs on no engine and has no effects: what it hands on is from what it uses.
-pub(crate) fn hands_on(op: Op<'_>, effects: &Effects<'_>) -> bool {
-    let is_effect_free = !effects.is_fence && effects.accesses.is_empty();
-    is_effect_free && op.num_regions() == 0 && engine_name(op).is_none()
 }

@@ -2,7 +2,7 @@
 
 use super::while_loop::WhileLoop;
 use crate::engines::Engines;
-use crate::engines::block::{BlockProblem, read};
+use crate::engines::block::{BlockProblem, Order, read};
 use crate::engines::boxes::Boxes;
 use crate::engines::effects::{Access, effects};
 use async_mlir::ir::{Block, Op, Region};
@@ -94,7 +94,7 @@ impl<'c> Reader<'c> {
                 inner.push(self.region_op(op, limits, engines)?);
             }
         }
-        let Some(problem) = read(block, limits, engines, &self.boxes) else {
+        let Some(problem) = read(block, limits, engines, &self.boxes, Order::Final) else {
             return Ok(id);
         };
         let mut node_of = Vec::with_capacity(problem.ops.len());
@@ -269,12 +269,7 @@ fn check_in_regions<'c>(ops: &[Op<'c>], engines: &mut Engines<'c>) -> Result<(),
 fn check_without_engine<'c>(from: Op<'c>, to: Op<'c>, is_from_on_engine: bool) -> Result<(), PassError<'c>> {
     let (without, other) = if is_from_on_engine { (to, from) } else { (from, to) };
     let effects = effects(without);
-    let writes = effects.accesses.iter().any(|access| access.writes);
-    // Every engine can read for itself what no engine writes.
-    let uses: FxHashSet<_> = without.results().collect();
-    let is_read_for = !is_from_on_engine && to.operands().any(|operand| uses.contains(&operand));
-    let reads = !effects.accesses.is_empty() && !is_read_for;
-    if !effects.is_fence && !writes && !reads {
+    if !effects.is_fence && effects.accesses.is_empty() {
         return Ok(());
     }
     let message = "runs on no engine, but has effects that depend on those of an engine";

@@ -5,7 +5,7 @@
 use crate::engines::Engines;
 use crate::engines::boxes::handed_on;
 use crate::engines::effects::effects_inside;
-use crate::engines::memory::dependences;
+use crate::engines::memory::among;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ impl<'c> WhileLoop<'c> {
 
     fn memory(&mut self, engines: &mut Engines<'c>) {
         let effects = self.blocks.map(|block| effects_inside(block, None));
-        for dependence in dependences(&self.ends, &effects, true) {
+        for dependence in among(&self.ends, &effects, true, |_| false) {
             let mut accessing = |(region, op): (usize, Op<'c>)| match engines.of(op) {
                 Some(engine) => BTreeSet::from([engine]),
                 // Too much is known to tell what accesses what.

@@ -187,6 +187,15 @@ impl<'a> Machine<'a> {
         self.now += 1;
     }
 
+    /// Looks at every dependence that is watched.
+    pub(super) fn check_watched(&mut self) {
+        let mut watched = std::mem::take(&mut self.watched);
+        for watch in &mut watched {
+            watch.is_broken |= self.may_be_unfinished(watch.to, watch.from, &watch.time);
+        }
+        self.watched = watched;
+    }
+
     /// Returns true if an operation of `of` during `time` may be unfinished when the next instruction of `engine` begins.
     fn may_be_unfinished(&self, engine: EngineId, of: EngineId, time: &Range<usize>) -> bool {
         let operations = &self.operations[of];

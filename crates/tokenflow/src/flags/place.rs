@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::machine::{Checkpoint, Knowledge, Machine, Placed, Watch};
-use super::{BlockId, Dependence, EngineId, Event, Point, Program, Purpose};
+use super::{BlockId, Dependence, EngineId, Event, Node, Point, Program, Purpose};
 
 /// Places the events of all blocks, inner ones first: what they imply counts for the blocks around.
 pub(super) fn place(program: &Program) -> Placed {
@@ -253,6 +253,10 @@ impl<'a> Level<'a> {
             self.hear(number);
         }
         self.machine.watched = open.iter().map(|&number| self.watch(number)).collect();
+        if !matches!(self.program.blocks[self.block].nodes[node], Node::Operation(_)) {
+            // It is met at the boundary, since what is inside need not be executed.
+            self.machine.check_watched();
+        }
         let start = self.machine.now();
         self.machine.node(self.block, node, false, &mut ());
         self.length = self.machine.now() - start;

@@ -79,7 +79,7 @@ fn run(plan: &Plan, execution: &Execution, kind: Kind, mut random: u64) -> Resul
             .expect("the engine has instructions")
             .pop_front();
         match execution.instructions[i].action {
-            Action::Operation => {
+            Action::Operation | Action::Enter => {
                 if let Some((producer, _)) = execution.ordered.iter().find(|&&(p, c)| c == i && !finished[p])
                 {
                     return Err(format!("{i} begins before {producer} is finished"));

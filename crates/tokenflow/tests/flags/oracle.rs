@@ -8,6 +8,8 @@ use tokenflow::flags::{BlockId, Dependence, EngineId, Event, EventId, Node, Plan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Operation,
+    /// A branch or a loop begins, on each engine.
+    Enter,
     Set(EventId),
     Wait(EventId),
 }
@@ -140,15 +142,18 @@ impl Run<'_> {
 
     fn order(&mut self, dependences: &[Dependence], producers: &Nodes, consumers: &Nodes) {
         for dependence in dependences {
-            let operations = |range: &std::ops::Range<usize>, engine: EngineId| {
+            let instructions = |range: &std::ops::Range<usize>, engine: EngineId, actions: &[Action]| {
                 let of = |&i: &usize| {
                     let instruction = self.execution.instructions[i];
-                    instruction.engine == engine && instruction.action == Action::Operation
+                    instruction.engine == engine && actions.contains(&instruction.action)
                 };
                 range.clone().filter(of).collect::<Vec<_>>()
             };
-            let producers = operations(&producers[dependence.producer], dependence.from);
-            let consumers = operations(&consumers[dependence.consumer], dependence.to);
+            let producer = &producers[dependence.producer];
+            let producers = instructions(producer, dependence.from, &[Action::Operation]);
+            // Which way it goes may depend on the producer.
+            let actions = [Action::Operation, Action::Enter];
+            let consumers = instructions(&consumers[dependence.consumer], dependence.to, &actions);
             let pairs = producers
                 .iter()
                 .flat_map(|&p| consumers.iter().map(move |&c| (p, c)));
@@ -162,6 +167,11 @@ impl Run<'_> {
         for (number, node) in contents.nodes.iter().enumerate() {
             self.point(block, Point::Before(number));
             let start = self.execution.instructions.len();
+            if !matches!(node, Node::Operation(_)) {
+                for engine in 0..self.program.engines {
+                    self.emit(EngineId(engine), Action::Enter);
+                }
+            }
             match node {
                 Node::Operation(engine) => self.emit(*engine, Action::Operation),
                 Node::Branch(arms) => {
@@ -205,7 +215,7 @@ impl Execution {
         let mut instances: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for (i, instruction) in self.instructions.iter().enumerate() {
             match instruction.action {
-                Action::Operation => {}
+                Action::Operation | Action::Enter => {}
                 Action::Set(EventId(id)) => sets.entry(id).or_default().push(i),
                 Action::Wait(EventId(id)) => {
                     let instances = instances.entry(id).or_default();
