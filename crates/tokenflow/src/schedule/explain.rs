@@ -2,7 +2,7 @@
 //!
 //! A set of operations shows it if the part of the problem that is about them (`Problem::restrict`) has no order without excess.
 //! Of a set that does, each larger one does. So a set is minimal by inclusion if it shows it no longer without any one of its
-//! operations, and one is found by leaving out one operation after another. It starts from what a bound is about, or from all
+//! operations, and one is found by leaving out pieces, smaller and smaller, and at last one operation after another. It starts from what a bound is about, or from all
 //! operations, if they are few enough to be searched.
 
 use super::bounds;
@@ -11,6 +11,10 @@ use super::graph::Graph;
 use super::search::{Answer, MOST_OPERATIONS, Search, Target};
 use super::{Invalid, OperationId, Options, Problem};
 use crate::ids::Id;
+
+/// How many operations are looked at for each of a set, and at least, before it is left as it is.
+const WORK: usize = 64;
+const LEAST_WORK: usize = 1 << 20;
 
 /// Why limits can't be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,20 +38,35 @@ pub fn unmet(problem: &Problem, options: &Options) -> Result<Option<Unmet>, Inva
     };
     let mut part = problem.restrict(&operations, options.events);
     let mut is_minimal = true;
-    // What comes last goes first: what is left is near the start.
-    for left_out in (0..operations.len()).rev() {
-        let ids = part.operations.ids();
-        let kept: Vec<OperationId> = ids.filter(|id| id.index() != left_out).collect();
-        let smaller = part.restrict(&kept, options.events);
-        match can_be_met(&smaller, options) {
-            Some(true) => {}
-            Some(false) => {
-                part = smaller;
-                operations.remove(left_out);
+    let mut work = 0;
+    let most_work = WORK * operations.len() + LEAST_WORK;
+    // Large pieces first: most of a large set has nothing to do with it.
+    let mut size = (operations.len() / 2).max(1);
+    loop {
+        // What comes last goes first: what is left is near the start.
+        let mut end = operations.len();
+        while end > 0 && work < most_work {
+            work += operations.len();
+            let start = end.saturating_sub(size);
+            let ids = part.operations.ids();
+            let kept: Vec<OperationId> = ids.filter(|id| !(start..end).contains(&id.index())).collect();
+            let smaller = part.restrict(&kept, options.events);
+            match can_be_met(&smaller, options) {
+                Some(true) => {}
+                Some(false) => {
+                    part = smaller;
+                    operations.drain(start..end);
+                }
+                None => is_minimal &= size > 1,
             }
-            None => is_minimal = false,
+            end = start;
         }
+        if size == 1 || work >= most_work {
+            break;
+        }
+        size /= 2;
     }
+    is_minimal &= work < most_work;
     Ok(Some(Unmet {
         operations,
         is_minimal,
