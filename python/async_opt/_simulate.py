@@ -192,7 +192,8 @@ def simulate(
     options += [f"--cost={name}={cycles}" for name, cycles in (costs or {}).items()]
     with tempfile.TemporaryDirectory(prefix="async-opt-") as name:
         folder = Path(name)
-        arrays = _Arrays(folder, dict(args) if isinstance(args, Mapping) else dict(enumerate(args)))
+        given = dict(args) if isinstance(args, Mapping) else dict(enumerate(args))
+        arrays = _Arrays(folder, given)
         options += arrays.options
         drawings = [folder / "timeline.svg", folder / "timeline.html"]
         if timeline:
@@ -202,14 +203,14 @@ def simulate(
         code, output, said = run("async-sim", options, text, timeout, folder)
         reports = json.loads(output) if output else []
         # What is clean has no exit code but 0, unless something could not be done.
-        if not reports or code != 0 and all(report["clean"] and not report.get("refines") for report in reports):
+        if not reports or code != 0 and all(report["clean"] and _refusal(report) is None for report in reports):
             raise failure("async-sim", code, said)
         if len(reports) > 1:
             names = ", ".join(report["kernel"] for report in reports)
             raise Error(f"there are {len(reports)} kernels: {names}; `kernel` says which to run")
         diagnostics = parse(said)
-        if args:
-            _check_given(dict(args) if isinstance(args, Mapping) else dict(enumerate(args)), diagnostics)
+        if given:
+            _check_given(given, diagnostics)
         arrays.read_back()
         pictures = [without_folder(one.read_text("utf-8"), folder) for one in drawings] if timeline else None
     return _report(reports[0], pictures, diagnostics)
@@ -321,11 +322,16 @@ def _finding(data: Mapping[str, Any]) -> Finding:
     )
 
 
+def _refusal(data: Mapping[str, Any]) -> Optional[str]:
+    """What keeps the kernel from refining the other form, if anything does."""
+    return (data.get("refines") or {}).get("message")
+
+
 def _report(data: Mapping[str, Any], pictures: Optional[Sequence[str]], said: tuple[Diagnostic, ...]) -> Report:
     timeline = None
     if pictures is not None and data["cycles"] is not None:
         timeline = Timeline(data["cycles"], data["stall"], **data["waits"], svg=pictures[0], html=pictures[1])
-    refines = (data.get("refines") or {}).get("message")
+    refines = _refusal(data)
     return Report(
         kernel=data["kernel"],
         clean=data["clean"] and refines is None,

@@ -17,7 +17,7 @@ const MOST_VALUES: usize = 256;
 
 /// An `scf.while` whose regions have one block each.
 pub(super) struct WhileLoop<'c> {
-    pub op: Op<'c>,
+    op: Op<'c>,
     pub blocks: [Block<'c>; 2],
     /// `scf.condition` and `scf.yield`.
     pub ends: [Op<'c>; 2],
