@@ -57,8 +57,13 @@ def Async_Dialect : Dialect {
       its dependencies and the completion of its token. To passes, its effects are
       those of its body.
     - **A tensor that a region reads stays live until the region's token is
-      awaited or depended on.** Bufferization makes a copy for a write that may
-      happen earlier.
+      awaited or depended on.** Bufferization gives a write that may happen
+      earlier another buffer. Where it needs a copy of a tensor that a region
+      yields, it awaits the region's token first.
+    - **A buffer that a region uses stays allocated, and its own, as long.**
+      Upstream's buffer deallocation is refused where there are regions. Its
+      `--buffer-loop-hoisting` does not know of tokens: do not run it on a loop
+      whose iterations leave regions running.
 
     An upstream MLIR dialect has the same name; the two can't be loaded into the
     same context.

@@ -34,14 +34,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "async/Async.h"
+#include "async/PendingPaths.h"
 
+#include "mlir/Dialect/Bufferization/IR/BufferDeallocationOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/UnstructuredControlFlow.h"
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SetOperations.h"
+#include "mlir/IR/Dominance.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -49,252 +52,95 @@ using namespace mlir::bufferization;
 using namespace async_opt::async;
 
 //===----------------------------------------------------------------------===//
-// Buffers
+// Copies of what is pending
 //===----------------------------------------------------------------------===//
 
-/// Returns true if bufferization writes to the buffer of `operand` itself.
-static bool isWriteInPlace(OpOperand &operand, const AnalysisState &state) {
-  return isa<TensorType>(operand.get().getType()) && state.isInPlace(operand) &&
-         state.bufferizesToMemoryWrite(operand);
+/// Returns true if `a` is defined before `b`; both dominate the same operation.
+static bool isDefinedBefore(Value a, Value b, const DominanceInfo &dominance) {
+  Operation *definingOp = b.getDefiningOp();
+  if (definingOp && a.getDefiningOp() == definingOp)
+    return cast<OpResult>(a).getResultNumber() <
+           cast<OpResult>(b).getResultNumber();
+  if (definingOp)
+    return dominance.properlyDominates(a, definingOp);
+  auto argument = cast<BlockArgument>(b);
+  if (auto other = dyn_cast<BlockArgument>(a);
+      other && other.getOwner() == argument.getOwner())
+    return other.getArgNumber() < argument.getArgNumber();
+  return dominance.properlyDominates(a, &argument.getOwner()->front());
 }
 
-/// Adds `value` to `origins` and every value from which it may have its buffer.
-/// Two values may share a buffer only if they share an origin.
-static void addOrigins(Value value, const AnalysisState &state,
-                       SetVector<Value> &origins) {
-  SmallVector<Value> worklist = {value};
-  auto follow = [&](OpOperand &operand) {
-    if (isa<TensorType>(operand.get().getType()) && state.isInPlace(operand))
-      worklist.push_back(operand.get());
-  };
-  while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    if (!origins.insert(next))
+/// Returns the first of `tokens` that can be awaited at `op`.
+static Value findToken(Operation *op, const PendingPaths::Values &tokens) {
+  DominanceInfo dominance;
+  Value first;
+  for (Value token : tokens)
+    if (dominance.properlyDominates(token, op) &&
+        (!first || isDefinedBefore(token, first, dominance)))
+      first = token;
+  return first;
+}
+
+/// Awaits `token` of `op` before each operation for which bufferization copies,
+/// while `op` may be running, what it yields.
+static LogicalResult awaitBeforeCopies(Operation *op, Value token,
+                                       RewriterBase &rewriter,
+                                       const AnalysisState &state) {
+  SetVector<Value> yielded;
+  for (Value result : op->getResults())
+    if (isa<TensorType>(result.getType()))
+      yielded.insert(result);
+  if (yielded.empty())
+    return success();
+  PendingPaths paths(op, token, yielded, state);
+  for (auto &[operand, tokens] : paths.copies) {
+    Operation *owner = operand->getOwner();
+    Value complete = findToken(owner, tokens);
+    if (!complete) {
+      InFlightDiagnostic diag = owner->emitOpError(
+          "needs a copy of a tensor here, before the token of the task that "
+          "yields it is awaited");
+      diag.attachNote(op->getLoc())
+          << "this is the task; await its token before the tensor is passed "
+             "on, or pass the token on as well";
+      return failure();
+    }
+    auto awaitOp = dyn_cast_or_null<AwaitOp>(owner->getPrevNode());
+    if (awaitOp && llvm::is_contained(awaitOp.getTokens(), complete))
       continue;
-    Operation *owner = getOwnerOfValue(next);
-    if (isa<OpResult>(next) || state.getOptions().dynCastBufferizableOp(owner))
-      for (AliasingOpOperand alias : state.getAliasingOpOperands(next))
-        follow(*alias.opOperand);
-    // The analysis keeps what a loop carries apart; here it is one buffer.
-    if (auto branchOp = dyn_cast<RegionBranchOpInterface>(owner)) {
-      RegionBranchInverseSuccessorMapping mapping;
-      branchOp.getSuccessorInputOperandMapping(mapping);
-      for (OpOperand *operand : mapping.lookup(next))
-        follow(*operand);
-    }
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(owner);
+    AwaitOp::create(rewriter, owner->getLoc(), complete);
   }
+  return success();
 }
-
-/// Returns true if the buffer of `value` may have one of `origins`.
-static bool sharesOrigin(Value value, const SetVector<Value> &origins,
-                         const AnalysisState &state) {
-  SetVector<Value> others;
-  addOrigins(value, state, others);
-  return llvm::any_of(others,
-                      [&](Value other) { return origins.contains(other); });
-}
-
-//===----------------------------------------------------------------------===//
-// PendingPaths
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What may execute while an asynchronous operation is running: follows every
-/// path from the operation to one that waits for its token.
-class PendingPaths {
-public:
-  PendingPaths(Operation *pendingOp, Value token, const AnalysisState &state)
-      : pendingOp(pendingOp), state(state) {
-    pushAfter(pendingOp, {token});
-    while (!worklist.empty())
-      follow(worklist.pop_back_val());
-  }
-
-  /// Writes in place that may execute while the operation is running, in no
-  /// order but that of operations before the operations nested in them.
-  llvm::SmallSetVector<OpOperand *, 8> writes;
-
-  /// Terminators of functions that may return while the operation is running,
-  /// and return no token that says so.
-  llvm::SmallSetVector<Operation *, 2> exits;
-
-private:
-  using Tokens = DenseSet<Value>;
-
-  /// Follows a path from `from`; when any of `tokens` is complete, so is the
-  /// operation. Paths that meet know only what all of them know.
-  void push(Operation *from, Tokens tokens) {
-    auto [it, isNew] = known.try_emplace(from, tokens);
-    if (!isNew) {
-      if (llvm::set_is_subset(it->second, tokens))
-        return;
-      llvm::set_intersect(it->second, tokens);
-    }
-    worklist.push_back(from);
-  }
-
-  /// Follows the path after `op`.
-  void pushAfter(Operation *op, Tokens tokens) {
-    if (Operation *next = op->getNextNode())
-      push(next, std::move(tokens));
-    else
-      followUnknown(op->getParentOp());
-  }
-
-  /// Returns `tokens` after `inputs` have taken the values of `operands`.
-  static Tokens forward(Tokens tokens, ValueRange inputs, ValueRange operands) {
-    SmallVector<Value> complete;
-    for (auto [input, operand] : llvm::zip(inputs, operands))
-      if (operand && tokens.contains(operand))
-        complete.push_back(input);
-    for (Value input : inputs)
-      tokens.erase(input);
-    tokens.insert(complete.begin(), complete.end());
-    return tokens;
-  }
-
-  void push(RegionBranchOpInterface branchOp, const RegionSuccessor &successor,
-            const Tokens &tokens, ValueRange operands) {
-    Tokens next = forward(tokens, successor.getSuccessorInputs(), operands);
-    Region *region = successor.getSuccessor();
-    if (!region)
-      pushAfter(branchOp, std::move(next));
-    else if (!region->empty() && !region->front().empty())
-      push(&region->front().front(), std::move(next));
-  }
-
-  static bool containsAny(const Tokens &tokens, ValueRange values) {
-    return llvm::any_of(values,
-                        [&](Value value) { return tokens.contains(value); });
-  }
-
-  void addWrites(Operation *op) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (isWriteInPlace(operand, state))
-        writes.insert(&operand);
-  }
-
-  void follow(Operation *op) {
-    Tokens tokens = known.lookup(op);
-    for (; op->getNextNode(); op = op->getNextNode()) {
-      // What is computed again is no longer the value that the path began with.
-      for (Value result : op->getResults())
-        tokens.erase(result);
-      addWrites(op);
-
-      if (auto awaitOp = dyn_cast<AwaitOp>(op)) {
-        if (containsAny(tokens, awaitOp.getTokens()))
-          return;
-      } else if (auto joinOp = dyn_cast<JoinOp>(op)) {
-        if (containsAny(tokens, joinOp.getTokens()))
-          tokens.insert(joinOp.getToken());
-      } else if (auto other = dyn_cast<RegionOp>(op)) {
-        if (containsAny(tokens, other.getDependencies()))
-          tokens.insert(other.getToken());
-        else
-          push(&other.getBody().front().front(), tokens);
-      } else if (auto branchOp = dyn_cast<RegionBranchOpInterface>(op)) {
-        SmallVector<RegionSuccessor> successors;
-        branchOp.getSuccessorRegions(RegionBranchPoint::parent(), successors);
-        for (const RegionSuccessor &successor : successors)
-          push(branchOp, successor, tokens,
-               branchOp.getEntrySuccessorOperands(successor));
-        return;
-      } else {
-        op->walk([&](Operation *nested) { addWrites(nested); });
-      }
-    }
-    followLast(op, tokens);
-  }
-
-  /// Follows the paths from the last operation of a block.
-  void followLast(Operation *op, const Tokens &tokens) {
-    addWrites(op);
-    Operation *parent = op->getParentOp();
-    if (auto yieldOp = dyn_cast<YieldOp>(op);
-        yieldOp && isa<RegionOp>(parent)) {
-      // Another region ends; or the enclosing one, whose own paths see to all
-      // that completes with it.
-      if (parent->isProperAncestor(pendingOp) &&
-          !containsAny(tokens, yieldOp.getTokens()))
-        pushAfter(parent, {});
-      return;
-    }
-    if (auto branchOp = dyn_cast<BranchOpInterface>(op)) {
-      for (auto [i, block] : llvm::enumerate(op->getSuccessors())) {
-        SuccessorOperands operands = branchOp.getSuccessorOperands(i);
-        SmallVector<Value> values;
-        for (unsigned j = 0, e = operands.size(); j != e; ++j)
-          values.push_back(operands[j]);
-        push(&block->front(), forward(tokens, block->getArguments(), values));
-      }
-      return;
-    }
-    auto branchOp = dyn_cast<RegionBranchOpInterface>(parent);
-    auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op);
-    if (branchOp && terminator) {
-      SmallVector<RegionSuccessor> successors;
-      branchOp.getSuccessorRegions(terminator, successors);
-      for (const RegionSuccessor &successor : successors)
-        push(branchOp, successor, tokens,
-             terminator.getSuccessorOperands(successor));
-      return;
-    }
-    if (isa<FunctionOpInterface>(parent)) {
-      // Callers of an async function take its token for it.
-      if (!isa<FuncOp>(parent) || op->getNumOperands() == 0 ||
-          !tokens.contains(op->getOperands().back()))
-        exits.insert(op);
-      return;
-    }
-    followUnknown(parent);
-  }
-
-  /// Assumes of control flow that can't be followed that anything around `root`
-  /// may execute.
-  void followUnknown(Operation *root) {
-    while (root->getParentOp() &&
-           !root->hasTrait<OpTrait::IsIsolatedFromAbove>())
-      root = root->getParentOp();
-    root->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-      addWrites(nested);
-      if (nested->hasTrait<OpTrait::IsTerminator>() &&
-          isa<FunctionOpInterface>(nested->getParentOp()))
-        exits.insert(nested);
-    });
-  }
-
-  Operation *pendingOp;
-  const AnalysisState &state;
-  SmallVector<Operation *> worklist;
-  /// What is known at the start of each path.
-  DenseMap<Operation *, Tokens> known;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Makes a copy of `value`, which needs no copies of its own.
-static FailureOr<Value> makeCopy(RewriterBase &rewriter, Location loc,
-                                 Value value, const AnalysisState &state,
-                                 const BufferizationState &bufferState) {
-  FailureOr<Value> copy = allocateTensorForShapedValue(
-      rewriter, loc, value, state.getOptions(), bufferState);
-  if (failed(copy))
+/// Makes a buffer like that of `value`, which needs no copies of its own; a
+/// copy of it if `copy`.
+static FailureOr<Value> makeBuffer(RewriterBase &rewriter, Location loc,
+                                   Value value, bool copy,
+                                   const AnalysisState &state,
+                                   const BufferizationState &bufferState) {
+  FailureOr<Value> buffer = allocateTensorForShapedValue(
+      rewriter, loc, value, state.getOptions(), bufferState, copy);
+  if (failed(buffer))
     return failure();
   // The state is passed as constant, but new operations, says its interface,
   // may be added to it.
   if (auto *oneShotState = const_cast<OneShotAnalysisState *>(
           dyn_cast<OneShotAnalysisState>(&state)))
-    if (auto allocOp = copy->getDefiningOp<AllocTensorOp>())
-      oneShotState->bufferizeInPlace(allocOp.getCopyMutable()[0]);
-  return copy;
+    if (auto allocOp = buffer->getDefiningOp<AllocTensorOp>())
+      if (allocOp.getCopy())
+        oneShotState->bufferizeInPlace(allocOp.getCopyMutable()[0]);
+  return buffer;
 }
 
-/// Lets `op`, and what is nested in it, use copies of the values from outside
-/// that `value` has its buffer from.
+/// Lets `op`, and what is nested in it, use other buffers for the values from
+/// outside that `value` has its buffer from.
 static LogicalResult copyCaptured(RewriterBase &rewriter, Operation *op,
                                   Value value, const AnalysisState &state,
                                   const BufferizationState &bufferState) {
@@ -303,38 +149,83 @@ static LogicalResult copyCaptured(RewriterBase &rewriter, Operation *op,
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   for (Value origin : origins) {
-    auto isInside = [&](OpOperand &use) {
-      return op->isAncestor(use.getOwner());
-    };
-    if (op->isAncestor(getOwnerOfValue(origin)) ||
-        llvm::none_of(origin.getUses(), isInside))
+    if (op->isAncestor(getOwnerOfValue(origin)))
+      continue;
+    bool isUsed = false, isRead = false;
+    for (OpOperand &use : origin.getUses()) {
+      if (!op->isAncestor(use.getOwner()))
+        continue;
+      isUsed = true;
+      isRead |= state.bufferizesToMemoryRead(use);
+    }
+    if (!isUsed)
       continue;
     FailureOr<Value> copy =
-        makeCopy(rewriter, op->getLoc(), origin, state, bufferState);
+        makeBuffer(rewriter, op->getLoc(), origin, isRead, state, bufferState);
     if (failed(copy))
       return failure();
-    rewriter.replaceUsesWithIf(origin, *copy, isInside);
+    rewriter.replaceUsesWithIf(origin, *copy, [&](OpOperand &use) {
+      return op->isAncestor(use.getOwner());
+    });
   }
   return success();
 }
 
-/// Adds to `exposed` what the callers of a function may write to after it has
-/// returned: arguments, and what it returns.
-static void addExposedToCallers(const PendingPaths &paths,
-                                const AnalysisState &state,
-                                SetVector<Value> &exposed) {
+/// Returns true if the buffer of `value` may be one that `op` yields, which
+/// nobody uses before its token is complete.
+static bool isYieldedBy(Operation *op, Value value,
+                        const AnalysisState &state) {
+  SetVector<Value> origins;
+  addOrigins(value, state, origins);
+  return llvm::any_of(origins,
+                      [&](Value v) { return v.getDefiningOp() == op; });
+}
+
+namespace {
+/// What the callers of a function may access after it has returned, while an
+/// operation of it is running.
+struct Exposed {
+  /// They may write to buffers with these origins.
+  SetVector<Value> toWrites;
+  /// They may access buffers with these origins in any way, and take what they
+  /// passed for theirs.
+  SetVector<Value> toAccesses;
+};
+} // namespace
+
+/// Adds what is exposed to the callers of the functions that `paths` of `op`
+/// leave: arguments, and what they return.
+static void addExposedToCallers(Operation *op, const PendingPaths &paths,
+                                const AnalysisState &state, Exposed &exposed) {
   for (Operation *exit : paths.exits) {
     auto funcOp = cast<FunctionOpInterface>(exit->getParentOp());
+    bool isAsync = isa<FuncOp>(funcOp);
     // A function that keeps its tensors does not share buffers.
-    if (!isa<FuncOp>(funcOp) && !state.getOptions().bufferizeFunctionBoundaries)
+    if (!isAsync && !state.getOptions().bufferizeFunctionBoundaries)
       continue;
-    for (Value argument : funcOp.getArguments())
-      if (isa<TensorType>(argument.getType()))
-        exposed.insert(argument);
+    for (Value argument : funcOp.getArguments()) {
+      if (!isa<TensorType>(argument.getType()))
+        continue;
+      exposed.toWrites.insert(argument);
+      // One-Shot Bufferize takes it that a function has ended when it returns.
+      if (!isAsync)
+        exposed.toAccesses.insert(argument);
+    }
     for (Value result : exit->getOperands())
-      if (isa<TensorType>(result.getType()))
-        addOrigins(result, state, exposed);
+      if (isa<TensorType>(result.getType()) && !isYieldedBy(op, result, state))
+        addOrigins(result, state, exposed.toWrites);
   }
+}
+
+/// Returns true if a region around `op` may be running when its function
+/// returns: that one makes copies for all that is nested in it.
+static bool isPendingAround(Operation *op, const AnalysisState &state) {
+  SetVector<Value> none;
+  for (auto regionOp = op->getParentOfType<RegionOp>(); regionOp;
+       regionOp = regionOp->getParentOfType<RegionOp>())
+    if (!PendingPaths(regionOp, regionOp.getToken(), none, state).exits.empty())
+      return true;
+  return false;
 }
 
 /// Inserts the copies that `op` needs because it may be running, and access its
@@ -343,9 +234,11 @@ static LogicalResult
 resolvePendingConflicts(Operation *op, Value token, RewriterBase &rewriter,
                         const AnalysisState &state,
                         const BufferizationState &bufferState) {
+  if (failed(awaitBeforeCopies(op, token, rewriter, state)))
+    return failure();
   // The buffers that the operation accesses.
   SetVector<Value> origins;
-  SmallVector<OpOperand *> reads;
+  SmallVector<OpOperand *> reads, writes;
   op->walk([&](Operation *nested) {
     if (isa<YieldOp>(nested))
       return;
@@ -356,42 +249,55 @@ resolvePendingConflicts(Operation *op, Value token, RewriterBase &rewriter,
       bool isRead = state.bufferizesToMemoryRead(operand);
       if (isRead || isWrite)
         addOrigins(operand.get(), state, origins);
-      if (isRead && !isWrite)
+      if (isWrite)
+        writes.push_back(&operand);
+      else if (isRead)
         reads.push_back(&operand);
     }
   });
   if (origins.empty())
     return success();
 
-  PendingPaths paths(op, token, state);
-  SetVector<Value> exposed;
+  PendingPaths paths(op, token, origins, state);
+  Exposed exposed;
   for (OpOperand *write : paths.writes) {
     Operation *owner = write->getOwner();
     // Whoever uses a result of the operation does so after its token is
     // complete.
-    if (write->get().getDefiningOp() == op ||
-        !sharesOrigin(write->get(), origins, state))
+    if (write->get().getDefiningOp() == op)
+      continue;
+    // A copy for an operation around it may be enough.
+    if (!sharesOrigin(write->get(), origins, state))
       continue;
     // No copy fits between the operations of a terminator's body.
     if (owner->getParentOp()->hasTrait<OpTrait::IsTerminator>()) {
-      addOrigins(write->get(), state, exposed);
+      addOrigins(write->get(), state, exposed.toWrites);
       continue;
     }
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(owner);
     FailureOr<Value> copy =
-        makeCopy(rewriter, owner->getLoc(), write->get(), state, bufferState);
+        makeBuffer(rewriter, owner->getLoc(), write->get(),
+                   state.bufferizesToMemoryRead(*write), state, bufferState);
     if (failed(copy))
       return failure();
     rewriter.modifyOpInPlace(owner, [&] { write->set(*copy); });
   }
 
-  addExposedToCallers(paths, state, exposed);
-  for (OpOperand *read : reads)
-    if (sharesOrigin(read->get(), exposed, state))
-      if (failed(copyCaptured(rewriter, op, read->get(), state, bufferState)))
-        return failure();
-  return success();
+  if (!isPendingAround(op, state))
+    addExposedToCallers(op, paths, state, exposed);
+  auto copyIfExposed = [&](ArrayRef<OpOperand *> operands,
+                           const SetVector<Value> &to) -> LogicalResult {
+    for (OpOperand *operand : operands)
+      if (sharesOrigin(operand->get(), to, state))
+        if (failed(
+                copyCaptured(rewriter, op, operand->get(), state, bufferState)))
+          return failure();
+    return success();
+  };
+  if (failed(copyIfExposed(reads, exposed.toWrites)))
+    return failure();
+  return copyIfExposed(writes, exposed.toAccesses);
 }
 
 //===----------------------------------------------------------------------===//
@@ -526,22 +432,29 @@ static LogicalResult getBuffersOfTypes(RewriterBase &rewriter, Operation *op,
 
 namespace {
 struct FuncOpModel
-    : public BufferizableOpInterface::ExternalModel<FuncOpModel, FuncOp> {
+    : public OpWithUnstructuredControlFlowBufferizableOpInterfaceExternalModel<
+          FuncOpModel, FuncOp> {
+  static bool supportsUnstructuredControlFlow() { return true; }
+
   bool hasTensorSemantics(Operation *op) const {
     FunctionType type = cast<FuncOp>(op).getFunctionType();
     return llvm::any_of(type.getInputs(), llvm::IsaPred<TensorType>) ||
            llvm::any_of(type.getResults(), llvm::IsaPred<TensorType>);
   }
 
-  AliasingOpOperandList getAliasingOpOperands(Operation *, Value,
-                                              const AnalysisState &) const {
-    return {};
+  AliasingOpOperandList
+  getAliasingOpOperands(Operation *op, Value value,
+                        const AnalysisState &state) const {
+    return getAliasingBranchOpOperands(op, cast<BlockArgument>(value), state);
   }
 
-  FailureOr<BufferLikeType> getBufferType(Operation *op, Value value,
-                                          const BufferizationOptions &options,
-                                          const BufferizationState &,
-                                          SmallVector<Value> &) const {
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocationStack) const {
+    if (!cast<BlockArgument>(value).getOwner()->isEntryBlock())
+      return OpWithUnstructuredControlFlowBufferizableOpInterfaceExternalModel::
+          getBufferType(op, value, options, state, invocationStack);
     FailureOr<Type> type = getBoundaryType(op, value.getType(), options);
     if (failed(type))
       return failure();
@@ -558,10 +471,9 @@ struct FuncOpModel
         failed(convertBoundaryTypes(op, funcOp.getResultTypes(), options,
                                     results)))
       return failure();
-    if (!funcOp.isExternal() &&
-        failed(bufferizeBlockSignature(&funcOp.getBody().front(), rewriter,
-                                       options, state)))
-      return failure();
+    for (Block &block : funcOp.getBody())
+      if (failed(bufferizeBlockSignature(&block, rewriter, options, state)))
+        return failure();
     rewriter.modifyOpInPlace(funcOp, [&] {
       funcOp.setFunctionType(rewriter.getFunctionType(inputs, results));
     });
@@ -608,10 +520,17 @@ struct CallOpModel
   LogicalResult resolveConflicts(Operation *op, RewriterBase &rewriter,
                                  const AnalysisState &state,
                                  const BufferizationState &bufferState) const {
-    if (failed(
-            cast<BufferizableOpInterface>(op).resolveTensorOpOperandConflicts(
-                rewriter, state, bufferState)))
-      return failure();
+    // By default the result would be copied, at once, where the copy of an
+    // operand is as good.
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType()) || state.isInPlace(operand))
+        continue;
+      FailureOr<Value> copy = makeBuffer(rewriter, op->getLoc(), operand.get(),
+                                         /*copy=*/true, state, bufferState);
+      if (failed(copy))
+        return failure();
+      rewriter.modifyOpInPlace(op, [&] { operand.set(*copy); });
+    }
     // Without a token the callee has ended when the call returns.
     ResultRange results = op->getResults();
     if (results.empty() || !isa<TokenType>(results.back().getType()))
@@ -705,12 +624,33 @@ struct YieldOpModel
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Deallocation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Upstream's deallocation frees a buffer after the last operation that uses it
+/// in the text.
+struct RegionDeallocationModel
+    : public BufferDeallocationOpInterface::ExternalModel<
+          RegionDeallocationModel, RegionOp> {
+  FailureOr<Operation *> process(Operation *op, DeallocationState &,
+                                 const DeallocationOptions &) const {
+    return op->emitOpError(
+        "may use its buffers until its token is complete, which buffer "
+        "deallocation does not know of: deallocate by hand, after the tokens "
+        "of "
+        "all tasks that use the buffer are awaited");
+  }
+};
+} // namespace
+
 void async_opt::async::registerBufferizationModels(DialectRegistry &registry) {
-  registry.addExtension(
-      +[](MLIRContext *context, AsyncDialect *, BufferizationDialect *) {
-        RegionOp::attachInterface<RegionOpModel>(*context);
-        YieldOp::attachInterface<YieldOpModel>(*context);
-        FuncOp::attachInterface<FuncOpModel>(*context);
-        CallOp::attachInterface<CallOpModel>(*context);
-      });
+  registry.addExtension(+[](MLIRContext *context, AsyncDialect *,
+                            BufferizationDialect *) {
+    RegionOp::attachInterface<RegionOpModel, RegionDeallocationModel>(*context);
+    YieldOp::attachInterface<YieldOpModel>(*context);
+    FuncOp::attachInterface<FuncOpModel>(*context);
+    CallOp::attachInterface<CallOpModel>(*context);
+  });
 }

@@ -164,6 +164,13 @@ void RegionOp::getSuccessorRegions(RegionBranchPoint point,
     regions.emplace_back(getOperation(), getValues());
 }
 
+Speculation::Speculatability RegionOp::getSpeculatability() {
+  // Where the region went, what uses its values could follow, past the awaits
+  // that stay.
+  return getValues().empty() ? Speculation::RecursivelySpeculatable
+                             : Speculation::NotSpeculatable;
+}
+
 void RegionOp::getRegionInvocationBounds(
     ArrayRef<Attribute>, SmallVectorImpl<InvocationBounds> &bounds) {
   bounds.emplace_back(1, 1);

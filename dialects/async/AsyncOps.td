@@ -29,8 +29,8 @@ def Async_RegionOp : Async_Op<"region", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface,
                               ["getRegionInvocationBounds"]>,
-    RecursiveMemoryEffects, RecursivelySpeculatable,
-    SingleBlockImplicitTerminator<"YieldOp">
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">
   ]> {
   let summary = "runs its body as one asynchronous task";
   let description = [{
@@ -103,6 +103,7 @@ def Async_RegionOp : Async_Op<"region", [
 
 def Async_YieldOp : Async_Op<"yield", [
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>,
+    NativeOpTrait<"ReturnLike">,
     ParentOneOf<["RegionOp", "FuncOp"]>, Pure, Terminator
   ]> {
   let summary = "ends the body of a region or of an async function";

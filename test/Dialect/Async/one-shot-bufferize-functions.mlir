@@ -96,3 +96,45 @@ async.func @token_does_not_cover(%a: tensor<8xf32>, %s: memref<f32>, %i: index) 
   %u = async.ready
   async.yield %u : !async.token
 }
+
+// -----
+
+// Control flow in an async.func need not be structured.
+// CHECK-LABEL: async.func @several_blocks
+// CHECK-SAME: (%{{.*}}: i1, %[[A:[a-z_0-9]+]]: memref<8xf32,
+async.func @several_blocks(%c: i1, %a: tensor<8xf32>, %x: f32, %i: index) -> (tensor<8xf32>, !async.token) {
+  cf.cond_br %c, ^task, ^nothing
+^task:
+  // CHECK: %[[T:[a-z_0-9]+]], %[[P:[a-z_0-9]+]] = async.region
+  // CHECK: %[[C:[a-z_0-9]+]] = memref.cast %[[P]]
+  // CHECK-NEXT: cf.br ^[[END:[a-z_0-9]+]](%[[C]], %[[T]] : memref<8xf32, strided<[?], offset: ?>>, !async.token)
+  %t, %p = async.region -> (tensor<8xf32>) {
+    %b = tensor.insert %x into %a[%i] : tensor<8xf32>
+    async.yield %b : tensor<8xf32>
+  }
+  cf.br ^end(%p, %t : tensor<8xf32>, !async.token)
+^nothing:
+  // CHECK: cf.br ^[[END]](%[[A]],
+  %ready = async.ready
+  cf.br ^end(%a, %ready : tensor<8xf32>, !async.token)
+// CHECK: ^[[END]](%{{.*}}: memref<8xf32, strided<[?], offset: ?>>, %{{.*}}: !async.token):
+^end(%r: tensor<8xf32>, %u: !async.token):
+  async.yield %r, %u : tensor<8xf32>, !async.token
+}
+
+// -----
+
+async.func private @passed_through(tensor<8xf32>) -> (tensor<8xf32>, !async.token)
+
+// The operand is copied, before the call, and not the result, which is pending.
+// CHECK-LABEL: func.func @result_is_not_copied
+func.func @result_is_not_copied(%a: tensor<8xf32>, %x: f32, %i: index) -> tensor<8xf32> {
+  // CHECK: memref.copy
+  // CHECK: %[[R:[a-z_0-9]+]]:2 = async.call
+  // CHECK-NEXT: async.await %[[R]]#1
+  // CHECK-NEXT: memref.store %{{.*}}, %[[R]]#0
+  %r, %t = async.call @passed_through(%a) : (tensor<8xf32>) -> (tensor<8xf32>, !async.token)
+  async.await %t
+  %b = tensor.insert %x into %r[%i] : tensor<8xf32>
+  return %b : tensor<8xf32>
+}

@@ -523,3 +523,99 @@ func.func @write_after_loop(%a: tensor<8xf32>, %s: memref<8xf32>, %x: f32, %n: i
   async.await %last
   return %d : tensor<8xf32>
 }
+
+// -----
+
+// What does not read the tensor needs no copy of it.
+// CHECK-LABEL: func.func @overwrite_before_await
+// CHECK-SAME: (%[[A:[a-z_0-9]+]]: memref<8xf32>,
+func.func @overwrite_before_await(%a: tensor<8xf32>, %x: f32, %i: index) -> (f32, tensor<8xf32>) {
+  // CHECK: async.region
+  // CHECK: %[[C:[a-z_0-9]+]] = memref.alloc
+  // CHECK-NOT: memref.copy
+  // CHECK: linalg.fill ins(%{{.*}}) outs(%[[C]] :
+  %t, %v = async.region -> (f32) {
+    %y = tensor.extract %a[%i] : tensor<8xf32>
+    async.yield %y : f32
+  }
+  %b = linalg.fill ins(%x : f32) outs(%a : tensor<8xf32>) -> tensor<8xf32>
+  async.await %t
+  return %v, %b : f32, tensor<8xf32>
+}
+
+// -----
+
+// Each iteration has a buffer of its own, which the tasks of the iterations
+// before do not access.
+// CHECK-LABEL: func.func @own_buffer_in_each_iteration
+func.func @own_buffer_in_each_iteration(%s: memref<8xf32>, %x: f32, %n: index) {
+  // CHECK-NOT: memref.copy
+  // CHECK: return
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ready = async.ready
+  %last = scf.for %k = %c0 to %n step %c1 iter_args(%u = %ready) -> !async.token {
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.fill ins(%x : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %t = async.region {
+      %g = tensor.insert %x into %f[%k] : tensor<8xf32>
+      %h = tensor.insert %x into %g[%c0] : tensor<8xf32>
+      %y = tensor.extract %h[%k] : tensor<8xf32>
+      memref.store %y, %s[%k] : memref<8xf32>
+    }
+    %j = async.join %u, %t
+    scf.yield %j : !async.token
+  }
+  async.await %last
+  return
+}
+
+// -----
+
+// One copy serves all tasks that are nested in one that is pending at the end.
+// CHECK-LABEL: func.func @nested_tasks_pending_at_return
+// CHECK-SAME: (%[[A:[a-z_0-9]+]]: memref<8xf32>,
+func.func @nested_tasks_pending_at_return(%a: tensor<8xf32>, %s: memref<8xf32>, %i: index) -> !async.token {
+  // CHECK: memref.copy %[[A]], %[[C:[a-z_0-9]+]] :
+  // CHECK-NOT: memref.copy
+  // CHECK: memref.load %[[C]]
+  %t = async.region {
+    %u = async.region {
+      %y = tensor.extract %a[%i] : tensor<8xf32>
+      memref.store %y, %s[%i] : memref<8xf32>
+    }
+  }
+  return %t : !async.token
+}
+
+// -----
+
+// To its callers a func.func has ended when it returns: they may write to what
+// they passed.
+// CHECK-LABEL: func.func @writes_argument_after_return
+// CHECK-SAME: (%[[A:[a-z_0-9]+]]: memref<8xf32>,
+func.func @writes_argument_after_return(%a: tensor<8xf32>, %x: f32, %i: index) -> (tensor<8xf32>, !async.token) {
+  // CHECK: memref.copy %[[A]], %[[C:[a-z_0-9]+]] :
+  // CHECK: async.region
+  // CHECK-NEXT: memref.store %{{.*}}, %[[C]]
+  %t, %p = async.region -> (tensor<8xf32>) {
+    %b = tensor.insert %x into %a[%i] : tensor<8xf32>
+    async.yield %b : tensor<8xf32>
+  }
+  return %p, %t : tensor<8xf32>, !async.token
+}
+
+// -----
+
+// CHECK-LABEL: func.func @returns_own_buffer
+func.func @returns_own_buffer(%x: f32, %i: index) -> (tensor<8xf32>, !async.token) {
+  // CHECK-NOT: memref.copy
+  // CHECK: return
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%x : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %t, %p = async.region -> (tensor<8xf32>) {
+    %b = tensor.insert %x into %f[%i] : tensor<8xf32>
+    async.yield %b : tensor<8xf32>
+  }
+  return %p, %t : tensor<8xf32>, !async.token
+}

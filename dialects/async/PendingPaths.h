@@ -1,0 +1,95 @@
+//===- PendingPaths.h - What executes while a task is running ---*- C++ -*-===//
+//
+// Part of async-opt, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASYNC_OPT_ASYNC_PENDINGPATHS_H
+#define ASYNC_OPT_ASYNC_PENDINGPATHS_H
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace async_opt::async {
+
+/// Returns true if bufferization writes to the buffer of `operand` itself.
+bool isWriteInPlace(mlir::OpOperand &operand,
+                    const mlir::bufferization::AnalysisState &state);
+
+/// Adds `value` to `origins` and every value from which it may have its buffer.
+/// Two values may share a buffer only if they share an origin.
+void addOrigins(mlir::Value value,
+                const mlir::bufferization::AnalysisState &state,
+                llvm::SetVector<mlir::Value> &origins);
+
+/// Returns true if the buffer of `value` may have one of `origins`.
+bool sharesOrigin(mlir::Value value,
+                  const llvm::SetVector<mlir::Value> &origins,
+                  const mlir::bufferization::AnalysisState &state);
+
+/// What may execute while an asynchronous operation is running: follows every
+/// path from the operation to one that waits for its token. Along each path it
+/// knows which tokens tell that the operation is complete, and which values
+/// have been computed anew and have other buffers than those with `origins`.
+class PendingPaths {
+public:
+  using Values = llvm::DenseSet<mlir::Value>;
+
+  PendingPaths(mlir::Operation *pendingOp, mlir::Value token,
+               const llvm::SetVector<mlir::Value> &origins,
+               const mlir::bufferization::AnalysisState &state);
+
+  /// Writes in place that may go to a buffer with one of the origins while the
+  /// operation is running, in no order but that of operations before the
+  /// operations nested in them.
+  llvm::SmallSetVector<mlir::OpOperand *, 8> writes;
+
+  /// Operands that bufferization copies, of what may be a buffer with one of
+  /// the origins, where the operation may be running; each with the tokens that
+  /// tell there that it is complete.
+  llvm::MapVector<mlir::OpOperand *, Values> copies;
+
+  /// Terminators of functions that may return while the operation is running,
+  /// and return no token that says so.
+  llvm::SmallSetVector<mlir::Operation *, 2> exits;
+
+private:
+  /// What holds at a point of a path.
+  struct Facts {
+    /// When any of them is complete, so is the operation.
+    Values tokens;
+    /// They have other buffers than those that the operation accesses.
+    Values others;
+  };
+
+  void push(mlir::Operation *from, Facts facts);
+  void pushAfter(mlir::Operation *op, Facts facts);
+  void push(mlir::RegionBranchOpInterface branchOp,
+            const mlir::RegionSuccessor &successor, const Facts &facts,
+            mlir::ValueRange operands);
+  Facts forward(Facts facts, mlir::ValueRange inputs,
+                mlir::ValueRange operands);
+  void follow(mlir::Operation *op);
+  void followLast(mlir::Operation *op, const Facts &facts);
+  void followUnknown(mlir::Operation *root);
+  void addAccesses(mlir::Operation *op, const Facts &facts);
+  void compute(mlir::Operation *op, Facts &facts);
+  bool mayShare(mlir::Value value, const Facts &facts);
+
+  mlir::Operation *pendingOp;
+  const llvm::SetVector<mlir::Value> &origins;
+  const mlir::bufferization::AnalysisState &state;
+  llvm::SmallVector<mlir::Operation *> worklist;
+  /// What is known at the start of each path.
+  llvm::DenseMap<mlir::Operation *, Facts> known;
+  /// For values, whether they share an origin.
+  llvm::DenseMap<mlir::Value, bool> shares;
+};
+
+} // namespace async_opt::async
+
+#endif // ASYNC_OPT_ASYNC_PENDINGPATHS_H
