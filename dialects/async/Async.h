@@ -27,6 +27,11 @@
 namespace async_opt::async {
 /// The type of tokens, which upstream's dialect `async` shares.
 using TokenType = ::mlir::async::TokenType;
+
+/// The operation starts when all tokens among its operands are complete.
+template <typename ConcreteType>
+class StartsAfterTokens
+    : public mlir::OpTrait::TraitBase<ConcreteType, StartsAfterTokens> {};
 } // namespace async_opt::async
 
 #define GET_OP_CLASSES

@@ -131,4 +131,10 @@ def Async_Token
                   "async token", "::mlir::async::TokenType">,
       BuildableType<"::mlir::async::TokenType::get($_builder.getContext())">;
 
+// The operation starts when all tokens among its operands are complete, so that
+// they are complete when its own token is.
+def Async_StartsAfterTokens : NativeOpTrait<"StartsAfterTokens"> {
+  let cppNamespace = "::async_opt::async";
+}
+
 #endif // ASYNC_OPT_ASYNC_BASE_TD

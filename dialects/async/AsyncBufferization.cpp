@@ -228,12 +228,9 @@ static bool isPendingAround(Operation *op, const AnalysisState &state) {
   return false;
 }
 
-/// Inserts the copies that `op` needs because it may be running, and access its
-/// buffers, until `token` is complete.
-static LogicalResult
-resolvePendingConflicts(Operation *op, Value token, RewriterBase &rewriter,
-                        const AnalysisState &state,
-                        const BufferizationState &bufferState) {
+LogicalResult async_opt::async::resolvePendingConflicts(
+    Operation *op, Value token, RewriterBase &rewriter,
+    const AnalysisState &state, const BufferizationState &bufferState) {
   if (failed(awaitBeforeCopies(op, token, rewriter, state)))
     return failure();
   // The buffers that the operation accesses.

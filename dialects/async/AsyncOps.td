@@ -200,6 +200,7 @@ def Async_ReadyOp : Async_Op<"ready", [
 }
 
 def Async_JoinOp : Async_Op<"join", [
+    Async_StartsAfterTokens,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>, Pure
   ]> {
   let summary = "makes a token that is complete when all of its operands are";

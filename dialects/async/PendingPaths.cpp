@@ -243,11 +243,13 @@ void PendingPaths::follow(Operation *op) {
     }
     for (Region &region : op->getRegions())
       region.walk([&](Operation *nested) { addAccesses(nested, facts); });
-    auto joinOp = dyn_cast<JoinOp>(op);
-    bool joins = joinOp && containsAny(facts.tokens, joinOp.getTokens());
+    bool waits = op->hasTrait<StartsAfterTokens>() &&
+                 containsAny(facts.tokens, op->getOperands());
     compute(op, facts);
-    if (joins)
-      facts.tokens.insert(joinOp.getToken());
+    if (waits)
+      for (Value result : op->getResults())
+        if (isa<TokenType>(result.getType()))
+          facts.tokens.insert(result);
   }
   followLast(op, facts);
 }

@@ -90,6 +90,15 @@ private:
   llvm::DenseMap<mlir::Value, bool> shares;
 };
 
+/// Inserts the copies that `op` needs because it may be running, and access its
+/// buffers, until `token` is complete; awaits the token before copies of what
+/// `op` yields. An external model of an asynchronous operation calls it to
+/// resolve conflicts.
+llvm::LogicalResult resolvePendingConflicts(
+    mlir::Operation *op, mlir::Value token, mlir::RewriterBase &rewriter,
+    const mlir::bufferization::AnalysisState &state,
+    const mlir::bufferization::BufferizationState &bufferState);
+
 } // namespace async_opt::async
 
 #endif // ASYNC_OPT_ASYNC_PENDINGPATHS_H

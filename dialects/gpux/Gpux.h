@@ -12,11 +12,13 @@
 #include "async/Async.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -38,6 +40,9 @@ const async_opt::async::GroupQueue &getGroupQueue(Queue queue);
 /// Registers the dialect, what upstream's operations mean, and what upstream's
 /// dialect `async` lacks. The dialect loads `async` when it is loaded.
 void registerGpuxDialect(mlir::DialectRegistry &registry);
+
+/// Registers the bufferization of the dialect's ops.
+void registerBufferizationModels(mlir::DialectRegistry &registry);
 
 /// Registers `AsyncCompletionOpInterface` for operations of `nvgpu` and `nvvm`.
 void registerCompletionModels(mlir::DialectRegistry &registry);

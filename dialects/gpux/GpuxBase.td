@@ -73,7 +73,8 @@ def Gpux_Dialect : Dialect {
   }];
 
   // And `async`, by its name: ours or upstream's, whichever the context has.
-  let dependentDialects = ["::mlir::nvgpu::NVGPUDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::nvgpu::NVGPUDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 

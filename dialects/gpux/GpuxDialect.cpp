@@ -50,5 +50,6 @@ void GpuxDialect::initialize() {
 void async_opt::gpux::registerGpuxDialect(DialectRegistry &registry) {
   async_opt::async::registerUpstreamExtension(registry);
   registerCompletionModels(registry);
+  registerBufferizationModels(registry);
   registry.insert<GpuxDialect>();
 }

@@ -81,6 +81,29 @@ static void printAsyncStoreClause(OpAsmPrinter &printer, Operation *op,
                    dependencies);
 }
 
+/// Parses the types of a transfer: of the source, and after `to` that of the
+/// destination or result, if it is another one.
+static ParseResult
+parseTransferTypes(OpAsmParser &parser, Type &srcType, Type &dstType,
+                   Type &resultType,
+                   const std::optional<OpAsmParser::UnresolvedOperand> &dst) {
+  if (parser.parseType(srcType))
+    return failure();
+  Type &otherType = dst ? dstType : resultType;
+  if (succeeded(parser.parseOptionalKeyword("to")))
+    return parser.parseType(otherType);
+  otherType = srcType;
+  return success();
+}
+
+static void printTransferTypes(OpAsmPrinter &printer, Operation *, Type srcType,
+                               Type dstType, Type resultType, Value) {
+  printer << srcType;
+  Type otherType = dstType ? dstType : resultType;
+  if (otherType && otherType != srcType)
+    printer << " to " << otherType;
+}
+
 #define GET_OP_CLASSES
 #include "gpux/GpuxOps.cpp.inc"
 

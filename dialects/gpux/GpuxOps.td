@@ -239,7 +239,9 @@ def Gpux_WaitFlagOp : Gpux_FlagOp<"wait_flag"> {
   }];
 }
 
-// Block-wide operations are in a separate file, but on the same page.
+// Block-wide operations, and those of the host, are in files of their own, but
+// on the same page.
 include "gpux/GpuxBulkOps.td"
+include "gpux/GpuxHostOps.td"
 
 #endif // ASYNC_OPT_GPUX_OPS_TD

@@ -19,6 +19,32 @@ func.func @counted_form(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_
 
 // -----
 
+func.func @alloc(%n: index) -> memref<?x8xf32, #gpu.address_space<global>> {
+  %m, %t = gpux.alloc async (%n) : memref<?x8xf32, #gpu.address_space<global>>
+  async.await %t
+  return %m : memref<?x8xf32, #gpu.address_space<global>>
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @scale(%m: memref<?xf32, #gpu.address_space<global>>, %f: f32) kernel {
+      gpu.return
+    }
+  }
+  func.func @launch(%m: memref<?xf32, #gpu.address_space<global>>, %f: f32, %n: index,
+                    %written: !async.token) -> !async.token {
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    %t = gpux.async_launch async [%written] @kernels::@scale blocks (%n, %c1, %c1) threads (%c128, %c1, %c1)
+        args(%m, %f : memref<?xf32, #gpu.address_space<global>>, f32)
+    return %t : !async.token
+  }
+}
+
+// -----
+
 func.func @load_line(%src: memref<1024xf32>, %dst: memref<1024xf32, #gpu.address_space<workgroup>>) {
   %t = gpux.bulk_load async %src, %dst
       : memref<1024xf32> to memref<1024xf32, #gpu.address_space<workgroup>>
@@ -102,6 +128,13 @@ func.func @copy_partial(%src: memref<?xf32>, %dst: memref<64xf32, #gpu.address_s
 
 // -----
 
+func.func @dealloc(%m: memref<64xf32, #gpu.address_space<global>>, %last: !async.token) -> !async.token {
+  %t = gpux.dealloc async [%last] %m : memref<64xf32, #gpu.address_space<global>>
+  return %t : !async.token
+}
+
+// -----
+
 func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %dst: memref<1024xf32>) {
   %leader = gpux.elect
   scf.if %leader {
@@ -110,6 +143,13 @@ func.func @issue_line(%src: memref<1024xf32, #gpu.address_space<workgroup>>, %ds
   gpux.commit_group <bulk>
   gpux.wait_group <bulk>, 0 read
   return
+}
+
+// -----
+
+func.func @host_alloc() -> memref<64xf32> {
+  %m = gpux.host_alloc () : memref<64xf32>
+  return %m : memref<64xf32>
 }
 
 // -----
@@ -166,6 +206,28 @@ func.func @issue_store(%src: memref<64x64xf16, #gpu.address_space<workgroup>>, %
   gpux.tma_store %src, %tensor[%i, %j] : memref<64x64xf16, #gpu.address_space<workgroup>>, !tile
   gpux.commit_group <bulk>
   gpux.wait_group <bulk>, 0 read
+  return
+}
+
+// -----
+
+func.func @to_device(%x: tensor<8xf32>, %ready: !async.token) -> (tensor<8xf32>, !async.token) {
+  %d, %t = gpux.transfer async [%ready] %x to device : tensor<8xf32>
+  return %d, %t : tensor<8xf32>, !async.token
+}
+
+// -----
+
+func.func @to_new_buffer(%x: memref<8xf32>) -> (memref<8xf32, #gpu.address_space<global>>, !async.token) {
+  %d, %t = gpux.transfer async %x to device : memref<8xf32> to memref<8xf32, #gpu.address_space<global>>
+  return %d, %t : memref<8xf32, #gpu.address_space<global>>, !async.token
+}
+
+// -----
+
+func.func @to_buffer(%x: memref<?xf32>, %d: memref<?xf32, #gpu.address_space<global>>, %free: !async.token) {
+  %t = gpux.transfer async [%free] %x, %d : memref<?xf32> to memref<?xf32, #gpu.address_space<global>>
+  async.await %t
   return
 }
 
