@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conflicts::{Conflicts, Graph};
 use super::intervals::Intervals;
-use super::{EngineId, Event, EventId, Kind, Options, OverLimit, Plan, Usage};
+use super::{EngineId, Event, EventId, Options, OverLimit, Plan, Usage};
 use crate::ids::IndexVec;
 
 /// Up to so many events that don't fit are reduced to those that show why.
@@ -23,7 +23,7 @@ pub(super) fn color(
     for (&(from, to), conflicts) in conflicts {
         let limit = (options.limit)(from, to);
         let colored = match conflicts {
-            Conflicts::Intervals(intervals) => of_intervals(intervals, options.kind, limit),
+            Conflicts::Intervals(intervals) => of_intervals(intervals),
             Conflicts::Graph(graph) => of_graph(graph, limit, options.budget),
         };
         let colored = colored.map_err(|(culprits, is_proven)| OverLimit {
@@ -57,12 +57,14 @@ struct Colored<'a> {
 /// Events that need more than the limit, and whether that is proven.
 type Culprits = (Vec<EventId>, bool);
 
-fn of_intervals(intervals: &Intervals, kind: Kind, limit: usize) -> Result<Colored<'_>, Culprits> {
-    let colors = intervals.ids(kind, limit).map_err(|clique| (clique, true))?;
+fn of_intervals(intervals: &Intervals) -> Result<Colored<'_>, Culprits> {
+    if let Some(clique) = &intervals.clique {
+        return Err((clique.clone(), true));
+    }
     Ok(Colored {
         events: &intervals.events,
-        at_least: colors.iter().max().map_or(0, |most| most + 1),
-        colors,
+        colors: intervals.ids.clone(),
+        at_least: intervals.ids.iter().max().map_or(0, |most| most + 1),
     })
 }
 

@@ -1,7 +1,8 @@
 //! Which events can't share an id.
 //!
-//! Where all events of a pair of engines are in one block that is executed once, their ids are found on the way ([`intervals`](super::intervals)):
-//! thousands that are set at a time make millions of conflicts.
+//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids on the way
+//! ([`intervals`](super::intervals)): thousands that are set at a time make millions of conflicts. Counting flags have none there, since
+//! one that is set later and waited for earlier implies the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +75,7 @@ impl Graph {
 
 /// What is known of the events of a pair of engines.
 pub(super) enum Conflicts {
-    /// All are in one block that is executed once.
+    /// All are in one block that is executed once, and flags are binary.
     Intervals(Intervals),
     /// They are not.
     Graph(Graph),
@@ -88,14 +89,14 @@ pub(super) fn conflicts(
 ) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut finder = Finder {
         options,
-        pairs: pairs(program, placed),
+        pairs: pairs(program, placed, options.kind),
     };
     Machine::new(program, placed).block(BlockId(0), 0, true, &mut finder);
     finder.pairs
 }
 
 /// Each pair of engines that has events, without what is known of them.
-fn pairs(program: &Program, placed: &Placed) -> BTreeMap<(EngineId, EngineId), Conflicts> {
+fn pairs(program: &Program, placed: &Placed, kind: Kind) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut is_repeated: IndexVec<BlockId, bool> = program.blocks.iter().map(|_| false).collect();
     for (id, block) in program.blocks.with_ids() {
         for node in &block.nodes {
@@ -118,7 +119,7 @@ fn pairs(program: &Program, placed: &Placed) -> BTreeMap<(EngineId, EngineId), C
             .insert(event.block);
     }
     let start = |blocks: BTreeSet<BlockId>| match blocks.first() {
-        Some(&block) if blocks.len() == 1 && !is_repeated[block] => {
+        Some(&block) if kind == Kind::Binary && blocks.len() == 1 && !is_repeated[block] => {
             Conflicts::Intervals(Intervals::default())
         }
         _ => Conflicts::Graph(Graph::default()),
@@ -157,15 +158,12 @@ impl Observer for Finder<'_, '_> {
     fn before_wait(&mut self, machine: &Machine, id: EventId) {
         let event = &machine.placed.events[id];
         let limit = (self.options.limit)(event.from, event.to);
-        match self.pairs.get_mut(&(event.from, event.to)) {
-            Some(Conflicts::Intervals(intervals)) => intervals.wait(id),
-            Some(Conflicts::Graph(graph))
-                if self.options.kind == Kind::Counting && graph.clique.len() <= limit =>
-            {
-                let in_flight = machine.in_flight(event.from, event.to);
-                graph.conflict(id, in_flight.take_while(|&other| other != id), limit);
-            }
-            _ => {}
+        if let Some(Conflicts::Graph(graph)) = self.pairs.get_mut(&(event.from, event.to))
+            && self.options.kind == Kind::Counting
+            && graph.clique.len() <= limit
+        {
+            let in_flight = machine.in_flight(event.from, event.to);
+            graph.conflict(id, in_flight.take_while(|&other| other != id), limit);
         }
     }
 }

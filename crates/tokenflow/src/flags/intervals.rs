@@ -1,11 +1,7 @@
-//! Ids for the events of a pair of engines that are all in one block that is executed once, in O(n log n).
+//! Ids of binary flags for the events of a pair of engines that are all in one block that is executed once, in O(n log n).
 //!
-//! **Binary flags**: an event takes an id from its setting until the setting engine knows of the wait. These are intervals, in the order of
-//! the walk, since what is known of a wait stays known. First fit takes the fewest ids: when it takes a new one, all others are taken.
-//!
-//! **Counting flags**: those that share an id are waited for in the order in which they are set. The fewest increasing subsequences of
-//! a sequence of waits are found by putting each on the first that it continues (patience sorting); one that continues none of k of them is the
-//! end of a decreasing sequence of k + 1, of which each two conflict.
+//! An event takes an id from its setting until the setting engine knows of the wait. These are intervals, in the order of the walk, since
+//! what is known of a wait stays known. First fit takes the fewest ids: when it takes a new one, all others are taken.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,15 +9,15 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::machine::Machine;
-use super::{EngineId, EventId, Kind};
+use super::{EngineId, EventId};
 
-/// The events of a pair of engines, as they are set and waited for.
+/// The events of a pair of engines, as they are set.
 #[derive(Default)]
 pub(super) struct Intervals {
     /// The events in the order in which they are set.
     pub(super) events: Vec<EventId>,
-    /// With binary flags, the id of each.
-    ids: Vec<usize>,
+    /// The id of each.
+    pub(super) ids: Vec<usize>,
     /// The number of each in `events`.
     numbers: FxHashMap<EventId, usize>,
     /// Ids that were taken, and are free again.
@@ -30,10 +26,8 @@ pub(super) struct Intervals {
     owners: Vec<EventId>,
     /// So many of the waits are known to the setting engine.
     known: usize,
-    /// More events than the limit, of which each two conflict.
-    clique: Option<Vec<EventId>>,
-    /// By number, how many were waited for before.
-    waits: FxHashMap<usize, usize>,
+    /// One more event than the limit, of which each two conflict, if there are as many.
+    pub(super) clique: Option<Vec<EventId>>,
 }
 
 impl Intervals {
@@ -67,43 +61,5 @@ impl Intervals {
         self.numbers.insert(event, self.events.len());
         self.events.push(event);
         self.ids.push(id);
-    }
-
-    /// `event` is waited for.
-    pub(super) fn wait(&mut self, event: EventId) {
-        let earlier = self.waits.len();
-        self.waits.insert(self.numbers[&event], earlier);
-    }
-
-    /// The ids of the events, as few as can be; or one more event than the limit, of which each two conflict.
-    pub(super) fn ids(&self, kind: Kind, limit: usize) -> Result<Vec<usize>, Vec<EventId>> {
-        match kind {
-            Kind::Binary => self.clique.clone().map_or_else(|| Ok(self.ids.clone()), Err),
-            Kind::Counting => self.increasing(limit),
-        }
-    }
-
-    fn increasing(&self, limit: usize) -> Result<Vec<usize>, Vec<EventId>> {
-        // The last event of each id, by number; the later the id, the earlier it is waited for.
-        let mut last: Vec<usize> = Vec::new();
-        let mut ids = Vec::with_capacity(self.events.len());
-        // Of each, one that is set before it, waited for after it, and has the id before.
-        let mut before: Vec<Option<usize>> = Vec::with_capacity(self.events.len());
-        for number in 0..self.events.len() {
-            let id = last.partition_point(|other| self.waits[other] > self.waits[&number]);
-            before.push(id.checked_sub(1).map(|id| last[id]));
-            if id == limit {
-                let chain = std::iter::successors(Some(number), |&number| before[number]);
-                let mut clique: Vec<EventId> = chain.map(|number| self.events[number]).collect();
-                clique.reverse();
-                return Err(clique);
-            }
-            if id == last.len() {
-                last.push(number);
-            }
-            last[id] = number;
-            ids.push(id);
-        }
-        Ok(ids)
     }
 }
