@@ -112,7 +112,7 @@ fn pairs(program: &Program, placed: &Placed, kind: Kind) -> BTreeMap<(EngineId, 
         }
     }
     let mut blocks: BTreeMap<(EngineId, EngineId), BTreeSet<BlockId>> = BTreeMap::new();
-    for event in placed.events.iter() {
+    for event in &placed.events {
         blocks
             .entry((event.from, event.to))
             .or_default()
