@@ -362,7 +362,7 @@ impl<'c> Reader<'_, 'c> {
     /// The engines on which an operation, of this number or inside of the one of this number, accesses memory.
     fn accessing(&mut self, (number, op): (usize, Op<'c>)) -> Vec<EngineId> {
         let operation = &self.problem.operations[OperationId(number)];
-        let all = || operation.engines.to_vec();
+        let all = || operation.engines.clone();
         self.engines.accessing(op, self.ops[number], all)
     }
 
