@@ -1,6 +1,6 @@
 //! Blocks of operations that run on engines: what runs where and for how long, and what depends on what.
 //!
-//! [`effects`] says what an operation does to memory, [`memory`] what that orders, and [`block`] puts the problem of a block together, in
+//! [`effects`] says what an operation does to memory, [`memory`] what that orders, or [`cross_engine`] where the order is final, and [`block`] puts the problem of a block together, in
 //! which [`boxes`] stand for operations with regions. On a GPU, [`thread`] does that: [`chip`] says what runs where and for how
 //! long, and [`awaits`] what awaits complete.
 
@@ -8,6 +8,7 @@ pub(crate) mod awaits;
 pub(crate) mod block;
 pub(crate) mod boxes;
 pub(crate) mod chip;
+pub(crate) mod cross_engine;
 pub(crate) mod effects;
 pub(crate) mod limits;
 pub(crate) mod memory;
@@ -57,6 +58,21 @@ impl<'c> Engines<'c> {
     /// The engine that `op` runs on, if it runs on one.
     pub fn of(&mut self, op: Op<'c>) -> Option<EngineId> {
         engine_name(op).map(|name| self.number(name))
+    }
+
+    /// The engines on which `op`, which is `around` or inside of it, accesses memory. If it is `around`, too much is known to tell what
+    /// accesses what, and that is `all`.
+    pub fn accessing(
+        &mut self,
+        op: Op<'c>,
+        around: Op<'c>,
+        all: impl FnOnce() -> Vec<EngineId>,
+    ) -> Vec<EngineId> {
+        match self.of(op).or_else(|| self.of(around)) {
+            Some(engine) => vec![engine],
+            None if op == around => all(),
+            None => Vec::new(),
+        }
     }
 }
 

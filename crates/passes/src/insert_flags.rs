@@ -8,7 +8,7 @@
 //! Operations don't move.
 //!
 //! **Refusals.** A pair of engines needs more flags than there are; control flow other than `scf.for`, `scf.while`, `scf.if` and what executes its regions at
-//! most once; flags that are there already.
+//! most once; operations of engines outside of functions; flags that are there already.
 //!
 //! [`program`] reads a function, `tokenflow::flags` decides, and [`emit`] writes.
 
@@ -16,8 +16,8 @@ mod emit;
 mod program;
 mod while_loop;
 
-use crate::engines::Engines;
-use crate::engines::limits::read_limits;
+use crate::engines::limits::{read_count, read_limits};
+use crate::engines::{Engines, engine_name};
 use async_dialects::names::gpux;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
@@ -80,13 +80,8 @@ impl Pass for InsertFlags {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let mut engines = Engines::default();
         let limits = read_limits(root, cx, &mut engines)?;
-        let budget = usize::try_from(cx.int("budget")).map_err(|_| {
-            let message = format!(
-                "option 'budget' is {}, which is no number of events",
-                cx.int("budget")
-            );
-            PassError::new(root.location(), message)
-        })?;
+        let budget = read_count(root, cx, "budget", "events")?;
+        let budget = usize::try_from(budget).unwrap_or(usize::MAX);
         let kind = if cx.str("flags") == "counting" {
             Kind::Counting
         } else {
@@ -101,6 +96,7 @@ impl Pass for InsertFlags {
             return Err(PassError::new(*flag, message)
                 .note(flag.location(), "run it once, on a program without flags"));
         }
+        refuse_outside_functions(&ops)?;
         for function in ops.into_iter().filter(|op| op.is_function()) {
             let Some(read) = Reader::read(function, &limits, &mut engines)? else {
                 continue;
@@ -121,6 +117,18 @@ impl Pass for InsertFlags {
         }
         Ok(())
     }
+}
+
+/// Refuses operations that run on an engine, but in no function: who executes them, and how often, is not known.
+fn refuse_outside_functions<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    let is_inside = |op: Op<'c>| op.is_function() || op.ancestors().any(Op::is_function);
+    let mut on_engines = ops.iter().filter(|op| engine_name(**op).is_some());
+    let Some(outside) = on_engines.find(|op| !is_inside(**op)) else {
+        return Ok(());
+    };
+    let message = "runs on an engine, but is in no function, and flags are set in functions";
+    Err(PassError::new(*outside, message)
+        .note(outside.location(), "put it into a function, such as a func.func"))
 }
 
 /// The number of flags from one engine to another.

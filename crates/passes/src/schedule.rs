@@ -19,7 +19,7 @@ use crate::engines::awaits::InFlight;
 use crate::engines::block::{BlockProblem, Order, read};
 use crate::engines::boxes::Boxes;
 use crate::engines::chip::Chip;
-use crate::engines::limits::read_limits;
+use crate::engines::limits::{read_count, read_limits};
 use crate::engines::{Engines, thread};
 use crate::utils::chip::sm_of;
 use async_mlir::ir::{Op, Region};
@@ -108,9 +108,9 @@ impl Pass for GpuxSchedule {
 
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let mut engines = Engines::default();
+        let chip = read_chip(root, cx)?;
         let limits = read_limits(root, cx, &mut engines)?;
         let options = read_options(root, cx)?;
-        let chip = read_chip(root, cx)?;
         let mut boxes = Boxes::default();
         let mut functions = FxHashMap::default();
         let ops = root.self_and_nested();
@@ -189,6 +189,11 @@ fn run_block<'c>(
 fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<Chip>, PassError<'c>> {
     match cx.str("chip") {
         "" => Ok(None),
+        _ if !cx.str("event-limits").is_empty() => {
+            let message =
+                "option 'event-limits' does nothing with 'chip': a thread's dependences take no events";
+            Err(PassError::new(root.location(), message))
+        }
         name => match sm_of(name) {
             Ok(sm) => Ok(Some(Chip::new(sm))),
             Err(message) => Err(PassError::new(root.location(), message)),
@@ -197,13 +202,6 @@ fn read_chip<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Option<Chip>, Pas
 }
 
 fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassError<'c>> {
-    let budget = u64::try_from(cx.int("budget")).map_err(|_| {
-        let message = format!(
-            "option 'budget' is {}, which is no number of prefixes",
-            cx.int("budget")
-        );
-        PassError::new(root.location(), message)
-    })?;
     Ok(Options {
         objective: if cx.str("objective") == "events" {
             Objective::Events
@@ -220,6 +218,6 @@ fn read_options<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<Options, PassE
         } else {
             Issue::Order
         },
-        budget,
+        budget: read_count(root, cx, "budget", "prefixes")?,
     })
 }

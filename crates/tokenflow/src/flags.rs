@@ -33,11 +33,12 @@
 //! 1. `place.rs`: a dependence whose producer may be unfinished when its consumer begins gets an event; at one consumer, latest producer first.
 //! 2. `reuse.rs`: if an event's flag may still be set when it is set again, another event leads back.
 //! 3. `conflicts.rs`, `color.rs`: events of one pair that can't share an id are the edges of a graph; ids are its colors. Without branches and loops that is an
-//!    interval graph (from what the setting engine knows of the waiting one, to the wait), where first fit in program order is optimal.
+//!    interval graph (from the setting, until the setting engine knows of the wait), where first fit in program order is optimal (`intervals.rs`).
 //!    Elsewhere it is a circular-arc graph or worse, where coloring is NP-hard: a search with a budget of nodes follows.
 
 mod color;
 mod conflicts;
+mod intervals;
 mod machine;
 mod place;
 mod ranges;
@@ -95,6 +96,9 @@ pub struct Dependence {
     pub from: EngineId,
     /// The consumer's engine; another one.
     pub to: EngineId,
+    /// It is for everything that engine `from` did until the producer ended, not for what it did in there alone: one stands for many, whose
+    /// producers need not have been executed.
+    pub is_of_all: bool,
 }
 
 /// A place next to a node.

@@ -62,3 +62,9 @@ func.func @store_in_a_loop(%lb: index, %ub: index, %step: index, %x: f32) {
   "npu.add"(%b) {async.engine = "V", async.reads = [0]} : (memref<64xf32>) -> ()
   return
 }
+
+// -----
+
+// expected-error @below {{'npu.load' op runs on an engine, but is in no function, and flags are set in functions}}
+// expected-note @below {{put it into a function, such as a func.func}}
+"npu.load"() {async.engine = "MTE2"} : () -> ()

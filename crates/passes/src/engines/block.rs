@@ -8,8 +8,7 @@
 
 use super::boxes::{self, BoxInfo, Boxes};
 use super::effects::{Effects, effects, effects_in_block};
-use super::memory::among;
-use super::{Engines, thread, times};
+use super::{Engines, cross_engine, memory, thread, times};
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Block, Definition, Op, Value};
 use async_mlir::names::{affine, scf};
@@ -25,6 +24,8 @@ pub(crate) struct BlockProblem<'c> {
     /// The operation that stays last.
     pub last: Option<Op<'c>>,
     pub problem: Problem,
+    /// In the final order, dependences on everything that an engine did up to the producer.
+    pub of_all: Vec<Dependence>,
 }
 
 impl BlockProblem<'_> {
@@ -64,7 +65,7 @@ const MOST_SOURCES: usize = 64;
 pub(crate) enum Order {
     /// Operations are to be put in order: a box stands for what comes before it.
     Open,
-    /// They are in order, and engines wait for each other. What a box does may not happen, and then nothing waits for it.
+    /// They are in order, and engines wait for each other.
     Final,
 }
 
@@ -101,6 +102,7 @@ pub(crate) fn read<'c>(
         sources: FxHashMap::default(),
         carried: Vec::new(),
         seen: FxHashSet::default(),
+        of_all: Vec::new(),
     };
     reader.values()?;
     reader.carried(last);
@@ -111,6 +113,7 @@ pub(crate) fn read<'c>(
         ops: reader.ops,
         last,
         problem: reader.problem,
+        of_all: reader.of_all,
     })
 }
 
@@ -153,6 +156,7 @@ struct Reader<'a, 'c> {
     /// Arguments of the block that an operation uses on an engine.
     carried: Vec<(usize, usize, EngineId)>,
     seen: FxHashSet<Dependence>,
+    of_all: Vec<Dependence>,
 }
 
 impl<'c> Reader<'_, 'c> {
@@ -318,10 +322,17 @@ impl<'c> Reader<'_, 'c> {
     fn memory(&mut self) {
         let around = self.block.parent_op();
         let repeats = around.is_some_and(|op| op.is(scf::FOR) || op.is(scf::WHILE) || op.is(affine::FOR));
-        let order = self.order;
-        let is_certain =
-            |op: Op<'c>| order == Order::Open || op.num_regions() == 0 || op.has_attr(gpux_attr::ENGINE);
-        for dependence in among(&self.ops, &self.effects, repeats, is_certain) {
+        let found = match self.order {
+            Order::Open => {
+                let found = memory::dependences(&self.ops, &self.effects, repeats).into_iter();
+                found.map(|dependence| (dependence, false)).collect()
+            }
+            Order::Final => {
+                let (ops, effects) = (self.ops.clone(), std::mem::take(&mut self.effects));
+                cross_engine::dependences(&ops, &effects, repeats, |op| self.accessing(op))
+            }
+        };
+        for (dependence, is_of_all) in found {
             let (from, to) = (dependence.from, dependence.to);
             let (producers, consumers) = (self.accessing(from), self.accessing(to));
             if producers.is_empty() || consumers.is_empty() {
@@ -333,7 +344,16 @@ impl<'c> Reader<'_, 'c> {
                         from: from_engine,
                         to: to_engine,
                     };
-                    self.depend(from.0, to.0, dependence.distance, Some(pair));
+                    if is_of_all {
+                        self.of_all.push(Dependence {
+                            from: OperationId(from.0),
+                            to: OperationId(to.0),
+                            distance: dependence.distance,
+                            pair: Some(pair),
+                        });
+                    } else {
+                        self.depend(from.0, to.0, dependence.distance, Some(pair));
+                    }
                 }
             }
         }
@@ -341,16 +361,9 @@ impl<'c> Reader<'_, 'c> {
 
     /// The engines on which an operation, of this number or inside of the one of this number, accesses memory.
     fn accessing(&mut self, (number, op): (usize, Op<'c>)) -> Vec<EngineId> {
-        match self.engines.of(op).or(self.engine_of[number]) {
-            Some(engine) => vec![engine],
-            // A box of which too much is known to tell what accesses what.
-            None if op == self.ops[number] => self.problem.operations[OperationId(number)]
-                .engines
-                .clone()
-                .into_iter()
-                .collect(),
-            None => Vec::new(),
-        }
+        let operation = &self.problem.operations[OperationId(number)];
+        let all = || operation.engines.clone();
+        self.engines.accessing(op, self.ops[number], all)
     }
 
     /// Boxes keep their order.

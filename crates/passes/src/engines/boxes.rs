@@ -9,6 +9,7 @@ use async_mlir::ir::{Block, Definition, Op, Region, Value, Walk};
 use async_mlir::names::scf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 use tokenflow::schedule::{EngineId, OperationId, Options, Pair, measure};
 
 /// What is known of a box.
@@ -127,48 +128,70 @@ pub(crate) fn producers<'c>(
 ) -> (Option<BTreeSet<EngineId>>, Vec<Value<'c>>) {
     let mut engines = BTreeSet::new();
     let mut outside = Vec::new();
-    let mut seen = FxHashSet::default();
     let mut work = handed_on(op, index);
     // A loop that is not entered hands on what it was given.
     work.extend(op.operands());
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > MOST_VALUES {
-            let used = op.self_and_nested().into_iter().flat_map(Op::operands);
-            return (None, used.filter(|value| !is_inside(*value, op)).collect());
-        }
+    let is_complete = go_back(work, MOST_VALUES, |value| {
         if !is_inside(value, op) {
             outside.push(value);
-            continue;
+            return Vec::new();
         }
         match value.definition() {
             Definition::Argument(block, _) => {
                 // What any iteration before may have handed on, and the first one was given.
                 let around = block.parent_op().into_iter();
-                work.extend(around.flat_map(|around| {
+                let given = around.flat_map(|around| {
                     let ends = around
                         .regions()
                         .flat_map(Region::blocks)
                         .filter_map(Block::terminator);
                     ends.chain([around]).flat_map(Op::operands).collect::<Vec<_>>()
-                }));
+                });
+                given.collect()
             }
             Definition::Result(source, index) => match engine_name(source) {
                 Some(name) => {
                     engines.insert(numbers.number(name));
+                    Vec::new()
                 }
-                None => {
-                    if source.num_regions() > 0 {
-                        work.extend(handed_on(source, index));
-                    }
-                    work.extend(source.operands());
-                }
+                None => made_of(source, index),
             },
         }
+    });
+    if !is_complete {
+        let used = op.self_and_nested().into_iter().flat_map(Op::operands);
+        return (None, used.filter(|value| !is_inside(*value, op)).collect());
     }
     (Some(engines), outside)
+}
+
+/// Goes back from `work` to what `made_of` says that each is made of, and on. Returns false if there are more than `most`.
+pub(crate) fn go_back<T: Copy + Eq + Hash>(
+    mut work: Vec<T>,
+    most: usize,
+    mut made_of: impl FnMut(T) -> Vec<T>,
+) -> bool {
+    let mut seen = FxHashSet::default();
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > most {
+            return false;
+        }
+        work.extend(made_of(value));
+    }
+    true
+}
+
+/// What result `index` of `op`, which runs on no engine, is made of.
+pub(crate) fn made_of(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
+    let handed_on = if op.num_regions() > 0 {
+        handed_on(op, index)
+    } else {
+        Vec::new()
+    };
+    handed_on.into_iter().chain(op.operands()).collect()
 }
 
 /// Returns true if `value` is made inside of `op`.
@@ -180,7 +203,7 @@ fn is_inside(value: Value<'_>, op: Op<'_>) -> bool {
 }
 
 /// What the regions of `op` hand on as result `index`: the operand of that number, or all, if there are not as many.
-pub(crate) fn handed_on(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
+fn handed_on(op: Op<'_>, index: usize) -> Vec<Value<'_>> {
     let blocks = op.regions().flat_map(Region::blocks);
     let ends = blocks.filter_map(Block::terminator);
     let values = ends.flat_map(|end| {

@@ -18,10 +18,10 @@ use crate::analysis::alias::Root;
 use crate::analysis::memory::{self, Effects};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{gpux, gpux_attr};
-use async_mlir::gpu::MemorySpace;
+use async_mlir::gpu::{MemorySpace, is_barrier};
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
-use async_mlir::names::{arith, attr, gpu, math, memref, nvgpu, nvvm, vector};
+use async_mlir::names::{arith, attr, math, memref, nvgpu, vector};
 use async_mlir::types::{array_numbers, bit_width, float, memref_shape, vector_shape};
 
 /// The unit that moves data between registers and memory.
@@ -212,11 +212,6 @@ pub(crate) fn is_copy(op: Op<'_>) -> bool {
                 && completion.scope == ExecutionScope::Thread
                 && completion.queue.is_some()
         })
-}
-
-/// Returns true if all threads of a block meet at `op`.
-pub(crate) fn is_barrier(op: Op<'_>) -> bool {
-    op.is(gpu::BARRIER) || op.is(nvvm::BARRIER0)
 }
 
 /// How many bytes each thread copies, if a constant says so.

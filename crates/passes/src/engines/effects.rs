@@ -7,7 +7,7 @@
 //! Where it is known which copies a thread has in flight ([`InFlight`]), an await accesses what they access, and is no fence.
 
 use super::awaits::InFlight;
-use super::chip::{is_barrier, is_copy};
+use super::chip::is_copy;
 use super::slots::Slot;
 use crate::analysis::alias::Root;
 use crate::analysis::buffer_parts::ByteView;
@@ -15,6 +15,7 @@ use crate::analysis::buffer_slices::BufferSlice;
 use crate::analysis::memory::{self, Access as Kind, view_source};
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::{async_, gpux_attr};
+use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::memory_effects::{EffectKind, memory_effects};
 use async_mlir::names::{arith, index, math, memref};
@@ -149,6 +150,15 @@ impl<'c> Access<'c> {
         let slots = self.slot.zip(other.slot).filter(|_| at_once);
         let slots_differ = slots.is_some_and(|(a, b)| a.differs(b));
         !are_apart && !slots_differ && self.slice.may_alias(other.slice)
+    }
+
+    /// Returns true if whatever conflicts with `other` later, in this iteration or the next, conflicts with this, too.
+    pub fn stands_for(&self, other: &Self) -> bool {
+        (self.writes || !other.writes)
+            && self.root == other.root
+            && self.slice == other.slice
+            && self.slot.is_none()
+            && self.bytes == other.bytes
     }
 
     /// Returns true if whatever conflicts with `other` conflicts with this, too, and comes before it or after it.

@@ -1,40 +1,80 @@
 //! Limits, as an option writes them.
 
-use super::Engines;
+use super::{Engines, engine_name};
+use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use async_mlir::pass::{PassContext, PassError};
-use std::collections::BTreeMap;
-use tokenflow::schedule::{Limits, Pair};
+use std::collections::{BTreeMap, BTreeSet};
+use tokenflow::schedule::{EngineId, Limits, Pair};
 
-/// Reads the options `event-limit` and `event-limits`.
+/// Reads the options `event-limit` and `event-limits`, and warns of engines on which nothing in `root` runs.
 pub(crate) fn read_limits<'c>(
     root: Op<'c>,
     cx: &PassContext<'c>,
     engines: &mut Engines<'c>,
 ) -> Result<Limits, PassError<'c>> {
-    let default = u32::try_from(cx.int("event-limit")).map_err(|_| {
-        let message = format!(
-            "option 'event-limit' is {}, which is no number of events",
-            cx.int("event-limit")
-        );
+    let default = read_count(root, cx, "event-limit", "events")?;
+    let pairs = parse(cx.str("event-limits"), engines).map_err(|problem| {
+        let message = format!("option 'event-limits' has {problem}");
         PassError::new(root.location(), message)
     })?;
-    let pairs = parse(cx.str("event-limits"), engines).map_err(|part| {
-        let message = format!("option 'event-limits' has '{part}', which is no limit such as 'MTE2:V=4'");
+    warn_of_unknown(root, engines);
+    Ok(Limits {
+        default: u32::try_from(default).unwrap_or(u32::MAX),
+        pairs,
+    })
+}
+
+/// Reads the option `name`, a number of what `of` says.
+pub(crate) fn read_count<'c>(
+    root: Op<'c>,
+    cx: &PassContext<'c>,
+    name: &str,
+    of: &str,
+) -> Result<u64, PassError<'c>> {
+    let number = cx.int(name);
+    u64::try_from(number).map_err(|_| {
+        let message = format!("option '{name}' is {number}, which is no number of {of}");
         PassError::new(root.location(), message)
-    })?;
-    Ok(Limits { default, pairs })
+    })
+}
+
+/// Warns of limits for engines on which nothing runs. That is no error: a pass may run on each function of a module by itself.
+fn warn_of_unknown<'c>(root: Op<'c>, engines: &Engines<'c>) {
+    let ops = root.self_and_nested();
+    let known: BTreeSet<&str> = ops.iter().filter_map(|op| engine_name(*op)).collect();
+    // Where nothing runs on an engine, there is nothing to limit.
+    if known.is_empty() {
+        return;
+    }
+    let names = (0..engines.count()).map(|number| engines.name(EngineId(number)));
+    for name in names.filter(|name| !known.contains(name)) {
+        let known: Vec<String> = known.iter().map(|name| format!("'{name}'")).collect();
+        let message = format!("option 'event-limits' has engine '{name}', on which nothing runs here");
+        Diagnostic::warning(root.location(), message)
+            .note(root.location(), format!("there are {}", known.join(", ")))
+            .emit();
+    }
 }
 
 /// Reads limits such as `MTE2:V=4,V:MTE3=2`.
 ///
 /// # Errors
 ///
-/// The part that is none.
+/// Says what is no limit.
 fn parse(text: &str, engines: &mut Engines) -> Result<BTreeMap<Pair, u32>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let limits = parts.map(|part| limit(part, engines).ok_or_else(|| part.to_owned()));
-    limits.collect()
+    let mut limits = BTreeMap::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (pair, number) =
+            limit(part, engines).ok_or_else(|| format!("'{part}', which is no limit such as 'MTE2:V=4'"))?;
+        if pair.from == pair.to {
+            return Err(format!("'{part}', but an engine needs no events for itself"));
+        }
+        if limits.insert(pair, number).is_some() {
+            return Err(format!("'{part}', but that pair of engines has a limit already"));
+        }
+    }
+    Ok(limits)
 }
 
 fn limit(part: &str, engines: &mut Engines) -> Option<(Pair, u32)> {

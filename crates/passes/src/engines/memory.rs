@@ -1,4 +1,5 @@
-//! Which operations memory orders: pairs of accesses that conflict, with none between them that conflicts with both.
+//! Which operations memory orders: pairs of accesses that conflict, with none between them that conflicts with both. Where the order is final,
+//! and engines wait for each other, `cross_engine.rs` asks for less.
 //!
 //! The operations are gone through once, or twice if the block is a loop's body: then the second round is the next iteration.
 //! Accesses are kept by *component*, buffers that may be the same, and reads apart from writes. From each access, those before it
@@ -45,10 +46,6 @@ struct Component<'a, 'c> {
 
 struct Scan<'a, 'c> {
     ops: &'a [Op<'c>],
-    /// Of each operation, whether it surely does what it may do. What else does it may not stand for what comes before it.
-    is_certain: Vec<bool>,
-    /// Since the last fence that is certain, others.
-    possible_fences: Vec<usize>,
     components: Vec<Component<'a, 'c>>,
     component_of: FxHashMap<Root<'c>, usize>,
     /// Operations since the last fence that meet nothing but fences.
@@ -67,22 +64,9 @@ pub(crate) fn dependences<'c>(
     effects: &[Effects<'c>],
     repeats: bool,
 ) -> Vec<MemoryDependence<'c>> {
-    among(ops, effects, repeats, |_| true)
-}
-
-/// The same, if only what `is_certain` says surely does what it may do: dependences by way of others are there as well. In a block of n
-/// others that access the same memory, that is n² of them.
-pub(crate) fn among<'c>(
-    ops: &[Op<'c>],
-    effects: &[Effects<'c>],
-    repeats: bool,
-    is_certain: impl Fn(Op<'c>) -> bool,
-) -> Vec<MemoryDependence<'c>> {
     let (component_of, number) = components(effects);
     let mut scan = Scan {
         ops,
-        is_certain: ops.iter().map(|op| is_certain(*op)).collect(),
-        possible_fences: Vec::new(),
         components: (0..number).map(|_| Component::default()).collect(),
         component_of,
         staying: Vec::new(),
@@ -98,7 +82,7 @@ pub(crate) fn among<'c>(
 }
 
 /// The component of each buffer, and how many there are.
-fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, usize>, usize) {
+pub(super) fn components<'c>(effects: &[Effects<'c>]) -> (FxHashMap<Root<'c>, usize>, usize) {
     let mut component_of = FxHashMap::default();
     let mut roots: Vec<Root> = Vec::new();
     for access in effects.iter().flat_map(|effects| &effects.accesses) {
@@ -139,9 +123,6 @@ impl<'a, 'c> Scan<'a, 'c> {
             meets_any |= self.meet(position, access);
         }
         let is_ordered = effects.stays || !effects.accesses.is_empty();
-        if is_ordered {
-            self.come_after_possible_fences(position);
-        }
         if let Some(fence) = self.fence.filter(|_| is_ordered && !meets_any) {
             let fence_op = self.ops[fence % self.ops.len()];
             let op = self.ops[position % self.ops.len()];
@@ -174,11 +155,6 @@ impl<'a, 'c> Scan<'a, 'c> {
     /// A fence: it comes after all, but for copies that are in flight, if it is a barrier.
     fn meet_all(&mut self, position: usize, is_barrier: bool) {
         let op = self.ops[position % self.ops.len()];
-        self.come_after_possible_fences(position);
-        if !self.is_certain[position % self.ops.len()] {
-            return self.meet_all_perhaps(position);
-        }
-        self.possible_fences.clear();
         let mut found: Vec<(usize, Op)> = Vec::new();
         for component in &mut self.components {
             let past = component.reads.drain(..).chain(component.writes.drain(..));
@@ -206,33 +182,9 @@ impl<'a, 'c> Scan<'a, 'c> {
         self.is_fence_met = false;
     }
 
-    /// An operation that may be a fence: what comes before it stays.
-    fn meet_all_perhaps(&mut self, position: usize) {
-        let op = self.ops[position % self.ops.len()];
-        let past = self
-            .components
-            .iter()
-            .flat_map(|component| component.reads.iter().chain(&component.writes));
-        let mut found: Vec<(usize, Op)> = past.map(|past| (past.position, past.access.op)).collect();
-        let staying = self.staying.iter().chain(&self.issued).chain(&self.fence);
-        found.extend(staying.map(|past| (*past, self.ops[past % self.ops.len()])));
-        for from in found {
-            self.add(from, (position, op));
-        }
-        self.possible_fences.push(position);
-    }
-
-    fn come_after_possible_fences(&mut self, position: usize) {
-        let op = self.ops[position % self.ops.len()];
-        for fence in self.possible_fences.clone() {
-            self.add((fence, self.ops[fence % self.ops.len()]), (position, op));
-        }
-    }
-
     /// Finds what `access` has to come after. Returns true if there is anything since the last fence.
     fn meet(&mut self, position: usize, access: &Access<'c>) -> bool {
         let number = self.ops.len();
-        let certain = &self.is_certain;
         let in_one_iteration = |a: usize, b: usize| a / number == b / number;
         let component = &mut self.components[self.component_of[&access.root]];
         let (mut reads, mut writes) = (component.reads.len(), component.writes.len());
@@ -263,20 +215,17 @@ impl<'a, 'c> Scan<'a, 'c> {
                 continue;
             }
             // What may pass a barrier says nothing of it.
-            past.is_met |= access.timing != Timing::Issued && certain[position % number];
+            past.is_met |= access.timing != Timing::Issued;
             let hides = |&(at, other): &(usize, &Access)| {
                 let at_once = in_one_iteration(at, past.position);
-                at > past.position
-                    && certain[at % number]
-                    && other.orders_earlier()
-                    && other.conflicts(past.access, at_once)
+                at > past.position && other.orders_earlier() && other.conflicts(past.access, at_once)
             };
             let is_hidden = between[1].iter().any(hides) || !is_read && between[0].iter().any(hides);
             if !is_hidden {
                 found.push((past.position, past.access.op));
             }
             between[usize::from(!is_read)].push((past.position, past.access));
-            if certain[past.position % number] && past.access.covers(access, at_once) {
+            if past.access.covers(access, at_once) {
                 covered = Some(past.position);
             }
         }

@@ -15,12 +15,13 @@ use super::Engines;
 use super::awaits::InFlight;
 use super::block::{BlockProblem, split};
 use super::boxes::Boxes;
-use super::chip::{Chip, UNITS, is_barrier, is_copy};
+use super::chip::{Chip, UNITS, is_copy};
 use super::effects::{Effects, effects_in_block, effects_in_flight};
 use super::memory::dependences;
 use super::times;
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, gpux_attr};
+use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op, Region, Value, Walk};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokenflow::schedule::{Dependence, Limits, Operation, OperationId, Problem};
@@ -89,6 +90,7 @@ pub(crate) fn read<'c>(
         ops: reader.ops,
         last,
         problem: reader.problem,
+        of_all: Vec::new(),
     })
 }
 

@@ -110,8 +110,10 @@ impl<'c> Reader<'c> {
                 self.program.blocks[id].nodes.push(node);
             }
         }
-        for dependence in &problem.problem.dependences {
-            self.depend(id, &problem, &node_of, dependence)?;
+        for (dependences, is_of_all) in [(&problem.problem.dependences, false), (&problem.of_all, true)] {
+            for dependence in dependences {
+                self.depend(id, &problem, &node_of, dependence, is_of_all)?;
+            }
         }
         if let Some(around) = block.parent_op() {
             let order: Vec<OperationId> = problem.problem.operations.ids().collect();
@@ -127,6 +129,7 @@ impl<'c> Reader<'c> {
         problem: &BlockProblem<'c>,
         node_of: &[Option<usize>],
         dependence: &Dependence,
+        is_of_all: bool,
     ) -> Result<(), PassError<'c>> {
         let (from, to) = (dependence.from.0, dependence.to.0);
         let (Some(producer), Some(consumer)) = (node_of[from], node_of[to]) else {
@@ -147,6 +150,7 @@ impl<'c> Reader<'c> {
             consumer,
             from: pair.from,
             to: pair.to,
+            is_of_all,
         });
         Ok(())
     }

@@ -3,11 +3,10 @@
 //! What the last iteration does after its first region is nothing, so the loop may end there.
 
 use crate::engines::Engines;
-use crate::engines::boxes::handed_on;
+use crate::engines::boxes::{go_back, made_of};
+use crate::engines::cross_engine;
 use crate::engines::effects::effects_inside;
-use crate::engines::memory::among;
 use async_mlir::ir::{Block, Definition, Op, Region, Value};
-use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use tokenflow::flags::Dependence;
 use tokenflow::schedule::EngineId;
@@ -54,17 +53,17 @@ impl<'c> WhileLoop<'c> {
 
     fn memory(&mut self, engines: &mut Engines<'c>) {
         let effects = self.blocks.map(|block| effects_inside(block, None));
-        for dependence in among(&self.ends, &effects, true, |_| false) {
-            let mut accessing = |(region, op): (usize, Op<'c>)| match engines.of(op) {
-                Some(engine) => BTreeSet::from([engine]),
-                // Too much is known to tell what accesses what.
-                None if op == self.ends[region] => self.engines[region].clone(),
-                None => BTreeSet::new(),
-            };
-            let (producers, consumers) = (accessing(dependence.from), accessing(dependence.to));
+        let (ends, all) = (self.ends, self.engines.clone());
+        let mut accessing = |(region, op): (usize, Op<'c>)| {
+            engines.accessing(op, ends[region], || all[region].iter().copied().collect())
+        };
+        for (dependence, is_of_all) in cross_engine::dependences(&ends, &effects, true, &mut accessing) {
+            let producers = accessing(dependence.from);
+            let consumers: BTreeSet<EngineId> = accessing(dependence.to).into_iter().collect();
             let nodes = (dependence.from.0, dependence.to.0);
-            for &from in &producers {
-                self.depend(nodes, (from, &consumers), dependence.distance > 0);
+            for from in producers {
+                let is_carried = dependence.distance > 0;
+                self.depend(nodes, (from, &consumers), is_carried, is_of_all);
             }
         }
     }
@@ -102,47 +101,36 @@ impl<'c> WhileLoop<'c> {
         is_later: bool,
         engines: &mut Engines<'c>,
     ) {
-        let mut seen = FxHashSet::default();
-        let mut work = vec![(value, is_later)];
-        while let Some((value, is_carried)) = work.pop() {
-            if !seen.insert((value, is_carried)) {
-                continue;
-            }
-            if seen.len() > MOST_VALUES {
-                return self.depend_on_all(region, users);
-            }
+        let is_complete = go_back(vec![(value, is_later)], MOST_VALUES, |(value, is_carried)| {
             let same = |value: Value<'c>| (value, is_carried);
             match value.definition() {
                 Definition::Argument(block, index) if block == self.blocks[0] => {
-                    work.push((self.ends[1].operand(index), true));
+                    vec![(self.ends[1].operand(index), true)]
                 }
                 Definition::Argument(block, index) if block == self.blocks[1] => {
-                    work.push(same(self.ends[0].operand(index + 1)));
+                    vec![same(self.ends[0].operand(index + 1))]
                 }
                 Definition::Argument(block, _) => {
-                    let around = block
-                        .parent_op()
-                        .filter(|around| self.region_of(*around).is_some());
-                    work.extend(
-                        around
-                            .into_iter()
-                            .flat_map(|around| around.operands().map(same).collect::<Vec<_>>()),
-                    );
+                    let around = block.parent_op();
+                    let around = around.filter(|around| self.region_of(*around).is_some());
+                    around.into_iter().flat_map(Op::operands).map(same).collect()
                 }
                 Definition::Result(op, index) => {
                     let Some(source) = self.region_of(op) else {
-                        continue;
+                        return Vec::new();
                     };
-                    if let Some(engine) = engines.of(op) {
-                        self.depend((source, region), (engine, users), is_carried);
-                    } else if op.num_regions() > 0 {
-                        work.extend(handed_on(op, index).into_iter().map(same));
-                        work.extend(op.operands().map(same));
-                    } else {
-                        work.extend(op.operands().map(same));
+                    match engines.of(op) {
+                        Some(engine) => {
+                            self.depend((source, region), (engine, users), is_carried, false);
+                            Vec::new()
+                        }
+                        None => made_of(op, index).into_iter().map(same).collect(),
                     }
                 }
             }
+        });
+        if !is_complete {
+            self.depend_on_all(region, users);
         }
     }
 
@@ -157,8 +145,8 @@ impl<'c> WhileLoop<'c> {
     fn depend_on_all(&mut self, region: usize, users: &BTreeSet<EngineId>) {
         for source in 0..2 {
             for from in self.engines[source].clone() {
-                self.depend((source, region), (from, users), false);
-                self.depend((source, region), (from, users), true);
+                self.depend((source, region), (from, users), false, false);
+                self.depend((source, region), (from, users), true, false);
             }
         }
     }
@@ -169,6 +157,7 @@ impl<'c> WhileLoop<'c> {
         (producer, consumer): (usize, usize),
         (from, users): (EngineId, &BTreeSet<EngineId>),
         is_carried: bool,
+        is_of_all: bool,
     ) {
         if !is_carried && producer >= consumer {
             return;
@@ -179,6 +168,7 @@ impl<'c> WhileLoop<'c> {
             consumer,
             from,
             to,
+            is_of_all,
         }));
     }
 }

@@ -1,9 +1,12 @@
 //! Ids for events: a coloring of the graph of conflicts.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conflicts::{Conflicts, Graph};
-use super::{Event, EventId, Options, OverLimit, Plan, Usage};
+use super::intervals::Intervals;
+use super::{EngineId, Event, EventId, Options, OverLimit, Plan, Usage};
 use crate::ids::IndexVec;
 
 /// Up to so many events that don't fit are reduced to those that show why.
@@ -12,42 +15,79 @@ const MOST_TO_REDUCE: usize = 64;
 /// Gives each event an id.
 pub(super) fn color(
     events: IndexVec<EventId, Event>,
-    conflicts: &Conflicts,
+    conflicts: &BTreeMap<(EngineId, EngineId), Conflicts>,
     options: &Options,
 ) -> Result<Plan, OverLimit> {
     let mut ids: IndexVec<EventId, usize> = events.iter().map(|_| 0).collect();
     let mut usage = Vec::new();
-    for ((from, to), graph) in conflicts {
-        let limit = (options.limit)(*from, *to);
-        let over = |culprits: &[EventId], is_proven| OverLimit {
-            from: *from,
-            to: *to,
+    for (&(from, to), conflicts) in conflicts {
+        let limit = (options.limit)(from, to);
+        let colored = match conflicts {
+            Conflicts::Intervals(intervals) => of_intervals(intervals),
+            Conflicts::Graph(graph) => of_graph(graph, limit, options.budget),
+        };
+        let colored = colored.map_err(|(culprits, is_proven)| OverLimit {
+            from,
+            to,
             limit,
             events: culprits.iter().map(|&event| events[event]).collect(),
             is_proven,
-        };
-        if graph.clique.len() > limit {
-            let mut clique = graph.clique.clone();
-            clique.sort_unstable_by_key(|event| graph.events.iter().position(|other| other == event));
-            return Err(over(&clique, true));
-        }
-        let (colors, at_least) = fewest(graph, &graph.events, options.budget);
-        let used = colors.iter().max().map_or(0, |most| most + 1);
-        if used > limit {
-            let (culprits, is_proven) = reduce(graph, limit, options.budget);
-            return Err(over(&culprits, is_proven && at_least > limit));
-        }
-        for (&event, color) in graph.events.iter().zip(colors) {
+        })?;
+        usage.push(Usage {
+            from,
+            to,
+            ids: colored.colors.iter().max().map_or(0, |most| most + 1),
+            at_least: colored.at_least,
+        });
+        for (&event, color) in colored.events.iter().zip(colored.colors) {
             ids[event] = color;
         }
-        usage.push(Usage {
-            from: *from,
-            to: *to,
-            ids: used,
-            at_least,
-        });
     }
     Ok(Plan { events, ids, usage })
+}
+
+/// The ids of a pair of engines.
+struct Colored<'a> {
+    events: &'a [EventId],
+    colors: Vec<usize>,
+    /// They need at least so many.
+    at_least: usize,
+}
+
+/// Events that need more than the limit, and whether that is proven.
+type Culprits = (Vec<EventId>, bool);
+
+fn of_intervals(intervals: &Intervals) -> Result<Colored<'_>, Culprits> {
+    if let Some(clique) = &intervals.clique {
+        return Err((clique.clone(), true));
+    }
+    Ok(Colored {
+        events: &intervals.events,
+        colors: intervals.ids.clone(),
+        at_least: intervals.ids.iter().max().map_or(0, |most| most + 1),
+    })
+}
+
+fn of_graph(graph: &Graph, limit: usize, budget: usize) -> Result<Colored<'_>, Culprits> {
+    if graph.clique.len() > limit {
+        let clique: FxHashSet<EventId> = graph.clique.iter().copied().collect();
+        let in_order = graph
+            .events
+            .iter()
+            .copied()
+            .filter(|event| clique.contains(event));
+        return Err((in_order.collect(), true));
+    }
+    let (colors, at_least) = fewest(graph, &graph.events, budget);
+    if colors.iter().any(|&color| color >= limit) {
+        let (culprits, is_proven) = reduce(graph, limit, budget);
+        return Err((culprits, is_proven && at_least > limit));
+    }
+    Ok(Colored {
+        events: &graph.events,
+        colors,
+        at_least,
+    })
 }
 
 /// Colors for `events`, and a lower bound on their number.

@@ -1,9 +1,17 @@
 //! Which events can't share an id.
+//!
+//! Where all events of a pair of engines are in one block that is executed once, binary flags get their ids on the way
+//! ([`intervals`](super::intervals)): thousands that are set at a time make millions of conflicts. Counting flags have none there, since
+//! one that is set later and waited for earlier implies the other.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::intervals::Intervals;
 use super::machine::{Machine, Observer, Placed};
-use super::{BlockId, EngineId, EventId, Kind, Options, Program};
+use super::{BlockId, EngineId, EventId, Kind, Node, Options, Program};
+use crate::ids::IndexVec;
 
 /// The events of a pair of engines, and which of them conflict.
 #[derive(Default)]
@@ -38,9 +46,20 @@ impl Graph {
 
     /// Adds that `event` conflicts with each of `others`, until a clique is larger than `limit`.
     fn conflict(&mut self, event: EventId, others: impl Iterator<Item = EventId>, limit: usize) {
-        let mut clique = vec![event];
-        for other in others.filter(|&other| other != event) {
+        let others: Vec<EventId> = others.filter(|&other| other != event).collect();
+        for &other in &others {
             self.add(event, other);
+        }
+        // The one that is known may do with one more.
+        if !self.clique.contains(&event) && self.clique.iter().all(|&member| self.has(event, member)) {
+            self.clique.push(event);
+            return;
+        }
+        if others.len() < self.clique.len() {
+            return;
+        }
+        let mut clique = vec![event];
+        for other in others {
             if !clique.contains(&other) && clique[1..].iter().all(|&member| self.has(member, other)) {
                 clique.push(other);
             }
@@ -54,36 +73,84 @@ impl Graph {
     }
 }
 
-/// By pair of engines; none for those without events.
-pub(super) type Conflicts = Vec<((EngineId, EngineId), Graph)>;
+/// What is known of the events of a pair of engines.
+pub(super) enum Conflicts {
+    /// All are in one block that is executed once, and flags are binary.
+    Intervals(Intervals),
+    /// They are not.
+    Graph(Graph),
+}
 
-/// Works out which events can't share an id.
-pub(super) fn conflicts(program: &Program, placed: &Placed, options: &Options) -> Conflicts {
+/// Works out which events can't share an id. By pair of engines; none for those without events.
+pub(super) fn conflicts(
+    program: &Program,
+    placed: &Placed,
+    options: &Options,
+) -> BTreeMap<(EngineId, EngineId), Conflicts> {
     let mut finder = Finder {
         options,
-        graphs: FxHashMap::default(),
+        pairs: pairs(program, placed, options.kind),
     };
     Machine::new(program, placed).block(BlockId(0), 0, true, &mut finder);
-    let mut conflicts: Conflicts = finder.graphs.into_iter().collect();
-    conflicts.sort_unstable_by_key(|&(pair, _)| pair);
-    conflicts
+    finder.pairs
+}
+
+/// Each pair of engines that has events, without what is known of them.
+fn pairs(program: &Program, placed: &Placed, kind: Kind) -> BTreeMap<(EngineId, EngineId), Conflicts> {
+    let mut is_repeated: IndexVec<BlockId, bool> = program.blocks.iter().map(|_| false).collect();
+    for (id, block) in program.blocks.with_ids() {
+        for node in &block.nodes {
+            match node {
+                Node::Operation(_) => {}
+                Node::Branch(arms) => {
+                    for &arm in arms {
+                        is_repeated[arm] = is_repeated[id];
+                    }
+                }
+                Node::Loop(body) => is_repeated[*body] = true,
+            }
+        }
+    }
+    let mut blocks: BTreeMap<(EngineId, EngineId), BTreeSet<BlockId>> = BTreeMap::new();
+    for event in &placed.events {
+        blocks
+            .entry((event.from, event.to))
+            .or_default()
+            .insert(event.block);
+    }
+    let start = |blocks: BTreeSet<BlockId>| match blocks.first() {
+        Some(&block) if kind == Kind::Binary && blocks.len() == 1 && !is_repeated[block] => {
+            Conflicts::Intervals(Intervals::default())
+        }
+        _ => Conflicts::Graph(Graph::default()),
+    };
+    blocks
+        .into_iter()
+        .map(|(pair, blocks)| (pair, start(blocks)))
+        .collect()
 }
 
 struct Finder<'a, 'o> {
     options: &'a Options<'o>,
-    graphs: FxHashMap<(EngineId, EngineId), Graph>,
+    pairs: BTreeMap<(EngineId, EngineId), Conflicts>,
 }
 
 impl Observer for Finder<'_, '_> {
     fn before_set(&mut self, machine: &Machine, id: EventId) {
         let event = &machine.placed.events[id];
+        let pair = (event.from, event.to);
         let limit = (self.options.limit)(event.from, event.to);
-        let graph = self.graphs.entry((event.from, event.to)).or_default();
-        graph.first_seen(id);
-        if self.options.kind == Kind::Binary && graph.clique.len() <= limit {
-            let in_flight = &machine.in_flight[machine.pair(event.from, event.to)];
-            let unknown = machine.unknown_waits(event.from, event.to).map(|wait| wait.event);
-            graph.conflict(id, in_flight.iter().copied().chain(unknown), limit);
+        match self.pairs.get_mut(&pair) {
+            Some(Conflicts::Intervals(intervals)) => intervals.set(id, pair, machine, limit),
+            Some(Conflicts::Graph(graph)) => {
+                graph.first_seen(id);
+                if self.options.kind == Kind::Binary && graph.clique.len() <= limit {
+                    let in_flight = machine.in_flight(event.from, event.to);
+                    let unknown = machine.unknown_waits(event.from, event.to).map(|wait| wait.event);
+                    graph.conflict(id, in_flight.chain(unknown), limit);
+                }
+            }
+            None => {}
         }
     }
 
@@ -91,11 +158,12 @@ impl Observer for Finder<'_, '_> {
     fn before_wait(&mut self, machine: &Machine, id: EventId) {
         let event = &machine.placed.events[id];
         let limit = (self.options.limit)(event.from, event.to);
-        let graph = self.graphs.entry((event.from, event.to)).or_default();
-        if self.options.kind == Kind::Counting && graph.clique.len() <= limit {
-            let in_flight = &machine.in_flight[machine.pair(event.from, event.to)];
-            let earlier = in_flight.iter().copied().take_while(|&other| other != id);
-            graph.conflict(id, earlier, limit);
+        if let Some(Conflicts::Graph(graph)) = self.pairs.get_mut(&(event.from, event.to))
+            && self.options.kind == Kind::Counting
+            && graph.clique.len() <= limit
+        {
+            let in_flight = machine.in_flight(event.from, event.to);
+            graph.conflict(id, in_flight.take_while(|&other| other != id), limit);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A walk through a program in its order, and what each engine knows of the others.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::ranges::Ranges;
@@ -119,8 +120,9 @@ pub(super) struct Machine<'a> {
     knowledge: IndexVec<EngineId, Knowledge>,
     /// What a flag that is set tells who waits for it.
     told: FxHashMap<EventId, Knowledge>,
-    /// Events that are set and not waited for, by pair, in the order of their settings.
-    pub(super) in_flight: Vec<Vec<EventId>>,
+    /// Events that are set and not waited for, by pair, and when each was set.
+    in_flight: Vec<BTreeMap<usize, EventId>>,
+    set_at: FxHashMap<EventId, usize>,
     past: Vec<Vec<PastWait>>,
     past_of: FxHashMap<EventId, Vec<PastWait>>,
     frames: Vec<(Option<usize>, Frame)>,
@@ -139,7 +141,8 @@ impl<'a> Machine<'a> {
             operations: (0..engines).map(|_| Vec::new()).collect(),
             knowledge: (0..engines).map(|_| nothing.clone()).collect(),
             told: FxHashMap::default(),
-            in_flight: vec![Vec::new(); engines * engines],
+            in_flight: vec![BTreeMap::new(); engines * engines],
+            set_at: FxHashMap::default(),
             past: vec![Vec::new(); engines * engines],
             past_of: FxHashMap::default(),
             frames: Vec::new(),
@@ -220,9 +223,24 @@ impl<'a> Machine<'a> {
         self.now += 1;
     }
 
+    /// Events of a pair that are set and not waited for, in the order of their settings.
+    pub(super) fn in_flight(&self, from: EngineId, to: EngineId) -> impl Iterator<Item = EventId> {
+        self.in_flight[self.pair(from, to)].values().copied()
+    }
+
+    /// Waits of a pair that the walk came by, in order.
+    pub(super) fn past(&self, from: EngineId, to: EngineId) -> &[PastWait] {
+        &self.past[self.pair(from, to)]
+    }
+
+    /// Returns true if the setting engine knows that `wait`, of one of its flags, is over.
+    pub(super) fn knows_of(&self, from: EngineId, to: EngineId, wait: &PastWait) -> bool {
+        !self.knowledge[from][to].has_one_of(&[wait.time])
+    }
+
     /// Waits of a pair whose end the setting engine does not know of.
     pub(super) fn unknown_waits(&self, from: EngineId, to: EngineId) -> impl Iterator<Item = &PastWait> {
-        let past = &self.past[self.pair(from, to)];
+        let past = self.past(from, to);
         self.knowledge[from][to].iter().flat_map(move |range| {
             let start = past.partition_point(|wait| wait.time < range.start);
             let end = past.partition_point(|wait| wait.time < range.end);
@@ -234,7 +252,7 @@ impl<'a> Machine<'a> {
     pub(super) fn unknown_waits_for(&self, event: EventId) -> impl Iterator<Item = &PastWait> {
         let Event { from, to, .. } = self.placed.events[event];
         let past = self.past_of.get(&event).into_iter().flatten();
-        past.filter(move |wait| self.knowledge[from][to].has_one_of(&[wait.time]))
+        past.filter(move |wait| !self.knows_of(from, to, wait))
     }
 
     /// The frames of a wait, or of the place where the walk is, outermost first.
@@ -255,7 +273,8 @@ impl<'a> Machine<'a> {
         let told = self.tell(event.from);
         self.told.insert(id, told);
         let pair = self.pair(event.from, event.to);
-        self.in_flight[pair].push(id);
+        self.in_flight[pair].insert(self.now, id);
+        self.set_at.insert(id, self.now);
     }
 
     fn wait(&mut self, id: EventId, observer: &mut impl Observer) {
@@ -266,7 +285,9 @@ impl<'a> Machine<'a> {
             .remove(&id)
             .expect("a flag is set before it is waited for");
         let pair = self.pair(event.from, event.to);
-        self.in_flight[pair].retain(|&other| other != id);
+        if let Some(set_at) = self.set_at.remove(&id) {
+            self.in_flight[pair].remove(&set_at);
+        }
         if let Some(frame) = self.frame {
             let wait = PastWait {
                 time: self.now,

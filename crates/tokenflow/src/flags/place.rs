@@ -96,6 +96,7 @@ impl<'a> Level<'a> {
                 consumer,
                 from,
                 to,
+                ..
             } = candidate.dependence;
             (consumer, candidate.is_carried, Reverse(producer), from, to)
         });
@@ -266,12 +267,17 @@ impl<'a> Level<'a> {
 
     fn watch(&self, number: usize) -> Watch {
         let Dependence {
-            producer, from, to, ..
+            producer,
+            from,
+            to,
+            is_of_all,
+            ..
         } = self.candidates[number].dependence;
+        let time = self.producers_iteration(number).times[producer].clone();
         Watch {
             from,
             to,
-            time: self.producers_iteration(number).times[producer].clone(),
+            time: if is_of_all { 0..time.end } else { time },
             is_broken: false,
         }
     }

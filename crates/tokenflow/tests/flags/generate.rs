@@ -91,6 +91,7 @@ impl Builder {
                         consumer,
                         from: EngineId(from),
                         to: EngineId(to),
+                        is_of_all: false,
                     });
                 }
             }

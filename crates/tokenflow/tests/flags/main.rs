@@ -12,7 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use oracle::{Action, Execution, executions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
-use tokenflow::flags::{EngineId, EventId, Kind, Options, Plan, Point, Program, Purpose, plan};
+use tokenflow::flags::{
+    Block, BlockId, Dependence, EngineId, EventId, Kind, Node, Options, Plan, Point, Program, Purpose, plan,
+};
+use tokenflow::ids::IndexVec;
 
 const MOST_EXECUTIONS: usize = 300;
 
@@ -226,4 +229,80 @@ fn binary_flags_order_what_they_must_and_no_more() {
 #[test]
 fn counting_flags_order_what_they_must_and_no_more() {
     check_all(Kind::Counting);
+}
+
+/// Engine 0 does `number` operations, and then engine 1 as many, each of which needs one of them.
+fn all_live(number: usize) -> Program {
+    let engine = |number| Node::Operation(EngineId(number));
+    let nodes = std::iter::repeat_n(engine(0), number).chain(std::iter::repeat_n(engine(1), number));
+    let dependences = (0..number).map(|consumer| Dependence {
+        producer: consumer,
+        consumer: number + consumer,
+        from: EngineId(0),
+        to: EngineId(1),
+        is_of_all: false,
+    });
+    let block = Block {
+        nodes: nodes.collect(),
+        dependences: dependences.collect(),
+        carried: Vec::new(),
+    };
+    Program {
+        engines: 2,
+        blocks: IndexVec::from_iter([block]),
+    }
+}
+
+#[test]
+fn many_flags_are_live_at_a_time() {
+    for (kind, ids) in [(Kind::Binary, 50_000), (Kind::Counting, 1)] {
+        let plan = plan(&all_live(50_000), &options(kind)).expect("there is no limit");
+        assert_eq!((plan.events.len(), plan.usage[0].ids), (50_000, ids));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_a_clique() {
+    for (kind, limit) in [(Kind::Binary, 3), (Kind::Counting, 0)] {
+        let few = Options {
+            limit: &|_, _| limit,
+            ..options(kind)
+        };
+        let over = plan(&all_live(5), &few).expect_err("more are live");
+        assert_eq!((over.events.len(), over.is_proven), (limit + 1, true));
+    }
+}
+
+/// Engine 0 works, then perhaps again, which engine 1 waits for there; in the end, engine 1 waits for all of it.
+#[test]
+fn a_dependence_of_all_counts_what_came_before_the_producer() {
+    let engine = |number| Node::Operation(EngineId(number));
+    let dependence = |producer, consumer, is_of_all| Dependence {
+        producer,
+        consumer,
+        from: EngineId(0),
+        to: EngineId(1),
+        is_of_all,
+    };
+    let events = |is_of_all| {
+        let outer = Block {
+            nodes: vec![engine(0), Node::Branch(vec![BlockId(1), BlockId(2)]), engine(1)],
+            dependences: vec![dependence(1, 2, is_of_all)],
+            carried: Vec::new(),
+        };
+        let arm = Block {
+            nodes: vec![engine(0), engine(1)],
+            dependences: vec![dependence(0, 1, false)],
+            carried: Vec::new(),
+        };
+        let program = Program {
+            engines: 2,
+            blocks: IndexVec::from_iter([outer, arm, Block::default()]),
+        };
+        plan(&program, &options(Kind::Binary))
+            .expect("there is no limit")
+            .events
+            .len()
+    };
+    assert_eq!((events(false), events(true)), (1, 2));
 }
