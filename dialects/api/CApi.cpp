@@ -62,24 +62,53 @@ MlirLogicalResult asyncOptEmitPTX(MlirModule module, MlirStringRef name,
   return wrap(emitPTX(unwrap(module), unwrap(name), os));
 }
 
-static LogicalResult compileText(StringRef source, StringRef pipeline, bool ptx,
-                                 llvm::raw_ostream &os,
-                                 llvm::raw_ostream &diagnostics) {
+namespace {
+/// Hands on each diagnostic, with its notes, as one text.
+class TextDiagnosticHandler final : public SourceMgrDiagnosticHandler {
+public:
+  using Callback = llvm::function_ref<void(StringRef)>;
+
+  TextDiagnosticHandler(llvm::SourceMgr &sources, MLIRContext *context,
+                        Callback callback)
+      : SourceMgrDiagnosticHandler(sources, context, stream), stream(text),
+        callback(callback) {
+    setHandler([this](Diagnostic &diagnostic) {
+      emitDiagnostic(diagnostic);
+      this->callback(text);
+      text.clear();
+    });
+  }
+
+private:
+  std::string text;
+  llvm::raw_string_ostream stream;
+  Callback callback;
+};
+} // namespace
+
+static LogicalResult
+compileText(StringRef source, StringRef pipeline, bool ptx,
+            llvm::raw_ostream &os,
+            llvm::function_ref<void(StringRef)> onDiagnostic) {
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(source, "<input>");
   if (isBytecode(*buffer)) {
-    diagnostics << "<input>: error: is bytecode, but text is needed\n";
+    onDiagnostic("<input>: error: is bytecode, but text is needed\n");
     return failure();
   }
+  std::string nesting;
+  llvm::raw_string_ostream nestingStream(nesting);
   if (!async_opt::checkNesting(*buffer, async_opt::getNestingLimit(kStackSize),
-                               diagnostics))
+                               nestingStream)) {
+    onDiagnostic(nesting);
     return failure();
+  }
 
   DialectRegistry registry;
   asyncopt::registerAllDialects(registry);
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context, diagnostics);
+  TextDiagnosticHandler handler(sources, &context, onDiagnostic);
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module || failed(runPipeline(*module, pipeline)))
@@ -97,9 +126,9 @@ MlirLogicalResult asyncOptCompileText(MlirStringRef source,
                                       MlirStringCallback onDiagnostic,
                                       void *userData) {
   mlir::detail::CallbackOstream os(onText, userData);
-  if (!onDiagnostic)
-    onDiagnostic = [](MlirStringRef, void *) {};
-  mlir::detail::CallbackOstream diagnostics(onDiagnostic, userData);
-  return wrap(
-      compileText(unwrap(source), unwrap(pipeline), ptx, os, diagnostics));
+  auto diagnose = [&](StringRef text) {
+    if (onDiagnostic)
+      onDiagnostic(wrap(text), userData);
+  };
+  return wrap(compileText(unwrap(source), unwrap(pipeline), ptx, os, diagnose));
 }

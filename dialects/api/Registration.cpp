@@ -15,6 +15,9 @@
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -58,6 +61,11 @@ static void failOnConflict(MlirStringRef message, void *) {
 }
 
 void asyncopt::registerDialects(DialectRegistry &registry) {
+  // Without them, conversions find no patterns, which says nothing of what is
+  // missing. What is there already stays.
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   asyncOptRegisterDialectsBesideUpstream(wrap(&registry), failOnConflict,
                                          nullptr);
 }

@@ -19,6 +19,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/IRDL/IR/IRDL.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -35,6 +36,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/LSP/Protocol.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
@@ -87,6 +89,56 @@ openInput(StringRef filename, const DialectRegistry &registry,
 // async-opt
 //===----------------------------------------------------------------------===//
 
+/// Checks that a file for `--irdl-file` defines no dialect that is in
+/// `registry`: MLIR would put it in its place, with parsers that fail without a
+/// message. What else is wrong with the file, MLIR says.
+static LogicalResult checkIrdlDialects(StringRef filename,
+                                       const DialectRegistry &registry) {
+  DialectRegistry irdlRegistry;
+  irdlRegistry.insert<irdl::IRDLDialect>();
+  MLIRContext context(irdlRegistry);
+  llvm::SourceMgr sources;
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) {});
+    module =
+        parseSourceFile<ModuleOp>(filename, sources, ParserConfig(&context));
+  }
+  if (!module)
+    return success();
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  context.printOpOnDiagnostic(false);
+  WalkResult result = module->walk([&](irdl::DialectOp dialect) {
+    if (!registry.getDialectAllocator(dialect.getSymName()))
+      return WalkResult::advance();
+    dialect.emitOpError("defines a dialect '")
+        << dialect.getSymName()
+        << "', which this tool has already: give it another name";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Runs MLIR's driver. Where it fails without a message, gives one.
+static LogicalResult runDriver(raw_ostream &output,
+                               std::unique_ptr<llvm::MemoryBuffer> input,
+                               DialectRegistry &registry,
+                               const MlirOptMainConfig &config) {
+  std::string name = input->getBufferIdentifier().str();
+  uint64_t before = llvm::errs().tell();
+  LogicalResult result =
+      MlirOptMain(output, std::move(input), registry, config);
+  if (failed(result) && llvm::errs().tell() == before) {
+    llvm::errs() << name << ": error: failed, and MLIR does not say why\n";
+    if (!config.getIrdlFile().empty())
+      llvm::errs()
+          << name
+          << ": note: operations of a dialect of --irdl-file have no "
+             "syntax of their own: write them as \"dialect.op\"(...)\n";
+  }
+  return result;
+}
+
 static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
                             size_t stackSize) {
   auto [inputFilename, outputFilename] = registerAndParseCLIOptions(
@@ -112,6 +164,10 @@ static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
   if (!input)
     return failure();
 
+  if (!config.getIrdlFile().empty() &&
+      failed(checkIrdlDialects(config.getIrdlFile(), registry)))
+    return failure();
+
   std::string message;
   std::unique_ptr<llvm::ToolOutputFile> output =
       openOutputFile(outputFilename, &message);
@@ -119,7 +175,7 @@ static LogicalResult runOpt(int argc, char **argv, DialectRegistry &registry,
     llvm::errs() << message << "\n";
     return failure();
   }
-  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+  if (failed(runDriver(output->os(), std::move(input), registry, config)))
     return failure();
   output->keep();
   return success();
@@ -238,8 +294,11 @@ int asyncOptLspServerMain(int argc, char **argv, MlirStringRef version,
   installFaultGuard();
   setWorkerStackSize(stackSize);
   setVersionPrinter("async-lsp-server", version);
+  // Editors call a buffer so that is not in a file yet.
+  llvm::lsp::URIForFile::registerSupportedScheme("untitled");
+  // Without that of our tests, which it would offer.
   DialectRegistry registry;
-  registerToolDialects(registry);
+  asyncOptRegisterAllDialects(wrap(&registry));
   return asMainReturnCode(MlirLspServerMain(argc, argv, registry));
 }
 

@@ -100,7 +100,8 @@ def Gpux_QueueAttr : EnumAttr<Gpux_Dialect, Gpux_Queue, "queue"> {
     | bulk     | bulk and tensor stores to global memory       | `cp.async.bulk.commit_group` | `cp.async.bulk.wait_group`   |
     | wgmma    | matrix multiplications of a warp group        | `wgmma.commit_group`         | `wgmma.wait_group`           |
   }];
-  let assemblyFormat = "`<` $value `>`";
+  // By a parser of its own, which editors can ask for the names.
+  let assemblyFormat = "`<` custom<Queue>($value) `>`";
 }
 
 // No op has side-effect traits unless it says so: to passes, the effects are

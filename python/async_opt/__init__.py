@@ -9,7 +9,7 @@ nothing with another LLVM in this one.
 """
 
 from ._compile import Entry, Ptx, compile, explain, memref_arguments, run_pipeline
-from ._diagnostics import CrashError, Diagnostic, DiagnosticWarning, Error, Location
+from ._diagnostics import CrashError, Diagnostic, DiagnosticWarning, Error, Location, TimeoutExpired
 from ._simulate import Finding, Instance, Report, Timeline, simulate
 from ._tools import executable
 
@@ -27,6 +27,7 @@ __all__ = [
     "Ptx",
     "Report",
     "Timeline",
+    "TimeoutExpired",
     "compile",
     "executable",
     "explain",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import operator
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence, Union
 
 from ._diagnostics import Diagnostic, DiagnosticWarning, Error
@@ -14,8 +16,13 @@ from ._tools import Source, failure, run, run_checked
 _DYNAMIC = re.compile(r"packs .* of dynamic workgroup memory: launch the kernel with (\d+) bytes")
 _NAME = re.compile(r"@([\w$.-]+)")
 _ENTRY = re.compile(r"^\.visible \.entry ([\w$.]+)\((.*?)\)(.*?)^\{(.*?)^\}", re.MULTILINE | re.DOTALL)
+# Its type, and its size where it is an array of bytes.
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)[^,\[]*(?:\[(\d+)\])?")
 _SHARED = re.compile(r"^\s*\.extern \.shared .*? ([\w$.]+)\[\];", re.MULTILINE)
 _THREADS = re.compile(r"\.(?:max|req)ntid (\d+)(?:, (\d+))?(?:, (\d+))?")
+
+
+_FLOATS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,47 @@ class Entry:
     dynamic_shared_memory: Optional[int]
     """The bytes of dynamic shared memory that a launch has to ask for. None if the kernel uses such memory and does not say how
     much: it is `gpu.dynamic_shared_memory` of the source."""
+    parameter_types: tuple[str, ...] = field(default=(), repr=False)
+    """The types of the parameters in PTX: `u64`, `u32`, `f32`, …; `b8[16]` for what is passed as so many bytes."""
+
+    def pack(self, *arguments: Any) -> list[Any]:
+        """The arguments of a launch as `ctypes` objects, each of the type that its parameter has.
+
+        An array on a GPU is what :func:`memref_arguments` makes of it. A number becomes what the parameter is, such as a `c_uint32`
+        for an `i32` and a `c_float` for an `f32`. What is passed as bytes (an `f16`, a vector) is an object that holds as many, such
+        as `numpy.float16(1)`.
+
+        Raises TypeError if there are more or fewer than the kernel has or one does not fit its parameter, and OverflowError if
+        a number is too large for it.
+        """
+        flat = memref_arguments(*arguments)
+        if len(flat) != len(self.parameter_types):
+            raise TypeError(
+                f"{self.name} has {len(self.parameter_types)} parameters, and these arguments are {len(flat)} (a memref of rank n "
+                "is 3 + 2 n)"
+            )
+        return [self._pack(index, value) for index, value in enumerate(flat)]
+
+    def _pack(self, index: int, value: Any) -> Any:
+        kind = self.parameter_types[index]
+        what = f"parameter {index} of {self.name}"
+        if kind.endswith("]"):
+            size = int(kind[kind.index("[") + 1 : -1])
+            data = memoryview(value).tobytes()
+            if len(data) != size:
+                raise TypeError(f"{what} is {size} bytes, and this {type(value).__name__} is {len(data)}")
+            return (ctypes.c_uint8 * size).from_buffer_copy(data)
+        number = getattr(value, "value", value)
+        if kind in _FLOATS:
+            return _FLOATS[kind](float(number))
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TypeError(f"{what} is an integer ({kind}), and this is a {type(value).__name__}") from None
+        bits = int(kind[1:])
+        if not -(1 << (bits - 1)) <= number < 1 << bits:
+            raise OverflowError(f"{what} has {bits} bits, and {number} needs more")
+        return getattr(ctypes, f"c_uint{bits}")(number)
 
 
 @dataclass(frozen=True)
@@ -105,8 +153,9 @@ def _entries(ptx: str, diagnostics: tuple[Diagnostic, ...]) -> tuple[Entry, ...]
         threads = _THREADS.search(directives)
         block = tuple(int(size or 1) for size in threads.groups()) if threads else None
         uses_dynamic = any(re.search(rf"(?<![\w$.]){re.escape(symbol)}(?![\w$.])", body) for symbol in dynamic)
+        types = tuple(f"{kind}[{size}]" if size else kind for kind, size in _PARAMETER.findall(parameters))
         entries.append(
-            Entry(name, parameters.count(".param"), block, sizes.get(name) if uses_dynamic else 0)  # type: ignore[arg-type]
+            Entry(name, len(types), block, sizes.get(name) if uses_dynamic else 0, types)  # type: ignore[arg-type]
         )
     return tuple(entries)
 
@@ -153,7 +202,8 @@ def memref_arguments(*arguments: Any) -> list[Any]:
 
     A memref of rank n is 3 + 2 n parameters of 8 bytes: the pointer twice, the offset 0, n sizes and n strides (in elements).
     Arrays are whatever has `__cuda_array_interface__`: those of CuPy and Numba, and PyTorch's tensors on a GPU. An `index` or
-    `i64` is an `int`; numbers of other sizes have to say which (`numpy.int32(8)`, `ctypes.c_float(1)`).
+    `i64` is an `int`. What numbers of other sizes have to be, the library that launches says (CuPy: `numpy.int32(8)`);
+    :meth:`Entry.pack` knows from the kernel.
     """
     flat: list[Any] = []
     for argument in arguments:

@@ -83,6 +83,10 @@ class CrashError(Error):
     """A tool has not come to an end: a signal has ended it. That is a bug in the tool, or in LLVM; please report it."""
 
 
+class TimeoutExpired(Error):
+    """A tool has not come to an end in the time that it was given, and was ended."""
+
+
 class DiagnosticWarning(UserWarning):
     """What a tool has warned of."""
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Optional, Sequence, Union
 
-from ._diagnostics import CrashError, Diagnostic, Error, parse
+from ._diagnostics import CrashError, Diagnostic, Error, TimeoutExpired, parse
 
 Source = Union[str, "os.PathLike[str]"]
 """MLIR as a string, or the path of a file with it."""
@@ -46,23 +46,26 @@ def run(
     Text is put into a file of a temporary `folder`, since `async-sim` looks names up in it. What is printed does not have the
     path of the folder.
 
-    Raises CrashError if a signal has ended the tool, and subprocess.TimeoutExpired after `timeout` seconds.
+    Raises CrashError if a signal has ended the tool, and TimeoutExpired after `timeout` seconds.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="async-opt-") as name:
             return run(tool, arguments, source, timeout, Path(name))
     path = source_file(source, folder, "<string>")
-    result = subprocess.run(
-        # The executable goes by the name that it is called by.
-        [tool, path, *arguments],
-        executable=executable(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        timeout=timeout,
-    )
+    try:
+        result = subprocess.run(
+            # The executable goes by the name that it is called by.
+            [tool, path, *arguments],
+            executable=executable(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutExpired(f"{tool} has not ended after {timeout} seconds") from None
     output, said = without_folder(result.stdout, folder), without_folder(result.stderr, folder)
     if result.returncode < 0:
         signal_name = signal.Signals(-result.returncode).name

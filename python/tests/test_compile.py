@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 
 import async_opt
@@ -114,8 +116,9 @@ def test_timeout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setattr("async_opt._tools.executable", lambda: str(slow))
-    with pytest.raises(subprocess.TimeoutExpired):
+    with pytest.raises(async_opt.TimeoutExpired, match="0.2 seconds") as caught:
         async_opt.run_pipeline("module {}", "canonicalize", timeout=0.2)
+    assert isinstance(caught.value, async_opt.Error)
 
 
 class DeviceArray:
@@ -135,6 +138,45 @@ def test_memref_is_several_arguments() -> None:
     assert async_opt.memref_arguments(DeviceArray((4, 8), None), 7) == [4096, 4096, 0, 4, 8, 8, 1, 7]
     assert async_opt.memref_arguments(DeviceArray((4, 8), (4, 16))) == [4096, 4096, 0, 4, 8, 1, 4]
     assert async_opt.memref_arguments(DeviceArray((), None)) == [4096, 4096, 0]
+
+
+TYPED = """
+gpu.module @m {
+  gpu.func @typed(%a: memref<4x8xf32>, %n: index, %i: i32, %j: i8, %x: f32, %y: f64, %h: f16) kernel {
+    gpu.return
+  }
+}
+"""
+
+
+def test_arguments_are_packed_as_parameters_are() -> None:
+    entry = async_opt.compile(TYPED).entry
+    assert entry.parameter_types == ("u64",) * 8 + ("u32", "u8", "f32", "f64", "b8[2]")
+    assert entry.parameters == len(entry.parameter_types)
+    array = DeviceArray((4, 8), None)
+    packed = entry.pack(array, 5, -1, ctypes.c_int8(-2), 0.5, 0.25, numpy.float16(1))
+    assert [one.value for one in packed[:8]] == [4096, 4096, 0, 4, 8, 8, 1, 5]
+    # An i32 is 4 bytes, and an f32 is one.
+    assert [bytes(one) for one in packed[8:]] == [
+        b"\xff\xff\xff\xff",
+        b"\xfe",
+        numpy.float32(0.5).tobytes(),
+        numpy.float64(0.25).tobytes(),
+        numpy.float16(1).tobytes(),
+    ]
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    entry = async_opt.compile(TYPED).entry
+    array, rest = DeviceArray((4, 8), None), (1, 0.5, 0.25, numpy.float16(1))
+    with pytest.raises(TypeError, match="typed has 13 parameters, and these arguments are 12"):
+        entry.pack(array, 5, *rest)
+    with pytest.raises(TypeError, match=r"parameter 8 of typed is an integer \(u32\), and this is a float"):
+        entry.pack(array, 5, 1.5, *rest)
+    with pytest.raises(OverflowError, match="parameter 8 of typed has 32 bits"):
+        entry.pack(array, 5, 1 << 32, *rest)
+    with pytest.raises(TypeError, match="is 2 bytes, and this float32 is 4"):
+        entry.pack(array, 5, 1, 1, 0.5, 0.25, numpy.float32(1))
 
 
 @pytest.mark.parametrize("tool", ["async-opt", "async-translate", "async-sim", "async-lsp-server"])

@@ -34,6 +34,8 @@ operations! {
 pub mod upstream_async {
     /// Its regions.
     pub const EXECUTE: &str = "async.execute";
+    /// What ends them.
+    pub const YIELD: &str = "async.yield";
 }
 
 attributes! {

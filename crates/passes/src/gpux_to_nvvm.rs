@@ -10,20 +10,21 @@
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
-//! for ([`spaces`]).
+//! for ([`spaces`]). More workgroup memory than a block has ([`static_memory`]).
 
 mod buffers;
 mod copies;
 mod elect;
 mod spaces;
+mod static_memory;
 mod tensors;
 mod transfers;
 
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
 use crate::utils::launches::lower_launches;
-use async_dialects::names::{async_, gpux, gpux_attr};
-use async_dialects::registry::GPUX;
+use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
+use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_dialects::types::queue_attribute;
 use async_mlir::calls::is_call;
@@ -87,6 +88,7 @@ impl Pass for GpuxToNvvm {
         let device = check_counted(root)?;
         check_chip(root, &device, cx.str("chip"))?;
         spaces::check(root)?;
+        static_memory::check(root, cx.str("chip"))?;
         let Device {
             copies,
             groups,
@@ -183,8 +185,15 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     for op in in_async {
         if device.contains(&op) || op.ancestors().any(|outer| device.contains(&outer)) {
             let what_to_do = match op.name() {
+                async_::FUNC | async_::CALL if has_upstream_async(op) => {
+                    "make it a func.func that takes or returns tokens, and run --gpux-inline-calls first"
+                }
                 async_::FUNC | async_::CALL => {
                     "run --gpux-inline-calls first, or write its body where it is called"
+                }
+                _ if has_upstream_async(op) && !is_translated(op) => {
+                    "it is for host code: in device code, upstream's dialect 'async' has execute, await and yield, and what \
+                     async-opt adds is join and ready"
                 }
                 _ if op.operands().any(is_from_call) => {
                     "its token comes from a call: run --gpux-inline-calls before --gpux-tokens-to-groups"
@@ -196,6 +205,14 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
         }
     }
     Ok(found)
+}
+
+/// Returns true if `op`, of upstream's dialect `async`, is one that `--gpux-tokens-to-groups` translates.
+fn is_translated(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        async_::AWAIT | async_::JOIN | async_::READY | upstream_async::EXECUTE | upstream_async::YIELD
+    )
 }
 
 /// Returns true if `value` is what a call returns.

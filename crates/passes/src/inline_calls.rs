@@ -12,7 +12,7 @@
 
 use crate::utils::device::is_workgroup_alloc;
 use async_dialects::names::async_;
-use async_dialects::registry::GPUX;
+use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_mlir::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
 use async_mlir::gpu::function_type;
@@ -161,6 +161,10 @@ impl<'c> Inliner<'c> {
             Err(NotInlined::SeveralBlocks) => (
                 format!("its body has several blocks, and '{around}' can hold only one"),
                 "run --lift-cf-to-scf first",
+            ),
+            Err(NotInlined::NotLegal) if callee.is(async_::FUNC) && has_upstream_async(callee) => (
+                "upstream's dialect 'async' does not let its functions be inlined".to_owned(),
+                "make it a func.func that takes or returns tokens, or write its body where it is called",
             ),
             Err(NotInlined::NotLegal) => (
                 "it is marked no_inline, or does not return".to_owned(),

@@ -8,8 +8,8 @@
 //
 // Registration, pipelines on modules and on text, and PTX as text. (To add the
 // dialects to a registry, see Dialects.h.) Strings and handles are those of
-// MLIR's C API: text that a callback gets lives during the call, and may come
-// in several pieces.
+// MLIR's C API: text that a callback gets lives during the call. Modules and
+// PTX may come in several pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,9 @@ MLIR_CAPI_EXPORTED MlirLogicalResult asyncOptEmitPTX(MlirModule module,
 /// Parses `source`, a module as text, in a context of its own with all
 /// dialects, ours and upstream's (but its `async`); runs `pipeline` on it, and
 /// calls `onText` with the module as text, or, if `ptx`, with the PTX of its
-/// only GPU module. Diagnostics go to `onDiagnostic`, with lines and columns of
-/// the text; `onDiagnostic` may be null. Registers all passes first.
+/// only GPU module. `onDiagnostic`, which may be null, is called once for each
+/// diagnostic, with its notes, as the lines that the tools print: severity,
+/// message, and line and column of the text. Registers all passes first.
 MLIR_CAPI_EXPORTED MlirLogicalResult asyncOptCompileText(
     MlirStringRef source, MlirStringRef pipeline, bool ptx,
     MlirStringCallback onText, MlirStringCallback onDiagnostic, void *userData);

@@ -29,8 +29,10 @@ namespace asyncopt {
 
 /// Adds `gpux` to `registry`, and `async` unless upstream's dialect of that
 /// name is there: then `gpux` uses that one, which gets the operations that it
-/// lacks. So call it after `mlir::registerAllDialects`. As with MLIR's own
-/// registration, another dialect named `gpux` or `async` ends the process.
+/// lacks. So call it after `mlir::registerAllDialects`. It also adds upstream's
+/// extensions and translations to LLVM IR, without which nothing can be
+/// lowered. As with MLIR's own registration, another dialect named `gpux` or
+/// `async` ends the process.
 void registerDialects(mlir::DialectRegistry &registry);
 
 /// Adds every dialect of upstream but its `async`, with extensions, interfaces

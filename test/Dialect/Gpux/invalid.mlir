@@ -233,8 +233,7 @@ func.func @read_of_other_queue() {
 // -----
 
 func.func @unknown_queue() {
-  // expected-error @+2 {{expected ::async_opt::gpux::Queue to be one of: cp_async, bulk, wgmma}}
-  // expected-error @+1 {{failed to parse Gpux_QueueAttr parameter 'value'}}
+  // expected-error @+1 {{expected a queue: cp_async, bulk or wgmma}}
   gpux.commit_group <dma>
   return
 }

@@ -5,6 +5,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/InitAllDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -96,11 +97,64 @@ static void checkTraits() {
         "a module without kernels has no PTX");
 }
 
+/// A host that registers upstream's dialects and ours, and nothing else.
+static void checkExtensions() {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  asyncopt::registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    gpu.module @kernels {
+      gpu.func @k(%src: memref<?xf32>, %n: index) kernel {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        scf.for %i = %c0 to %n step %c1 {
+          %x = memref.load %src[%i] : memref<?xf32>
+          %y = math.absf %x : f32
+          memref.store %y, %src[%i] : memref<?xf32>
+        }
+        gpu.return
+      }
+    })",
+                                                        &context);
+  check(bool(module), "a kernel can be parsed beside upstream's dialects");
+  if (!module)
+    return;
+  mlir::PassManager manager(&context);
+  check(succeeded(asyncopt::buildLowerToNVVMPipeline(manager)) &&
+            succeeded(manager.run(*module)) &&
+            succeeded(asyncopt::emitPTX(*module, llvm::nulls())),
+        "extensions come with our dialects");
+}
+
+static int calls = 0;
+static std::string told;
+static void tell(MlirStringRef text, void *) {
+  ++calls;
+  told.assign(text.data, text.length);
+}
+static void ignore(MlirStringRef, void *) {}
+
+/// In C, an error and its notes are one call.
+static void checkDiagnostics() {
+  auto string = mlirStringRefCreateFromCString;
+  MlirLogicalResult result = asyncOptCompileText(
+      string("func.func @f() {\n  gpux.commit_group <cp_async>\n  "
+             "gpux.wait_group <cp_async>, -1\n  return\n}\n"),
+      string("canonicalize"), /*ptx=*/false, ignore, tell, nullptr);
+  check(mlirLogicalResultIsFailure(result) && calls == 1 &&
+            told.find("<input>:3:3: error:") == 0 &&
+            told.find("note: see current operation") != std::string::npos,
+        "a diagnostic comes whole, with its notes");
+}
+
 int main() {
   check(secondSum(4) == 10, "the second library works");
   checkDefaults();
   checkErrors();
   checkTraits();
+  checkExtensions();
+  checkDiagnostics();
   check(secondSum(0) == -1, "the second library catches its panics");
   return failures;
 }

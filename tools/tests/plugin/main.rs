@@ -2,6 +2,8 @@
 //! dialect can express gives the same as in `async-opt`, and hosts that do not fit get a message.
 #![forbid(unsafe_code)]
 
+mod conflicts;
+
 use anyhow::{Context, Result, ensure};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -381,6 +383,26 @@ fn host_code_with_upstreams_regions_stays() -> Result<()> {
     let output = run_in_host(source, "gpux-tokens-to-groups")?;
     ensure!(output.status.success(), "{output:?}");
     ensure!(text(&output.stdout).contains("async.execute"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn what_upstreams_dialect_has_for_hosts_is_told_from_device_code() -> Result<()> {
+    let module = |body: &str| format!("gpu.module @m {{\n{body}\n}}\n");
+    let group = "gpu.func @k(%n: index) kernel { %g = async.create_group %n : !async.group gpu.return }";
+    let call = "async.func @work() -> !async.token { return }\n\
+                gpu.func @k() kernel {\n\
+                %t = async.call @work() : () -> !async.token\n\
+                async.await %t : !async.token\n\
+                gpu.return }";
+    for (body, advice) in [
+        (group, "it is for host code"),
+        (call, "make it a func.func that takes or returns tokens"),
+    ] {
+        let output = run_in_host(&module(body), "gpux-lower-to-nvvm")?;
+        ensure!(output.status.code() == Some(1), "{output:?}");
+        ensure!(text(&output.stderr).contains(advice), "{output:?}");
+    }
     Ok(())
 }
 
