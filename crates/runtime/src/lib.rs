@@ -1,0 +1,30 @@
+//! The runtime of asynchronous host code: tasks that never wait, on threads that steal work.
+//!
+//! Compiled code uses the C interface, which `include/asyncopt_rt.h` describes and `docs/runtime.md` explains. What is public here is
+//! that interface, for tests and for a JIT in Rust.
+//!
+//! - `token`: tokens, their counts and their completion.
+//! - `pool`: workers, deques, awaits; `idle`: who sleeps and whom to wake.
+//! - `census`, `error`, `trace`: what is alive, what failed, what ran when.
+//! - `device`: device operations. `memref`: MLIR's functions for printing and copying.
+//! - `interface`: the functions of the C interface.
+
+mod census;
+mod error;
+mod idle;
+mod sync;
+mod token;
+
+#[cfg(not(loom))]
+pub mod device;
+#[cfg(not(loom))]
+pub mod interface;
+#[cfg(not(loom))]
+pub mod memref;
+#[cfg(not(loom))]
+mod pool;
+#[cfg(not(loom))]
+mod trace;
+
+pub use census::Census;
+pub use token::{Token, Type};
