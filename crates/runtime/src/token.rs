@@ -357,7 +357,7 @@ impl Ref {
     unsafe fn release_pending(token: NonNull<Token>) -> Option<Ref> {
         // SAFETY: while something is pending, the runtime's reference keeps the token alive.
         let before = unsafe { token.as_ref() }.pending.fetch_sub(1, Ordering::AcqRel);
-        (before == 1).then_some(Self(token))
+        (before == 1).then(|| Self(token))
     }
 
     /// Nothing is pending any more: the token is ready to run, or complete.
