@@ -119,3 +119,7 @@ impl Idle {
         sleeper.thread.unpark();
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "idle_loom.rs"]
+mod loom_tests;

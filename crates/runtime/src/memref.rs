@@ -1,7 +1,8 @@
 //! The functions of MLIR's runner libraries that compiled host code calls: they print memrefs and numbers, and copy.
 //!
 //! Names, arguments and output are those of `mlir/ExecutionEngine/RunnerUtils.h` and `CRunnerUtils.h`. Output goes through the C library's
-//! buffer, so that it comes in order with what other C code prints.
+//! buffer, so that it comes in order with what other C code prints. One thing differs: elements of `i8` are printed as numbers, not
+//! characters.
 
 #![allow(missing_docs, clippy::missing_safety_doc)]
 

@@ -272,8 +272,10 @@ impl Pool {
         DEQUE.set(self.take_deque());
         let me = Sleeper::current();
         loop {
+            // Before the search, which finds what was pushed before the stop.
+            let stopping = self.stopping.load(Ordering::Acquire);
             let Some(task) = self.search() else {
-                if self.stopping.load(Ordering::Relaxed) {
+                if stopping {
                     self.idle.end_search(|| false);
                     break;
                 }
@@ -334,7 +336,7 @@ impl Pool {
     pub fn shut_down(&'static self) {
         // A task that ends the process can't wait for itself.
         if self.running.load(Ordering::Acquire) && !IN_TASK.get() {
-            self.stopping.store(true, Ordering::Relaxed);
+            self.stopping.store(true, Ordering::Release);
             self.idle.wake_all();
             loop {
                 let handle = self.threads.lock().unwrap().handles.pop();
