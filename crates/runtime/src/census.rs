@@ -43,8 +43,7 @@ const THREADS: usize = 64;
 #[repr(align(128))]
 struct Cells([AtomicI64; COUNTS]);
 
-static CELLS: [Cells; THREADS] =
-    [const { Cells([const { AtomicI64::new(0) }; COUNTS]) }; THREADS];
+static CELLS: [Cells; THREADS] = [const { Cells([const { AtomicI64::new(0) }; COUNTS]) }; THREADS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {

@@ -122,8 +122,7 @@ const ALIGN: usize = 256;
 impl Host {
     /// Sets what runs kernels.
     pub fn set_launcher(&self, launcher: Option<Launcher>, context: *mut c_void) {
-        *self.launcher.write().unwrap() =
-            launcher.map(|launcher| (launcher, context.expose_provenance()));
+        *self.launcher.write().unwrap() = launcher.map(|launcher| (launcher, context.expose_provenance()));
     }
 }
 
@@ -147,7 +146,9 @@ impl Device for Host {
             return Ok(());
         }
         let Some(layout) = self.allocations.lock().unwrap().remove(&pointer.addr()) else {
-            return Err(format!("{pointer:p} is freed, but is no allocation of the device, or was freed"));
+            return Err(format!(
+                "{pointer:p} is freed, but is no allocation of the device, or was freed"
+            ));
         };
         census::add(Count::DeviceAllocations, -1);
         // SAFETY: `alloc` has allocated it with this layout, and it is freed once.
@@ -207,7 +208,10 @@ impl Device for Host {
         let text = message.split(|&byte| byte == 0).next().unwrap_or_default();
         Err(match String::from_utf8_lossy(text) {
             text if text.is_empty() => {
-                format!("the kernel {} failed with status {status}", kernel.to_string_lossy())
+                format!(
+                    "the kernel {} failed with status {status}",
+                    kernel.to_string_lossy()
+                )
             }
             text => text.into_owned(),
         })

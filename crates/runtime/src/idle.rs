@@ -29,7 +29,10 @@ pub struct Sleeper {
 impl Sleeper {
     /// The calling worker.
     pub fn current() -> Arc<Self> {
-        Arc::new(Self { thread: crate::sync::thread::current(), woken: AtomicBool::new(false) })
+        Arc::new(Self {
+            thread: crate::sync::thread::current(),
+            woken: AtomicBool::new(false),
+        })
     }
 }
 
@@ -61,8 +64,7 @@ impl Idle {
     /// There is new work.
     pub fn notify(&self) {
         fence(Ordering::SeqCst);
-        if self.searching.load(Ordering::Relaxed) == 0 && self.sleeping.load(Ordering::Relaxed) > 0
-        {
+        if self.searching.load(Ordering::Relaxed) == 0 && self.sleeping.load(Ordering::Relaxed) > 0 {
             self.wake_one();
         }
     }

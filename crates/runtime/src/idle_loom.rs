@@ -49,7 +49,9 @@ impl Model {
     }
 
     fn pop(&self) -> bool {
-        let pop = self.queue.fetch_update(Ordering::Acquire, Ordering::Relaxed, |n| n.checked_sub(1));
+        let pop = self
+            .queue
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |n| n.checked_sub(1));
         pop.is_ok()
     }
 
@@ -62,7 +64,9 @@ impl Model {
                 started = self.all_started.wait(started).unwrap();
             }
         }
-        let more = self.more.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        let more = self
+            .more
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         if more.is_ok() {
             self.push();
         }

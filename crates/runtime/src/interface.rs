@@ -132,7 +132,9 @@ pub unsafe extern "C" fn asyncopt_rt_resume_after(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn asyncopt_rt_await(token: *mut Token) -> i32 {
     // SAFETY: the token is alive.
-    let Some(token) = (unsafe { borrow(token) }) else { return COMPLETE };
+    let Some(token) = (unsafe { borrow(token) }) else {
+        return COMPLETE;
+    };
     POOL.await_token(&token);
     token.error().inspect(|error| error.observe());
     state(&token)
@@ -210,7 +212,9 @@ pub unsafe extern "C" fn asyncopt_rt_error_message(token: *mut Token) -> *const 
     // SAFETY: the token is alive.
     let token = unsafe { borrow(token) };
     let error = token.as_ref().and_then(|token| token.error());
-    error.inspect(|error| error.observe()).map_or(ptr::null(), |error| error.message().as_ptr())
+    error
+        .inspect(|error| error.observe())
+        .map_or(ptr::null(), |error| error.message().as_ptr())
 }
 
 #[unsafe(no_mangle)]
@@ -380,9 +384,6 @@ pub unsafe extern "C" fn asyncopt_rt_device_launch(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn asyncopt_rt_set_launcher(
-    launcher: Option<Launcher>,
-    context: *mut c_void,
-) {
+pub unsafe extern "C" fn asyncopt_rt_set_launcher(launcher: Option<Launcher>, context: *mut c_void) {
     device(0).set_launcher(launcher, context);
 }

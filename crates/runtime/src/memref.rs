@@ -29,7 +29,10 @@ fn general(value: f64) -> String {
     let mut text = [0u8; 32];
     // SAFETY: the buffer is longer than any such number, and the argument is a double.
     unsafe { libc::snprintf(text.as_mut_ptr().cast(), text.len(), c"%g".as_ptr(), value) };
-    CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned()
+    CStr::from_bytes_until_nul(&text)
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// What a memref can hold and this prints.
@@ -117,7 +120,11 @@ impl Unranked {
         let descriptor = self.descriptor.cast::<Descriptor>();
         // SAFETY: as the caller promises.
         unsafe {
-            let Descriptor { base: _, data, offset } = descriptor.read();
+            let Descriptor {
+                base: _,
+                data,
+                offset,
+            } = descriptor.read();
             let sizes = descriptor.add(1).cast::<i64>();
             Memref {
                 data,
@@ -130,15 +137,28 @@ impl Unranked {
 }
 
 fn list(numbers: &[i64]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    numbers
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Memref<'_> {
     /// The first line of what is printed, without an end.
     fn shape(&self) -> String {
-        let Self { data, offset, sizes, strides } = self;
+        let Self {
+            data,
+            offset,
+            sizes,
+            strides,
+        } = self;
         // As a C++ stream prints it, which has no prefix for zero.
-        let address = if data.is_null() { "0".to_owned() } else { format!("{data:p}") };
+        let address = if data.is_null() {
+            "0".to_owned()
+        } else {
+            format!("{data:p}")
+        };
         format!(
             "Unranked Memref base@ = {address} rank = {} offset = {offset} sizes = [{}] strides = [{}]",
             sizes.len(),
@@ -228,15 +248,18 @@ print_memref! {
 
 /// Copies a memref of any layout to one of the same sizes; elements have `element` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn memrefCopy(
-    element: i64,
-    source: *const Unranked,
-    destination: *const Unranked,
-) {
+pub unsafe extern "C" fn memrefCopy(element: i64, source: *const Unranked, destination: *const Unranked) {
     // SAFETY: the caller passes such memrefs.
     unsafe {
         let (source, destination) = ((*source).read(), (*destination).read());
-        copy(element, &source, &destination, 0, source.offset, destination.offset);
+        copy(
+            element,
+            &source,
+            &destination,
+            0,
+            source.offset,
+            destination.offset,
+        );
     }
 }
 
@@ -324,13 +347,18 @@ pub extern "C" fn printNewline() {
 /// Seconds since 1970.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtclock() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |time| time.as_secs_f64())
 }
 
 /// Nanoseconds of a clock that only goes forward.
 #[unsafe(no_mangle)]
 pub extern "C" fn _mlir_ciface_nanoTime() -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: it is a place for the time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec

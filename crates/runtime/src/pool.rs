@@ -66,7 +66,11 @@ pub static POOL: Pool = Pool {
     surplus: AtomicUsize::new(0),
     running: AtomicBool::new(false),
     stopping: AtomicBool::new(false),
-    threads: Mutex::new(Threads { workers: 0, handles: vec![], started: 0 }),
+    threads: Mutex::new(Threads {
+        workers: 0,
+        handles: vec![],
+        started: 0,
+    }),
 };
 
 thread_local! {
@@ -113,7 +117,9 @@ impl Pool {
         loop {
             let stolen = match own {
                 Some(own) => self.shared().steal_batch_and_pop(own).or_else(|| {
-                    others().map(|other| other.steal_batch_and_pop(own)).collect::<Steal<_>>()
+                    others()
+                        .map(|other| other.steal_batch_and_pop(own))
+                        .collect::<Steal<_>>()
                 }),
                 None => self
                     .shared()
@@ -208,7 +214,10 @@ impl Pool {
     fn take_surplus(&self) -> bool {
         let less = |surplus: usize| surplus.checked_sub(1);
         self.surplus.load(Ordering::Relaxed) > 0
-            && self.surplus.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+            && self
+                .surplus
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                .is_ok()
     }
 
     /// How many workers there are.

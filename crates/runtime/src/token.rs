@@ -95,8 +95,14 @@ fn closed() -> *mut Link {
     ptr::without_provenance_mut(1)
 }
 
-static NO_TYPE: Type =
-    Type { run: None, skip: None, drop: None, frame_size: 0, frame_align: 1, name: ptr::null() };
+static NO_TYPE: Type = Type {
+    run: None,
+    skip: None,
+    drop: None,
+    frame_size: 0,
+    frame_align: 1,
+    name: ptr::null(),
+};
 
 /// A coroutine that waits is a task that resumes it, whether or not the dependency has failed.
 static RESUME: Type = Type {
@@ -131,7 +137,9 @@ impl Type {
     /// The layout of a token with its frame, and the place of the frame.
     fn layout(&self) -> (Layout, usize) {
         let frame = usize::try_from(self.frame_size).ok().and_then(|size| {
-            let align = usize::try_from(self.frame_align).ok().filter(|&align| align <= MAX_ALIGN)?;
+            let align = usize::try_from(self.frame_align)
+                .ok()
+                .filter(|&align| align <= MAX_ALIGN)?;
             Layout::from_size_align(size, align).ok()
         });
         frame.and_then(|frame| Layout::new::<Token>().extend(frame).ok()).unwrap_or_else(|| {
@@ -209,10 +217,7 @@ impl Ref {
     /// # Safety
     ///
     /// It must be right to call `resume(handle)` once, on any thread, once the task runs.
-    pub unsafe fn resumption(
-        handle: *mut c_void,
-        resume: unsafe extern "C" fn(*mut c_void),
-    ) -> Self {
+    pub unsafe fn resumption(handle: *mut c_void, resume: unsafe extern "C" fn(*mut c_void)) -> Self {
         // SAFETY: `RESUME` is such a type.
         let task = unsafe { Self::new(Some(&RESUME)) };
         // SAFETY: the frame has this type, and nobody else knows it yet.
@@ -326,12 +331,7 @@ impl Ref {
             }
             // SAFETY: valid, as the caller promises.
             unsafe { &*link }.next.store(head, Ordering::Relaxed);
-            match dependents.compare_exchange_weak(
-                head,
-                link,
-                Ordering::Release,
-                Ordering::Acquire,
-            ) {
+            match dependents.compare_exchange_weak(head, link, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(now) => head = now,
             }
@@ -345,7 +345,9 @@ impl Ref {
     /// The caller adds no dependency afterwards, and calls this once for the open end and once for the body.
     pub unsafe fn settle(&self, ready: &mut impl FnMut(Ref)) {
         // SAFETY: it is still due.
-        let Some(token) = (unsafe { Self::release_pending(self.0) }) else { return };
+        let Some(token) = (unsafe { Self::release_pending(self.0) }) else {
+            return;
+        };
         token.advance(ready);
     }
 
@@ -406,7 +408,11 @@ impl Ref {
             }
             // SAFETY: this dependency is complete, and its link is gone.
             if let Some(token) = unsafe { Self::release_pending(target) } {
-                if token.is_ready() { ready(token) } else { complete.push(token) }
+                if token.is_ready() {
+                    ready(token)
+                } else {
+                    complete.push(token)
+                }
             }
         }
     }
@@ -439,7 +445,10 @@ impl Ref {
 
 impl Link {
     fn allocate(target: Target) -> *mut Self {
-        Box::into_raw(Box::new(Self { next: AtomicPtr::new(ptr::null_mut()), target }))
+        Box::into_raw(Box::new(Self {
+            next: AtomicPtr::new(ptr::null_mut()),
+            target,
+        }))
     }
 
     /// Frees a link that was allocated.
@@ -486,10 +495,10 @@ impl Drop for Ref {
     }
 }
 
-#[cfg(not(loom))]
-use std::thread_local;
 #[cfg(loom)]
 use loom::thread_local;
+#[cfg(not(loom))]
+use std::thread_local;
 
 thread_local! {
     /// Tokens to free, while `drop` of another is called: results may own tokens, whose results own tokens, and so on.

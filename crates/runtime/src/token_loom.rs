@@ -69,7 +69,11 @@ impl Cell {
     }
 
     fn counts(&self) -> (usize, usize, usize) {
-        (self.runs.load(SeqCst), self.skips.load(SeqCst), self.drops.load(SeqCst))
+        (
+            self.runs.load(SeqCst),
+            self.skips.load(SeqCst),
+            self.drops.load(SeqCst),
+        )
     }
 }
 

@@ -27,7 +27,11 @@ struct Trace {
 }
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
-static TRACE: Mutex<Trace> = Mutex::new(Trace { path: None, events: vec![], threads: vec![] });
+static TRACE: Mutex<Trace> = Mutex::new(Trace {
+    path: None,
+    events: vec![],
+    threads: vec![],
+});
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -73,7 +77,9 @@ pub fn flush() {
         THREAD.set(Some(number));
         number
     });
-    trace.events.extend(events.into_iter().map(|event| (thread, event)));
+    trace
+        .events
+        .extend(events.into_iter().map(|event| (thread, event)));
 }
 
 /// Writes the trace, if there is one.
@@ -101,7 +107,15 @@ impl Trace {
                 quoted(name)
             );
         }
-        for (number, Event { name, start, duration }) in &self.events {
+        for (
+            number,
+            Event {
+                name,
+                start,
+                duration,
+            },
+        ) in &self.events
+        {
             let _ = write!(
                 text,
                 "\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{number},\"name\":{},\"ts\":{start:.3},\"dur\":{duration:.3}}},",

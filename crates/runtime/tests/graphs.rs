@@ -3,9 +3,12 @@
 
 mod common;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    cell::UnsafeCell,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use common::*;
@@ -45,7 +48,12 @@ fn graphs() -> impl Strategy<Value = Graph> {
         1 => Just(Kind::Nested),
         1 => Just(Kind::Suspends),
     ];
-    let node = (kind, prop::collection::vec(any::<prop::sample::Index>(), 0..4), any::<prop::sample::Index>(), any::<bool>());
+    let node = (
+        kind,
+        prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        any::<prop::sample::Index>(),
+        any::<bool>(),
+    );
     prop::collection::vec(node, 1..24).prop_flat_map(|nodes| {
         let nodes: Vec<_> = nodes
             .into_iter()
@@ -53,19 +61,29 @@ fn graphs() -> impl Strategy<Value = Graph> {
             .map(|(i, (kind, after, later, unheld))| Node {
                 // The first has nothing to wait for.
                 kind: if i == 0 { Kind::Task } else { kind },
-                after: after.iter().filter(|_| i > 0).map(|on| on.index(i.max(1))).collect(),
+                after: after
+                    .iter()
+                    .filter(|_| i > 0)
+                    .map(|on| on.index(i.max(1)))
+                    .collect(),
                 later: later.index(i.max(1)),
                 unheld,
             })
             .collect();
         let order: Vec<_> = (0..nodes.len()).collect();
-        (Just(nodes), Just(order).prop_shuffle())
-            .prop_map(|(nodes, order)| Graph { nodes, order })
+        (Just(nodes), Just(order).prop_shuffle()).prop_map(|(nodes, order)| Graph { nodes, order })
     })
 }
 
+/// What a task delivers: memory that only tokens order, as the thread sanitizer sees.
+struct Result(UnsafeCell<usize>);
+
+// SAFETY: a task writes it, and only those after it read it.
+unsafe impl Sync for Result {}
+
 /// What the tasks of a run note.
 struct Notes {
+    results: Vec<Result>,
     /// How often each body ended.
     ended: Vec<AtomicUsize>,
     /// What was wrong.
@@ -87,11 +105,23 @@ fn make(graph: &Graph, i: usize, fails: bool, tokens: &[Tok], notes: &Arc<Notes>
         Tok::open()
     } else {
         let (kind, notes, after) = (node.kind, notes.clone(), after.clone());
+        let tasks = node
+            .after
+            .iter()
+            .filter(|&&on| !matches!(graph.nodes[on].kind, Kind::Join));
+        let inputs: Vec<_> = tasks.copied().collect();
         open_task(move |this| {
+            // Others get their turn, so that tasks are on several threads.
+            std::thread::yield_now();
+            // SAFETY: these tasks are complete.
+            let read = |on: usize| unsafe { *notes.results[on].0.get() };
+            notes.check(inputs.into_iter().all(|on| read(on) == on + 1));
             notes.check(after.iter().all(|on| on.state() == COMPLETE));
             drop(after);
             let end = move |this: &Tok| {
                 notes.ended[i].fetch_add(1, Ordering::Relaxed);
+                // SAFETY: what reads it is after this task.
+                unsafe { *notes.results[i].0.get() = i + 1 };
                 if fails {
                     this.fail(c"graph.mlir:1:1", c"failed");
                 }
@@ -143,9 +173,10 @@ fn expected(graph: &Graph, fails: Option<usize>) -> Vec<(bool, bool)> {
 }
 
 fn run(graph: &Graph, workers: i32, fails: Option<usize>) {
-    let _session = session(workers);
+    let session = session(workers);
     let count = graph.nodes.len();
     let notes = Arc::new(Notes {
+        results: (0..count).map(|_| Result(UnsafeCell::new(0))).collect(),
         ended: (0..count).map(|_| AtomicUsize::new(0)).collect(),
         faults: AtomicUsize::new(0),
     });
@@ -165,15 +196,23 @@ fn run(graph: &Graph, workers: i32, fails: Option<usize>) {
     let any = expected.iter().any(|&(_, fails)| fails);
     assert_eq!(last.wait(), if any { FAILED } else { COMPLETE });
     for (i, token) in &held {
-        assert_eq!(token.wait(), if expected[*i].1 { FAILED } else { COMPLETE }, "node {i}");
+        assert_eq!(
+            token.wait(),
+            if expected[*i].1 { FAILED } else { COMPLETE },
+            "node {i}"
+        );
     }
     for (i, &(runs, _)) in expected.iter().enumerate() {
-        assert_eq!(notes.ended[i].load(Ordering::Relaxed), usize::from(runs), "node {i}");
+        assert_eq!(
+            notes.ended[i].load(Ordering::Relaxed),
+            usize::from(runs),
+            "node {i}"
+        );
     }
     assert_eq!(notes.faults.load(Ordering::Relaxed), 0, "a task ran too early");
     drop((held, last));
     // The session checks that all is freed; closures hold the notes.
-    drop(_session);
+    drop(session);
     assert_eq!(Arc::strong_count(&notes), 1, "captures are left");
 }
 

@@ -12,7 +12,11 @@ const LLVM: &str = "/usr/lib/llvm-22";
 fn library_folder() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().unwrap().to_owned();
-    assert!(folder.join("libasyncopt_rt.so").exists(), "no library in {}", folder.display());
+    assert!(
+        folder.join("libasyncopt_rt.so").exists(),
+        "no library in {}",
+        folder.display()
+    );
     folder
 }
 
@@ -45,7 +49,11 @@ fn a_program_in_c_links_the_library() {
 
     // Where cargo's path comes first, there may be a library of an earlier build.
     let run = |arguments: &[&str]| {
-        Command::new(&program).args(arguments).env_remove("LD_LIBRARY_PATH").output().unwrap()
+        Command::new(&program)
+            .args(arguments)
+            .env_remove("LD_LIBRARY_PATH")
+            .output()
+            .unwrap()
     };
     let expected = "fib(18) = 2584\nfib(10) + fib(12) = 199\nprogram.c:1:1: a negative number\n";
     let output = run(&[]);
@@ -92,8 +100,15 @@ fn coroutines_in_the_llvm_dialect_are_suspended_and_resumed() {
 fn printed(output: &Output) -> Vec<String> {
     assert!(output.status.success(), "{:?}", text(output));
     let (text, _) = text(output);
-    let words = text.split(' ').map(|word| if word.starts_with("0x") { "ADDRESS" } else { word });
-    words.collect::<Vec<_>>().join(" ").lines().map(str::to_owned).collect()
+    let words = text
+        .split(' ')
+        .map(|word| if word.starts_with("0x") { "ADDRESS" } else { word });
+    words
+        .collect::<Vec<_>>()
+        .join(" ")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -102,15 +117,23 @@ fn memrefs_and_numbers_are_printed_as_mlir_prints_them() {
     let lowered = library_folder().join("asyncopt-rt-print.mlir");
     let status = Command::new(format!("{LLVM}/bin/mlir-opt"))
         .arg(program)
-        .args(["--expand-strided-metadata", "--convert-scf-to-cf", "--finalize-memref-to-llvm"])
-        .args(["--convert-arith-to-llvm", "--convert-func-to-llvm", "--convert-cf-to-llvm"])
+        .args([
+            "--expand-strided-metadata",
+            "--convert-scf-to-cf",
+            "--finalize-memref-to-llvm",
+        ])
+        .args([
+            "--convert-arith-to-llvm",
+            "--convert-func-to-llvm",
+            "--convert-cf-to-llvm",
+        ])
         .args(["--reconcile-unrealized-casts", "-o"])
         .arg(&lowered)
         .status();
     assert!(status.unwrap().success());
     let ours = printed(&mlir_runner(&lowered, &ours()));
-    let theirs = ["runner_utils", "c_runner_utils"]
-        .map(|name| PathBuf::from(format!("{LLVM}/lib/libmlir_{name}.so")));
+    let theirs =
+        ["runner_utils", "c_runner_utils"].map(|name| PathBuf::from(format!("{LLVM}/lib/libmlir_{name}.so")));
     if theirs.iter().all(|library| library.exists()) {
         assert_eq!(ours, printed(&mlir_runner(&lowered, &theirs)));
     }

@@ -62,7 +62,10 @@ fn a_task_runs_even_if_nobody_holds_its_token() {
 fn a_null_token_is_complete() {
     let _session = session(1);
     let ready = Tok(ptr::null_mut());
-    assert_eq!((ready.state(), ready.wait(), ready.error()), (COMPLETE, COMPLETE, None));
+    assert_eq!(
+        (ready.state(), ready.wait(), ready.error()),
+        (COMPLETE, COMPLETE, None)
+    );
     assert_eq!(task(&[&ready], |_| DONE).wait(), COMPLETE);
     assert_eq!(join(&[&ready, &ready.clone()]).wait(), COMPLETE);
     let (done, resumed) = mpsc::channel();
@@ -181,7 +184,11 @@ fn a_chain_of_a_million_tasks_takes_no_stack() {
     }
     // Who completes the first must not run the rest.
     let on_small_stack = std::thread::Builder::new().stack_size(64 << 10);
-    on_small_stack.spawn(move || first.submit()).unwrap().join().unwrap();
+    on_small_stack
+        .spawn(move || first.submit())
+        .unwrap()
+        .join()
+        .unwrap();
     assert_eq!(last.wait(), COMPLETE);
     assert_eq!(count.load(Ordering::Relaxed), 1_000_000);
 }
@@ -196,7 +203,11 @@ fn a_fan_of_a_million_tasks_and_its_join_take_no_stack() {
     }
     all.submit();
     let on_small_stack = std::thread::Builder::new().stack_size(64 << 10);
-    on_small_stack.spawn(move || first.submit()).unwrap().join().unwrap();
+    on_small_stack
+        .spawn(move || first.submit())
+        .unwrap()
+        .join()
+        .unwrap();
     assert_eq!(all.wait(), COMPLETE);
 }
 
@@ -209,7 +220,11 @@ fn a_chain_of_a_million_joins_takes_no_stack() {
         last = join(&[&last, &first]);
     }
     let on_small_stack = std::thread::Builder::new().stack_size(64 << 10);
-    on_small_stack.spawn(move || first.submit()).unwrap().join().unwrap();
+    on_small_stack
+        .spawn(move || first.submit())
+        .unwrap()
+        .join()
+        .unwrap();
     assert_eq!(last.wait(), COMPLETE);
 }
 
@@ -495,9 +510,16 @@ fn a_trace_has_each_task() {
     drop((tasks, session));
     let trace = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(trace.matches("\"name\":\"closure\",\"ts\":").count(), 10, "{trace}");
+    assert_eq!(
+        trace.matches("\"name\":\"closure\",\"ts\":").count(),
+        10,
+        "{trace}"
+    );
     assert!(trace.contains("\"thread_name\""), "{trace}");
-    assert!(trace.starts_with('{') && trace.ends_with("]}\n") && !trace.contains(",\n]"), "{trace}");
+    assert!(
+        trace.starts_with('{') && trace.ends_with("]}\n") && !trace.contains(",\n]"),
+        "{trace}"
+    );
 }
 
 unsafe extern "C" fn add_one(
@@ -530,7 +552,12 @@ unsafe extern "C" fn add_one(
 fn the_host_device_allocates_transfers_and_launches() {
     let _session = session(1);
     let mut calls = 0i32;
-    let sizes = LaunchSizes { grid: [2, 1, 1], block: [4, 1, 1], cluster: [1; 3], workgroup_bytes: 0 };
+    let sizes = LaunchSizes {
+        grid: [2, 1, 1],
+        block: [4, 1, 1],
+        cluster: [1; 3],
+        workgroup_bytes: 0,
+    };
     let here = c"f.mlir:4:2".as_ptr();
     // SAFETY: all of it is as the header says.
     unsafe {
@@ -544,10 +571,16 @@ fn the_host_device_allocates_transfers_and_launches() {
         assert_eq!((memory.addr() % 256, census().device_allocations), (0, 1));
         let mut host = [1i32, 2, 3, 4, 5, 6, 7, 8];
         let bytes = host.as_mut_ptr().cast::<c_void>();
-        assert_eq!(asyncopt_rt_device_transfer(token.0, 0, memory, bytes, 32, here), 0);
+        assert_eq!(
+            asyncopt_rt_device_transfer(token.0, 0, memory, bytes, 32, here),
+            0
+        );
         asyncopt_rt_set_launcher(Some(add_one), (&raw mut calls).cast());
         assert_eq!(launch(memory), 0);
-        assert_eq!(asyncopt_rt_device_transfer(token.0, 0, bytes, memory, 32, here), 0);
+        assert_eq!(
+            asyncopt_rt_device_transfer(token.0, 0, bytes, memory, 32, here),
+            0
+        );
         assert_eq!(host, [2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(asyncopt_rt_device_dealloc(token.0, 0, memory, here), 0);
         assert_eq!(token.error(), None);
@@ -567,10 +600,18 @@ fn device_operations_that_fail_fail_their_task() {
     unsafe {
         let token = Tok::open();
         assert!(asyncopt_rt_device_alloc(token.0, 0, i64::MAX, here).is_null());
-        assert_eq!(token.error().unwrap(), "f.mlir:4:2: can't allocate 9223372036854775807 bytes");
+        assert_eq!(
+            token.error().unwrap(),
+            "f.mlir:4:2: can't allocate 9223372036854775807 bytes"
+        );
         token.submit();
         let token = Tok::open();
-        let sizes = LaunchSizes { grid: [1; 3], block: [1; 3], cluster: [1; 3], workgroup_bytes: 0 };
+        let sizes = LaunchSizes {
+            grid: [1; 3],
+            block: [1; 3],
+            cluster: [1; 3],
+            workgroup_bytes: 0,
+        };
         let name = c"m::k".as_ptr();
         let status = asyncopt_rt_device_launch(token.0, 0, name, &sizes, ptr::null(), 0, here);
         assert_eq!(status, 1);

@@ -22,7 +22,11 @@ pub struct Session(#[allow(dead_code)] MutexGuard<'static, ()>);
 pub fn session(workers: i32) -> Session {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    assert_eq!(asyncopt_rt_set_num_threads(workers), 0, "workers of another test are left");
+    assert_eq!(
+        asyncopt_rt_set_num_threads(workers),
+        0,
+        "workers of another test are left"
+    );
     Session(guard)
 }
 
@@ -30,7 +34,13 @@ impl Drop for Session {
     fn drop(&mut self) {
         asyncopt_rt_shutdown();
         if !std::thread::panicking() {
-            assert_eq!(Census { unobserved_errors: 0, ..census() }, Census::default());
+            assert_eq!(
+                Census {
+                    unobserved_errors: 0,
+                    ..census()
+                },
+                Census::default()
+            );
         }
     }
 }
