@@ -143,12 +143,8 @@ pub unsafe extern "C" fn asyncopt_rt_await(token: *mut Token) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn asyncopt_rt_await_or_abort(token: *mut Token, location: *const c_char) {
     // SAFETY: the token is alive.
-    let status = unsafe { asyncopt_rt_await(token) };
-    // SAFETY: as above.
-    if status == FAILED
-        && let Some(token) = unsafe { borrow(token) }
-        && let Some(error) = token.error()
-    {
+    let (_, token) = unsafe { (asyncopt_rt_await(token), borrow(token)) };
+    if let Some(error) = token.as_ref().and_then(|token| token.error()) {
         // SAFETY: the location is a string or null.
         let location = unsafe { string(location) };
         let location = location.map(|place| format!("\n{}: note: awaited here", place.to_string_lossy()));

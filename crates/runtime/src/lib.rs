@@ -9,6 +9,8 @@
 //! - `device`: device operations. `memref`: MLIR's functions for printing and copying.
 //! - `interface`: the functions of the C interface.
 
+// tools/test-runtime sets it.
+#![allow(unexpected_cfgs, reason = "loom")]
 // What loom checks is a part of the crate: the rest is not there to use it.
 #![cfg_attr(loom, allow(dead_code))]
 

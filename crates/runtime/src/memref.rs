@@ -5,6 +5,10 @@
 //! characters.
 
 #![allow(missing_docs, clippy::missing_safety_doc)]
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "offsets and sizes of memory that is there"
+)]
 
 use std::{
     ffi::{CStr, CString, c_char, c_void},
@@ -360,6 +364,6 @@ pub extern "C" fn _mlir_ciface_nanoTime() -> i64 {
         tv_nsec: 0,
     };
     // SAFETY: it is a place for the time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

@@ -311,7 +311,9 @@ impl Pool {
         while let Some(task) = next.take().or_else(|| self.find()) {
             next = self.run(task);
             if self.take_surplus() {
-                next.into_iter().for_each(|task| self.push(task));
+                if let Some(task) = next {
+                    self.push(task);
+                }
                 return false;
             }
         }

@@ -109,10 +109,13 @@ static RESUME: Type = Type {
     run: Some(resume_run),
     skip: Some(resume),
     drop: None,
-    frame_size: size_of::<Resume>() as i64,
-    frame_align: align_of::<Resume>() as i64,
+    // Two pointers.
+    frame_size: 16,
+    frame_align: 8,
     name: c"resume".as_ptr(),
 };
+
+const _: () = assert!(size_of::<Resume>() <= 16 && align_of::<Resume>() <= 8);
 
 #[repr(C)]
 struct Resume {
@@ -151,7 +154,7 @@ impl Type {
     }
 
     fn count(&self, amount: i64) {
-        if ptr::eq(self, &RESUME) {
+        if ptr::eq(self, &raw const RESUME) {
             census::add(Count::Suspended, amount);
         } else {
             census::add(Count::Tokens, amount);
@@ -162,7 +165,7 @@ impl Type {
     }
 
     fn is_task(&self) -> bool {
-        self.run.is_some() && !ptr::eq(self, &RESUME)
+        self.run.is_some() && !ptr::eq(self, &raw const RESUME)
     }
 
     /// The name for traces.
@@ -185,7 +188,7 @@ impl Ref {
         let kind = kind.unwrap_or(&NO_TYPE);
         let (layout, _) = kind.layout();
         // SAFETY: a token is not empty.
-        let Some(token) = NonNull::new(unsafe { alloc(layout) }.cast::<Token>()) else {
+        let Some(token) = NonNull::new(unsafe { alloc(layout) }).map(NonNull::cast::<Token>) else {
             handle_alloc_error(layout)
         };
         // SAFETY: it is freshly allocated.
@@ -409,9 +412,9 @@ impl Ref {
             // SAFETY: this dependency is complete, and its link is gone.
             if let Some(token) = unsafe { Self::release_pending(target) } {
                 if token.is_ready() {
-                    ready(token)
+                    ready(token);
                 } else {
-                    complete.push(token)
+                    complete.push(token);
                 }
             }
         }
@@ -500,10 +503,16 @@ use loom::thread_local;
 #[cfg(not(loom))]
 use std::thread_local;
 
-thread_local! {
-    /// Tokens to free, while `drop` of another is called: results may own tokens, whose results own tokens, and so on.
-    static FREEING: std::cell::RefCell<Option<Vec<NonNull<Token>>>> = std::cell::RefCell::new(None);
+#[allow(clippy::missing_const_for_thread_local, reason = "loom's are not constant")]
+mod freeing {
+    use super::{NonNull, Token, thread_local};
+
+    thread_local! {
+        /// Tokens to free, while `drop` of another is called: results may own tokens, whose results own tokens, and so on.
+        pub static FREEING: std::cell::RefCell<Option<Vec<NonNull<Token>>>> = std::cell::RefCell::new(None);
+    }
 }
+use freeing::FREEING;
 
 /// Frees a token that nobody refers to.
 fn free(token: NonNull<Token>) {

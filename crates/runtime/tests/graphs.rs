@@ -151,7 +151,9 @@ fn make(graph: &Graph, i: usize, fails: bool, tokens: &[Tok], notes: &Arc<Notes>
             }
         })
     };
-    after.iter().for_each(|on| _ = token.depend(on));
+    for on in &after {
+        token.depend(on);
+    }
     token
 }
 

@@ -506,7 +506,9 @@ fn a_trace_has_each_task() {
     // SAFETY: it is a string.
     unsafe { asyncopt_rt_trace(text.as_ptr()) };
     let tasks: Vec<_> = (0..10).map(|_| task(&[], |_| DONE)).collect();
-    tasks.iter().for_each(|task| _ = task.wait());
+    for task in &tasks {
+        task.wait();
+    }
     drop((tasks, session));
     let trace = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -539,7 +541,7 @@ unsafe extern "C" fn add_one(
         let memory = (*arguments).cast::<*mut i32>().read();
         if memory.is_null() {
             let text = c"no memory".to_bytes_with_nul();
-            assert!(text.len() <= capacity as usize);
+            assert!(text.len() as u64 <= capacity.unsigned_abs());
             ptr::copy_nonoverlapping(text.as_ptr(), message.cast(), text.len());
             return 1;
         }
@@ -565,7 +567,7 @@ fn the_host_device_allocates_transfers_and_launches() {
         let launch = |memory: *mut c_void| {
             let argument = (&raw const memory).cast_mut().cast::<c_void>();
             let name = c"m::add_one".as_ptr();
-            asyncopt_rt_device_launch(token.0, 0, name, &sizes, &argument, 1, here)
+            asyncopt_rt_device_launch(token.0, 0, name, &raw const sizes, &raw const argument, 1, here)
         };
         let memory = asyncopt_rt_device_alloc(token.0, 0, 32, here);
         assert_eq!((memory.addr() % 256, census().device_allocations), (0, 1));
@@ -613,7 +615,7 @@ fn device_operations_that_fail_fail_their_task() {
             workgroup_bytes: 0,
         };
         let name = c"m::k".as_ptr();
-        let status = asyncopt_rt_device_launch(token.0, 0, name, &sizes, ptr::null(), 0, here);
+        let status = asyncopt_rt_device_launch(token.0, 0, name, &raw const sizes, ptr::null(), 0, here);
         assert_eq!(status, 1);
         let message = "nothing runs the kernel m::k: register a launcher with asyncopt_rt_set_launcher";
         assert_eq!(token.error().unwrap(), format!("f.mlir:4:2: {message}"));

@@ -48,7 +48,7 @@ impl Drop for Session {
 pub fn census() -> Census {
     let mut census = Census::default();
     // SAFETY: it is a place for a census.
-    unsafe { asyncopt_rt_take_census(&mut census) };
+    unsafe { asyncopt_rt_take_census(&raw mut census) };
     census
 }
 
@@ -150,8 +150,9 @@ static CLOSURE: Type = Type {
     run: Some(run),
     skip: Some(skip),
     drop: None,
-    frame_size: size_of::<Body>() as i64,
-    frame_align: align_of::<Body>() as i64,
+    // Two pointers.
+    frame_size: 16,
+    frame_align: 8,
     name: c"closure".as_ptr(),
 };
 
