@@ -49,7 +49,7 @@ pub const SUSPENDED: i32 = 1;
 
 const MAX_ALIGN: usize = 4096;
 
-/// A token, always behind a [`Ref`] or a pointer of the C interface. The frame follows it.
+/// A token, always behind a `Ref` or a pointer of the C interface. The frame follows it.
 pub struct Token {
     references: AtomicUsize,
     pending: AtomicUsize,
