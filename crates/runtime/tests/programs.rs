@@ -67,6 +67,40 @@ fn a_program_in_c_links_the_library() {
     assert!(!output.status.success());
 }
 
+/// Why this runtime is not MLIR's: `tasks.rs` has these programs, too, and they end.
+#[test]
+fn mlirs_runtime_ends_none_of_three_programs() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let library = format!("{LLVM}/lib");
+    if !Path::new(&library).join("libmlir_async_runtime.so").exists() {
+        return;
+    }
+    let program = library_folder().join("asyncopt-rt-upstream");
+    let status = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg(source("tests/c/upstream.c"))
+        .arg("-o")
+        .arg(&program)
+        .args([format!("-L{library}"), format!("-Wl,-rpath,{library}")])
+        .arg("-l:libmlir_async_runtime.so")
+        .status();
+    assert!(status.unwrap().success());
+    for (case, signal) in [
+        ("chain", libc::SIGSEGV),
+        ("fan", libc::SIGALRM),
+        ("await", libc::SIGALRM),
+    ] {
+        let output = Command::new(&program).arg(case).output().unwrap();
+        assert_eq!(
+            output.status.signal(),
+            Some(signal),
+            "{case}: {:?}",
+            text(&output)
+        );
+    }
+}
+
 /// Runs `main` of a program in the LLVM dialect with shared libraries.
 fn mlir_runner(program: &Path, libraries: &[PathBuf]) -> Output {
     let libraries: Vec<_> = libraries.iter().map(|path| path.to_str().unwrap()).collect();
