@@ -1,0 +1,219 @@
+//! Device operations.
+//!
+//! Compiled code calls them from tasks of their own, so that each may take its time. [`Host`] is the device that there is for now.
+
+use std::{
+    alloc::Layout,
+    collections::HashMap,
+    ffi::{CStr, c_char, c_void},
+    ptr,
+    sync::{Mutex, OnceLock, RwLock},
+};
+
+use crate::census::{self, Count};
+
+/// What a device does for a task. Everything is done when a function returns. Pointers to memory of the device are opaque to the host,
+/// and several workers call at a time.
+///
+/// Errors are messages for the author of the program.
+pub trait Device: Send + Sync {
+    /// Allocates memory of the device.
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much.
+    fn alloc(&self, bytes: usize) -> Result<*mut c_void, String>;
+
+    /// Frees memory of the device.
+    ///
+    /// # Errors
+    ///
+    /// If `alloc` has not returned `pointer`, or it has been freed.
+    fn dealloc(&self, pointer: *mut c_void) -> Result<(), String>;
+
+    /// Allocates memory of the host that the device can copy from and to without staging.
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much.
+    fn host_alloc(&self, bytes: usize) -> Result<*mut c_void, String>;
+
+    /// Frees memory of the host.
+    ///
+    /// # Errors
+    ///
+    /// If `host_alloc` has not returned `pointer`, or it has been freed.
+    fn host_dealloc(&self, pointer: *mut c_void) -> Result<(), String>;
+
+    /// Copies bytes between memory of the device and of the host, or within one.
+    ///
+    /// # Errors
+    ///
+    /// If the device can't.
+    ///
+    /// # Safety
+    ///
+    /// Both have that many bytes, which don't overlap, and nobody else writes them.
+    unsafe fn transfer(
+        &self,
+        destination: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) -> Result<(), String>;
+
+    /// Runs a kernel.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such kernel, or it fails.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of the kernel, and it may run.
+    unsafe fn launch(
+        &self,
+        kernel: &CStr,
+        sizes: &LaunchSizes,
+        arguments: &[*mut c_void],
+    ) -> Result<(), String>;
+}
+
+/// Sizes of a launch; `asyncopt_rt_launch_sizes` of the C interface.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchSizes {
+    /// Blocks.
+    pub grid: [i64; 3],
+    /// Threads of a block.
+    pub block: [i64; 3],
+    /// Blocks of a cluster.
+    pub cluster: [i64; 3],
+    /// Bytes of dynamic workgroup memory.
+    pub workgroup_bytes: i64,
+}
+
+/// Runs kernels; `asyncopt_rt_launcher` of the C interface.
+pub type Launcher = unsafe extern "C" fn(
+    context: *mut c_void,
+    kernel: *const c_char,
+    sizes: *const LaunchSizes,
+    arguments: *const *mut c_void,
+    num_arguments: i64,
+    message: *mut c_char,
+    capacity: i64,
+) -> i32;
+
+/// A device whose memory is the host's, and whose kernels a function of the program runs.
+#[derive(Default)]
+pub struct Host {
+    allocations: Mutex<HashMap<usize, Layout>>,
+    launcher: RwLock<Option<(Launcher, usize)>>,
+}
+
+/// The device of a number. For now there is one, whatever the number.
+pub fn device(_number: i32) -> &'static Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    HOST.get_or_init(Host::default)
+}
+
+/// What upstream's devices align to.
+const ALIGN: usize = 256;
+
+impl Host {
+    /// Sets what runs kernels.
+    pub fn set_launcher(&self, launcher: Option<Launcher>, context: *mut c_void) {
+        *self.launcher.write().unwrap() = launcher.map(|launcher| (launcher, context.expose_provenance()));
+    }
+}
+
+impl Device for Host {
+    fn alloc(&self, bytes: usize) -> Result<*mut c_void, String> {
+        let none = || format!("can't allocate {bytes} bytes");
+        // An allocation of no bytes, too, has an address of its own.
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| none())?;
+        // SAFETY: it has a byte or more.
+        let pointer = unsafe { std::alloc::alloc(layout) };
+        if pointer.is_null() {
+            return Err(none());
+        }
+        self.allocations.lock().unwrap().insert(pointer.addr(), layout);
+        census::add(Count::DeviceAllocations, 1);
+        Ok(pointer.cast())
+    }
+
+    fn dealloc(&self, pointer: *mut c_void) -> Result<(), String> {
+        if pointer.is_null() {
+            return Ok(());
+        }
+        let Some(layout) = self.allocations.lock().unwrap().remove(&pointer.addr()) else {
+            return Err(format!(
+                "{pointer:p} is freed, but is no allocation of the device, or was freed"
+            ));
+        };
+        census::add(Count::DeviceAllocations, -1);
+        // SAFETY: `alloc` has allocated it with this layout, and it is freed once.
+        unsafe { std::alloc::dealloc(pointer.cast(), layout) };
+        Ok(())
+    }
+
+    fn host_alloc(&self, bytes: usize) -> Result<*mut c_void, String> {
+        self.alloc(bytes)
+    }
+
+    fn host_dealloc(&self, pointer: *mut c_void) -> Result<(), String> {
+        self.dealloc(pointer)
+    }
+
+    unsafe fn transfer(
+        &self,
+        destination: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) -> Result<(), String> {
+        if bytes > 0 {
+            // SAFETY: as the caller promises.
+            unsafe { ptr::copy_nonoverlapping(source.cast::<u8>(), destination.cast(), bytes) };
+        }
+        Ok(())
+    }
+
+    unsafe fn launch(
+        &self,
+        kernel: &CStr,
+        sizes: &LaunchSizes,
+        arguments: &[*mut c_void],
+    ) -> Result<(), String> {
+        let Some((launcher, context)) = *self.launcher.read().unwrap() else {
+            return Err(format!(
+                "nothing runs the kernel {}: register a launcher with asyncopt_rt_set_launcher",
+                kernel.to_string_lossy()
+            ));
+        };
+        let mut message = [0u8; 1024];
+        // SAFETY: as the caller and the program that has registered it promise.
+        let status = unsafe {
+            launcher(
+                ptr::with_exposed_provenance_mut(context),
+                kernel.as_ptr(),
+                sizes,
+                arguments.as_ptr(),
+                arguments.len().try_into().unwrap_or(i64::MAX),
+                message.as_mut_ptr().cast(),
+                message.len().try_into().unwrap_or(i64::MAX),
+            )
+        };
+        if status == 0 {
+            return Ok(());
+        }
+        let text = message.split(|&byte| byte == 0).next().unwrap_or_default();
+        Err(match String::from_utf8_lossy(text) {
+            text if text.is_empty() => {
+                format!(
+                    "the kernel {} failed with status {status}",
+                    kernel.to_string_lossy()
+                )
+            }
+            text => text.into_owned(),
+        })
+    }
+}

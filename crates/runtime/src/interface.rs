@@ -1,0 +1,385 @@
+//! The C interface. `include/asyncopt_rt.h` documents each function and what callers promise, which all `SAFETY` comments here rely on.
+
+#![allow(missing_docs, clippy::missing_safety_doc)]
+
+use std::{
+    ffi::{CStr, CString, c_char, c_void},
+    mem::ManuallyDrop,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
+
+use crate::{
+    census::{self, Census},
+    device::{Device as _, LaunchSizes, Launcher, device},
+    error::Error,
+    pool::POOL,
+    token::{Ref, Token, Type},
+    trace,
+};
+
+const PENDING: i32 = 0;
+const COMPLETE: i32 = 1;
+const FAILED: i32 = 2;
+
+/// The token behind a pointer. A null pointer is a complete token.
+///
+/// # Safety
+///
+/// The caller of the C function keeps the token alive until it returns.
+unsafe fn borrow(token: *mut Token) -> Option<ManuallyDrop<Ref>> {
+    // SAFETY: as the caller promises.
+    NonNull::new(token).map(|token| unsafe { Ref::borrow(token) })
+}
+
+/// The string behind a pointer.
+///
+/// # Safety
+///
+/// It is null or a string that lives until the C function returns.
+unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: as the caller promises.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+}
+
+fn state(token: &Ref) -> i32 {
+    match token.is_complete() {
+        false => PENDING,
+        true if token.error().is_some() => FAILED,
+        true => COMPLETE,
+    }
+}
+
+fn push(task: Ref) {
+    POOL.push(task);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_create(kind: *const Type) -> *mut Token {
+    // SAFETY: the type is null or constant, and its functions are as the header says.
+    unsafe { Ref::new(kind.as_ref()) }.into_raw()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_frame(token: *mut Token) -> *mut c_void {
+    // SAFETY: the token is alive.
+    unsafe { borrow(token) }.map_or(ptr::null_mut(), |token| token.frame())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_depend(task: *mut Token, on: *mut Token) {
+    // SAFETY: both are alive.
+    if let (Some(task), Some(on)) = unsafe { (borrow(task), borrow(on)) } {
+        // SAFETY: the task is new, or its body calls this.
+        unsafe { task.depend(&on) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_submit(token: *mut Token) {
+    // SAFETY: the token is alive, and its open end is due.
+    if let Some(token) = unsafe { borrow(token) } {
+        // SAFETY: as above.
+        unsafe { token.settle(&mut push) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_complete(token: *mut Token) {
+    // SAFETY: the body of the token is due, which is the same to the token.
+    unsafe { asyncopt_rt_submit(token) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_retain(token: *mut Token) {
+    // SAFETY: the token is alive.
+    if let Some(token) = unsafe { borrow(token) } {
+        let _ = Ref::clone(&token).into_raw();
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_release(token: *mut Token) {
+    if let Some(token) = NonNull::new(token) {
+        // SAFETY: the caller gives its reference away.
+        drop(unsafe { Ref::from_raw(token) });
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_state(token: *mut Token) -> i32 {
+    // SAFETY: the token is alive.
+    unsafe { borrow(token) }.map_or(COMPLETE, |token| state(&token))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_resume_after(
+    on: *mut Token,
+    handle: *mut c_void,
+    resume: unsafe extern "C" fn(*mut c_void),
+) {
+    // SAFETY: the caller has suspended the coroutine.
+    let task = unsafe { Ref::resumption(handle, resume) };
+    // SAFETY: the token is alive.
+    if let Some(on) = unsafe { borrow(on) } {
+        // SAFETY: the task is new.
+        unsafe { task.depend(&on) };
+    }
+    // SAFETY: the task is new.
+    unsafe { task.settle(&mut push) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_await(token: *mut Token) -> i32 {
+    // SAFETY: the token is alive.
+    let Some(token) = (unsafe { borrow(token) }) else {
+        return COMPLETE;
+    };
+    POOL.await_token(&token);
+    token.error().inspect(|error| error.observe());
+    state(&token)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_await_or_abort(token: *mut Token, location: *const c_char) {
+    // SAFETY: the token is alive.
+    let (_, token) = unsafe { (asyncopt_rt_await(token), borrow(token)) };
+    if let Some(error) = token.as_ref().and_then(|token| token.error()) {
+        // SAFETY: the location is a string or null.
+        let location = unsafe { string(location) };
+        let location = location.map(|place| format!("\n{}: note: awaited here", place.to_string_lossy()));
+        abort(&format!("{error}{}", location.unwrap_or_default()));
+    }
+}
+
+fn abort(message: &str) -> ! {
+    // What the program has printed so far is of interest, too.
+    // SAFETY: a null pointer stands for all streams.
+    unsafe { libc::fflush(ptr::null_mut()) };
+    eprintln!("{message}");
+    std::process::abort()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_fail(
+    token: *mut Token,
+    location: *const c_char,
+    message: *const c_char,
+) {
+    // SAFETY: the strings are strings or null.
+    let (location, message) = unsafe { (string(location), string(message)) };
+    // SAFETY: the token is alive.
+    unsafe { fail(token, Error::new(location, message.unwrap_or(c"failed"))) };
+}
+
+/// Sets the error of a token, or if there is none aborts.
+///
+/// # Safety
+///
+/// The token is null, or its body or open end is due.
+unsafe fn fail(token: *mut Token, error: Error) {
+    // SAFETY: as the caller promises.
+    match unsafe { borrow(token) } {
+        Some(token) => token.fail(Arc::new(error)),
+        None => abort(&error.to_string()),
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_fail_from(token: *mut Token, cause: *mut Token) {
+    // SAFETY: both are alive.
+    if let (Some(token), Some(cause)) = unsafe { (borrow(token), borrow(cause)) }
+        && let Some(error) = cause.error()
+    {
+        token.fail(error.clone());
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_error_location(token: *mut Token) -> *const c_char {
+    // SAFETY: the token is alive.
+    let token = unsafe { borrow(token) };
+    let location = token.as_ref().and_then(|token| token.error()?.location());
+    location.map_or(ptr::null(), CStr::as_ptr)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_error_message(token: *mut Token) -> *const c_char {
+    // SAFETY: the token is alive.
+    let token = unsafe { borrow(token) };
+    let error = token.as_ref().and_then(|token| token.error());
+    error
+        .inspect(|error| error.observe())
+        .map_or(ptr::null(), |error| error.message().as_ptr())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_abort(location: *const c_char, message: *const c_char) {
+    // SAFETY: a null token aborts.
+    unsafe { asyncopt_rt_fail(ptr::null_mut(), location, message) };
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_set_num_threads(workers: i32) -> i32 {
+    i32::from(!POOL.set_workers(usize::try_from(workers).unwrap_or(1)))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_num_threads() -> i32 {
+    i32::try_from(POOL.num_workers()).unwrap_or(i32::MAX)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_blocking_begin() {
+    POOL.begin_blocking();
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_blocking_end() {
+    POOL.end_blocking();
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_take_census(census: *mut Census) {
+    // SAFETY: the caller wants it there.
+    unsafe { census.write(census::take()) };
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_shutdown() {
+    POOL.shut_down();
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_trace(path: *const c_char) {
+    // SAFETY: it is a string.
+    if let Some(path) = unsafe { string(path) } {
+        trace::start(&path.to_string_lossy());
+    }
+}
+
+/// Registers the shutdown at the end of the process, or when this library is unloaded.
+pub(crate) fn shut_down_at_exit() {
+    // SAFETY: it may be called at exit.
+    unsafe { libc::atexit(asyncopt_rt_shutdown) };
+}
+
+/// The result of a device operation, or `otherwise` after its task has failed.
+///
+/// # Safety
+///
+/// The token is null, or its body is due; the location is null or a string.
+unsafe fn device_result<T>(
+    token: *mut Token,
+    location: *const c_char,
+    result: Result<T, String>,
+    otherwise: T,
+) -> T {
+    result.unwrap_or_else(|message| {
+        let message = CString::new(message).unwrap_or_default();
+        // SAFETY: as the caller promises.
+        unsafe { fail(token, Error::new(string(location), &message)) };
+        otherwise
+    })
+}
+
+/// A number of bytes, which compiled code may have computed from anything.
+fn bytes(bytes: i64) -> Result<usize, String> {
+    usize::try_from(bytes).map_err(|_| format!("a size of {bytes} bytes is negative"))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_alloc(
+    token: *mut Token,
+    number: i32,
+    size: i64,
+    location: *const c_char,
+) -> *mut c_void {
+    let result = bytes(size).and_then(|size| device(number).alloc(size));
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, ptr::null_mut()) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_dealloc(
+    token: *mut Token,
+    number: i32,
+    pointer: *mut c_void,
+    location: *const c_char,
+) -> i32 {
+    let result = device(number).dealloc(pointer).map(|()| 0);
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_host_alloc(
+    token: *mut Token,
+    number: i32,
+    size: i64,
+    location: *const c_char,
+) -> *mut c_void {
+    let result = bytes(size).and_then(|size| device(number).host_alloc(size));
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, ptr::null_mut()) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_host_dealloc(
+    token: *mut Token,
+    number: i32,
+    pointer: *mut c_void,
+    location: *const c_char,
+) -> i32 {
+    let result = device(number).host_dealloc(pointer).map(|()| 0);
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_transfer(
+    token: *mut Token,
+    number: i32,
+    destination: *mut c_void,
+    source: *const c_void,
+    size: i64,
+    location: *const c_char,
+) -> i32 {
+    let result = bytes(size).and_then(|size| {
+        // SAFETY: compiled code transfers what is there, ordered by tokens.
+        unsafe { device(number).transfer(destination, source, size) }.map(|()| 0)
+    });
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_launch(
+    token: *mut Token,
+    number: i32,
+    kernel: *const c_char,
+    sizes: *const LaunchSizes,
+    arguments: *const *mut c_void,
+    num_arguments: i64,
+    location: *const c_char,
+) -> i32 {
+    let arguments = match usize::try_from(num_arguments) {
+        Ok(count) if count > 0 && !arguments.is_null() => {
+            // SAFETY: there are that many.
+            unsafe { std::slice::from_raw_parts(arguments, count) }
+        }
+        _ => &[],
+    };
+    // SAFETY: the name is a string, the sizes are there, and the arguments are those of the kernel.
+    let result = unsafe {
+        let kernel = string(kernel).unwrap_or_default();
+        device(number).launch(kernel, &*sizes, arguments).map(|()| 0)
+    };
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_set_launcher(launcher: Option<Launcher>, context: *mut c_void) {
+    device(0).set_launcher(launcher, context);
+}

@@ -1,0 +1,423 @@
+//! Workers: where ready tasks are, who runs them, who waits.
+//!
+//! There is one pool, which starts with the first ready task. A worker has a deque, whose newest task is its next; others take the
+//! oldest. Threads that are not workers push to a queue that all workers share. The last task that a completed one has made ready is
+//! run next by the same worker, so that a chain stays on one core and wakes nobody.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::{
+        Mutex, Once, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use crossbeam_deque::{Injector, Steal, Stealer, Worker};
+
+use crate::{
+    census,
+    error::first_unobserved,
+    idle::{Idle, Sleeper},
+    token::Ref,
+    trace,
+};
+
+/// The most workers that can be asked for.
+pub const MAX_WORKERS: usize = 1024;
+/// Deques: more than that for workers that take the place of blocked ones. Yet more workers have none, which is slower only.
+const MAX_DEQUES: usize = MAX_WORKERS + 64;
+/// How often a worker looks for work before it sleeps: some microseconds, which is what sleeping and waking cost.
+const SEARCHES: u32 = 64;
+/// From then on it gives its core to others between two looks.
+const EAGER_SEARCHES: u32 = 48;
+
+/// The threads that run tasks, and the tasks that are ready.
+pub struct Pool {
+    /// Ready tasks from threads without a deque.
+    shared: OnceLock<Injector<Ref>>,
+    /// The other ends of all deques that were ever used, which are the first `deques`.
+    stealers: [OnceLock<Stealer<Ref>>; MAX_DEQUES],
+    deques: AtomicUsize,
+    /// Deques that no thread has at present, and their numbers.
+    spare_deques: Mutex<Vec<(usize, Worker<Ref>)>>,
+    idle: Idle,
+    /// Workers that are too many, since a blocked one has come back: the first that can ends.
+    surplus: AtomicUsize,
+    running: AtomicBool,
+    stopping: AtomicBool,
+    threads: Mutex<Threads>,
+}
+
+struct Threads {
+    /// What was asked for, or 0.
+    workers: usize,
+    handles: Vec<JoinHandle<()>>,
+    started: usize,
+}
+
+/// The pool of this process.
+pub static POOL: Pool = Pool {
+    shared: OnceLock::new(),
+    stealers: [const { OnceLock::new() }; MAX_DEQUES],
+    deques: AtomicUsize::new(0),
+    spare_deques: Mutex::new(vec![]),
+    idle: Idle::new(),
+    surplus: AtomicUsize::new(0),
+    running: AtomicBool::new(false),
+    stopping: AtomicBool::new(false),
+    threads: Mutex::new(Threads {
+        workers: 0,
+        handles: vec![],
+        started: 0,
+    }),
+};
+
+thread_local! {
+    /// The deque of a worker, and its number.
+    static DEQUE: RefCell<Option<(usize, Worker<Ref>)>> = const { RefCell::new(None) };
+    /// Whether the thread runs a task.
+    static IN_TASK: Cell<bool> = const { Cell::new(false) };
+    /// How often the task has said that it blocks.
+    static BLOCKS: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Pool {
+    fn shared(&self) -> &Injector<Ref> {
+        self.shared.get_or_init(Injector::new)
+    }
+
+    /// Queues a ready task.
+    pub fn push(&'static self, task: Ref) {
+        if !self.running.load(Ordering::Acquire) {
+            self.start();
+        }
+        DEQUE.with_borrow(|deque| match deque {
+            Some((_, deque)) => deque.push(task),
+            None => self.shared().push(task),
+        });
+        self.idle.notify();
+    }
+
+    /// Takes a ready task: the thread's own newest, or somebody's oldest.
+    fn find(&self) -> Option<Ref> {
+        DEQUE.with_borrow(|own| match own {
+            Some((number, own)) => own.pop().or_else(|| self.steal(number + 1, Some(own))),
+            None => self.steal(0, None),
+        })
+    }
+
+    /// Takes from the shared queue or another deque, the first being number `first`, and perhaps more of them into `own`.
+    fn steal(&self, first: usize, own: Option<&Worker<Ref>>) -> Option<Ref> {
+        let deques = self.deques.load(Ordering::Acquire);
+        let others = || {
+            let order = (0..deques).map(|i| self.stealers[(first + i) % deques].get());
+            order.flatten().filter(|other| !other.is_empty())
+        };
+        loop {
+            let stolen = match own {
+                Some(own) => self.shared().steal_batch_and_pop(own).or_else(|| {
+                    others()
+                        .map(|other| other.steal_batch_and_pop(own))
+                        .collect::<Steal<_>>()
+                }),
+                None => self
+                    .shared()
+                    .steal()
+                    .or_else(|| others().map(Stealer::steal).collect::<Steal<_>>()),
+            };
+            if !stolen.is_retry() {
+                return stolen.success();
+            }
+        }
+    }
+
+    /// Whether a task is ready, or all should end.
+    fn has_work(&self) -> bool {
+        let deques = self.deques.load(Ordering::Acquire);
+        let mut stealers = self.stealers[..deques].iter().filter_map(OnceLock::get);
+        !self.shared().is_empty()
+            || stealers.any(|stealer| !stealer.is_empty())
+            || self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Runs a task. The result is one that it has made ready, to be run next.
+    fn run(&'static self, task: Ref) -> Option<Ref> {
+        let trace = trace::now().map(|start| (task.kind().name().to_owned(), start));
+        IN_TASK.set(true);
+        let mut next: Option<Ref> = None;
+        task.run(&mut |ready| {
+            if let Some(earlier) = next.replace(ready) {
+                self.push(earlier);
+            }
+        });
+        IN_TASK.set(false);
+        if let Some((name, start)) = trace {
+            trace::note(&name, start);
+        }
+        next
+    }
+
+    /// Waits until `token` is complete.
+    pub fn await_token(&'static self, token: &Ref) {
+        if token.is_complete() {
+            return;
+        }
+        if IN_TASK.get() {
+            // What this thread would run could wait for the task below it on the stack. So another thread does.
+            self.begin_blocking();
+            sleep_until_complete(token);
+            return self.end_blocking();
+        }
+        let mut searches = 0;
+        while !token.is_complete() && searches < SEARCHES {
+            let Some(mut task) = self.find() else {
+                searches += 1;
+                pause(searches);
+                continue;
+            };
+            searches = 0;
+            while let Some(next) = self.run(task) {
+                if token.is_complete() {
+                    self.push(next);
+                    break;
+                }
+                task = next;
+            }
+        }
+        trace::flush();
+        sleep_until_complete(token);
+    }
+
+    /// The calling task may block: another worker takes its place.
+    pub fn begin_blocking(&'static self) {
+        if !IN_TASK.get() {
+            return;
+        }
+        BLOCKS.set(BLOCKS.get() + 1);
+        if BLOCKS.get() == 1 && !self.take_surplus() {
+            self.spawn(&mut self.threads.lock().unwrap());
+        }
+    }
+
+    /// The calling task no longer blocks.
+    pub fn end_blocking(&self) {
+        if BLOCKS.get() == 0 {
+            return;
+        }
+        BLOCKS.set(BLOCKS.get() - 1);
+        if BLOCKS.get() == 0 {
+            self.surplus.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn take_surplus(&self) -> bool {
+        let less = |surplus: usize| surplus.checked_sub(1);
+        self.surplus.load(Ordering::Relaxed) > 0
+            && self
+                .surplus
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                .is_ok()
+    }
+
+    /// How many workers there are.
+    pub fn num_workers(&self) -> usize {
+        let asked = self.threads.lock().unwrap().workers;
+        if asked > 0 { asked } else { default_workers() }
+    }
+
+    /// Sets how many workers there are. False if they have started.
+    pub fn set_workers(&self, workers: usize) -> bool {
+        let mut threads = self.threads.lock().unwrap();
+        let allowed = !self.running.load(Ordering::Relaxed);
+        if allowed {
+            threads.workers = workers.clamp(1, MAX_WORKERS);
+        }
+        allowed
+    }
+
+    #[cold]
+    fn start(&'static self) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            if let Ok(path) = std::env::var("ASYNCOPT_TRACE")
+                && !path.is_empty()
+            {
+                trace::start(&path);
+            }
+            crate::interface::shut_down_at_exit();
+        });
+        let mut threads = self.threads.lock().unwrap();
+        if self.running.load(Ordering::Relaxed) {
+            return;
+        }
+        if threads.workers == 0 {
+            threads.workers = default_workers();
+        }
+        for _ in 0..threads.workers {
+            self.spawn(&mut threads);
+        }
+        self.running.store(true, Ordering::Release);
+    }
+
+    fn spawn(&'static self, threads: &mut Threads) {
+        let name = format!("asyncopt-{}", threads.started);
+        threads.started += 1;
+        // Those that took the place of a blocked one have ended since.
+        threads.handles.retain(|handle| !handle.is_finished());
+        // It searches from now on, so that nobody wakes another for what it will find.
+        self.idle.begin_search();
+        match thread::Builder::new().name(name).spawn(|| self.work()) {
+            Ok(handle) => threads.handles.push(handle),
+            Err(error) => {
+                eprintln!("asyncopt_rt: can't start a worker: {error}");
+                std::process::abort();
+            }
+        }
+    }
+
+    /// What a worker does. It starts as one that searches.
+    fn work(&'static self) {
+        DEQUE.set(self.take_deque());
+        let me = Sleeper::current();
+        loop {
+            // Before the search, which finds what was pushed before the stop.
+            let stopping = self.stopping.load(Ordering::Acquire);
+            let Some(task) = self.search() else {
+                if stopping {
+                    self.idle.end_search(|| false);
+                    break;
+                }
+                self.idle.sleep(&me, || self.has_work());
+                continue;
+            };
+            self.idle.end_search(|| self.has_work());
+            if !self.run_all(task) {
+                break;
+            }
+            self.idle.begin_search();
+        }
+        if let Some(deque) = DEQUE.take() {
+            self.spare_deques.lock().unwrap().push(deque);
+        }
+        trace::flush();
+        // What is left in its deque is for others.
+        self.idle.notify();
+    }
+
+    /// Runs tasks for as long as there are some. False if the worker is one too many.
+    fn run_all(&'static self, task: Ref) -> bool {
+        let mut next = Some(task);
+        while let Some(task) = next.take().or_else(|| self.find()) {
+            next = self.run(task);
+            if self.take_surplus() {
+                if let Some(task) = next {
+                    self.push(task);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn search(&self) -> Option<Ref> {
+        (1..=SEARCHES).find_map(|searches| {
+            let task = self.find();
+            if task.is_none() && !self.stopping.load(Ordering::Relaxed) {
+                pause(searches);
+            }
+            task
+        })
+    }
+
+    fn take_deque(&self) -> Option<(usize, Worker<Ref>)> {
+        let mut spare = self.spare_deques.lock().unwrap();
+        if let Some(deque) = spare.pop() {
+            return Some(deque);
+        }
+        // The number grows only here, under the lock.
+        let number = self.deques.load(Ordering::Relaxed);
+        let deque = Worker::new_lifo();
+        self.stealers.get(number)?.set(deque.stealer()).ok()?;
+        self.deques.store(number + 1, Ordering::Release);
+        Some((number, deque))
+    }
+
+    /// Runs all that can run, ends all workers, and reports.
+    pub fn shut_down(&'static self) {
+        // A task that ends the process can't wait for itself.
+        if self.running.load(Ordering::Acquire) && !IN_TASK.get() {
+            self.stopping.store(true, Ordering::Release);
+            self.idle.wake_all();
+            loop {
+                let handle = self.threads.lock().unwrap().handles.pop();
+                let Some(handle) = handle else { break };
+                let _ = handle.join();
+            }
+            self.surplus.store(0, Ordering::Relaxed);
+            self.stopping.store(false, Ordering::Relaxed);
+            self.running.store(false, Ordering::Release);
+        }
+        trace::flush();
+        trace::finish();
+        report();
+    }
+}
+
+fn sleep_until_complete(token: &Ref) {
+    if !token.is_complete() && token.wake(thread::current()) {
+        while !token.is_complete() {
+            thread::park();
+        }
+    }
+}
+
+/// Between two searches for work.
+fn pause(searches: u32) {
+    if searches < EAGER_SEARCHES {
+        for _ in 0..16 {
+            std::hint::spin_loop();
+        }
+    } else {
+        thread::yield_now();
+    }
+}
+
+/// `ASYNCOPT_NUM_THREADS`, or the number of processors.
+fn default_workers() -> usize {
+    let variable = std::env::var("ASYNCOPT_NUM_THREADS").unwrap_or_default();
+    match variable.parse() {
+        Ok(workers) if (1..=MAX_WORKERS).contains(&workers) => return workers,
+        _ if variable.is_empty() => {}
+        _ => eprintln!(
+            "asyncopt_rt: ASYNCOPT_NUM_THREADS is '{variable}': give a number from 1 to {MAX_WORKERS}"
+        ),
+    }
+    thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
+}
+
+/// Says on standard error what is still alive.
+fn report() {
+    let census = census::take();
+    let wanted = match std::env::var("ASYNCOPT_CENSUS").as_deref() {
+        Ok("0") => false,
+        Ok("1") => true,
+        _ => !census.is_clean(),
+    };
+    if !wanted {
+        return;
+    }
+    eprintln!(
+        "asyncopt_rt: alive at the end: {} tokens, {} tasks, {} bytes of frames, {} suspended coroutines, {} device allocations; {} errors \
+         that nobody awaited",
+        census.tokens,
+        census.tasks,
+        census.frame_bytes,
+        census.suspended,
+        census.device_allocations,
+        census.unobserved_errors
+    );
+    if let Some(error) = first_unobserved() {
+        eprintln!("asyncopt_rt: the first of these: {error}");
+    }
+}
