@@ -109,6 +109,8 @@ pub struct Memory {
     /// For each thread, a hash of all that it has read so far, atomic accesses aside, if that is asked for.
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
+    /// True if all addresses are numbers.
+    pub(crate) is_host: bool,
     window: Window,
     /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes
     /// have the same one.
@@ -152,6 +154,7 @@ impl Memory {
             watched: false,
             read_hashes: None,
             strict_proxies: false,
+            is_host: false,
             window: Window::default(),
             verdict: None,
         }
@@ -205,6 +208,36 @@ impl Memory {
         buffer.data = Vec::new();
         buffer.shadow = Shadow::default();
         buffer.unwritten = Vec::new();
+    }
+
+    /// Frees a buffer where the thread of `actor` does; returns an access by another one that nothing orders before that.
+    pub fn free_by(&mut self, id: BufferId, actor: Actor) -> Option<Spot> {
+        let buffer = &mut self.buffers[id.0 as usize];
+        let (order, accesses) = (&self.order, &self.accesses);
+        let (mut last, mut found) = (None, None);
+        buffer.shadow.each_access(&mut |id| {
+            if found.is_none() && last.replace(*id) != Some(*id) {
+                let access = accesses.actor(*id);
+                found = order.unordered(access, actor).then_some(access.spot);
+            }
+        });
+        buffer.freed_at = Some(actor.spot);
+        self.free(id);
+        found
+    }
+
+    /// Returns true if a buffer was freed.
+    #[must_use]
+    pub fn is_freed(&self, id: BufferId) -> bool {
+        self.buffer(id).freed
+    }
+
+    /// Gives the numbers of accesses that no byte remembers to later ones, if it is time to.
+    pub fn tidy(&mut self) {
+        if self.accesses.is_full() {
+            self.accesses.end_of_block();
+            self.forget_accesses();
+        }
     }
 
     /// Checks that `bytes` bytes at `at` are there, and aligned.

@@ -257,7 +257,7 @@ impl<'a> Runs<'a> {
 
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
         let Launch { grid, block, .. } = self.launch;
-        let mut memory = Memory::new(adversary, block.iter().product());
+        let mut memory = Memory::new(adversary, self.code.threads(block));
         if self.options.strict_proxies {
             memory.use_strict_proxies();
         }
@@ -290,6 +290,7 @@ impl<'a> Runs<'a> {
         let timeline = timeline.map(|recorder| recorder.replay(&machine.iterations));
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
+        let started = machine.started();
         let settled = !machine.memory.schedule_matters;
         let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
@@ -299,6 +300,7 @@ impl<'a> Runs<'a> {
             iterations: &iterations,
             block,
             grid,
+            tasks: &started,
         };
         let findings = names.findings(&reports, stop.as_ref());
         let outcome = Outcome {

@@ -86,7 +86,7 @@ impl Cause {
             "phase-overrun" => Self::Phase,
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
-            "early-use" => Self::Wait,
+            "early-use" | "use-after-free" => Self::Wait,
             "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,
             _ => Self::Stop,
