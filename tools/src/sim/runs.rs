@@ -32,6 +32,8 @@ pub struct Outcome {
     runs: u32,
     /// Instructions of all runs.
     steps: u64,
+    /// The tasks of host code, the function among them.
+    tasks: usize,
     /// True if runs of other schedules would be the same.
     settled: bool,
     /// True if there are more runs than were made.
@@ -113,6 +115,12 @@ impl<'a> Runs<'a> {
         }
         if !options.cost.is_empty() && !options.wants_timeline() {
             bail!("--cost is for a timeline: --timeline, --trace or --compare draws one");
+        }
+        if code.is_host && (options.wants_timeline() || options.refines.is_some()) {
+            bail!(
+                "{}: timelines and --refines are for kernels, and this is host code",
+                code.name
+            );
         }
         let arguments = options.arguments(code.params.len())?;
         refuse_open_sizes(code, &arguments)?;
@@ -307,6 +315,7 @@ impl<'a> Runs<'a> {
             findings,
             runs: 1,
             steps,
+            tasks: started.len(),
             settled,
             cut_off: false,
             buffers,
@@ -346,12 +355,15 @@ impl<'a> Runs<'a> {
             runs if outcome.cut_off => format!("{}, which are not all there are,", count(runs, "run")),
             runs => count(runs, "run"),
         };
+        let of = if self.code.is_host {
+            count(u32::try_from(outcome.tasks).unwrap_or(u32::MAX), "task")
+        } else {
+            let blocks = count(grid.iter().product(), "block");
+            format!("{blocks} of {}", count(block.iter().product(), "thread"))
+        };
         format!(
-            "{findings}{}: {verdict} ({runs} of {} of {}, {} instructions)\n",
-            self.code.name,
-            count(grid.iter().product(), "block"),
-            count(block.iter().product(), "thread"),
-            outcome.steps
+            "{findings}{}: {verdict} ({runs} of {of}, {} instructions)\n",
+            self.code.name, outcome.steps
         )
     }
 

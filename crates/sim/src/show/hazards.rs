@@ -90,7 +90,7 @@ impl Sides {
         match hazard {
             Hazard::Unwritten => Cause::Uninitialized,
             Hazard::UnfencedWrite | Hazard::UnfencedRead => Cause::Fence,
-            _ if self.tasks => Cause::Wait,
+            _ if self.tasks => Cause::Order,
             _ if self.blocks => Cause::Barrier,
             _ if self.is_overlap(hazard) => Cause::Addresses,
             _ if self.phase == PhaseWait::Stale => Cause::Parity,
