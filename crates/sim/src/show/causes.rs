@@ -150,7 +150,8 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
 fn belong_together(a: &Finding, b: &Finding) -> bool {
     let pair = [a.cause, b.cause];
     // What is said of mbarriers says it all.
-    let is_race = |finding: &Finding| finding.on.is_some() || matches!(finding.cause, Cause::Wait | Cause::Order);
+    let is_race =
+        |finding: &Finding| finding.on.is_some() || matches!(finding.cause, Cause::Wait | Cause::Order);
     let same = a.cause == b.cause && is_race(a) && is_race(b);
     // The same two operations in the other order.
     let reverse = pair.contains(&Cause::Barrier) && pair.contains(&Cause::Slot) && {

@@ -117,8 +117,7 @@ impl State {
         for stmt in stmts {
             match stmt {
                 Stmt::Update { to, from } => {
-                    self.buffers[to.0][to.1] =
-                        self.buffers[from.0][from.1].wrapping_mul(3).wrapping_add(1);
+                    self.buffers[to.0][to.1] = self.buffers[from.0][from.1].wrapping_mul(3).wrapping_add(1);
                 }
                 Stmt::Task(body, _) | Stmt::Call(body, _) => {
                     // What is read there is known there alone.

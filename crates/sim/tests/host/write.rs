@@ -65,7 +65,12 @@ impl State {
     fn with(&self, carried: &[String]) -> Self {
         let mut state = self.clone();
         let mut names = carried.iter().cloned();
-        for name in state.tokens.iter_mut().flatten().chain(state.value.iter_mut().rev()) {
+        for name in state
+            .tokens
+            .iter_mut()
+            .flatten()
+            .chain(state.value.iter_mut().rev())
+        {
             *name = names.next().unwrap_or_default();
         }
         state
@@ -222,7 +227,9 @@ impl Writer {
                 let before = state.before(&sets);
                 let dependencies = dependencies(&self.kept(&before));
                 let (token, value) = (self.name(), self.name());
-                self.line(&format!("{token}, {value} = async.region{dependencies} -> (i32) {{"));
+                self.line(&format!(
+                    "{token}, {value} = async.region{dependencies} -> (i32) {{"
+                ));
                 let x = self.load(*place, state);
                 self.line(&format!("async.yield {x} : i32\n}}"));
                 self.note(&sets, &token, state);
@@ -260,7 +267,11 @@ impl Writer {
         let init = state.carried();
         let names = |writer: &mut Self| -> Vec<String> { init.iter().map(|_| writer.name()).collect() };
         let (args, results) = (names(self), names(self));
-        let bindings: Vec<String> = args.iter().zip(&init).map(|(arg, init)| format!("{arg} = {init}")).collect();
+        let bindings: Vec<String> = args
+            .iter()
+            .zip(&init)
+            .map(|(arg, init)| format!("{arg} = {init}"))
+            .collect();
         let trip = self.def(&format!("arith.constant {trip} : index"));
         let (counter, types) = (self.name(), State::types());
         self.line(&format!(
