@@ -15,7 +15,7 @@ use async_sim::adversary::Adversary;
 use async_sim::code::Code;
 use async_sim::inputs::{Argument, Fill};
 use async_sim::read::{self, UncountedWaits};
-use host::{BUFFERS, State, Stmt, config, program, statements};
+use host::{BUFFERS, State, Stmt, config, program, statements, tensor_program};
 use kernel::{Call, Outcome, context, execute};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -108,4 +108,56 @@ fn programs_that_lack_a_wait_are_reported_where_they_go_wrong() {
     });
     assert!(wrong.get() > 0, "no program goes wrong");
     eprintln!("{} runs go wrong, {} are reported", wrong.get(), reported.get());
+}
+
+/// The statements without those that a test leaves out.
+fn without(stmts: &[Stmt], kinds: &str) -> Vec<Stmt> {
+    let all = |stmts: &[Stmt]| without(stmts, kinds);
+    let kept = stmts.iter().filter_map(|stmt| {
+        let (kind, stmt) = match stmt {
+            Stmt::Task(body, order) => ("task", Stmt::Task(all(body), *order)),
+            Stmt::If(place, then, other) => ("if", Stmt::If(*place, all(then), all(other))),
+            Stmt::For(trip, body) => ("for", Stmt::For(*trip, all(body))),
+            Stmt::Call(body, false) => ("func", Stmt::Call(all(body), false)),
+            Stmt::Call(body, true) => ("async", Stmt::Call(all(body), true)),
+            Stmt::Temporary(body) => ("temporary", Stmt::Temporary(all(body))),
+            Stmt::Read(_) | Stmt::Write(_) => ("value", stmt.clone()),
+            Stmt::Update { .. } => ("update", stmt.clone()),
+        };
+        (!kinds.contains(kind)).then_some(stmt)
+    });
+    kept.collect()
+}
+
+#[test]
+#[ignore]
+fn explore() {
+    let context = context();
+    let kinds = std::env::var("WITHOUT").unwrap_or_default();
+    let pre = std::env::var("PRE").unwrap_or_default();
+    let post = std::env::var("POST").unwrap_or_default();
+    let pipeline = format!(
+        "builtin.module({pre}one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}}{post})"
+    );
+    proptest!(config(300), |(stmts in statements(), seed in any::<u64>())| {
+        let stmts = without(&stmts, &kinds);
+        let meant = meant(&stmts);
+        let source = tensor_program(&stmts, std::env::var_os("SETTLED").is_some());
+        let Some(lowered) = kernel::try_lower(&context, &source, &pipeline) else {
+            std::fs::write(std::env::var("REPRO").unwrap(), format!("// refused\n{source}\n")).unwrap();
+            prop_assert!(false, "fails: {stmts:?}\n{source}");
+            return Ok(());
+        };
+        let lowered = lowered.as_operation().to_string();
+        let code = parse(&context, &lowered);
+        for adversary in schedules(seed) {
+            let name = format!("{adversary:?}");
+            let outcome = run(&code, adversary);
+            if !outcome.is_clean() || outcome.memory != meant {
+                std::fs::write(std::env::var("REPRO").unwrap(), format!("// {name}: {}\n{source}\n", outcome.findings.replace('\n', "\n// "))).unwrap();
+            }
+            prop_assert!(outcome.is_clean(), "{name}: {}\n{stmts:?}\n{source}\n{lowered}", outcome.findings);
+            prop_assert!(outcome.memory == meant, "{name}: other memory\n{stmts:?}\n{source}\n{lowered}");
+        }
+    });
 }

@@ -1,10 +1,12 @@
 //! Random host programs on a few buffers, as text, and what they do one statement after the other.
 
+mod tensors;
 mod write;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeSet;
+pub use tensors::tensor_program;
 pub use write::program;
 
 /// Buffers that a program has, and the elements of each.

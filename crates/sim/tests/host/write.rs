@@ -33,7 +33,7 @@ pub fn program(stmts: &[Stmt], without: Option<usize>) -> Program {
     }
 }
 
-const CONSTANTS: &str = "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%one = arith.constant 1 : i32\n%three = arith.constant 3 : i32\n%zero = arith.constant 0 : i32\n";
+pub const CONSTANTS: &str = "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%one = arith.constant 1 : i32\n%three = arith.constant 3 : i32\n%zero = arith.constant 0 : i32\n";
 
 fn ty() -> String {
     format!("memref<{ELEMENTS}xi32>")
