@@ -109,8 +109,6 @@ pub struct Memory {
     /// For each thread, a hash of all that it has read so far, atomic accesses aside, if that is asked for.
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
-    /// True if all addresses are numbers.
-    pub(crate) is_host: bool,
     window: Window,
     /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes
     /// have the same one.
@@ -154,7 +152,6 @@ impl Memory {
             watched: false,
             read_hashes: None,
             strict_proxies: false,
-            is_host: false,
             window: Window::default(),
             verdict: None,
         }

@@ -74,7 +74,9 @@ impl Machine<'_> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
-        self.memory.is_host = self.code.is_host;
+        if self.code.is_host {
+            self.memory.use_host_addresses();
+        }
         if self.code.is_host
             || self.code.has_arrivals()
             || self.code.has_arrivals_after_copies()

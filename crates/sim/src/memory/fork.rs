@@ -82,7 +82,6 @@ impl Memory {
             watched: self.watched,
             read_hashes: None,
             strict_proxies: self.strict_proxies,
-            is_host: self.is_host,
             window: self.window.clone(),
             verdict: None,
         }

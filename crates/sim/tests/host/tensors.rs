@@ -308,7 +308,7 @@ impl Writer {
         let outer = std::mem::take(&mut self.text);
         let end = write(self);
         let body = std::mem::replace(&mut self.text, outer);
-        self.functions += &format!("{head} {{\n{CONSTANTS}{body}{end}\n}}\n");
+        let _ = writeln!(self.functions, "{head} {{\n{CONSTANTS}{body}{end}\n}}");
     }
 
     fn call(&mut self, body: &[Stmt], state: &mut State) {

@@ -409,7 +409,7 @@ impl Writer {
         let ready = self.ready();
         let last = BUFFERS - 1;
         let outer = (state.buffers[last].clone(), state.tokens[last].clone());
-        state.buffers[last] = buffer.clone();
+        state.buffers[last].clone_from(&buffer);
         state.tokens[last] = [ready.clone(), ready];
         for element in 0..ELEMENTS {
             self.store("%zero", (last, element), state);
