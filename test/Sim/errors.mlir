@@ -52,13 +52,6 @@ func.func @unknown(%y: i32) {
   return
 }
 
-// RUN: not async-sim %s --kernel=structured 2>&1 | FileCheck %s --check-prefix=STRUCTURED
-// STRUCTURED: error: the interpreter does not know 'linalg.fill': lower it to loops or vectors, as --convert-linalg-to-loops does
-func.func @structured(%x: f32, %m: memref<4xf32>) {
-  linalg.fill ins(%x : f32) outs(%m : memref<4xf32>)
-  return
-}
-
 // RUN: not async-sim %s --kernel=time 2>&1 | FileCheck %s --check-prefix=TIME
 // TIME: error: what 'nvvm.read.ptx.sreg.clock' reads differs from run to run: take it out, since no result may depend on it
 func.func @time() {

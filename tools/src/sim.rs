@@ -122,12 +122,26 @@ impl Kept {
     }
 }
 
+/// What is lowered before a file is run. The first pass erases what nobody uses, also where nothing is to be lowered, and then
+/// faults would go with it; so it runs only over files in which the name of its dialect occurs.
+fn pipeline(path: &str) -> &'static str {
+    let has_linalg = std::fs::read(path).is_ok_and(|file| {
+        let name = b"linalg";
+        file.windows(name.len()).any(|part| part == name)
+    });
+    if has_linalg {
+        "convert-linalg-to-loops,lower-affine"
+    } else {
+        "lower-affine"
+    }
+}
+
 /// Runs every kernel of a file that was asked for. Returns true if nothing is wrong with any, and `None` if the file
 /// can't be parsed, which was printed.
 fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
     // Of several files, an error says which one it is about.
     let is_alone = options.refines.is_none() && options.compare.is_none();
-    let results = async_dialects::tool::with_module(path, "lower-affine", |module| {
+    let results = async_dialects::tool::with_module(path, pipeline(path), |module| {
         let mut kept = Vec::new();
         simulate(module, options, path, role, &mut kept).map(|clean| (clean, kept))
     });

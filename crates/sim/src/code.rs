@@ -6,6 +6,7 @@ mod fragment;
 mod op;
 mod operands;
 mod print;
+mod task;
 mod together;
 mod vector;
 mod warpgroup;
@@ -15,6 +16,7 @@ pub use self::fragment::{Fragment, Matrix, Place};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
+pub use self::task::{MOST_TASKS, TaskOp};
 pub use self::together::{
     Cluster, LdMatrix, Mma, NamedBarrier, Shuffle, ShuffleMode, ShuffleSync, Sparsity, StMatrix, Vote,
     VoteKind, WarpReduce,
@@ -53,6 +55,8 @@ pub struct Code {
     pub grid: Option<[u32; 3]>,
     /// The bytes of dynamic workgroup memory, if the launch says how many there are.
     pub dynamic_workgroup: Option<usize>,
+    /// True if it is host code: its regions are tasks.
+    pub is_host: bool,
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].
@@ -60,6 +64,16 @@ pub struct Code {
 }
 
 impl Code {
+    /// How many threads memory has to tell apart, where a kernel's blocks are of so many.
+    #[must_use]
+    pub fn threads(&self, block: [u32; 3]) -> u32 {
+        if self.is_host {
+            MOST_TASKS
+        } else {
+            block.iter().product()
+        }
+    }
+
     /// Returns true if threads arrive on mbarriers.
     #[must_use]
     pub fn has_arrivals(&self) -> bool {

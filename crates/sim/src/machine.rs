@@ -22,6 +22,7 @@ mod reductions;
 mod registers;
 mod sparse;
 mod stop;
+mod tasks;
 mod vectors;
 mod views;
 mod votes;
@@ -32,6 +33,7 @@ use self::barriers::{BARRIERS, NamedBarrier};
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
+use self::tasks::Tasks;
 use crate::adversary::next_random;
 use crate::code::{Code, Init, Reg};
 use crate::memory::{Contents, Memory, Space};
@@ -89,6 +91,8 @@ enum State {
     Named,
     /// For the other threads of its warpgroup.
     Warpgroup,
+    /// For tasks to be complete.
+    Task,
     Done,
 }
 
@@ -175,6 +179,8 @@ pub struct Machine<'c> {
     mbarriers: BTreeMap<Key, MBarrier>,
     /// How often threads have tested them in vain since anybody could go on otherwise.
     vain_tests: u32,
+    /// The tasks of host code, each of which is the thread of its number.
+    tasks: Tasks,
     /// The barriers of the block that have numbers.
     barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
@@ -209,6 +215,7 @@ impl<'c> Machine<'c> {
             era: NonZeroU32::MIN,
             mbarriers: BTreeMap::new(),
             vain_tests: 0,
+            tasks: Tasks::default(),
             barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
@@ -332,38 +339,46 @@ impl<'c> Machine<'c> {
 
     /// Runs a thread until it has to wait.
     fn run_thread(&mut self, t: usize) -> Result<(), Stop> {
-        let code = self.code;
         while self.threads[t].state == State::Running {
-            let pc = self.threads[t].pc;
-            let instr = &code.instrs[pc];
-            self.steps += 1;
-            self.threads[t].steps += 1;
-            if self.threads[t].steps > self.launch.budget {
-                return Err(self.stop(t, Reason::Budget));
+            self.step(t)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the next instruction of a thread.
+    #[inline]
+    fn step(&mut self, t: usize) -> Result<(), Stop> {
+        let code = self.code;
+        let pc = self.threads[t].pc;
+        let instr = &code.instrs[pc];
+        self.steps += 1;
+        self.threads[t].steps += 1;
+        if self.threads[t].steps > self.launch.budget {
+            return Err(self.stop(t, Reason::Budget));
+        }
+        if self.timeline.is_some() || instr.op.is_seen() {
+            self.settle(t);
+        }
+        if self.timeline.is_some() {
+            let spot = self.spot(t);
+            if let Some(timeline) = self.timing() {
+                timeline.step(code, t, spot.into());
             }
-            if self.timeline.is_some() || instr.op.is_seen() {
-                self.settle(t);
-            }
-            if self.timeline.is_some() {
-                let spot = self.spot(t);
-                if let Some(timeline) = self.timing() {
-                    timeline.step(code, t, spot.into());
-                }
-            }
-            let next = match self.instr(t, instr) {
-                Ok(next) => next,
-                Err(reason) => return Err(self.stop(t, reason)),
-            };
-            self.note_early(t);
-            if self.timeline.is_some() {
-                self.note_reads(t);
-            }
-            let thread = &mut self.threads[t];
-            match next {
-                Next::Goes => thread.pc += 1,
-                Next::Jumps(to) => thread.pc = to,
-                Next::Waits(state) => thread.state = state,
-            }
+        }
+        let next = match self.instr(t, instr) {
+            Ok(next) => next,
+            Err(Reason::Pending(task)) => self.wait_for(t, vec![task]),
+            Err(reason) => return Err(self.stop(t, reason)),
+        };
+        self.note_early(t);
+        if self.timeline.is_some() {
+            self.note_reads(t);
+        }
+        let thread = &mut self.threads[t];
+        match next {
+            Next::Goes => thread.pc += 1,
+            Next::Jumps(to) => thread.pc = to,
+            Next::Waits(state) => thread.state = state,
         }
         Ok(())
     }

@@ -207,6 +207,36 @@ impl Memory {
         buffer.unwritten = Vec::new();
     }
 
+    /// Frees a buffer where the thread of `actor` does; returns an access by another one that nothing orders before that.
+    pub fn free_by(&mut self, id: BufferId, actor: Actor) -> Option<Spot> {
+        let buffer = &mut self.buffers[id.0 as usize];
+        let (order, accesses) = (&self.order, &self.accesses);
+        let (mut last, mut found) = (None, None);
+        buffer.shadow.each_access(&mut |id| {
+            if found.is_none() && last.replace(*id) != Some(*id) {
+                let access = accesses.actor(*id);
+                found = order.unordered(access, actor).then_some(access.spot);
+            }
+        });
+        buffer.freed_at = Some(actor.spot);
+        self.free(id);
+        found
+    }
+
+    /// Returns true if a buffer was freed.
+    #[must_use]
+    pub fn is_freed(&self, id: BufferId) -> bool {
+        self.buffer(id).freed
+    }
+
+    /// Gives the numbers of accesses that no byte remembers to later ones, if it is time to.
+    pub fn tidy(&mut self) {
+        if self.accesses.is_full() {
+            self.accesses.end_of_block();
+            self.forget_accesses();
+        }
+    }
+
     /// Checks that `bytes` bytes at `at` are there, and aligned.
     ///
     /// # Errors

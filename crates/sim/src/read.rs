@@ -15,6 +15,7 @@ mod contractions;
 mod conversions;
 mod flow;
 mod fragments;
+mod host;
 mod launch;
 mod loops;
 mod masked;
@@ -36,7 +37,7 @@ mod wmma;
 use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
 pub use self::unknown::Unknown;
-use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg};
+use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg, TaskOp};
 use crate::value::Elem;
 use async_dialects::completion::GroupQueue;
 use async_dialects::names::gpux;
@@ -90,6 +91,7 @@ pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) ->
         globals: HashMap::new(),
         dynamic: None,
     };
+    reader.code.is_host = host::is_host(function);
     if function.is(device::LAUNCH) {
         reader.launch(function)?;
     } else {
@@ -130,6 +132,7 @@ impl<'c> Reader<'c> {
         };
         self.parameters(function, entry)?;
         self.region(function.region(0), &mut |reader, terminator| {
+            reader.leave_function(function, terminator);
             reader.emit(terminator, Instruction::Return);
             Ok(())
         })
@@ -327,6 +330,7 @@ impl<'c> Reader<'c> {
                     cases.iter_mut().for_each(|(_, to)| resolve(to));
                     resolve(default);
                 }
+                Instruction::Task(TaskOp::Start { after, .. }) => resolve(after),
                 _ => {}
             }
         }

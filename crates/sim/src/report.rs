@@ -247,6 +247,22 @@ impl Problem {
         }
     }
 
+    /// The life of a buffer that ends while another task may still access it.
+    #[must_use]
+    pub fn freed_early(at: Spot, access: Spot, buffer: &str) -> Self {
+        Self {
+            kind: "use-after-free",
+            note: false,
+            rank: 0,
+            at,
+            other: Some(access),
+            message: format!(
+                "ends the life of {buffer}, and nothing orders the access of another task before that"
+            ),
+            advice: "await the token of that task before this",
+        }
+    }
+
     /// A value of a region that is used before its token is complete.
     #[must_use]
     pub fn early_use(at: Spot, copy: Spot, region: &crate::code::OpLocation) -> Self {

@@ -30,6 +30,8 @@ pub struct Names<'a> {
     pub block: [u32; 3],
     /// The blocks, in x, y and z.
     pub grid: [u32; 3],
+    /// Of host code: where each task was made, see [`Machine::started`](crate::machine::Machine::started).
+    pub tasks: &'a [Spot],
 }
 
 /// An operation, run once by a thread.
@@ -170,6 +172,9 @@ impl Names<'_> {
 
     fn instance(&self, spot: Spot) -> Instance {
         let place = &self.code.instrs[spot.instr as usize].place;
+        if self.code.is_host {
+            return self.task_instance(spot);
+        }
         let per_block = self.block.iter().product::<u32>().max(1);
         let (thread, block) = (spot.thread % per_block, spot.thread / per_block);
         let who = format!(
@@ -182,6 +187,25 @@ impl Names<'_> {
             location: place.location.to_string(),
             thread,
             block,
+            who,
+            loops: self.loops(spot),
+            instr: spot.instr,
+        }
+    }
+
+    /// The same in host code: the thread is a task.
+    fn task_instance(&self, spot: Spot) -> Instance {
+        let place = &self.code.instrs[spot.instr as usize].place;
+        let made_at = self.tasks.get(spot.thread as usize).filter(|_| spot.thread > 0);
+        let who = match made_at.map(|made| &self.code.instrs[made.instr as usize].place) {
+            Some(region) => format!("task {} ({} at {})", spot.thread, region.op, region.location),
+            None => format!("@{} itself", self.code.name),
+        };
+        Instance {
+            op: place.op.to_string(),
+            location: place.location.to_string(),
+            thread: spot.thread,
+            block: 0,
             who,
             loops: self.loops(spot),
             instr: spot.instr,
@@ -255,6 +279,7 @@ impl Names<'_> {
                 None => Waits::Nothing,
             },
             roles: self.code.has_roles(),
+            tasks: self.code.is_host,
         }
     }
 

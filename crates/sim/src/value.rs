@@ -121,7 +121,7 @@ impl Elem {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
 
-/// An asynchronous copy that was issued: one dynamic instance, by one thread.
+/// An asynchronous copy that was issued: one dynamic instance, by one thread. In host code, a task.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct CopyId(pub u32);
 
@@ -292,6 +292,9 @@ pub enum Value {
     Tensor(Arc<Tensor>),
     /// What is done when the token is complete.
     Token(Arc<[Pending]>),
+    /// A value that a task yields, by the task and its place: it is there when the task has ended, and may be used when its
+    /// token is complete.
+    Yielded(CopyId, u32),
     /// A value of an `async.region`, or an accumulator of a warpgroup, which may be handed on but not used before something is
     /// complete.
     Guarded(Arc<Guarded>),

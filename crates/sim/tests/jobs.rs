@@ -129,6 +129,7 @@ fn run(source: &str, blocks: u32, jobs: usize, adversary: Adversary) -> (String,
         iterations: &iterations,
         block,
         grid,
+        tasks: &[],
     };
     let findings = names.findings(&reports, stop.as_ref());
     let findings = findings.iter().map(Finding::text).collect();

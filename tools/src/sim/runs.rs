@@ -32,6 +32,8 @@ pub struct Outcome {
     runs: u32,
     /// Instructions of all runs.
     steps: u64,
+    /// The tasks of host code, the function among them.
+    tasks: usize,
     /// True if runs of other schedules would be the same.
     settled: bool,
     /// True if there are more runs than were made.
@@ -113,6 +115,12 @@ impl<'a> Runs<'a> {
         }
         if !options.cost.is_empty() && !options.wants_timeline() {
             bail!("--cost is for a timeline: --timeline, --trace or --compare draws one");
+        }
+        if code.is_host && (options.wants_timeline() || options.refines.is_some()) {
+            bail!(
+                "{}: timelines and --refines are for kernels, and this is host code",
+                code.name
+            );
         }
         let arguments = options.arguments(code.params.len())?;
         refuse_open_sizes(code, &arguments)?;
@@ -257,7 +265,7 @@ impl<'a> Runs<'a> {
 
     fn one(&self, adversary: Adversary) -> Result<(Outcome, Adversary)> {
         let Launch { grid, block, .. } = self.launch;
-        let mut memory = Memory::new(adversary, block.iter().product());
+        let mut memory = Memory::new(adversary, self.code.threads(block));
         if self.options.strict_proxies {
             memory.use_strict_proxies();
         }
@@ -290,6 +298,7 @@ impl<'a> Runs<'a> {
         let timeline = timeline.map(|recorder| recorder.replay(&machine.iterations));
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
+        let started = machine.started();
         let settled = !machine.memory.schedule_matters;
         let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
@@ -299,12 +308,14 @@ impl<'a> Runs<'a> {
             iterations: &iterations,
             block,
             grid,
+            tasks: &started,
         };
         let findings = names.findings(&reports, stop.as_ref());
         let outcome = Outcome {
             findings,
             runs: 1,
             steps,
+            tasks: started.len(),
             settled,
             cut_off: false,
             buffers,
@@ -344,12 +355,15 @@ impl<'a> Runs<'a> {
             runs if outcome.cut_off => format!("{}, which are not all there are,", count(runs, "run")),
             runs => count(runs, "run"),
         };
+        let of = if self.code.is_host {
+            count(u32::try_from(outcome.tasks).unwrap_or(u32::MAX), "task")
+        } else {
+            let blocks = count(grid.iter().product(), "block");
+            format!("{blocks} of {}", count(block.iter().product(), "thread"))
+        };
         format!(
-            "{findings}{}: {verdict} ({runs} of {} of {}, {} instructions)\n",
-            self.code.name,
-            count(grid.iter().product(), "block"),
-            count(block.iter().product(), "thread"),
-            outcome.steps
+            "{findings}{}: {verdict} ({runs} of {of}, {} instructions)\n",
+            self.code.name, outcome.steps
         )
     }
 

@@ -127,6 +127,7 @@ fn run_once(
         iterations: &iterations,
         block: threads,
         grid: call.grid,
+        tasks: &[],
     };
     let findings = names.findings(&reports, stop.as_ref());
     if let Some(finding) = findings.iter().find(|finding| !finding.note) {

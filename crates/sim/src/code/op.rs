@@ -2,7 +2,7 @@
 
 use super::{
     Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, StMatrix, Tile, VectorOp, Vote,
+    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, StMatrix, TaskOp, Tile, VectorOp, Vote,
     WarpReduce, Warpgroup,
 };
 use crate::scalar::Scalar;
@@ -335,6 +335,8 @@ pub enum Op {
         /// The token.
         token: Reg,
     },
+    /// Makes or ends a task of host code.
+    Task(TaskOp),
     /// `gpu.barrier`
     Barrier,
     /// `nvvm.barrier` of some threads, `nvvm.barrier.arrive`
@@ -388,6 +390,23 @@ pub enum Op {
 }
 
 impl Op {
+    /// Returns true if it accesses memory, or ends the life of some.
+    #[must_use]
+    pub fn is_access(&self) -> bool {
+        matches!(
+            self,
+            Self::Load { .. }
+                | Self::Store { .. }
+                | Self::LoadTile { .. }
+                | Self::StoreTile { .. }
+                | Self::Atomic { .. }
+                | Self::AtomicLoad { .. }
+                | Self::AtomicStore { .. }
+                | Self::Free { .. }
+                | Self::EndScope(_)
+        )
+    }
+
     /// Returns true if a report may name an instance of it.
     #[must_use]
     pub fn is_seen(&self) -> bool {

@@ -9,6 +9,9 @@ use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// What the host's buffers are aligned to.
+const HOST_ALIGN: u32 = 64;
+
 impl Machine<'_> {
     pub(super) fn access(&mut self, t: usize, op: &Op) -> Result<(), Reason> {
         let (to, value) = match op {
@@ -50,6 +53,9 @@ impl Machine<'_> {
             } => (*to, self.alloc(t, sizes, dynamic, *elem, *lanes)?),
             Op::Free { view } => {
                 let view = self.view(t, *view)?;
+                if self.code.is_host {
+                    return self.free(t, view.buffer);
+                }
                 // What threads share is there until the last of them ends.
                 if self.memory.buffer(view.buffer).space == Space::Private {
                     self.memory.free(view.buffer);
@@ -60,7 +66,7 @@ impl Machine<'_> {
                 for buffer in buffers {
                     // There is none where control has not come by its allocation.
                     if let Value::View(view) = self.threads[t].regs[buffer.0 as usize].clone() {
-                        self.memory.free(view.buffer);
+                        self.end_of_life(t, view.buffer);
                     }
                 }
                 return Ok(());
@@ -132,11 +138,17 @@ impl Machine<'_> {
         };
         let bytes = view.span_bytes().filter(|bytes| self.memory.has_room(*bytes));
         let bytes = bytes.ok_or(Reason::Room)?;
-        let (name, array) = ("a private buffer".into(), view.array());
-        view.buffer = self
-            .memory
-            .add(name, Space::Private, 16, Contents::Unwritten(bytes), array);
-        self.private.push(view.buffer);
+        let (contents, array) = (Contents::Unwritten(bytes), view.array());
+        if self.code.is_host {
+            // Any task may access it.
+            let place = &self.code.instrs[self.threads[t].pc].place;
+            let name = format!("the buffer of {}", place.location);
+            view.buffer = self.memory.add(name, Space::Global, HOST_ALIGN, contents, array);
+        } else {
+            let name = "a private buffer".into();
+            view.buffer = self.memory.add(name, Space::Private, 16, contents, array);
+            self.private.push(view.buffer);
+        }
         Ok(Value::View(Arc::new(view)))
     }
 

@@ -74,7 +74,13 @@ impl Machine<'_> {
             regs[decl.to.0 as usize] = id;
         }
         self.memory.watch(self.timeline.is_some());
-        if self.code.has_arrivals() || self.code.has_arrivals_after_copies() || self.code.has_named_barriers()
+        if self.code.is_host {
+            self.memory.use_host_addresses();
+        }
+        if self.code.is_host
+            || self.code.has_arrivals()
+            || self.code.has_arrivals_after_copies()
+            || self.code.has_named_barriers()
         {
             self.memory.use_clocks();
         }
@@ -120,7 +126,12 @@ impl Machine<'_> {
             if block > 0 {
                 self.renew(&mut start);
             }
-            let ran = self.run_block(start.regs.clone(), &mut |steps| each(block - first, steps));
+            let each_steps = &mut |steps| each(block - first, steps);
+            let ran = if self.code.is_host {
+                self.run_tasks(start.regs.clone(), each_steps)
+            } else {
+                self.run_block(start.regs.clone(), each_steps)
+            };
             self.collect_prints();
             ran?;
             each(block - first + 1, self.steps);

@@ -40,6 +40,8 @@ impl Machine<'_> {
             Op::Count { depth, start } => self.count(t, *depth, *start),
             Op::Return => return Ok(Next::Waits(State::Done)),
             Op::Barrier => return Ok(Next::Waits(State::Barrier)),
+            Op::Task(op) => return self.task(t, op),
+            Op::Await(tokens) if self.code.is_host => return self.await_tasks(t, tokens),
             Op::Bulk(bulk) if bulk.completion.is_block_wide() => return Ok(Next::Waits(State::Block)),
             Op::Bulk(bulk) => self.issue_bulk(t, bulk)?,
             Op::Describe(describe) => self.describe(t, describe)?,

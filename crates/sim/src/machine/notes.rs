@@ -48,7 +48,12 @@ impl Machine<'_> {
         }
         self.settle(t);
         for (copy, guard) in std::mem::take(self.early.get_mut()) {
-            let (spot, copy) = (self.spot(t), self.memory.issuer(copy));
+            let spot = self.spot(t);
+            let copy = if self.code.is_host {
+                self.tasks.started_at(copy)
+            } else {
+                self.memory.issuer(copy)
+            };
             let problem = match guard.accumulator {
                 None => Problem::early_use(spot, copy, &guard.by),
                 Some(_) => Problem::early_accumulator(spot, copy),

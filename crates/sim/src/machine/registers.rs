@@ -19,18 +19,33 @@ impl Machine<'_> {
     pub(super) fn value(&self, t: usize, reg: Reg) -> Result<&Value, Reason> {
         let mut value = &self.threads[t].regs[reg.0 as usize];
         // A region's value may be that of a region inside.
-        while let Value::Guarded(guarded) = value {
-            for guard in &guarded.guards {
-                let mut copies = guard.copies.iter();
-                if let Some(pending) = copies.find(|pending| !self.memory.is_done(**pending)) {
-                    self.early.borrow_mut().push((pending.copy, guard.clone()));
+        loop {
+            match value {
+                Value::Guarded(guarded) => {
+                    for guard in &guarded.guards {
+                        let mut copies = guard.copies.iter();
+                        if let Some(pending) = copies.find(|pending| !self.is_done(t, **pending)) {
+                            self.early.borrow_mut().push((pending.copy, guard.clone()));
+                        }
+                    }
+                    value = &guarded.value;
                 }
+                Value::Yielded(task, place) => value = self.yielded(t, *task, *place)?,
+                _ => break,
             }
-            value = &guarded.value;
         }
         match value {
             Value::Poison => Err(Reason::Poison),
             value => Ok(value),
+        }
+    }
+
+    /// Returns true if a thread may rely on it that a copy is done, or a task complete.
+    fn is_done(&self, t: usize, pending: Pending) -> bool {
+        if self.code.is_host {
+            self.knows(t, pending.copy)
+        } else {
+            self.memory.is_done(pending)
         }
     }
 
@@ -83,6 +98,8 @@ impl Machine<'_> {
         match self.value(t, reg)? {
             Value::Bits(bits) => Ok(vec![*bits]),
             Value::Vector(numbers) => Ok(numbers.to_vec()),
+            // An address as a number.
+            Value::Pointer(_) => Ok(vec![self.bits(t, reg)?]),
             Value::Partial(_) => Err(Reason::Poison),
             _ => Err(Reason::Operand("a vector")),
         }

@@ -4,7 +4,7 @@ use super::{Machine, State};
 use crate::memory::Fault;
 use crate::report::Spot;
 use crate::scalar::ScalarError;
-use crate::value::{BufferId, NoSuchNumber};
+use crate::value::{BufferId, CopyId, NoSuchNumber};
 
 /// What ends a run.
 #[derive(Clone, Debug)]
@@ -138,6 +138,12 @@ pub enum Reason {
         /// Its stride.
         bytes: i64,
     },
+    /// A value that is used before the task has ended that yields it: the thread waits for that.
+    Pending(CopyId),
+    /// More tasks than can be told apart.
+    Tasks,
+    /// Tasks that wait for each other.
+    Stuck,
     /// Buffers of more bytes than an interpreter has room for.
     Room,
     /// A copy of a size that can't be copied.
@@ -151,12 +157,14 @@ pub enum Reason {
 
 impl Reason {
     /// Returns true if other values might not have ended the run.
-    fn follows_from_values(&self) -> bool {
+    pub(super) fn follows_from_values(&self) -> bool {
         !matches!(
             self,
             Self::Operand(_)
                 | Self::PartialWarp
                 | Self::PartialWarpgroup
+                | Self::Tasks
+                | Self::Stuck
                 | Self::Fault(Fault::Freed { .. } | Fault::Accesses)
         )
     }

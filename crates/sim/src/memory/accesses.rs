@@ -169,6 +169,11 @@ impl Accesses {
     pub fn end_of_block(&mut self) -> bool {
         self.numbers.clear();
         self.last.clear();
+        self.is_full()
+    }
+
+    /// Returns true if it is time to look for events that no byte remembers.
+    pub fn is_full(&self) -> bool {
         self.events.len() >= self.renumber_at
     }
 

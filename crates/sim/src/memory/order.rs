@@ -164,6 +164,12 @@ impl Order {
         self.release(thread).without_memory()
     }
 
+    /// Returns true if thread `by` knows of so many arrivals of thread `of`, and that all before them is done.
+    pub(super) fn knows_release(&self, by: u32, of: u32, count: u32) -> bool {
+        let clocks = self.clocks.as_ref();
+        clocks.is_some_and(|clocks| clocks.done(by, self.inside(of)) >= count)
+    }
+
     /// A thread learns of arrivals.
     pub(super) fn acquire(&mut self, thread: u32, clock: &Clock) {
         if let Some(clocks) = &mut self.clocks {

@@ -83,6 +83,8 @@ pub struct Buffer {
     pub(super) copied: bool,
     /// True if it was deallocated.
     pub(super) freed: bool,
+    /// Where it was, if a task of the host did.
+    pub(crate) freed_at: Option<Spot>,
     /// A bit for each byte that nobody has written; nothing if there are none.
     pub(super) unwritten: Vec<u64>,
     /// Where mbarriers begin, and who has initialized them.
@@ -142,6 +144,7 @@ impl Buffer {
             array,
             copied: false,
             freed: false,
+            freed_at: None,
             unwritten,
             mbarriers: Vec::new(),
             shadow,
@@ -158,6 +161,7 @@ impl Buffer {
             array: self.array.clone(),
             copied: self.copied,
             freed: self.freed,
+            freed_at: self.freed_at,
             unwritten: self.unwritten.clone(),
             mbarriers: Vec::new(),
             shadow: Shadow::new(self.data.len()),

@@ -46,6 +46,12 @@ impl Memory {
         self.order.pass(thread)
     }
 
+    /// Returns true if thread `by` knows of so many arrivals of thread `of`, and that all before them is done.
+    #[must_use]
+    pub fn knows_release(&self, by: u32, of: u32, count: u32) -> bool {
+        self.order.knows_release(by, of, count)
+    }
+
     /// A thread learns of arrivals on an mbarrier.
     pub fn acquire(&mut self, thread: u32, clock: &Clock) {
         self.order.acquire(thread, clock);

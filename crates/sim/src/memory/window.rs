@@ -12,6 +12,8 @@ const CHUNK: u64 = 16;
 pub(super) struct Window {
     buffers: Vec<(BufferId, u64)>,
     end: u64,
+    /// True if buffers of the host have addresses that are numbers.
+    is_host: bool,
 }
 
 impl Window {
@@ -24,9 +26,18 @@ impl Window {
 }
 
 impl Memory {
-    /// The number that an address in workgroup memory is; `None` elsewhere.
+    /// From now on, addresses of all buffers are numbers, as the host has them.
+    pub fn use_host_addresses(&mut self) {
+        self.window.is_host = true;
+    }
+
+    /// The number that an address in workgroup memory is, or that of a buffer of the host; `None` elsewhere.
     #[must_use]
     pub fn address(&self, at: Pointer) -> Option<u64> {
+        if self.window.is_host {
+            // Each buffer has 4 GiB for itself; the first does not begin at 0.
+            return ((u64::from(at.buffer.0) + 1) << 32).checked_add_signed(at.offset);
+        }
         let is_there = self.buffer(at.buffer).space == Space::Workgroup;
         let mut buffers = self.window.buffers.iter().filter(|_| is_there);
         let (_, start) = buffers.find(|(id, _)| *id == at.buffer)?;

@@ -220,8 +220,11 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// In device code a region is issued where it stands, and its token is that of what it yields.
+    /// In host code, a region is a task. In device code it is issued where it stands, and its token is that of what it yields.
     fn async_region(&mut self, op: Op<'c>) -> Done<'c> {
+        if self.code.is_host {
+            return self.task_region(op);
+        }
         let dependencies = self.operands(op);
         if !dependencies.is_empty() {
             self.emit(op, Instruction::Await(dependencies));
@@ -239,7 +242,9 @@ impl<'c> Reader<'c> {
         };
         self.inside(op, callee, &mut |reader| {
             reader.task(op, callee.region(0), token, values)
-        })
+        })?;
+        self.leave_function(callee, op);
+        Ok(())
     }
 
     /// Runs a region; `token` is complete when what it yields is, and its `values` are to be used no earlier.

@@ -4,8 +4,7 @@ use super::{Done, Reader, Unknown};
 use crate::code::{Label, Op as Instruction};
 use crate::value::Value as Constant;
 use async_mlir::control_flow::{Edge, EdgeTarget, branch_edges, region_exit_edges};
-use async_mlir::gpu::is_workgroup;
-use async_mlir::ir::{Block, Op, Region, Value, Walk};
+use async_mlir::ir::{Block, Op, Region, Value};
 use async_mlir::names::{attr, builtin, cf, func, gpu, memref, nvvm, scf};
 use async_mlir::types;
 use std::collections::HashMap;
@@ -172,19 +171,7 @@ impl<'c> Reader<'c> {
     /// What `memref.alloca` makes in a scope, and in no scope inside of it, ends with it.
     fn scope(&mut self, op: Op<'c>) -> Done<'c> {
         self.body(op.region(0), EdgeTarget::After)?;
-        let mut buffers = Vec::new();
-        op.walk(|inner| {
-            if inner != op && inner.is(memref::ALLOCA_SCOPE) {
-                return Walk::Skip;
-            }
-            if inner.is(memref::ALLOCA) && !is_workgroup(inner.result(0).ty()) {
-                buffers.push(self.reg(inner.result(0)));
-            }
-            Walk::Advance
-        });
-        if !buffers.is_empty() {
-            self.emit(op, Instruction::EndScope(buffers.into()));
-        }
+        self.end_scope(op, op);
         Ok(())
     }
 
@@ -238,19 +225,17 @@ impl<'c> Reader<'c> {
         let callee = self.callee(op, func::FUNC)?;
         self.inside(op, callee, &mut |reader| {
             reader.returning(callee.region(0), results)
-        })
+        })?;
+        self.leave_function(callee, op);
+        Ok(())
     }
 
     /// The function that `op` calls; its arguments are assigned.
     pub(super) fn callee(&mut self, op: Op<'c>, kind: &str) -> Result<Op<'c>, Unknown<'c>> {
-        let name = op.attr(attr::CALLEE).and_then(types::symbol).unwrap_or_default();
-        let found = op.ancestors().find_map(|ancestor| {
-            let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
-            let ops = region.first()?.ops();
-            ops.into_iter()
-                .find(|op| op.is(kind) && op.str_attr(attr::SYM_NAME) == Some(name))
-        });
-        let Some((callee, entry)) = found.and_then(|callee| Some((callee, callee.region(0).first()?))) else {
+        let name = callee_name(op);
+        let Some((callee, entry)) =
+            called(op, kind).and_then(|callee| Some((callee, callee.region(0).first()?)))
+        else {
             return Err(Unknown::new(op, format!("'{name}' has no body to run")));
         };
         if self.calls.contains(&callee) {
@@ -286,4 +271,19 @@ impl<'c> Reader<'c> {
         let to = self.reg(to);
         self.emit(op, Instruction::Set { to, value });
     }
+}
+
+fn callee_name(op: Op<'_>) -> &str {
+    op.attr(attr::CALLEE).and_then(types::symbol).unwrap_or_default()
+}
+
+/// The function of a kind that `op` calls.
+pub(super) fn called<'c>(op: Op<'c>, kind: &str) -> Option<Op<'c>> {
+    let name = callee_name(op);
+    op.ancestors().find_map(|ancestor| {
+        let region = (ancestor.num_regions() == 1).then(|| ancestor.region(0))?;
+        let ops = region.first()?.ops();
+        ops.into_iter()
+            .find(|op| op.is(kind) && op.str_attr(attr::SYM_NAME) == Some(name))
+    })
 }

@@ -35,6 +35,8 @@ pub enum Cause {
     WrongSlot,
     /// A wait that is missing, or leaves too many groups in flight.
     Wait,
+    /// Tasks that nothing orders.
+    Order,
     /// A proxy fence that is missing.
     Fence,
     /// A barrier that is missing.
@@ -64,6 +66,7 @@ impl Cause {
             Self::Commit => "commit",
             Self::Addresses => "addresses",
             Self::Unawaited | Self::Wait => "wait",
+            Self::Order => "order",
             Self::Fence => "fence",
             Self::Barrier => "barrier",
             Self::WrongSlot | Self::Slot => "slot",
@@ -87,6 +90,7 @@ impl Cause {
             "deadlock" => Self::Deadlock,
             "never-committed" => Self::Commit,
             "early-use" => Self::Wait,
+            "use-after-free" => Self::Order,
             "missing-wgmma-fence" => Self::Fence,
             "undrained" => Self::Drain,
             _ => Self::Stop,
@@ -146,7 +150,8 @@ pub fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
 fn belong_together(a: &Finding, b: &Finding) -> bool {
     let pair = [a.cause, b.cause];
     // What is said of mbarriers says it all.
-    let is_race = |finding: &Finding| finding.on.is_some() || finding.cause == Cause::Wait;
+    let is_race =
+        |finding: &Finding| finding.on.is_some() || matches!(finding.cause, Cause::Wait | Cause::Order);
     let same = a.cause == b.cause && is_race(a) && is_race(b);
     // The same two operations in the other order.
     let reverse = pair.contains(&Cause::Barrier) && pair.contains(&Cause::Slot) && {

@@ -4,7 +4,7 @@ use super::Cause;
 use super::words::{
     AWAIT_TOKEN, BARRIER_AFTER_WAIT, BARRIER_OR_SLOT, COMMIT, COPIED_LATE, EITHER_ORDER, FILLED_EARLY,
     OVERLAP, PARITY, READ_EARLY, TRACK, TWICE, Text, WAIT, WAIT_AFTER, WAIT_EARLIER, WAIT_FOR_WRITES,
-    WRONG_SLOT, after_multiplication, after_shared, between_blocks, plain,
+    WRONG_SLOT, after_multiplication, after_shared, between_blocks, between_tasks, plain,
 };
 use crate::report::{Hazard, Own};
 
@@ -41,6 +41,8 @@ pub(super) struct Sides {
     pub wait: Waits,
     /// True if some threads meet without the others.
     pub roles: bool,
+    /// True if they are tasks of the host.
+    pub tasks: bool,
 }
 
 /// How a phase is waited for that a copy completes on.
@@ -88,6 +90,7 @@ impl Sides {
         match hazard {
             Hazard::Unwritten => Cause::Uninitialized,
             Hazard::UnfencedWrite | Hazard::UnfencedRead => Cause::Fence,
+            _ if self.tasks => Cause::Order,
             _ if self.blocks => Cause::Barrier,
             _ if self.is_overlap(hazard) => Cause::Addresses,
             _ if self.phase == PhaseWait::Stale => Cause::Parity,
@@ -143,6 +146,9 @@ impl Sides {
 
     /// Who does what, and what to do about it.
     pub fn text(self, hazard: Hazard) -> Text {
+        if self.tasks && hazard != Hazard::Unwritten {
+            return between_tasks(hazard);
+        }
         if self.blocks && hazard != Hazard::Unwritten {
             return between_blocks(hazard);
         }

@@ -1,8 +1,10 @@
 //! Words for what ends a run.
 
 use super::{Cause, Finding, Names};
+use crate::code::MOST_TASKS;
 use crate::machine::{Reason, Stop};
 use crate::memory::{Buffer, Fault};
+use crate::report::Spot;
 
 impl Names<'_> {
     /// Why a run ended early.
@@ -29,11 +31,19 @@ impl Names<'_> {
             message,
             advice,
             at: self.instance(stop.spot),
-            against: None,
+            against: self.freed_at(&stop.reason).map(|spot| self.instance(spot)),
             on: None,
             last_wait: None,
             follows_phases: false,
             of_barriers: false,
+        }
+    }
+
+    /// Where a buffer was freed that is accessed after that.
+    fn freed_at(&self, reason: &Reason) -> Option<Spot> {
+        match reason {
+            Reason::Fault(Fault::Freed { buffer }) => self.buffer(*buffer).freed_at,
+            _ => None,
         }
     }
 
@@ -69,6 +79,11 @@ impl Names<'_> {
                     "the stride of dimension {dim} of the tensor is {bytes} bytes, and a tensor map takes multiples of 16 only"
                 );
                 ("misaligned", message)
+            }
+            Reason::Pending(_) | Reason::Stuck => ("undefined", "tasks wait for each other".into()),
+            Reason::Tasks => {
+                let message = format!("more than {MOST_TASKS} tasks can't be told apart");
+                ("too-large", message)
             }
             Reason::Room => {
                 let message = "there is no room for a buffer of this size: all of them have 1 GiB";

@@ -132,6 +132,18 @@ pub(super) fn between_blocks(hazard: Hazard) -> Text {
     (message, ORDER_BLOCKS)
 }
 
+pub(super) fn between_tasks(hazard: Hazard) -> Text {
+    let message = match hazard.kind() {
+        "RAW" => "reads what another task writes, and nothing orders the two",
+        "WAR" => "writes what another task reads, and nothing orders the two",
+        _ => "writes what another task writes, and nothing orders the two",
+    };
+    (
+        message,
+        "await the token of the one that is to come first, or make it a dependency of the other",
+    )
+}
+
 pub(super) fn plain(hazard: Hazard) -> Text {
     match hazard {
         Hazard::ReadInFlight => (

@@ -136,7 +136,7 @@ pub fn run(context: &Context, source: &str, call: &Call, adversary: Adversary) -
 /// A machine that is to run a kernel, and its arguments.
 pub fn launch<'c>(code: &'c Code, call: &Call, adversary: Adversary) -> (Machine<'c>, Vec<Value>) {
     let block = code.block.unwrap_or(call.block);
-    let mut memory = Memory::new(adversary, block.iter().product());
+    let mut memory = Memory::new(adversary, code.threads(block));
     let arguments =
         inputs::arguments(&mut memory, &code.params, &call.arguments, call.seed).expect("arguments that fit");
     let launch = Launch {
@@ -155,6 +155,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
     let stop = machine.run(&arguments, 1, &mut |_, _| {}).err();
     let trace = machine.trace.take().unwrap_or_default();
     let iterations = std::mem::take(&mut machine.iterations);
+    let started = machine.started();
     let schedule_matters = machine.memory.schedule_matters;
     let (buffers, _, reports) = machine.memory.into_parts();
     let names = Names {
@@ -163,6 +164,7 @@ pub fn execute(code: &Code, call: &Call, adversary: Adversary) -> Outcome {
         iterations: &iterations,
         block: code.block.unwrap_or(call.block),
         grid: call.grid,
+        tasks: &started,
     };
     let findings = names.findings(&reports, stop.as_ref());
     let findings = findings.iter().filter(|finding| !finding.note);

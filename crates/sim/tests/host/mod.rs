@@ -1,0 +1,193 @@
+//! Random host programs on a few buffers, as text, and what they do one statement after the other.
+
+mod tensors;
+mod write;
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use std::collections::BTreeSet;
+pub use tensors::tensor_program;
+pub use write::program;
+
+/// Buffers that a program has, and the elements of each.
+pub const BUFFERS: usize = 3;
+pub const ELEMENTS: usize = 2;
+
+/// An element of a buffer.
+pub type Place = (usize, usize);
+
+/// A statement; each is ordered after the ones before it that it conflicts with.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// `to = 3 * from + 1`
+    Update { to: Place, from: Place },
+    /// A region; how it is ordered.
+    Task(Vec<Stmt>, Order),
+    /// `value = element`, by a region that yields it.
+    Read(Place),
+    /// `element = value`
+    Write(Place),
+    /// A branch on whether an element is odd.
+    If(Place, Vec<Stmt>, Vec<Stmt>),
+    /// A loop.
+    For(usize, Vec<Stmt>),
+    /// A call of a `func.func` that takes and returns all tokens, or of an `async.func`.
+    Call(Vec<Stmt>, bool),
+    /// The last buffer is another one meanwhile, which holds zeros at first and is deallocated after that.
+    Temporary(Vec<Stmt>),
+}
+
+/// How a region comes after what it conflicts with, and how it ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    pub before: Before,
+    /// True if it awaits the tasks that it has made; else it yields their tokens.
+    pub awaits_inner: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Before {
+    /// The tokens are dependencies.
+    Dependency,
+    /// They are awaited before the region.
+    Await,
+    /// They are awaited in it.
+    AwaitInside,
+    /// They are joined, and that is a dependency.
+    Join,
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    (0..BUFFERS, 0..ELEMENTS)
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let before = prop_oneof![
+        Just(Before::Dependency),
+        Just(Before::Await),
+        Just(Before::AwaitInside),
+        Just(Before::Join),
+    ];
+    (before, any::<bool>()).prop_map(|(before, awaits_inner)| Order { before, awaits_inner })
+}
+
+/// Random programs.
+pub fn statements() -> impl Strategy<Value = Vec<Stmt>> {
+    let leaf = prop_oneof![
+        4 => (place(), place()).prop_map(|(to, from)| Stmt::Update { to, from }),
+        1 => place().prop_map(Stmt::Read),
+        1 => place().prop_map(Stmt::Write),
+    ];
+    let stmt = leaf.prop_recursive(4, 24, 4, |inner| {
+        let body = || prop::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            6 => (body(), order()).prop_map(|(body, order)| Stmt::Task(body, order)),
+            1 => (place(), body(), body()).prop_map(|(place, then, other)| Stmt::If(place, then, other)),
+            1 => (0..4_usize, body()).prop_map(|(trip, body)| Stmt::For(trip, body)),
+            1 => (body(), any::<bool>()).prop_map(|(body, is_async)| Stmt::Call(body, is_async)),
+            1 => body().prop_map(Stmt::Temporary),
+        ]
+    });
+    prop::collection::vec(stmt, 2..6)
+}
+
+/// The configuration of a test of so many cases, unless the environment says otherwise.
+pub fn config(cases: u32) -> ProptestConfig {
+    let mut config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        config.rng_seed = RngSeed::Fixed(18);
+    }
+    config
+}
+
+/// What a program has at a time.
+#[derive(Clone, Default)]
+pub struct State {
+    pub buffers: [[i32; ELEMENTS]; BUFFERS],
+    value: i32,
+}
+
+impl State {
+    /// Runs statements one after the other.
+    pub fn run(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Update { to, from } => {
+                    self.buffers[to.0][to.1] = self.buffers[from.0][from.1].wrapping_mul(3).wrapping_add(1);
+                }
+                Stmt::Task(body, _) | Stmt::Call(body, _) => {
+                    // What is read there is known there alone.
+                    let value = self.value;
+                    if !matches!(stmt, Stmt::Call(_, false)) {
+                        self.value = 0;
+                    }
+                    self.run(body);
+                    self.value = value;
+                }
+                Stmt::Read(place) => self.value = self.buffers[place.0][place.1],
+                Stmt::Write(place) => self.buffers[place.0][place.1] = self.value,
+                Stmt::If(place, then, other) => {
+                    let odd = self.buffers[place.0][place.1] & 1 == 1;
+                    self.run(if odd { then } else { other });
+                }
+                Stmt::For(trip, body) => (0..*trip).for_each(|_| self.run(body)),
+                Stmt::Temporary(body) => {
+                    let last = std::mem::take(&mut self.buffers[BUFFERS - 1]);
+                    self.run(body);
+                    self.buffers[BUFFERS - 1] = last;
+                }
+            }
+        }
+    }
+}
+
+/// The buffers that statements read and write.
+#[derive(Clone, Default)]
+pub struct Sets {
+    pub reads: BTreeSet<usize>,
+    pub writes: BTreeSet<usize>,
+}
+
+impl Sets {
+    pub fn of(stmts: &[Stmt]) -> Self {
+        let mut sets = Self::default();
+        sets.add(stmts);
+        sets
+    }
+
+    fn add(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Update { to, from } => {
+                    self.reads.insert(from.0);
+                    self.writes.insert(to.0);
+                }
+                Stmt::Read(place) => {
+                    self.reads.insert(place.0);
+                }
+                Stmt::Write(place) => {
+                    self.writes.insert(place.0);
+                }
+                Stmt::Task(body, _) | Stmt::Call(body, _) | Stmt::For(_, body) => self.add(body),
+                Stmt::If(place, then, other) => {
+                    self.reads.insert(place.0);
+                    self.add(then);
+                    self.add(other);
+                }
+                Stmt::Temporary(body) => {
+                    let mut inner = Self::of(body);
+                    inner.reads.remove(&(BUFFERS - 1));
+                    inner.writes.remove(&(BUFFERS - 1));
+                    self.reads.append(&mut inner.reads);
+                    self.writes.append(&mut inner.writes);
+                }
+            }
+        }
+    }
+}
