@@ -81,38 +81,46 @@ static Value findToken(Operation *op, const PendingPaths::Values &tokens) {
   return first;
 }
 
+/// Awaits `token` before `op`, if that is not done there.
+static void awaitBefore(Operation *op, Value token, RewriterBase &rewriter) {
+  auto awaitOp = dyn_cast_or_null<AwaitOp>(op->getPrevNode());
+  if (awaitOp && llvm::is_contained(awaitOp.getTokens(), token))
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  AwaitOp::create(rewriter, op->getLoc(), token);
+}
+
+/// Awaits `token` of `op` at the end of its block.
+static void awaitAtEnd(Operation *op, Value token, RewriterBase &rewriter) {
+  awaitBefore(op->getBlock()->getTerminator(), token, rewriter);
+}
+
+/// Lets `pendingOp`, whose token is `token`, be complete before `op`, where any
+/// of `tokens` says that it is.
+static void completeBefore(Operation *op, const PendingPaths::Values &tokens,
+                           Operation *pendingOp, Value token,
+                           RewriterBase &rewriter) {
+  if (Value complete = findToken(op, tokens))
+    awaitBefore(op, complete, rewriter);
+  else
+    awaitAtEnd(pendingOp, token, rewriter);
+}
+
 /// Awaits `token` of `op` before each operation for which bufferization copies,
 /// while `op` may be running, what it yields.
-static LogicalResult awaitBeforeCopies(Operation *op, Value token,
-                                       RewriterBase &rewriter,
-                                       const AnalysisState &state) {
+static void awaitBeforeCopies(Operation *op, Value token,
+                              RewriterBase &rewriter,
+                              const AnalysisState &state) {
   SetVector<Value> yielded;
   for (Value result : op->getResults())
     if (isa<TensorType>(result.getType()))
       yielded.insert(result);
   if (yielded.empty())
-    return success();
-  PendingPaths paths(op, token, yielded, state);
-  for (auto &[operand, tokens] : paths.copies) {
-    Operation *owner = operand->getOwner();
-    Value complete = findToken(owner, tokens);
-    if (!complete) {
-      InFlightDiagnostic diag = owner->emitOpError(
-          "needs a copy of a tensor here, before the token of the task that "
-          "yields it is awaited");
-      diag.attachNote(op->getLoc())
-          << "this is the task; await its token before the tensor is passed "
-             "on, or pass the token on as well";
-      return failure();
-    }
-    auto awaitOp = dyn_cast_or_null<AwaitOp>(owner->getPrevNode());
-    if (awaitOp && llvm::is_contained(awaitOp.getTokens(), complete))
-      continue;
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(owner);
-    AwaitOp::create(rewriter, owner->getLoc(), complete);
-  }
-  return success();
+    return;
+  PendingPaths paths(op, token, yielded, state, Origins::Completion);
+  for (auto &[operand, tokens] : paths.copies)
+    completeBefore(operand->getOwner(), tokens, op, token, rewriter);
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,11 +236,40 @@ static bool isPendingAround(Operation *op, const AnalysisState &state) {
   return false;
 }
 
+/// Returns true if `value` may not be complete yet: a task or a call yields it,
+/// or the function is passed tokens.
+static bool mayBePending(Value value, const AnalysisState &state) {
+  SetVector<Value> origins;
+  addOrigins(value, state, origins, Origins::Completion);
+  auto isToken = [](Type type) { return isa<TokenType>(type); };
+  return llvm::any_of(origins, [&](Value origin) {
+    Operation *owner = getOwnerOfValue(origin);
+    if (isa<RegionOp, CallOpInterface>(owner))
+      return true;
+    auto funcOp = dyn_cast<FunctionOpInterface>(owner);
+    return funcOp && llvm::any_of(funcOp.getArgumentTypes(), isToken);
+  });
+}
+
+/// Returns true if what `op` accesses is complete where `op` stands: it waits
+/// for no token from outside before.
+static bool waitsForNothing(Operation *op) {
+  auto isFromOutside = [&](Value value) {
+    return isa<TokenType>(value.getType()) &&
+           (value.getDefiningOp() == op ||
+            !op->isAncestor(getOwnerOfValue(value)));
+  };
+  return !op->walk([&](Operation *nested) {
+              return llvm::any_of(nested->getOperands(), isFromOutside)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            }).wasInterrupted();
+}
+
 LogicalResult async_opt::async::resolvePendingConflicts(
     Operation *op, Value token, RewriterBase &rewriter,
     const AnalysisState &state, const BufferizationState &bufferState) {
-  if (failed(awaitBeforeCopies(op, token, rewriter, state)))
-    return failure();
+  awaitBeforeCopies(op, token, rewriter, state);
   // The buffers that the operation accesses.
   SetVector<Value> origins;
   SmallVector<OpOperand *> reads, writes;
@@ -257,15 +294,30 @@ LogicalResult async_opt::async::resolvePendingConflicts(
 
   PendingPaths paths(op, token, origins, state);
   Exposed exposed;
-  for (OpOperand *write : paths.writes) {
+  for (auto &[write, tokens] : paths.writes) {
     Operation *owner = write->getOwner();
     // Whoever uses a result of the operation does so after its token is
     // complete.
     if (write->get().getDefiningOp() == op)
       continue;
+    // The writes of a loop or branch are those in it that may happen.
+    auto isInside = [owner](const auto &other) {
+      Operation *otherOwner = other.first->getOwner();
+      return !isa<RegionBranchOpInterface>(otherOwner) &&
+             owner->isProperAncestor(otherOwner);
+    };
+    if (isa<RegionBranchOpInterface>(owner) &&
+        (llvm::none_of(paths.writes, isInside) ||
+         mayBePending(write->get(), state)))
+      continue;
     // A copy for an operation around it may be enough.
     if (!sharesOrigin(write->get(), origins, state))
       continue;
+    // What a call is passed may not be complete, so that it can't be copied.
+    if (isa<CallOpInterface>(owner) && mayBePending(write->get(), state)) {
+      completeBefore(owner, tokens, op, token, rewriter);
+      continue;
+    }
     // No copy fits between the operations of a terminator's body.
     if (owner->getParentOp()->hasTrait<OpTrait::IsTerminator>()) {
       addOrigins(write->get(), state, exposed.toWrites);
@@ -278,23 +330,32 @@ LogicalResult async_opt::async::resolvePendingConflicts(
                    state.bufferizesToMemoryRead(*write), state, bufferState);
     if (failed(copy))
       return failure();
-    rewriter.modifyOpInPlace(owner, [&] { write->set(*copy); });
+    OpOperand *operand = write;
+    rewriter.modifyOpInPlace(owner, [&] { operand->set(*copy); });
   }
 
-  if (!isPendingAround(op, state))
-    addExposedToCallers(op, paths, state, exposed);
-  auto copyIfExposed = [&](ArrayRef<OpOperand *> operands,
-                           const SetVector<Value> &to) -> LogicalResult {
+  addExposedToCallers(op, paths, state, exposed);
+  SmallVector<Value> shared;
+  auto addShared = [&](ArrayRef<OpOperand *> operands,
+                       const SetVector<Value> &to) {
     for (OpOperand *operand : operands)
       if (sharesOrigin(operand->get(), to, state))
-        if (failed(
-                copyCaptured(rewriter, op, operand->get(), state, bufferState)))
-          return failure();
-    return success();
+        shared.push_back(operand->get());
   };
-  if (failed(copyIfExposed(reads, exposed.toWrites)))
-    return failure();
-  return copyIfExposed(writes, exposed.toAccesses);
+  addShared(reads, exposed.toWrites);
+  addShared(writes, exposed.toAccesses);
+  if (shared.empty())
+    return success();
+  // A copy is made where the operation stands, and may read nothing that is not
+  // complete there. What a region around copies serves this one, too.
+  if (!waitsForNothing(op) || isPendingAround(op, state)) {
+    awaitAtEnd(op, token, rewriter);
+    return success();
+  }
+  for (Value value : shared)
+    if (failed(copyCaptured(rewriter, op, value, state, bufferState)))
+      return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

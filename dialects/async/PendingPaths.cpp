@@ -29,7 +29,7 @@ bool async_opt::async::isWriteInPlace(OpOperand &operand,
 }
 
 void async_opt::async::addOrigins(Value value, const AnalysisState &state,
-                                  SetVector<Value> &origins) {
+                                  SetVector<Value> &origins, Origins kind) {
   SmallVector<Value> worklist = {value};
   auto follow = [&](OpOperand &operand) {
     if (isa<TensorType>(operand.get().getType()) && state.isInPlace(operand))
@@ -40,6 +40,8 @@ void async_opt::async::addOrigins(Value value, const AnalysisState &state,
     if (!origins.insert(next))
       continue;
     Operation *owner = getOwnerOfValue(next);
+    if (kind == Origins::Completion && isa<RegionOp, CallOp>(owner))
+      continue;
     if (isa<OpResult>(next) || state.getOptions().dynCastBufferizableOp(owner))
       for (AliasingOpOperand alias : state.getAliasingOpOperands(next))
         follow(*alias.opOperand);
@@ -55,9 +57,9 @@ void async_opt::async::addOrigins(Value value, const AnalysisState &state,
 
 bool async_opt::async::sharesOrigin(Value value,
                                     const SetVector<Value> &origins,
-                                    const AnalysisState &state) {
+                                    const AnalysisState &state, Origins kind) {
   SetVector<Value> others;
-  addOrigins(value, state, others);
+  addOrigins(value, state, others, kind);
   return llvm::any_of(others,
                       [&](Value other) { return origins.contains(other); });
 }
@@ -73,8 +75,8 @@ static bool containsAny(const PendingPaths::Values &values, ValueRange range) {
 
 PendingPaths::PendingPaths(Operation *pendingOp, Value token,
                            const SetVector<Value> &origins,
-                           const AnalysisState &state)
-    : pendingOp(pendingOp), origins(origins), state(state) {
+                           const AnalysisState &state, Origins kind)
+    : pendingOp(pendingOp), origins(origins), state(state), kind(kind) {
   pushAfter(pendingOp, {{token}, {}});
   while (!worklist.empty())
     follow(worklist.pop_back_val());
@@ -140,7 +142,8 @@ bool PendingPaths::mayShare(Value value, const Facts &facts) {
     return false;
   auto it = shares.find(value);
   if (it == shares.end())
-    it = shares.try_emplace(value, sharesOrigin(value, origins, state)).first;
+    it = shares.try_emplace(value, sharesOrigin(value, origins, state, kind))
+             .first;
   return it->second;
 }
 
@@ -204,13 +207,13 @@ void PendingPaths::addAccesses(Operation *op, const Facts &facts) {
     if (!isa<TensorType>(operand.get().getType()) ||
         !mayShare(operand.get(), facts))
       continue;
-    if (isCopied(operand, state)) {
-      auto [it, isNew] = copies.try_emplace(&operand, facts.tokens);
-      if (!isNew)
-        llvm::set_intersect(it->second, facts.tokens);
-    } else if (isWriteInPlace(operand, state)) {
-      writes.insert(&operand);
-    }
+    bool copied = isCopied(operand, state);
+    if (!copied && !isWriteInPlace(operand, state))
+      continue;
+    Operands &found = copied ? copies : writes;
+    auto [it, isNew] = found.try_emplace(&operand, facts.tokens);
+    if (!isNew)
+      llvm::set_intersect(it->second, facts.tokens);
   }
 }
 

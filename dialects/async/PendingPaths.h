@@ -20,16 +20,26 @@ namespace async_opt::async {
 bool isWriteInPlace(mlir::OpOperand &operand,
                     const mlir::bufferization::AnalysisState &state);
 
+/// Where to look for the origins of what a task yields.
+enum class Origins {
+  /// In the task as well.
+  Buffers,
+  /// Nowhere: it is complete when the task's token is, whoever made it.
+  Completion
+};
+
 /// Adds `value` to `origins` and every value from which it may have its buffer.
 /// Two values may share a buffer only if they share an origin.
 void addOrigins(mlir::Value value,
                 const mlir::bufferization::AnalysisState &state,
-                llvm::SetVector<mlir::Value> &origins);
+                llvm::SetVector<mlir::Value> &origins,
+                Origins kind = Origins::Buffers);
 
 /// Returns true if the buffer of `value` may have one of `origins`.
 bool sharesOrigin(mlir::Value value,
                   const llvm::SetVector<mlir::Value> &origins,
-                  const mlir::bufferization::AnalysisState &state);
+                  const mlir::bufferization::AnalysisState &state,
+                  Origins kind = Origins::Buffers);
 
 /// What may execute while an asynchronous operation is running: follows every
 /// path from the operation to one that waits for its token. Along each path it
@@ -41,17 +51,20 @@ public:
 
   PendingPaths(mlir::Operation *pendingOp, mlir::Value token,
                const llvm::SetVector<mlir::Value> &origins,
-               const mlir::bufferization::AnalysisState &state);
+               const mlir::bufferization::AnalysisState &state,
+               Origins kind = Origins::Buffers);
 
-  /// Writes in place that may go to a buffer with one of the origins while the
-  /// operation is running, in no order but that of operations before the
-  /// operations nested in them.
-  llvm::SmallSetVector<mlir::OpOperand *, 8> writes;
+  /// Operands where the operation may be running, each with the tokens that
+  /// tell there that it is complete; in no order but that of operations before
+  /// the operations nested in them.
+  using Operands = llvm::MapVector<mlir::OpOperand *, Values>;
 
-  /// Operands that bufferization copies, of what may be a buffer with one of
-  /// the origins, where the operation may be running; each with the tokens that
-  /// tell there that it is complete.
-  llvm::MapVector<mlir::OpOperand *, Values> copies;
+  /// Writes in place that may go to a buffer with one of the origins.
+  Operands writes;
+
+  /// What bufferization copies, where it may be a buffer with one of the
+  /// origins.
+  Operands copies;
 
   /// Terminators of functions that may return while the operation is running,
   /// and return no token that says so.
@@ -83,6 +96,7 @@ private:
   mlir::Operation *pendingOp;
   const llvm::SetVector<mlir::Value> &origins;
   const mlir::bufferization::AnalysisState &state;
+  Origins kind;
   llvm::SmallVector<mlir::Operation *> worklist;
   /// What is known at the start of each path.
   llvm::DenseMap<mlir::Operation *, Facts> known;
