@@ -11,6 +11,7 @@
 #include "async/Async.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetOperations.h"
 
@@ -171,8 +172,26 @@ void PendingPaths::compute(Operation *op, Facts &facts) {
   }
 }
 
-/// Returns true if a loop copies an operand of its terminator: one that is not
-/// in the buffer in which the loop carries it.
+/// Returns true if `value` may have a buffer from outside of `region`, or that
+/// of an argument of it other than `argument`.
+static bool mayComeFromOutside(Value value, Region *region, Value argument,
+                               const AnalysisState &state) {
+  const auto *oneShotState = dyn_cast<OneShotAnalysisState>(&state);
+  if (!oneShotState)
+    return true;
+  bool comes = false;
+  oneShotState->applyOnAliases(value, [&](Value alias) {
+    Region *aliasRegion = alias.getParentRegion();
+    bool isInside = isa<OpResult>(alias)
+                        ? region->isAncestor(aliasRegion)
+                        : region->isProperAncestor(aliasRegion);
+    comes |= alias != argument && !isInside;
+  });
+  return comes;
+}
+
+/// Returns true if a loop may copy an operand of its terminator: one that is
+/// not in the buffer in which the loop carries it, or also in another one.
 static bool isCopiedByLoop(OpOperand &operand, const AnalysisState &state) {
   Operation *op = operand.getOwner();
   Operation *parent = op->getParentOp();
@@ -188,9 +207,12 @@ static bool isCopiedByLoop(OpOperand &operand, const AnalysisState &state) {
   } else {
     return false;
   }
-  return op->hasTrait<OpTrait::IsTerminator>() &&
-         (index >= carried.size() ||
-          !state.areEquivalentBufferizedValues(carried[index], operand.get()));
+  if (!op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  return index >= carried.size() ||
+         !state.areEquivalentBufferizedValues(carried[index], operand.get()) ||
+         mayComeFromOutside(operand.get(), op->getParentRegion(),
+                            carried[index], state);
 }
 
 /// Returns true if bufferization copies `operand`, or has said so.

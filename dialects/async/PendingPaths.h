@@ -104,6 +104,13 @@ private:
   llvm::DenseMap<mlir::Value, bool> shares;
 };
 
+/// Makes a buffer like that of `value`, which needs no copies of its own; a
+/// copy of it if `copy`.
+llvm::FailureOr<mlir::Value>
+makeBuffer(mlir::RewriterBase &rewriter, mlir::Location loc, mlir::Value value,
+           bool copy, const mlir::bufferization::AnalysisState &state,
+           const mlir::bufferization::BufferizationState &bufferState);
+
 /// Inserts the copies that `op` needs because it may be running, and access its
 /// buffers, until `token` is complete; awaits the token before copies of what
 /// `op` yields. An external model of an asynchronous operation calls it to

@@ -71,7 +71,21 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 39] = [
+const EXPLAINED: [(&str, &str); 44] = [
+    (
+        "the interpreter does not know 'gpux.alloc'",
+        "what the host asks of a device is no device code",
+    ),
+    (
+        "the interpreter does not know 'gpux.host_alloc'",
+        "what the host asks of a device is no device code",
+    ),
+    (
+        "the interpreter does not know 'gpux.transfer'",
+        "what the host asks of a device is no device code",
+    ),
+    ("doc-examples.mlir, @to_device", "it takes tensors"),
+    ("Gpux/host-", "what takes tensors in these files is of the host"),
     (
         "_flag: the interpreter does not know 'gpux.",
         "flags are of machines other than GPUs",
