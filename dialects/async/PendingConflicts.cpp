@@ -89,10 +89,14 @@ static void awaitAtEnd(Operation *op, Value token, RewriterBase &rewriter) {
 static void completeBefore(Operation *op, const PendingPaths::Values &tokens,
                            Operation *pendingOp, Value token,
                            RewriterBase &rewriter) {
-  if (Value complete = findToken(op, tokens))
+  if (Value complete = findToken(op, tokens)) {
     awaitBefore(op, complete, rewriter);
-  else
-    awaitAtEnd(pendingOp, token, rewriter);
+    return;
+  }
+  // Once for the iterations before, and once for this one.
+  awaitAtEnd(pendingOp, token, rewriter);
+  if (DominanceInfo().properlyDominates(token, op))
+    awaitBefore(op, token, rewriter);
 }
 
 /// Awaits `token` of `op` before each operation for which bufferization copies,
