@@ -4,12 +4,12 @@
 //
 // RUN: not async-sim %s --kernel=freed_early | FileCheck %s --check-prefix=FREED
 // RUN: not async-sim %s --kernel=freed_early --schedule=early | FileCheck %s --check-prefix=EARLY
-// FREED: :[[#@LINE+11]]:5: error: memref.store: the buffer of {{.*}}:[[#@LINE+9]]:8 was deallocated before
+// FREED: :[[#@LINE+11]]:5: error: memref.store: the buffer of {{.*}}:8 was deallocated before
 // FREED-NEXT: this: task 1
-// FREED-NEXT: against: memref.dealloc at {{.*}}:[[#@LINE+13]]:3, @freed_early itself
-// EARLY: :[[#@LINE+12]]:3: error: memref.dealloc: ends the life of the buffer of {{.*}}:[[#@LINE+6]]:8, and nothing orders the access of another task before that
+// FREED-NEXT: against: memref.dealloc at {{.*}}host-regions-memory.mlir:[[#@LINE+13]]:3, @freed_early itself
+// EARLY: :[[#@LINE+12]]:3: error: memref.dealloc: ends the life of the buffer of {{.*}}:8, and nothing orders the access of another task before that
 // EARLY-NEXT: this: @freed_early itself
-// EARLY-NEXT: against: memref.store at {{.*}}:[[#@LINE+6]]:5, task 1
+// EARLY-NEXT: against: memref.store at {{.*}}:5, task 1
 // EARLY-NEXT: help: await the token of that task before this
 func.func @freed_early() {
   %c0 = arith.constant 0 : index

@@ -8,7 +8,7 @@
 
 // RACE: :[[#@LINE+13]]:5: error: WAW race: memref.store writes what another task writes, and nothing orders the two
 // RACE-NEXT: this:    task 2 (async.region at {{.*}}host-regions.mlir:[[#@LINE+11]]:8)
-// RACE-NEXT: against: memref.store at {{.*}}host-regions.mlir:[[#@LINE+7]]:5, task 1
+// RACE-NEXT: against: memref.store at {{.*}}:5, task 1
 // RACE-NEXT: on: bytes 0 to 7 of argument 0
 // RACE-NEXT: help: await the token of the one that is to come first, or make it a dependency of the other
 // RACE: race: not clean ({{.*}} of 3 tasks, {{.*}})
@@ -194,7 +194,7 @@ async.func private @pending(%m: memref<1xindex>) -> (memref<1xindex>, !async.tok
 }
 
 // RUN: not async-sim %s --kernel=call_unawaited | FileCheck %s --check-prefix=UNAWAITED
-// UNAWAITED: :[[#@LINE+4]]:8: error: memref.load: a value of the async.call at {{.*}}:[[#@LINE+3]]:12 is used before its token is complete
+// UNAWAITED: :[[#@LINE+4]]:8: error: memref.load: a value of the async.call at {{.*}}:12 is used before its token is complete
 func.func @call_unawaited(%m: memref<1xindex>) -> index {
   %c0 = arith.constant 0 : index
   %v, %t = async.call @pending(%m) : (memref<1xindex>) -> (memref<1xindex>, !async.token)
@@ -207,7 +207,7 @@ func.func @call_unawaited(%m: memref<1xindex>) -> index {
 //
 // RUN: not async-sim %s --kernel=early_use --print | FileCheck %s --check-prefix=EARLY
 // RUN: not async-sim %s --kernel=early_use --print --schedule=early | FileCheck %s --check-prefix=EARLY
-// EARLY: :[[#@LINE+9]]:8: error: arith.addi: a value of the async.region at {{.*}}:[[#@LINE+6]]:12 is used before its token is complete
+// EARLY: :[[#@LINE+9]]:8: error: arith.addi: a value of the async.region at {{.*}}:12 is used before its token is complete
 // EARLY: help: await the token first, or make it a dependency
 // EARLY: argument 0: 2
 func.func @early_use(%m: memref<1xindex>) {
