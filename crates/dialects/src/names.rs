@@ -12,6 +12,7 @@ operations! {
         JOIN = "join",
         READY = "ready",
         REGION = "region",
+        YIELD = "yield",
     }
     gpux "gpux" {
         BULK_LOAD = "bulk_load",

@@ -6,8 +6,8 @@ use melior::Context;
 use melior::ir::{Attribute, Type, TypeLike};
 use mlir_sys::{
     mlirLLVMArrayTypeGetElementType, mlirLLVMPointerTypeGet, mlirLLVMStructTypeGetElementType,
-    mlirLLVMStructTypeGetNumElementTypes, mlirLLVMStructTypeIsOpaque, mlirTypeIsALLVMPointerType,
-    mlirTypeIsALLVMStructType,
+    mlirLLVMStructTypeGetNumElementTypes, mlirLLVMStructTypeIsOpaque, mlirLLVMStructTypeLiteralGet,
+    mlirTypeIsALLVMPointerType, mlirTypeIsALLVMStructType,
 };
 
 /// An address space of NVIDIA's back end.
@@ -45,6 +45,35 @@ pub fn pointer(context: &Context, space: AddressSpace) -> Type<'_> {
 pub fn is_pointer(ty: Type<'_>) -> bool {
     // SAFETY: a live type.
     unsafe { mlirTypeIsALLVMPointerType(ty.to_raw()) }
+}
+
+/// The type of a struct of these members.
+#[must_use]
+pub fn structure<'c>(context: &'c Context, members: &[Type<'c>]) -> Type<'c> {
+    let members: Vec<_> = members.iter().map(TypeLike::to_raw).collect();
+    let count = members.len().cast_signed();
+    // SAFETY: a live context, and as many live types of it as are said.
+    unsafe {
+        Type::from_raw(mlirLLVMStructTypeLiteralGet(
+            context.to_raw(),
+            count,
+            members.as_ptr(),
+            false,
+        ))
+    }
+}
+
+/// What upstream's conversions to the dialect make of `ty` on a 64-bit host; `None` if they don't take it.
+#[must_use]
+pub fn converted(ty: Type<'_>) -> Option<Type<'_>> {
+    // SAFETY: a live type; null means that there is none.
+    unsafe { Type::from_option_raw(ffi::asyncOptLLVMConvertType(ty.to_raw())) }
+}
+
+/// The linkage of what is seen only here.
+#[must_use]
+pub fn internal_linkage(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#llvm.linkage<internal>")
 }
 
 /// How many elements an array has; `None` if `ty` is no array.

@@ -16,9 +16,9 @@ use crate::{
 };
 use mlir_sys::{
     MlirDialectHandle, MlirOperation, mlirGetDialectHandle__arith__, mlirGetDialectHandle__cf__,
-    mlirGetDialectHandle__gpu__, mlirGetDialectHandle__llvm__, mlirGetDialectHandle__memref__,
-    mlirGetDialectHandle__nvgpu__, mlirGetDialectHandle__nvvm__, mlirGetDialectHandle__scf__,
-    mlirGetDialectHandle__ub__, mlirGetDialectHandle__vector__,
+    mlirGetDialectHandle__func__, mlirGetDialectHandle__gpu__, mlirGetDialectHandle__llvm__,
+    mlirGetDialectHandle__memref__, mlirGetDialectHandle__nvgpu__, mlirGetDialectHandle__nvvm__,
+    mlirGetDialectHandle__scf__, mlirGetDialectHandle__ub__, mlirGetDialectHandle__vector__,
 };
 use std::{
     any::Any,
@@ -95,6 +95,7 @@ pub struct Dialect(unsafe extern "C" fn() -> MlirDialectHandle);
 impl Dialect {
     pub const ARITH: Self = Self(mlirGetDialectHandle__arith__);
     pub const CF: Self = Self(mlirGetDialectHandle__cf__);
+    pub const FUNC: Self = Self(mlirGetDialectHandle__func__);
     pub const GPU: Self = Self(mlirGetDialectHandle__gpu__);
     pub const LLVM: Self = Self(mlirGetDialectHandle__llvm__);
     pub const MEMREF: Self = Self(mlirGetDialectHandle__memref__);

@@ -6,8 +6,10 @@
 
 mod allocs_to_globals;
 pub mod analysis;
+mod async_outline;
 mod async_pipeline;
 pub mod async_to_gpux;
+mod async_to_runtime;
 mod async_to_upstream;
 mod engines;
 mod expand_vectors;
@@ -19,6 +21,7 @@ mod insert_flags;
 mod legalize_for_ptx;
 mod lint;
 mod lower_launches;
+mod lower_to_cpu;
 mod lower_to_nvvm;
 mod nvgpu_exact_waits;
 mod pack_workgroup_memory;
@@ -31,8 +34,10 @@ pub use allocs_to_globals::AllocsToGlobals;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 use async_mlir::transform::register_transform;
+pub use async_outline::AsyncOutline;
 pub use async_pipeline::{AsyncPipeline, PipelineTransform, WithFewerVersions};
 pub use async_to_gpux::AsyncToGpux;
+pub use async_to_runtime::AsyncToRuntime;
 pub use async_to_upstream::AsyncToUpstream;
 pub use expand_vectors::ExpandVectors;
 pub use gpux_to_nvvm::GpuxToNvvm;
@@ -43,6 +48,7 @@ pub use insert_flags::InsertFlags;
 pub use legalize_for_ptx::LegalizeForPtx;
 pub use lint::Lint;
 pub use lower_launches::LowerLaunches;
+pub use lower_to_cpu::LowerToCpu;
 pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use pack_workgroup_memory::PackWorkgroupMemory;
@@ -57,6 +63,8 @@ pub fn register_all() {
     register_pass::<InlineCalls>();
     register_pass::<Lint>();
     register_pass::<AsyncPipeline>();
+    register_pass::<AsyncOutline>();
+    register_pass::<AsyncToRuntime>();
     register_pass::<AsyncToUpstream>();
     register_pass::<AllocsToGlobals>();
     register_pass::<PackWorkgroupMemory>();
@@ -72,6 +80,7 @@ pub fn register_all() {
     register_pass::<LowerLaunches>();
     register_pass::<ExpandVectors>();
     register_pass::<LegalizeForPtx>();
+    register_pipeline::<LowerToCpu>();
     register_pipeline::<LowerToNvvm>();
     register_transform::<PipelineTransform>();
 }

@@ -110,6 +110,10 @@ int32_t asyncopt_rt_state(asyncopt_rt_token *token);
 void asyncopt_rt_resume_after(asyncopt_rt_token *on, void *handle,
                               void (*resume)(void *handle));
 
+/// Memory for the frame of a coroutine, in bytes, aligned for anything.
+void *asyncopt_rt_allocate(int64_t size);
+void asyncopt_rt_deallocate(void *memory);
+
 /// Waits, and returns ASYNCOPT_RT_COMPLETE or ASYNCOPT_RT_FAILED. For code that
 /// is not part of a task: it runs tasks until `token` is complete, and sleeps
 /// when there are none. In a task it works, at the price of a thread: the task
@@ -136,6 +140,16 @@ void asyncopt_rt_fail_from(asyncopt_rt_token *self, asyncopt_rt_token *cause);
 /// The error of a token, or null if it has none. They live as long as `token`.
 const char *asyncopt_rt_error_location(asyncopt_rt_token *token);
 const char *asyncopt_rt_error_message(asyncopt_rt_token *token);
+
+/// For code that returns a status: notes an error, or that of a token, as the
+/// last one of this thread.
+void asyncopt_rt_note_error(const char *location, const char *message);
+void asyncopt_rt_note_error_of(asyncopt_rt_token *token);
+
+/// The last error of this thread that compiled code has returned a status for,
+/// or null. They live until the next one is noted.
+const char *asyncopt_rt_last_error_location(void);
+const char *asyncopt_rt_last_error_message(void);
 
 /// Prints an error and aborts the process, for code that no token belongs to.
 void asyncopt_rt_abort(const char *location, const char *message);

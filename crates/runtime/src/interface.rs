@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::missing_safety_doc)]
 
 use std::{
+    cell::RefCell,
     ffi::{CStr, CString, c_char, c_void},
     mem::ManuallyDrop,
     ptr::{self, NonNull},
@@ -152,6 +153,11 @@ pub unsafe extern "C" fn asyncopt_rt_await_or_abort(token: *mut Token, location:
     }
 }
 
+thread_local! {
+    /// The last error that compiled code has returned a status for.
+    static LAST_ERROR: RefCell<Option<Arc<Error>>> = const { RefCell::new(None) };
+}
+
 fn abort(message: &str) -> ! {
     // What the program has printed so far is of interest, too.
     // SAFETY: a null pointer stands for all streams.
@@ -211,6 +217,60 @@ pub unsafe extern "C" fn asyncopt_rt_error_message(token: *mut Token) -> *const 
     error
         .inspect(|error| error.observe())
         .map_or(ptr::null(), |error| error.message().as_ptr())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_note_error(location: *const c_char, message: *const c_char) {
+    // SAFETY: the strings are strings or null.
+    let (location, message) = unsafe { (string(location), string(message)) };
+    let error = Error::new(location, message.unwrap_or(c"failed"));
+    error.observe();
+    LAST_ERROR.set(Some(Arc::new(error)));
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_note_error_of(token: *mut Token) {
+    // SAFETY: the token is alive.
+    if let Some(error) = unsafe { borrow(token) }.as_ref().and_then(|token| token.error()) {
+        error.observe();
+        LAST_ERROR.set(Some(error.clone()));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_last_error_location() -> *const c_char {
+    LAST_ERROR.with_borrow(|error| {
+        let location = error.as_ref().and_then(|error| error.location());
+        location.map_or(ptr::null(), CStr::as_ptr)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_last_error_message() -> *const c_char {
+    LAST_ERROR.with_borrow(|error| {
+        let message = error.as_ref().map(|error| error.message());
+        message.map_or(ptr::null(), CStr::as_ptr)
+    })
+}
+
+/// What the frames of coroutines are aligned to: what any vector of any processor needs.
+const COROUTINE_ALIGNMENT: usize = 128;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn asyncopt_rt_allocate(size: i64) -> *mut c_void {
+    let mut memory = ptr::null_mut();
+    let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+    // SAFETY: a place for the pointer, and an alignment that is a power of two.
+    match unsafe { libc::posix_memalign(&raw mut memory, COROUTINE_ALIGNMENT, size) } {
+        0 => memory,
+        _ => abort(&format!("error: there is no memory for a coroutine of {size} bytes")),
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_deallocate(memory: *mut c_void) {
+    // SAFETY: it is from the function above.
+    unsafe { libc::free(memory) };
 }
 
 #[unsafe(no_mangle)]

@@ -8,6 +8,7 @@
 //! - [`packing`]: offsets for buffers in one allocation, by their lifetimes.
 //! - [`schedule`]: the order of operations on several engines, within limits of open dependences.
 //! - [`flags`]: flags between engines that run on their own.
+//! - [`references`]: where to retain and release what is counted by reference.
 //! - [`pipeline`]: whether a schedule of a pipelined loop is legal, and how many versions of its buffers it takes.
 //!
 //! # Example
@@ -81,6 +82,7 @@ pub mod pipeline;
 mod place;
 mod program;
 mod program_info;
+pub mod references;
 pub mod schedule;
 mod solve;
 mod straight_line;

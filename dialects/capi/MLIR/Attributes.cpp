@@ -10,6 +10,8 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Conversion/LLVMCommon/LoweringOptions.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Index/IR/IndexAttrs.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
@@ -47,6 +49,12 @@ bool asyncOptLLVMArrayGetNumElements(MlirType type, uint64_t *number) {
     return false;
   *number = array.getNumElements();
   return true;
+}
+
+MlirType asyncOptLLVMConvertType(MlirType type) {
+  MLIRContext *context = unwrap(type).getContext();
+  LLVMTypeConverter converter(context, LowerToLLVMOptions(context));
+  return wrap(converter.convertType(unwrap(type)));
 }
 
 bool asyncOptMMAShapeGetSizes(MlirAttribute attribute, int64_t sizes[3]) {

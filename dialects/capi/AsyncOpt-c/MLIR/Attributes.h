@@ -26,6 +26,10 @@ asyncOptEnumGetKeyword(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED bool asyncOptLLVMArrayGetNumElements(MlirType type,
                                                         uint64_t *number);
 
+/// What `--convert-func-to-llvm` and the like make of `type` on a 64-bit host;
+/// null if they don't take it. The context must have `llvm` loaded.
+MLIR_CAPI_EXPORTED MlirType asyncOptLLVMConvertType(MlirType type);
+
 /// Returns true if `attribute` is a `#nvvm.shape`, and tells its M, N and K.
 MLIR_CAPI_EXPORTED bool asyncOptMMAShapeGetSizes(MlirAttribute attribute,
                                                  int64_t sizes[3]);

@@ -1,0 +1,137 @@
+//! `--async-to-runtime`: regions of host code become tasks of the runtime.
+//!
+//! **Condition.** A module of host code after `--async-outline` and `--convert-scf-to-cf`: the body of each region is a call.
+//!
+//! **Effect.** No operation or type of `async` is left outside of device code. Tokens are pointers, counted exactly on each path;
+//! tasks never wait (`docs/runtime.md`).
+//!
+//! **Refusals.** Regions with other bodies, asynchronous operations inside of others, values without a counterpart in LLVM, and
+//! allocations on the stack of a task that is suspended, in a loop or of a size that is not constant.
+//!
+//! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what [`completion`] knows, which values are
+//! handed on before they are there; [`rewrite`] makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each
+//! function is needed, and [`bodies`] lowers what they take, return and do when something fails. [`references`] counts, with [`owners`] of
+//! addresses; and [`coroutines`] suspends. [`emit`] makes operations.
+
+mod bodies;
+mod completion;
+mod coroutines;
+mod emit;
+mod frames;
+mod functions;
+mod futures;
+mod instances;
+mod owners;
+mod references;
+mod rewrite;
+
+use self::emit::Emitter;
+use self::functions::Functions;
+use self::futures::Pending;
+use async_dialects::names::async_;
+use async_dialects::registry::GPUX;
+use async_dialects::types::is_token;
+use async_mlir::gpu::function_type;
+use async_mlir::ir::{Block, Op, Region, Walk};
+use async_mlir::melior::ir::Type;
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::r#type::FunctionType;
+use async_mlir::names::{attr, builtin, func, gpu};
+use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
+
+/// The options, which the pipeline has, too.
+pub(crate) const OPTIONS: &[OptionInfo] = &[OptionInfo::choice(
+    "on-error",
+    "abort",
+    &[
+        ("abort", "an await of what has failed prints the error and aborts"),
+        (
+            "status",
+            "functions that may fail return one more value, an i32: 0, or 1 after an error, which asyncopt_rt_last_error_message tells",
+        ),
+    ],
+    "what code outside of tasks does with errors",
+)];
+
+/// The pass.
+pub struct AsyncToRuntime;
+
+impl Pass for AsyncToRuntime {
+    const INFO: PassInfo = PassInfo {
+        description: include_str!("async_to_runtime/description.md"),
+        anchor: Anchor::Ops(&[builtin::MODULE]),
+        options: OPTIONS,
+        dependent_dialects: &[GPUX, Dialect::LLVM, Dialect::FUNC, Dialect::CF, Dialect::ARITH],
+        ..PassInfo::new(
+            "async-to-runtime",
+            "lowers regions and tokens of host code to tasks of the runtime",
+        )
+    };
+
+    fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
+        let functions = Functions::of(root)?;
+        let emitter = Emitter::new(root);
+        let pending = Pending::of(&functions)?;
+        let rewritten = rewrite::rewrite(&functions, &pending, &emitter)?;
+        let status = cx.str("on-error") == "status";
+        let unused_name = |base: &str| emitter.unused_name(base);
+        let mut instances = instances::instantiate(&functions, status, &rewritten.owners, unused_name)?;
+        bodies::lower(&mut instances, rewritten.frames, &emitter)?;
+        for instance in &instances.list {
+            references::count(instance, &instances.owners, &emitter);
+            if instance.suspends {
+                coroutines::expand(instance, &emitter)?;
+            }
+        }
+        lower_types(root, emitter.ptr)
+    }
+}
+
+/// Makes pointers of all tokens of host code.
+fn lower_types<'c>(root: Op<'c>, ptr: Type<'c>) -> Result<(), PassError<'c>> {
+    let mut fault = None;
+    root.walk(|op| {
+        if op.is(gpu::MODULE) || op.is(gpu::LAUNCH) {
+            return Walk::Skip;
+        }
+        if op.dialect() == async_::NAMESPACE {
+            fault = Some(
+                PassError::new(op, "is in code that is not lowered")
+                    .note(op, "host code is in functions of the module itself"),
+            );
+        }
+        let tokens = op.operands().any(|operand| is_token(operand.ty()))
+            || op.results().any(|result| is_token(result.ty()));
+        if tokens && op.dialect() == async_dialects::names::gpux::NAMESPACE {
+            fault = Some(PassError::new(op, "is not lowered for the host").note(
+                op,
+                "run --gpux-host-to-runtime first; copies and groups are for kernels alone",
+            ));
+        }
+        for result in op.results().filter(|result| is_token(result.ty())) {
+            result.set_type(ptr);
+        }
+        for arg in op.regions().flat_map(Region::blocks).flat_map(Block::args) {
+            if is_token(arg.ty()) {
+                arg.set_type(ptr);
+            }
+        }
+        if op.is(func::FUNC)
+            && let Some(ty) = function_type(op)
+        {
+            let lower = |ty: Type<'c>| if is_token(ty) { ptr } else { ty };
+            let inputs: Vec<Type> = (0..ty.input_count())
+                .filter_map(|i| ty.input(i).ok())
+                .map(lower)
+                .collect();
+            let results: Vec<Type> = (0..ty.result_count())
+                .filter_map(|i| ty.result(i).ok())
+                .map(lower)
+                .collect();
+            let ty = FunctionType::new(op.context(), &inputs, &results);
+            op.set_attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into());
+        }
+        Walk::Advance
+    });
+    fault.map_or(Ok(()), Err)
+}

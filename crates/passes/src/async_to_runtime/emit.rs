@@ -1,0 +1,427 @@
+//! Makes operations of the `llvm` dialect, and calls of the runtime.
+
+use async_dialects::types::{is_token, token};
+use async_mlir::arith::Predicate;
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, int_attr, str_attr};
+use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer, structure};
+use async_mlir::location::position;
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{
+    DenseI32ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
+};
+use async_mlir::melior::ir::r#type::{FunctionType, IntegerType};
+use async_mlir::melior::ir::{Attribute, Location, Type};
+use async_mlir::names::{arith, attr, builtin, cf, func, llvm};
+use async_mlir::types::known_type;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
+
+/// The functions of the runtime (`crates/runtime/include/asyncopt_rt.h`).
+pub(super) mod rt {
+    pub(crate) const ABORT: &str = "asyncopt_rt_abort";
+    pub(crate) const ALLOCATE: &str = "asyncopt_rt_allocate";
+    pub(crate) const AWAIT: &str = "asyncopt_rt_await";
+    pub(crate) const AWAIT_OR_ABORT: &str = "asyncopt_rt_await_or_abort";
+    pub(crate) const COMPLETE: &str = "asyncopt_rt_complete";
+    pub(crate) const CREATE: &str = "asyncopt_rt_create";
+    pub(crate) const DEALLOCATE: &str = "asyncopt_rt_deallocate";
+    pub(crate) const DEPEND: &str = "asyncopt_rt_depend";
+    pub(crate) const FAIL: &str = "asyncopt_rt_fail";
+    pub(crate) const FAIL_FROM: &str = "asyncopt_rt_fail_from";
+    pub(crate) const FRAME: &str = "asyncopt_rt_frame";
+    pub(crate) const NOTE_ERROR: &str = "asyncopt_rt_note_error";
+    pub(crate) const NOTE_ERROR_OF: &str = "asyncopt_rt_note_error_of";
+    pub(crate) const RELEASE: &str = "asyncopt_rt_release";
+    pub(crate) const RESUME_AFTER: &str = "asyncopt_rt_resume_after";
+    pub(crate) const RETAIN: &str = "asyncopt_rt_retain";
+    pub(crate) const STATE: &str = "asyncopt_rt_state";
+    pub(crate) const SUBMIT: &str = "asyncopt_rt_submit";
+    /// What the functions for devices are called first.
+    pub(crate) const DEVICE_FUNCTIONS: &str = "asyncopt_rt_device_";
+    pub(crate) const HOST_FUNCTIONS: &str = "asyncopt_rt_host_";
+    /// What ASYNCOPT_RT_FAILED is.
+    pub(crate) const FAILED: i64 = 2;
+    /// What ASYNCOPT_RT_PENDING is.
+    pub(crate) const PENDING: i64 = 0;
+    /// What ASYNCOPT_RT_SUSPENDED is.
+    pub(crate) const SUSPENDED: i64 = 1;
+}
+
+/// Where operations are put.
+#[derive(Clone, Copy)]
+pub(super) enum At<'c> {
+    /// Before an operation.
+    Before(Op<'c>),
+    /// At the end of a block.
+    End(Block<'c>),
+}
+
+/// Makes operations in one module.
+pub(super) struct Emitter<'c> {
+    module: Op<'c>,
+    names: RefCell<FxHashSet<String>>,
+    strings: RefCell<FxHashMap<String, String>>,
+    types: RefCell<FxHashMap<Type<'c>, Option<Type<'c>>>>,
+    /// `!llvm.ptr`.
+    pub(super) ptr: Type<'c>,
+    /// `!async.token`.
+    pub(super) token: Type<'c>,
+}
+
+impl<'c> Emitter<'c> {
+    pub(super) fn new(module: Op<'c>) -> Self {
+        let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
+        let names = ops.filter_map(|op| op.str_attr(attr::SYM_NAME).map(str::to_owned));
+        Self {
+            module,
+            names: RefCell::new(names.collect()),
+            strings: RefCell::default(),
+            types: RefCell::default(),
+            ptr: pointer(module.context(), AddressSpace::Generic),
+            token: token(module.context()),
+        }
+    }
+
+    pub(super) fn context(&self) -> &'c Context {
+        self.module.context()
+    }
+
+    pub(super) fn int(&self, bits: u32) -> Type<'c> {
+        IntegerType::new(self.context(), bits).into()
+    }
+
+    /// What `ty` is in the `llvm` dialect, a token being a pointer; `None` if it has no counterpart there.
+    pub(super) fn lowered(&self, ty: Type<'c>) -> Option<Type<'c>> {
+        if is_token(ty) {
+            return Some(self.ptr);
+        }
+        *self.types.borrow_mut().entry(ty).or_insert_with(|| converted(ty))
+    }
+
+    /// A name that no other symbol of the module has, and that starts with `base`.
+    pub(super) fn unused_name(&self, base: &str) -> String {
+        let mut names = self.names.borrow_mut();
+        let mut name = base.to_owned();
+        let mut number = 0;
+        while !names.insert(name.clone()) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        name
+    }
+
+    /// The name of a symbol that is made with the first that asks for it.
+    pub(super) fn shared(&self, base: &'static str, make: impl FnOnce(&str)) -> String {
+        let known = self.strings.borrow().get(base).cloned();
+        known.unwrap_or_else(|| {
+            let name = self.unused_name(base);
+            make(&name);
+            self.strings.borrow_mut().insert(base.to_owned(), name.clone());
+            name
+        })
+    }
+
+    fn put(&self, op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
+        match at {
+            At::Before(other) => op.before(other),
+            At::End(block) => op.at_end(block),
+        }
+    }
+
+    /// An operation with one result.
+    fn value(&self, op: OpBuilder<'c>, ty: Type<'c>, at: At<'c>) -> Value<'c> {
+        self.put(op.results(&[ty]), at).result(0)
+    }
+
+    /// Calls a function of the runtime. A result is of type `result`, a token or a pointer also where the function has the other.
+    pub(super) fn call(
+        &self,
+        name: &str,
+        operands: &[Value<'c>],
+        result: Option<Type<'c>>,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Op<'c> {
+        if self.names.borrow_mut().insert(name.to_owned()) {
+            let lower = |ty: Type<'c>| if is_token(ty) { self.ptr } else { ty };
+            let inputs: Vec<Type> = operands.iter().map(|operand| lower(operand.ty())).collect();
+            let results: Vec<Type> = result.into_iter().map(lower).collect();
+            self.declare(name, FunctionType::new(self.context(), &inputs, &results));
+        }
+        let results: Vec<Type> = result.into_iter().collect();
+        let call = OpBuilder::new(func::CALL, location)
+            .operands(operands)
+            .results(&results)
+            .attr(
+                attr::CALLEE,
+                FlatSymbolRefAttribute::new(self.context(), name).into(),
+            );
+        self.put(call, at)
+    }
+
+    fn declare(&self, name: &str, ty: FunctionType<'c>) {
+        let Some(body) = self.module.region(0).first() else {
+            return;
+        };
+        OpBuilder::new(func::FUNC, Location::unknown(self.context()))
+            .attr(attr::SYM_NAME, str_attr(self.context(), name))
+            .attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into())
+            .attr(attr::SYM_VISIBILITY, str_attr(self.context(), "private"))
+            .regions(1)
+            .at_start(body);
+    }
+
+    /// An empty `llvm.func` with the body of `body`, if there is one.
+    pub(super) fn function(&self, name: &str, ty: &str, location: Location<'c>) -> Op<'c> {
+        let function = OpBuilder::new(llvm::FUNC, location)
+            .attr(attr::SYM_NAME, str_attr(self.context(), name))
+            .attr(
+                attr::FUNCTION_TYPE,
+                TypeAttribute::new(known_type(self.context(), ty)).into(),
+            )
+            .attr(attr::LINKAGE, internal_linkage(self.context()))
+            .regions(1)
+            .detached();
+        if let Some(body) = self.module.region(0).first() {
+            body.append(function);
+        }
+        function
+    }
+
+    /// A constant of the module with an initializer, which the caller fills in.
+    pub(super) fn global(
+        &self,
+        name: &str,
+        ty: Type<'c>,
+        value: Option<Attribute<'c>>,
+        location: Location<'c>,
+    ) -> Op<'c> {
+        let mut global = OpBuilder::new(llvm::MLIR_GLOBAL, location)
+            .attr(attr::SYM_NAME, str_attr(self.context(), name))
+            .attr(attr::GLOBAL_TYPE, TypeAttribute::new(ty).into())
+            .attr(attr::LINKAGE, internal_linkage(self.context()))
+            .attr(attr::ADDR_SPACE, int_attr(self.context(), 32, 0))
+            .attr("constant", Attribute::unit(self.context()))
+            .regions(1);
+        if let Some(value) = value {
+            global = global.attr(attr::VALUE, value);
+        }
+        let global = global.detached();
+        if let Some(body) = self.module.region(0).first() {
+            body.prepend(global);
+        }
+        global
+    }
+
+    /// A pointer to `text`, with a null byte at its end.
+    pub(super) fn string(&self, text: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        let name = self.string_symbol(text);
+        self.address_of(&name, location, at)
+    }
+
+    fn string_symbol(&self, text: &str) -> String {
+        let known = self.strings.borrow().get(text).cloned();
+        known.unwrap_or_else(|| {
+            let name = self.unused_name("asyncopt_string");
+            let array = known_type(self.context(), &format!("!llvm.array<{} x i8>", text.len() + 1));
+            let value = str_attr(self.context(), &format!("{text}\0"));
+            self.global(&name, array, Some(value), Location::unknown(self.context()));
+            self.strings.borrow_mut().insert(text.to_owned(), name.clone());
+            name
+        })
+    }
+
+    /// A pointer to the text of `location`, or null if it says no place in a file.
+    pub(super) fn location(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        match position(location) {
+            Some(position) => self.string(&position.to_string(), location, at),
+            None => self.null(location, at),
+        }
+    }
+
+    /// The symbol of the text that traces show for the task `run`: its name, and where it is from.
+    pub(super) fn task_name(&self, run: &str, location: Location<'c>) -> String {
+        let place = position(location).map_or(String::new(), |position| format!(" {position}"));
+        self.string_symbol(&format!("{run}{place}"))
+    }
+
+    pub(super) fn address_of(&self, name: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        let symbol = FlatSymbolRefAttribute::new(self.context(), name).into();
+        self.value(
+            OpBuilder::new(llvm::MLIR_ADDRESSOF, location).attr("global_name", symbol),
+            self.ptr,
+            at,
+        )
+    }
+
+    /// A null pointer, which is also a token that is complete.
+    pub(super) fn null(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        self.value(OpBuilder::new(llvm::MLIR_ZERO, location), self.ptr, at)
+    }
+
+    pub(super) fn constant(&self, bits: u32, number: i64, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        let ty = self.int(bits);
+        let value = IntegerAttribute::new(ty, number).into();
+        self.value(
+            OpBuilder::new(llvm::MLIR_CONSTANT, location).attr(attr::VALUE, value),
+            ty,
+            at,
+        )
+    }
+
+    /// Something of type `ty` that nobody looks at.
+    pub(super) fn poison(&self, ty: Type<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        if is_token(ty) || ty == self.ptr {
+            return self.null(location, at);
+        }
+        let Some(lowered) = self.lowered(ty) else {
+            return self.null(location, at);
+        };
+        let poison = self.value(OpBuilder::new(llvm::MLIR_POISON, location), lowered, at);
+        self.cast(poison, ty, location, at)
+    }
+
+    /// `value` as something of type `ty`, which is what it is lowered to, or the other way around.
+    pub(super) fn cast(
+        &self,
+        value: Value<'c>,
+        ty: Type<'c>,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        if value.ty() == ty {
+            return value;
+        }
+        self.value(
+            OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, location).operands(&[value]),
+            ty,
+            at,
+        )
+    }
+
+    /// The address of member `index` of the struct at `pointer`.
+    pub(super) fn member(
+        &self,
+        pointer: Value<'c>,
+        members: &[Type<'c>],
+        index: usize,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let index = i32::try_from(index).expect("a frame has few members");
+        self.element(
+            pointer,
+            structure(self.context(), members),
+            &[0, index],
+            location,
+            at,
+        )
+    }
+
+    pub(super) fn element(
+        &self,
+        pointer: Value<'c>,
+        ty: Type<'c>,
+        indices: &[i32],
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let indices = DenseI32ArrayAttribute::new(self.context(), indices).into();
+        let op = OpBuilder::new(llvm::GETELEMENTPTR, location)
+            .operands(&[pointer])
+            .attr(attr::RAW_CONSTANT_INDICES, indices)
+            .attr(attr::ELEM_TYPE, TypeAttribute::new(ty).into());
+        self.value(op, self.ptr, at)
+    }
+
+    pub(super) fn pointer_to_int(&self, pointer: Value<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
+        self.value(
+            OpBuilder::new(llvm::PTRTOINT, location).operands(&[pointer]),
+            self.int(64),
+            at,
+        )
+    }
+
+    /// What is at `pointer`, as something of type `ty`: loaded in the lowered type, and cast.
+    pub(super) fn load(
+        &self,
+        pointer: Value<'c>,
+        ty: Type<'c>,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let loaded = if is_token(ty) {
+            ty
+        } else {
+            self.lowered(ty).unwrap_or(ty)
+        };
+        let value = self.value(
+            OpBuilder::new(llvm::LOAD, location).operands(&[pointer]),
+            loaded,
+            at,
+        );
+        self.cast(value, ty, location, at)
+    }
+
+    /// Stores `value` in its lowered type.
+    pub(super) fn store(&self, value: Value<'c>, pointer: Value<'c>, location: Location<'c>, at: At<'c>) {
+        let value = match self.lowered(value.ty()) {
+            Some(lowered) if !is_token(value.ty()) => self.cast(value, lowered, location, at),
+            _ => value,
+        };
+        self.put(
+            OpBuilder::new(llvm::STORE, location).operands(&[value, pointer]),
+            at,
+        );
+    }
+
+    /// `value == number`.
+    pub(super) fn equals(
+        &self,
+        value: Value<'c>,
+        number: i64,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let bits = if value.ty() == self.int(64) { 64 } else { 32 };
+        let number = self.constant(bits, number, location, at);
+        let predicate = Predicate::Equal.attribute(self.context());
+        let compare = OpBuilder::new(arith::CMPI, location)
+            .operands(&[value, number])
+            .attr(attr::PREDICATE, predicate);
+        self.value(compare, self.int(1), at)
+    }
+
+    pub(super) fn op(
+        &self,
+        name: &str,
+        operands: &[Value<'c>],
+        types: &[Type<'c>],
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Op<'c> {
+        self.put(
+            OpBuilder::new(name, location).operands(operands).results(types),
+            at,
+        )
+    }
+
+    /// Ends `block` by going to `to`.
+    pub(super) fn branch(&self, block: Block<'c>, to: Block<'c>, location: Location<'c>) {
+        OpBuilder::new(cf::BR, location).successors(&[to]).at_end(block);
+    }
+
+    /// Ends `block` by going to one of two others, without operands.
+    pub(super) fn branch_if(
+        &self,
+        block: Block<'c>,
+        condition: Value<'c>,
+        [yes, no]: [Block<'c>; 2],
+        location: Location<'c>,
+    ) {
+        OpBuilder::new(cf::COND_BR, location)
+            .operand_groups(&[&[condition], &[], &[]])
+            .successors(&[yes, no])
+            .at_end(block);
+    }
+}

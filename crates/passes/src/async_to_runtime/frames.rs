@@ -1,0 +1,172 @@
+//! Frames of tokens, and the constants that describe them to the runtime (`asyncopt_rt_type`).
+
+use super::emit::{At, Emitter, rt};
+use async_dialects::types::is_token;
+use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::llvm::structure;
+use async_mlir::melior::ir::attribute::DenseI64ArrayAttribute;
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::{attr, llvm};
+use async_mlir::pass::PassError;
+
+/// The body of a task, in the `llvm` dialect.
+pub(super) const RUN: &str = "!llvm.func<i32 (ptr, ptr)>";
+const CLEAN_UP: &str = "!llvm.func<void (ptr)>";
+
+/// What a frame holds: what the task takes, and then what it delivers.
+#[derive(Clone, Debug)]
+pub(super) struct Frame<'c> {
+    inputs: Vec<Type<'c>>,
+    results: Vec<Type<'c>>,
+    /// The types that all of them are lowered to.
+    members: Vec<Type<'c>>,
+}
+
+impl<'c> Frame<'c> {
+    /// A frame of these types.
+    ///
+    /// # Errors
+    ///
+    /// If one of them has no counterpart in the `llvm` dialect; the message is for `op`.
+    pub(super) fn new(
+        inputs: Vec<Type<'c>>,
+        results: Vec<Type<'c>>,
+        op: Op<'c>,
+        emitter: &Emitter<'c>,
+    ) -> Result<Self, PassError<'c>> {
+        let lower = |ty: &Type<'c>| {
+            emitter.lowered(*ty).ok_or_else(|| {
+                let help =
+                    "on the host, a memref has a plain layout and no memory space, and nothing is a tensor";
+                let message =
+                    format!("takes or returns a value of type '{ty}', which has no counterpart in LLVM");
+                PassError::new(op, message).note(op, help)
+            })
+        };
+        let members = inputs
+            .iter()
+            .chain(&results)
+            .map(lower)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            inputs,
+            results,
+            members,
+        })
+    }
+
+    /// What the task delivers.
+    pub(super) fn results(&self) -> &[Type<'c>] {
+        &self.results
+    }
+
+    /// The address of an input in the frame at `pointer`.
+    pub(super) fn input(
+        &self,
+        pointer: Value<'c>,
+        index: usize,
+        location: Location<'c>,
+        at: At<'c>,
+        emitter: &Emitter<'c>,
+    ) -> Value<'c> {
+        emitter.member(pointer, &self.members, index, location, at)
+    }
+
+    /// The address of a result in the frame at `pointer`.
+    pub(super) fn result(
+        &self,
+        pointer: Value<'c>,
+        index: usize,
+        location: Location<'c>,
+        at: At<'c>,
+        emitter: &Emitter<'c>,
+    ) -> Value<'c> {
+        emitter.member(pointer, &self.members, self.inputs.len() + index, location, at)
+    }
+
+    /// Makes the constant that describes tasks with this frame, whose body is the function `run`, and returns its name.
+    pub(super) fn describe(
+        &self,
+        name: &str,
+        run: Option<&str>,
+        location: Location<'c>,
+        emitter: &Emitter<'c>,
+    ) -> String {
+        let symbol = emitter.unused_name(&format!("{name}_type"));
+        let tokens = |types: &[Type<'c>], first: usize| -> Vec<usize> {
+            let numbered = types.iter().zip(first..);
+            numbered
+                .filter(|(ty, _)| is_token(**ty))
+                .map(|(_, index)| index)
+                .collect()
+        };
+        let skip = self.release(
+            &format!("{name}_skip"),
+            &tokens(&self.inputs, 0),
+            location,
+            emitter,
+        );
+        let held = tokens(&self.results, self.inputs.len());
+        let drop = self.release(&format!("{name}_drop"), &held, location, emitter);
+        let (ptr, i64) = (emitter.ptr, emitter.int(64));
+        let ty = structure(emitter.context(), &[ptr, ptr, ptr, i64, i64, ptr]);
+        let text = run.map(|run| emitter.task_name(run, location));
+        let global = emitter.global(&symbol, ty, None, location);
+        let block = Block::new(&[]);
+        global.region(0).append(block);
+        let at = At::End(block);
+        let mut value = emitter.op(llvm::MLIR_ZERO, &[], &[ty], location, at).result(0);
+        let mut insert = |member: i64, with: Value<'c>| {
+            let position = DenseI64ArrayAttribute::new(emitter.context(), &[member]).into();
+            let op = OpBuilder::new(llvm::INSERTVALUE, location)
+                .operands(&[value, with])
+                .results(&[ty])
+                .attr(attr::POSITION, position);
+            value = op.at_end(block).result(0);
+        };
+        for (member, function) in [
+            (0, run),
+            (1, skip.as_deref()),
+            (2, drop.as_deref()),
+            (5, text.as_deref()),
+        ] {
+            if let Some(function) = function {
+                insert(member, emitter.address_of(function, location, at));
+            }
+        }
+        let frame = structure(emitter.context(), &self.members);
+        let aligned = structure(emitter.context(), &[emitter.int(8), frame]);
+        for (member, ty, indices) in [(3, frame, &[1][..]), (4, aligned, &[0, 1])] {
+            let null = emitter.null(location, at);
+            let end = emitter.element(null, ty, indices, location, at);
+            insert(member, emitter.pointer_to_int(end, location, at));
+        }
+        emitter.op(llvm::RETURN, &[value], &[], location, at);
+        symbol
+    }
+
+    /// A function that releases these members of a frame; `None` if there are none.
+    fn release(
+        &self,
+        name: &str,
+        members: &[usize],
+        location: Location<'c>,
+        emitter: &Emitter<'c>,
+    ) -> Option<String> {
+        if members.is_empty() {
+            return None;
+        }
+        let name = emitter.unused_name(name);
+        let function = emitter.function(&name, CLEAN_UP, location);
+        let block = Block::new(&[(emitter.ptr, location)]);
+        function.region(0).append(block);
+        let at = At::End(block);
+        for &member in members {
+            let place = emitter.member(block.arg(0), &self.members, member, location, at);
+            let token = emitter.load(place, emitter.ptr, location, at);
+            emitter.call(rt::RELEASE, &[token], None, location, at);
+        }
+        emitter.op(llvm::RETURN, &[], &[], location, at);
+        Some(name)
+    }
+}

@@ -1,0 +1,142 @@
+//! The host functions of a module, and which of them are the bodies of regions.
+
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_mlir::calls::callee_name;
+use async_mlir::gpu::function_type;
+use async_mlir::ir::{Block, Op, Region, Walk};
+use async_mlir::melior::ir::attribute::FlatSymbolRefAttribute;
+use async_mlir::names::{attr, func, gpu};
+use async_mlir::pass::PassError;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The functions directly in a module.
+pub(super) struct Functions<'c> {
+    /// Those with a body.
+    pub(super) list: Vec<Op<'c>>,
+    by_name: FxHashMap<&'c str, Op<'c>>,
+    /// The bodies of regions.
+    pub(super) tasks: Vec<Op<'c>>,
+    /// How many values the region of a task has.
+    values: FxHashMap<Op<'c>, usize>,
+    /// Those that are referred to other than by calls.
+    pub(super) address_taken: FxHashSet<Op<'c>>,
+}
+
+impl<'c> Functions<'c> {
+    /// Finds those of `module`, and checks that each asynchronous operation is where it can be lowered.
+    pub(super) fn of(module: Op<'c>) -> Result<Self, PassError<'c>> {
+        let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
+        let mut list: Vec<Op> = ops.filter(|op| op.is(func::FUNC)).collect();
+        let named = list
+            .iter()
+            .filter_map(|&op| Some((op.str_attr(attr::SYM_NAME)?, op)));
+        let mut functions = Self {
+            by_name: named.collect(),
+            list: Vec::new(),
+            tasks: Vec::new(),
+            values: FxHashMap::default(),
+            address_taken: FxHashSet::default(),
+        };
+        list.retain(|function| function.region(0).first().is_some());
+        functions.list = list;
+        for function in functions.list.clone() {
+            functions.find_tasks(function)?;
+        }
+        Ok(functions)
+    }
+
+    fn find_tasks(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
+        let mut fault = None;
+        function.walk(|op| {
+            if op.is(gpu::LAUNCH) {
+                return Walk::Skip;
+            }
+            if op.is(func::CONSTANT) {
+                let name = op
+                    .attr(attr::VALUE)
+                    .and_then(|name| FlatSymbolRefAttribute::try_from(name).ok());
+                let target = name.and_then(|name| self.by_name.get(name.value()).copied());
+                self.address_taken.extend(target);
+            }
+            if op.dialect() != async_::NAMESPACE {
+                return Walk::Advance;
+            }
+            let is_outermost = op.parent() == Some(function);
+            if matches!(op.name(), async_::FUNC | async_::CALL) {
+                fault = Some(
+                    PassError::new(op, "is not a plain function or call")
+                        .note(op, "run --async-outline first"),
+                );
+            } else if !is_outermost {
+                let message = "is inside of an operation with regions";
+                fault = Some(
+                    PassError::new(op, message).note(op, "run --async-outline and --convert-scf-to-cf first"),
+                );
+            } else if op.is(async_::REGION) {
+                match self.task_call(op) {
+                    Ok(call) => {
+                        let values = op.num_results() - 1;
+                        if let Some(task) = self.callee(call)
+                            && self.values.insert(task, values).is_none()
+                        {
+                            self.tasks.push(task);
+                        }
+                    }
+                    Err(error) => fault = Some(error),
+                }
+                return Walk::Skip;
+            }
+            Walk::Advance
+        });
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// The function of this module that `op` calls, if it is a call of one with a body.
+    pub(super) fn callee(&self, op: Op<'c>) -> Option<Op<'c>> {
+        let name = callee_name(op).filter(|_| op.is(func::CALL))?;
+        let callee = self.by_name.get(name).copied();
+        callee.filter(|callee| callee.region(0).first().is_some())
+    }
+
+    /// The one call in `region`.
+    pub(super) fn task_call(&self, region: Op<'c>) -> Result<Op<'c>, PassError<'c>> {
+        let ops = region.region(0).first().map_or(Vec::new(), Block::ops);
+        match *ops {
+            [call, end] if self.callee(call).is_some() && end.operands().eq(call.results()) => Ok(call),
+            _ => Err(
+                PassError::new(region, "has another body than a call of a function")
+                    .note(region, "run --async-outline first"),
+            ),
+        }
+    }
+
+    /// How many of the results of `task` are values of its region; the others are tokens that delay it.
+    pub(super) fn num_task_values(&self, task: Op<'c>) -> usize {
+        self.values.get(&task).copied().unwrap_or(0)
+    }
+
+    pub(super) fn is_task(&self, function: Op<'c>) -> bool {
+        self.values.contains_key(&function)
+    }
+
+    /// Returns true if values that `function` returns may be pending: without tokens, a caller can't tell when they are there.
+    pub(super) fn may_return_pending(&self, function: Op<'c>) -> bool {
+        !self.is_task(function) && !self.address_taken.contains(&function) && has_tokens(function)
+    }
+
+    /// Returns true if values that `function` takes may be pending.
+    pub(super) fn may_take_pending(&self, function: Op<'c>) -> bool {
+        self.is_task(function) || !self.address_taken.contains(&function) && has_tokens(function)
+    }
+}
+
+/// Returns true if `function` takes or returns tokens.
+fn has_tokens(function: Op<'_>) -> bool {
+    let Some(ty) = function_type(function) else {
+        return false;
+    };
+    let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
+    let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
+    inputs.chain(results).any(is_token)
+}

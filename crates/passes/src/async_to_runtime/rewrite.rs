@@ -1,0 +1,444 @@
+//! Regions become tasks, and values that may be pending become a token and an address, whoever runs the code.
+
+use super::emit::{At, Emitter, rt};
+use super::frames::Frame;
+use super::functions::Functions;
+use super::futures::{Pending, is_delivered, successor_operands};
+use super::owners::OwnersOfFunctions;
+use async_dialects::names::async_;
+use async_dialects::types::is_token;
+use async_mlir::control_flow::{append, append_to_branch, selected_values};
+use async_mlir::gpu::function_type;
+use async_mlir::ir::{Op, Value};
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::r#type::FunctionType;
+use async_mlir::melior::ir::{Location, Type};
+use async_mlir::names::{attr, func, ub};
+use async_mlir::pass::PassError;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A value that may be pending.
+#[derive(Clone, Copy)]
+struct Future<'c> {
+    /// The token that the value is there with.
+    owner: Value<'c>,
+    /// Where the value will be.
+    place: Value<'c>,
+    ty: Type<'c>,
+}
+
+/// What the rewriting leaves for the steps after it.
+pub(super) struct Rewritten<'c> {
+    /// Of each function, addresses in frames, with the tokens that keep the frames.
+    pub(super) owners: OwnersOfFunctions<'c>,
+    /// The frame of each task.
+    pub(super) frames: FxHashMap<Op<'c>, Frame<'c>>,
+}
+
+/// Rewrites all of `functions`.
+pub(super) fn rewrite<'c>(
+    functions: &Functions<'c>,
+    pending: &Pending<'c>,
+    emitter: &Emitter<'c>,
+) -> Result<Rewritten<'c>, PassError<'c>> {
+    let mut rewriter = Rewriter {
+        functions,
+        pending,
+        emitter,
+        futures: FxHashMap::default(),
+        handed_on: FxHashSet::default(),
+        boxes: FxHashMap::default(),
+        regions: Vec::new(),
+        function: None,
+        out: Rewritten {
+            owners: FxHashMap::default(),
+            frames: FxHashMap::default(),
+        },
+    };
+    for &function in &functions.list {
+        rewriter.function = Some(function);
+        rewriter.split_arguments(function);
+    }
+    let mut types = FxHashMap::default();
+    for &task in &functions.tasks {
+        let frame = rewriter.frame(task)?;
+        let name = task.str_attr(attr::SYM_NAME).unwrap_or_default();
+        let ty = frame.describe(name, Some(name), task.location(), emitter);
+        rewriter.out.frames.insert(task, frame);
+        types.insert(task, ty);
+    }
+    for &function in &functions.list {
+        rewriter.function = Some(function);
+        rewriter.split_results(function);
+        rewriter.create_tasks(function, &types)?;
+    }
+    for &function in &functions.list {
+        rewriter.function = Some(function);
+        rewriter.hand_on(function)?;
+    }
+    for &function in &functions.list {
+        rewriter.load(function);
+        rewriter.simple_tokens(function);
+    }
+    rewriter.submit_tasks();
+    for &function in &functions.list {
+        rewriter.set_type(function);
+    }
+    Ok(rewriter.out)
+}
+
+struct Rewriter<'a, 'c> {
+    functions: &'a Functions<'c>,
+    pending: &'a Pending<'c>,
+    emitter: &'a Emitter<'c>,
+    futures: FxHashMap<Value<'c>, Future<'c>>,
+    /// Operands that hand on a future as it is.
+    handed_on: FxHashSet<(Op<'c>, usize)>,
+    /// The names of the constants for tokens that hold one value, by its type.
+    boxes: FxHashMap<Type<'c>, String>,
+    /// Regions, with the token and the frame of their task.
+    regions: Vec<(Op<'c>, Value<'c>, Value<'c>)>,
+    /// The function that is being rewritten.
+    function: Option<Op<'c>>,
+    out: Rewritten<'c>,
+}
+
+impl<'c> Rewriter<'_, 'c> {
+    fn owns(&mut self, token: Value<'c>, address: Value<'c>) {
+        if let Some(function) = self.function {
+            self.out
+                .owners
+                .entry(function)
+                .or_default()
+                .push((address, token));
+        }
+    }
+
+    fn future(&mut self, value: Value<'c>, future: Future<'c>) {
+        self.owns(future.owner, future.place);
+        self.futures.insert(value, future);
+    }
+
+    /// Adds arguments for the addresses of pending arguments, which become the tokens.
+    fn split_arguments(&mut self, function: Op<'c>) {
+        for block in function.region(0).blocks() {
+            for argument in block.args().collect::<Vec<_>>() {
+                if self.pending.values.contains(&argument) {
+                    let ty = argument.ty();
+                    let place = block.add_arg(self.emitter.ptr, argument.location());
+                    argument.set_type(self.emitter.token);
+                    let owner = argument;
+                    self.future(argument, Future { owner, place, ty });
+                }
+            }
+        }
+    }
+
+    fn frame(&self, task: Op<'c>) -> Result<Frame<'c>, PassError<'c>> {
+        let entry = task.region(0).first();
+        let inputs = entry.map_or(Vec::new(), |entry| entry.args().map(Value::ty).collect());
+        let values = self.functions.num_task_values(task);
+        let ty = function_type(task);
+        let results = (0..values).filter_map(|index| ty?.result(index).ok()).collect();
+        Frame::new(inputs, results, task, self.emitter)
+    }
+
+    /// The same for results of calls and selections.
+    fn split_results(&mut self, function: Op<'c>) {
+        for block in function.region(0).blocks() {
+            for op in block.ops() {
+                let marked: Vec<usize> = (0..op.num_results())
+                    .filter(|&index| self.pending.values.contains(&op.result(index)))
+                    .collect();
+                if marked.is_empty() {
+                    continue;
+                }
+                if op.is(func::CALL) {
+                    let places = vec![self.emitter.ptr; marked.len()];
+                    let count = op.num_results();
+                    let op = append(op, &[], &places);
+                    for (number, index) in marked.into_iter().enumerate() {
+                        let owner = op.result(index);
+                        let ty = owner.ty();
+                        let place = op.result(count + number);
+                        owner.set_type(self.emitter.token);
+                        self.future(owner, Future { owner, place, ty });
+                    }
+                } else {
+                    // The operands follow when all futures are known.
+                    let owner = op.result(0);
+                    let ty = owner.ty();
+                    let place = op.clone_detached();
+                    place.move_after(op);
+                    let place = place.result(0);
+                    place.set_type(self.emitter.ptr);
+                    owner.set_type(self.emitter.token);
+                    self.future(owner, Future { owner, place, ty });
+                }
+            }
+        }
+    }
+
+    /// Makes the tokens of the regions in `function`.
+    fn create_tasks(
+        &mut self,
+        function: Op<'c>,
+        types: &FxHashMap<Op<'c>, String>,
+    ) -> Result<(), PassError<'c>> {
+        for block in function.region(0).blocks() {
+            for region in block.ops() {
+                if !region.is(async_::REGION) {
+                    continue;
+                }
+                let (location, at) = (region.location(), At::Before(region));
+                let call = self.functions.task_call(region)?;
+                let Some(task) = self.functions.callee(call) else {
+                    continue;
+                };
+                let ty = self.emitter.address_of(&types[&task], location, at);
+                let (owner, pointer) = self.create(ty, location, at);
+                let frame = self.out.frames[&task].clone();
+                for (index, value) in region.results().skip(1).enumerate() {
+                    if value.has_uses() {
+                        let place = frame.result(pointer, index, location, at, self.emitter);
+                        let ty = value.ty();
+                        self.future(value, Future { owner, place, ty });
+                    }
+                }
+                region.result(0).replace_all_uses_with(owner);
+                self.regions.push((region, owner, pointer));
+            }
+        }
+        Ok(())
+    }
+
+    /// A new token and its frame.
+    fn create(&mut self, ty: Value<'c>, location: Location<'c>, at: At<'c>) -> (Value<'c>, Value<'c>) {
+        let (emitter, ptr) = (self.emitter, self.emitter.ptr);
+        let token = emitter
+            .call(rt::CREATE, &[ty], Some(emitter.token), location, at)
+            .result(0);
+        let frame = emitter
+            .call(rt::FRAME, &[token], Some(ptr), location, at)
+            .result(0);
+        self.owns(token, frame);
+        (token, frame)
+    }
+
+    /// Has everything that hands on values to what is marked hand on tokens and addresses.
+    fn hand_on(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
+        for block in function.region(0).blocks() {
+            for op in block.ops() {
+                if let Some(callee) = self.functions.callee(op) {
+                    self.arguments(op, op, callee)?;
+                } else if op.is(async_::REGION) {
+                    let call = self.functions.task_call(op)?;
+                    if let Some(task) = self.functions.callee(call) {
+                        self.arguments(call, op, task)?;
+                    }
+                } else if op.is(func::RETURN) {
+                    let marked: Vec<usize> = (0..op.num_operands())
+                        .filter(|&index| self.pending.results.contains(&(function, index)))
+                        .collect();
+                    self.pass(op, op, &marked)?;
+                } else if selected_values(op).is_some() {
+                    self.selection(op)?;
+                } else if op.successors().len() > 0 {
+                    for index in 0..op.successors().len() {
+                        let operands = successor_operands(op);
+                        let Some((first, to)) = operands.get(index) else {
+                            continue;
+                        };
+                        let mut places = Vec::new();
+                        for (number, argument) in to.iter().enumerate() {
+                            if self.pending.values.contains(argument) {
+                                places.push(self.operand(op, first + number, op)?);
+                            }
+                        }
+                        append_to_branch(op, index, &places);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn arguments(&mut self, call: Op<'c>, at: Op<'c>, callee: Op<'c>) -> Result<(), PassError<'c>> {
+        let Some(entry) = callee.region(0).first() else {
+            return Ok(());
+        };
+        let marked: Vec<usize> = (0..call.num_operands())
+            .filter(|&index| self.pending.values.contains(&entry.arg(index)))
+            .collect();
+        self.pass(call, at, &marked)
+    }
+
+    /// Has the operands `marked` of `op` be tokens, and appends the addresses.
+    fn pass(&mut self, op: Op<'c>, at: Op<'c>, marked: &[usize]) -> Result<(), PassError<'c>> {
+        let mut places = Vec::new();
+        for &index in marked {
+            places.push(self.operand(op, index, at)?);
+        }
+        if !places.is_empty() {
+            let operands: Vec<Value> = op.operands().chain(places).collect();
+            op.set_operands(&operands);
+        }
+        Ok(())
+    }
+
+    /// The same for a selection between two values.
+    fn selection(&mut self, op: Op<'c>) -> Result<(), PassError<'c>> {
+        let Some(place) = self.futures.get(&op.result(0)).map(|future| future.place) else {
+            return Ok(());
+        };
+        if place.defining_op() == Some(op) {
+            return Ok(());
+        }
+        // The copy of the selection for addresses comes right after it.
+        let addresses = place.defining_op();
+        for index in 1..op.num_operands() {
+            let address = self.operand(op, index, op)?;
+            if let Some(addresses) = addresses {
+                addresses.set_operand(index, address);
+                self.handed_on.insert((addresses, index));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes operand `index` of `op` a token, and returns the address.
+    fn operand(&mut self, op: Op<'c>, index: usize, at: Op<'c>) -> Result<Value<'c>, PassError<'c>> {
+        let value = op.operand(index);
+        let future = match self.futures.get(&value) {
+            Some(future) => *future,
+            None => self.boxed(value, at)?,
+        };
+        op.set_operand(index, future.owner);
+        self.handed_on.insert((op, index));
+        Ok(future.place)
+    }
+
+    /// A token that is complete, with `value` in its frame.
+    fn boxed(&mut self, value: Value<'c>, at: Op<'c>) -> Result<Future<'c>, PassError<'c>> {
+        let (emitter, ty) = (self.emitter, value.ty());
+        let frame = Frame::new(Vec::new(), vec![ty], at, emitter)?;
+        let (location, at) = (at.location(), At::Before(at));
+        let name = self.boxes.entry(ty).or_insert_with(|| {
+            let place = Location::unknown(emitter.context());
+            frame.describe("asyncopt_value", None, place, emitter)
+        });
+        let name = name.clone();
+        let description = emitter.address_of(&name, location, at);
+        let (owner, place) = self.create(description, location, at);
+        emitter.store(value, place, location, at);
+        emitter.call(rt::SUBMIT, &[owner], None, location, at);
+        Ok(Future { owner, place, ty })
+    }
+
+    /// Loads futures where they are used.
+    fn load(&mut self, function: Op<'c>) {
+        for block in function.region(0).blocks() {
+            for outer in block.ops() {
+                // What a region uses is captured before it starts.
+                let is_region = outer.is(async_::REGION);
+                for op in outer.self_and_nested() {
+                    for index in 0..op.num_operands() {
+                        let value = op.operand(index);
+                        if self.handed_on.contains(&(op, index)) {
+                            continue;
+                        }
+                        if let Some(future) = self.futures.get(&value) {
+                            let at = At::Before(if is_region { outer } else { op });
+                            let loaded = self.emitter.load(future.place, future.ty, op.location(), at);
+                            op.set_operand(index, loaded);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lowers joins and tokens that are complete.
+    fn simple_tokens(&mut self, function: Op<'c>) {
+        for block in function.region(0).blocks() {
+            for op in block.ops() {
+                let (location, at) = (op.location(), At::Before(op));
+                match op.name() {
+                    async_::JOIN => {
+                        let null = self.emitter.null(location, at);
+                        let ty = Some(self.emitter.token);
+                        let join = self.emitter.call(rt::CREATE, &[null], ty, location, at).result(0);
+                        for token in op.operands() {
+                            self.emitter.call(rt::DEPEND, &[join, token], None, location, at);
+                        }
+                        self.emitter.call(rt::SUBMIT, &[join], None, location, at);
+                        op.replace_with(&[join]);
+                    }
+                    async_::READY => op.replace_with(&[self.emitter.null(location, at)]),
+                    ub::POISON if is_token(op.result(0).ty()) => {
+                        op.replace_with(&[self.emitter.null(location, at)]);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Fills in what tasks take, and starts them.
+    fn submit_tasks(&mut self) {
+        let emitter = self.emitter;
+        for (region, token, pointer) in std::mem::take(&mut self.regions) {
+            let (location, at) = (region.location(), At::Before(region));
+            let Ok(call) = self.functions.task_call(region) else {
+                continue;
+            };
+            let frame = self
+                .functions
+                .callee(call)
+                .and_then(|task| self.out.frames.get(&task));
+            let Some(frame) = frame else {
+                continue;
+            };
+            for (index, value) in call.operands().enumerate() {
+                let place = frame.input(pointer, index, location, at, emitter);
+                emitter.store(value, place, location, at);
+            }
+            for dependency in region.operands() {
+                emitter.call(rt::DEPEND, &[token, dependency], None, location, at);
+            }
+            emitter.call(rt::SUBMIT, &[token], None, location, at);
+            debug_assert!(
+                region
+                    .results()
+                    .all(|result| !result.has_uses() || is_delivered(result))
+            );
+            region.erase();
+        }
+    }
+
+    /// Makes the type of `function` that of its arguments and of what it returns.
+    fn set_type(&self, function: Op<'c>) {
+        let (Some(ty), Some(entry)) = (function_type(function), function.region(0).first()) else {
+            return;
+        };
+        let inputs: Vec<Type> = entry.args().map(Value::ty).collect();
+        let mut results: Vec<Type> = (0..ty.result_count())
+            .filter_map(|index| ty.result(index).ok())
+            .collect();
+        for index in 0..ty.result_count() {
+            if self.pending.results.contains(&(function, index)) {
+                results[index] = self.emitter.token;
+                results.push(self.emitter.ptr);
+            }
+        }
+        // Attributes are of the types before.
+        if ty.input_count() != inputs.len() {
+            function.remove_attr(attr::ARG_ATTRS);
+        }
+        if ty.result_count() != results.len() {
+            function.remove_attr(attr::RES_ATTRS);
+        }
+        let ty = FunctionType::new(function.context(), &inputs, &results);
+        function.set_attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into());
+    }
+}

@@ -1,0 +1,39 @@
+//! `--async-lower-to-cpu`: from host code with regions to the `llvm` dialect.
+
+use crate::async_to_runtime::OPTIONS;
+use async_mlir::pipeline::{PassList, Pipeline, PipelineInfo, PipelineOptions};
+
+/// The pipeline.
+pub struct LowerToCpu;
+
+impl Pipeline for LowerToCpu {
+    const INFO: PipelineInfo = PipelineInfo {
+        flag: "async-lower-to-cpu",
+        summary: "lowers host code with regions to the llvm dialect, with calls of the runtime",
+        description: include_str!("lower_to_cpu/description.md"),
+        options: OPTIONS,
+    };
+
+    fn passes(options: &PipelineOptions) -> Result<PassList, String> {
+        Ok(PassList::new()
+            // While bodies are structured, and can be divided.
+            .pass("convert-linalg-to-loops")
+            .pass("lower-affine")
+            .pass("scf-forall-to-for")
+            // Control flow in regions is structured; in functions it need not be.
+            .pass("async-outline")
+            .pass("convert-vector-to-scf")
+            .pass("convert-scf-to-cf")
+            // Subviews and reshapes become arithmetic on strides; in affine.apply, hence the next one.
+            .pass("expand-strided-metadata")
+            .pass("lower-affine")
+            .pass("arith-expand")
+            .pass("memref-expand")
+            .pass_with("async-to-runtime", &[("on-error", options.str("on-error"))])
+            // What only tasks call is left in forms that nobody calls.
+            .pass("symbol-dce")
+            .pass("convert-vector-to-llvm")
+            .pass("convert-to-llvm")
+            .pass("reconcile-unrealized-casts"))
+    }
+}
