@@ -51,7 +51,9 @@ impl Pass for AsyncOutline {
         let mut named = Vec::new();
         for region in regions {
             let function = region.ancestors().find(|op| op.is_function());
-            if let Some((function, table)) = function.and_then(|function| Some((function, function.parent()?))) {
+            if let Some((function, table)) =
+                function.and_then(|function| Some((function, function.parent()?)))
+            {
                 named.push((region, function, names.unused(table, function)));
             }
         }

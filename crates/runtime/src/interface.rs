@@ -263,7 +263,9 @@ pub extern "C" fn asyncopt_rt_allocate(size: i64) -> *mut c_void {
     // SAFETY: a place for the pointer, and an alignment that is a power of two.
     match unsafe { libc::posix_memalign(&raw mut memory, COROUTINE_ALIGNMENT, size) } {
         0 => memory,
-        _ => abort(&format!("error: there is no memory for a coroutine of {size} bytes")),
+        _ => abort(&format!(
+            "error: there is no memory for a coroutine of {size} bytes"
+        )),
     }
 }
 

@@ -344,7 +344,9 @@ impl<'c> Body<'_, 'c> {
     fn fail_from(&self, token: Value<'c>, block: Block<'c>, location: Location<'c>) {
         let at = At::End(block);
         match self.token {
-            Some(this) => self.emitter.call(rt::FAIL_FROM, &[this, token], None, location, at),
+            Some(this) => self
+                .emitter
+                .call(rt::FAIL_FROM, &[this, token], None, location, at),
             None => self.emitter.call(rt::NOTE_ERROR_OF, &[token], None, location, at),
         };
         self.leave(block, location);
