@@ -15,14 +15,19 @@ operations! {
         YIELD = "yield",
     }
     gpux "gpux" {
+        ALLOC = "alloc",
+        ASYNC_LAUNCH = "async_launch",
         BULK_LOAD = "bulk_load",
         BULK_STORE = "bulk_store",
         COMMIT_GROUP = "commit_group",
         COPY = "copy",
+        DEALLOC = "dealloc",
         ELECT = "elect",
+        HOST_ALLOC = "host_alloc",
         SET_FLAG = "set_flag",
         TMA_LOAD = "tma_load",
         TMA_STORE = "tma_store",
+        TRANSFER = "transfer",
         WAIT_FLAG = "wait_flag",
         WAIT_GROUP = "wait_group",
     }
@@ -48,6 +53,7 @@ attributes! {
         FROM = "from" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         FUNCTION_TYPE = (async_mlir::names::attr::FUNCTION_TYPE) of [async_::FUNC],
         ID = "id" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
+        KERNEL_SYMBOL = "kernel" of [gpux::ASYNC_LAUNCH],
         OPERAND_SEGMENT_SIZES = (async_mlir::names::attr::OPERAND_SEGMENT_SIZES) of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE],
         PENDING = "pending" of [gpux::WAIT_GROUP],
         QUEUE = "queue" of [gpux::COMMIT_GROUP, gpux::WAIT_GROUP],

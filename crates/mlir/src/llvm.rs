@@ -93,6 +93,17 @@ pub enum Aggregate<'c> {
     Struct(Vec<Type<'c>>),
 }
 
+impl<'c> Aggregate<'c> {
+    /// The types of its members, one by one.
+    #[must_use]
+    pub fn members(self) -> Vec<Type<'c>> {
+        match self {
+            Self::Array(size, ty) => vec![ty; usize::try_from(size).unwrap_or(0)],
+            Self::Struct(types) => types,
+        }
+    }
+}
+
 /// What `ty` is made of, if it is an array, or a struct that is not opaque.
 #[must_use]
 pub fn aggregate(ty: Type<'_>) -> Option<Aggregate<'_>> {

@@ -16,7 +16,7 @@
 mod bodies;
 mod completion;
 mod coroutines;
-mod emit;
+pub(crate) mod emit;
 mod frames;
 mod functions;
 mod futures;

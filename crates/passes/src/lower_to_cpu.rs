@@ -16,6 +16,8 @@ impl Pipeline for LowerToCpu {
 
     fn passes(options: &PipelineOptions) -> Result<PassList, String> {
         Ok(PassList::new()
+            // First: what devices do becomes regions, too.
+            .pass_with("gpux-host-to-runtime", &[("erase-kernels", "true")])
             // While bodies are structured, and can be divided.
             .pass("convert-linalg-to-loops")
             .pass("lower-affine")

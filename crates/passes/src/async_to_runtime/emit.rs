@@ -7,7 +7,7 @@ use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer, struc
 use async_mlir::location::position;
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::{
-    DenseI32ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
+    DenseI32ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, TypeAttribute,
 };
 use async_mlir::melior::ir::r#type::{FunctionType, IntegerType};
 use async_mlir::melior::ir::{Attribute, Location, Type};
@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 
 /// The functions of the runtime (`crates/runtime/include/asyncopt_rt.h`).
-pub(super) mod rt {
+pub(crate) mod rt {
     pub(crate) const ABORT: &str = "asyncopt_rt_abort";
     pub(crate) const ALLOCATE: &str = "asyncopt_rt_allocate";
     pub(crate) const AWAIT: &str = "asyncopt_rt_await";
@@ -36,6 +36,12 @@ pub(super) mod rt {
     pub(crate) const RETAIN: &str = "asyncopt_rt_retain";
     pub(crate) const STATE: &str = "asyncopt_rt_state";
     pub(crate) const SUBMIT: &str = "asyncopt_rt_submit";
+    pub(crate) const DEVICE_ALLOC: &str = "asyncopt_rt_device_alloc";
+    pub(crate) const DEVICE_DEALLOC: &str = "asyncopt_rt_device_dealloc";
+    pub(crate) const DEVICE_LAUNCH: &str = "asyncopt_rt_device_launch";
+    pub(crate) const DEVICE_TRANSFER: &str = "asyncopt_rt_device_transfer";
+    pub(crate) const HOST_ALLOC: &str = "asyncopt_rt_host_alloc";
+    pub(crate) const HOST_DEALLOC: &str = "asyncopt_rt_host_dealloc";
     /// What the functions for devices are called first.
     pub(crate) const DEVICE_FUNCTIONS: &str = "asyncopt_rt_device_";
     pub(crate) const HOST_FUNCTIONS: &str = "asyncopt_rt_host_";
@@ -49,7 +55,7 @@ pub(super) mod rt {
 
 /// Where operations are put.
 #[derive(Clone, Copy)]
-pub(super) enum At<'c> {
+pub(crate) enum At<'c> {
     /// Before an operation.
     Before(Op<'c>),
     /// At the end of a block.
@@ -57,41 +63,43 @@ pub(super) enum At<'c> {
 }
 
 /// Makes operations in one module.
-pub(super) struct Emitter<'c> {
+pub(crate) struct Emitter<'c> {
     module: Op<'c>,
     names: RefCell<FxHashSet<String>>,
     strings: RefCell<FxHashMap<String, String>>,
+    shared: RefCell<FxHashMap<String, String>>,
     types: RefCell<FxHashMap<Type<'c>, Option<Type<'c>>>>,
     /// `!llvm.ptr`.
-    pub(super) ptr: Type<'c>,
+    pub(crate) ptr: Type<'c>,
     /// `!async.token`.
-    pub(super) token: Type<'c>,
+    pub(crate) token: Type<'c>,
 }
 
 impl<'c> Emitter<'c> {
-    pub(super) fn new(module: Op<'c>) -> Self {
+    pub(crate) fn new(module: Op<'c>) -> Self {
         let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
         let names = ops.filter_map(|op| op.str_attr(attr::SYM_NAME).map(str::to_owned));
         Self {
             module,
             names: RefCell::new(names.collect()),
             strings: RefCell::default(),
+            shared: RefCell::default(),
             types: RefCell::default(),
             ptr: pointer(module.context(), AddressSpace::Generic),
             token: token(module.context()),
         }
     }
 
-    pub(super) fn context(&self) -> &'c Context {
+    pub(crate) fn context(&self) -> &'c Context {
         self.module.context()
     }
 
-    pub(super) fn int(&self, bits: u32) -> Type<'c> {
+    pub(crate) fn int(&self, bits: u32) -> Type<'c> {
         IntegerType::new(self.context(), bits).into()
     }
 
     /// What `ty` is in the `llvm` dialect, a token being a pointer; `None` if it has no counterpart there.
-    pub(super) fn lowered(&self, ty: Type<'c>) -> Option<Type<'c>> {
+    pub(crate) fn lowered(&self, ty: Type<'c>) -> Option<Type<'c>> {
         if is_token(ty) {
             return Some(self.ptr);
         }
@@ -99,7 +107,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// A name that no other symbol of the module has, and that starts with `base`.
-    pub(super) fn unused_name(&self, base: &str) -> String {
+    pub(crate) fn unused_name(&self, base: &str) -> String {
         let mut names = self.names.borrow_mut();
         let mut name = base.to_owned();
         let mut number = 0;
@@ -111,14 +119,24 @@ impl<'c> Emitter<'c> {
     }
 
     /// The name of a symbol that is made with the first that asks for it.
-    pub(super) fn shared(&self, base: &'static str, make: impl FnOnce(&str)) -> String {
-        let known = self.strings.borrow().get(base).cloned();
+    pub(crate) fn shared(&self, base: &str, make: impl FnOnce(&str)) -> String {
+        self.shared_as(base, base, make)
+    }
+
+    /// The same, where `key` tells symbols apart whose names start alike.
+    pub(crate) fn shared_as(&self, key: &str, base: &str, make: impl FnOnce(&str)) -> String {
+        let known = self.shared.borrow().get(key).cloned();
         known.unwrap_or_else(|| {
             let name = self.unused_name(base);
             make(&name);
-            self.strings.borrow_mut().insert(base.to_owned(), name.clone());
+            self.shared.borrow_mut().insert(key.to_owned(), name.clone());
             name
         })
+    }
+
+    /// Takes `name` for a symbol, if no other has it.
+    pub(crate) fn is_new(&self, name: &str) -> bool {
+        self.names.borrow_mut().insert(name.to_owned())
     }
 
     fn put(&self, op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
@@ -134,7 +152,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// Calls a function of the runtime. A result is of type `result`, a token or a pointer also where the function has the other.
-    pub(super) fn call(
+    pub(crate) fn call(
         &self,
         name: &str,
         operands: &[Value<'c>],
@@ -142,7 +160,7 @@ impl<'c> Emitter<'c> {
         location: Location<'c>,
         at: At<'c>,
     ) -> Op<'c> {
-        if self.names.borrow_mut().insert(name.to_owned()) {
+        if self.is_new(name) {
             let lower = |ty: Type<'c>| if is_token(ty) { self.ptr } else { ty };
             let inputs: Vec<Type> = operands.iter().map(|operand| lower(operand.ty())).collect();
             let results: Vec<Type> = result.into_iter().map(lower).collect();
@@ -172,7 +190,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// An empty `llvm.func` with the body of `body`, if there is one.
-    pub(super) fn function(&self, name: &str, ty: &str, location: Location<'c>) -> Op<'c> {
+    pub(crate) fn function(&self, name: &str, ty: &str, location: Location<'c>) -> Op<'c> {
         let function = OpBuilder::new(llvm::FUNC, location)
             .attr(attr::SYM_NAME, str_attr(self.context(), name))
             .attr(
@@ -189,7 +207,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// A constant of the module with an initializer, which the caller fills in.
-    pub(super) fn global(
+    pub(crate) fn global(
         &self,
         name: &str,
         ty: Type<'c>,
@@ -214,7 +232,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// A pointer to `text`, with a null byte at its end.
-    pub(super) fn string(&self, text: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn string(&self, text: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
         let name = self.string_symbol(text);
         self.address_of(&name, location, at)
     }
@@ -232,7 +250,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// A pointer to the text of `location`, or null if it says no place in a file.
-    pub(super) fn location(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn location(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
         match position(location) {
             Some(position) => self.string(&position.to_string(), location, at),
             None => self.null(location, at),
@@ -240,12 +258,12 @@ impl<'c> Emitter<'c> {
     }
 
     /// The symbol of the text that traces show for the task `run`: its name, and where it is from.
-    pub(super) fn task_name(&self, run: &str, location: Location<'c>) -> String {
+    pub(crate) fn task_name(&self, run: &str, location: Location<'c>) -> String {
         let place = position(location).map_or(String::new(), |position| format!(" {position}"));
         self.string_symbol(&format!("{run}{place}"))
     }
 
-    pub(super) fn address_of(&self, name: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn address_of(&self, name: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
         let symbol = FlatSymbolRefAttribute::new(self.context(), name).into();
         self.value(
             OpBuilder::new(llvm::MLIR_ADDRESSOF, location).attr("global_name", symbol),
@@ -255,11 +273,11 @@ impl<'c> Emitter<'c> {
     }
 
     /// A null pointer, which is also a token that is complete.
-    pub(super) fn null(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn null(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
         self.value(OpBuilder::new(llvm::MLIR_ZERO, location), self.ptr, at)
     }
 
-    pub(super) fn constant(&self, bits: u32, number: i64, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn constant(&self, bits: u32, number: i64, location: Location<'c>, at: At<'c>) -> Value<'c> {
         let ty = self.int(bits);
         let value = IntegerAttribute::new(ty, number).into();
         self.value(
@@ -270,7 +288,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// Something of type `ty` that nobody looks at.
-    pub(super) fn poison(&self, ty: Type<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    pub(crate) fn poison(&self, ty: Type<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
         if is_token(ty) || ty == self.ptr {
             return self.null(location, at);
         }
@@ -282,7 +300,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// `value` as something of type `ty`, which is what it is lowered to, or the other way around.
-    pub(super) fn cast(
+    pub(crate) fn cast(
         &self,
         value: Value<'c>,
         ty: Type<'c>,
@@ -300,7 +318,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// The address of member `index` of the struct at `pointer`.
-    pub(super) fn member(
+    pub(crate) fn member(
         &self,
         pointer: Value<'c>,
         members: &[Type<'c>],
@@ -318,7 +336,7 @@ impl<'c> Emitter<'c> {
         )
     }
 
-    pub(super) fn element(
+    pub(crate) fn element(
         &self,
         pointer: Value<'c>,
         ty: Type<'c>,
@@ -334,7 +352,57 @@ impl<'c> Emitter<'c> {
         self.value(op, self.ptr, at)
     }
 
-    pub(super) fn pointer_to_int(&self, pointer: Value<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    /// The address so many bytes after `pointer`.
+    pub(crate) fn offset(
+        &self,
+        pointer: Value<'c>,
+        bytes: Value<'c>,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        // In MLIR's numbers, an index that is an operand.
+        let indices = DenseI32ArrayAttribute::new(self.context(), &[i32::MIN]).into();
+        let op = OpBuilder::new(llvm::GETELEMENTPTR, location)
+            .operands(&[pointer, bytes])
+            .attr(attr::RAW_CONSTANT_INDICES, indices)
+            .attr(attr::ELEM_TYPE, TypeAttribute::new(self.int(8)).into());
+        self.value(op, self.ptr, at)
+    }
+
+    /// `value` with `part` at `position`.
+    pub(crate) fn insert(
+        &self,
+        value: Value<'c>,
+        part: Value<'c>,
+        position: &[i64],
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let position = DenseI64ArrayAttribute::new(self.context(), position).into();
+        let op = OpBuilder::new(llvm::INSERTVALUE, location)
+            .operands(&[value, part])
+            .attr(attr::POSITION, position);
+        self.value(op, value.ty(), at)
+    }
+
+    /// The member of type `ty` at `position` of `value`.
+    pub(crate) fn extract(
+        &self,
+        value: Value<'c>,
+        position: usize,
+        ty: Type<'c>,
+        location: Location<'c>,
+        at: At<'c>,
+    ) -> Value<'c> {
+        let position = i64::try_from(position).expect("a type has few members");
+        let position = DenseI64ArrayAttribute::new(self.context(), &[position]).into();
+        let op = OpBuilder::new(llvm::EXTRACTVALUE, location)
+            .operands(&[value])
+            .attr(attr::POSITION, position);
+        self.value(op, ty, at)
+    }
+
+    pub(crate) fn pointer_to_int(&self, pointer: Value<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
         self.value(
             OpBuilder::new(llvm::PTRTOINT, location).operands(&[pointer]),
             self.int(64),
@@ -343,7 +411,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// What is at `pointer`, as something of type `ty`: loaded in the lowered type, and cast.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         pointer: Value<'c>,
         ty: Type<'c>,
@@ -364,7 +432,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// Stores `value` in its lowered type.
-    pub(super) fn store(&self, value: Value<'c>, pointer: Value<'c>, location: Location<'c>, at: At<'c>) {
+    pub(crate) fn store(&self, value: Value<'c>, pointer: Value<'c>, location: Location<'c>, at: At<'c>) {
         let value = match self.lowered(value.ty()) {
             Some(lowered) if !is_token(value.ty()) => self.cast(value, lowered, location, at),
             _ => value,
@@ -376,7 +444,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// `value == number`.
-    pub(super) fn equals(
+    pub(crate) fn equals(
         &self,
         value: Value<'c>,
         number: i64,
@@ -392,7 +460,7 @@ impl<'c> Emitter<'c> {
         self.value(compare, self.int(1), at)
     }
 
-    pub(super) fn op(
+    pub(crate) fn op(
         &self,
         name: &str,
         operands: &[Value<'c>],
@@ -407,12 +475,12 @@ impl<'c> Emitter<'c> {
     }
 
     /// Ends `block` by going to `to`.
-    pub(super) fn branch(&self, block: Block<'c>, to: Block<'c>, location: Location<'c>) {
+    pub(crate) fn branch(&self, block: Block<'c>, to: Block<'c>, location: Location<'c>) {
         OpBuilder::new(cf::BR, location).successors(&[to]).at_end(block);
     }
 
     /// Ends `block` by going to one of two others, without operands.
-    pub(super) fn branch_if(
+    pub(crate) fn branch_if(
         &self,
         block: Block<'c>,
         condition: Value<'c>,

@@ -1,5 +1,6 @@
 //! The host functions of a module, and which of them are the bodies of regions.
 
+use super::emit::rt;
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
@@ -38,7 +39,7 @@ impl<'c> Functions<'c> {
             values: FxHashMap::default(),
             address_taken: FxHashSet::default(),
         };
-        list.retain(|function| function.region(0).first().is_some());
+        list.retain(|function| function.region(0).first().is_some() && !is_of_runtime(*function));
         functions.list = list;
         for function in functions.list.clone() {
             functions.find_tasks(function)?;
@@ -96,7 +97,7 @@ impl<'c> Functions<'c> {
     pub(super) fn callee(&self, op: Op<'c>) -> Option<Op<'c>> {
         let name = callee_name(op).filter(|_| op.is(func::CALL))?;
         let callee = self.by_name.get(name).copied();
-        callee.filter(|callee| callee.region(0).first().is_some())
+        callee.filter(|callee| callee.region(0).first().is_some() && !is_of_runtime(*callee))
     }
 
     /// The one call in `region`.
@@ -129,6 +130,12 @@ impl<'c> Functions<'c> {
     pub(super) fn may_take_pending(&self, function: Op<'c>) -> bool {
         self.is_task(function) || !self.address_taken.contains(&function) && has_tokens(function)
     }
+}
+
+/// Returns true if `function` stands between compiled code and the runtime, and fails as functions of the runtime do.
+fn is_of_runtime(function: Op<'_>) -> bool {
+    let name = function.str_attr(attr::SYM_NAME);
+    name.is_some_and(|name| name.starts_with(rt::DEVICE_FUNCTIONS))
 }
 
 /// Returns true if `function` takes or returns tokens.

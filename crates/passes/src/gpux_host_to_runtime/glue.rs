@@ -1,0 +1,139 @@
+//! Functions between compiled code and the runtime, which take what it doesn't: transfers that are not contiguous, and arguments of
+//! launches as values. They are written as text, once for each rank and each list of types.
+
+use crate::async_to_runtime::emit::{Emitter, rt};
+use async_mlir::ir::Op;
+use async_mlir::melior::ir::{Module, Type};
+use std::fmt::Write;
+
+/// Makes such functions in a module.
+pub(super) struct Glue<'a, 'c> {
+    module: Op<'c>,
+    emitter: &'a Emitter<'c>,
+}
+
+impl<'a, 'c> Glue<'a, 'c> {
+    pub(super) fn new(module: Op<'c>, emitter: &'a Emitter<'c>) -> Self {
+        Self { module, emitter }
+    }
+
+    /// The name of the function that transfers buffers of `rank` dimensions. It takes the token of the task, the device, the addresses of
+    /// destination and source, the size of an element in bytes, the place, sizes, and the strides of both in elements.
+    pub(super) fn strided_transfer(&self, rank: usize) -> String {
+        let base = format!("{}_rank{rank}", rt::DEVICE_TRANSFER);
+        self.emitter.shared(&base, |name| {
+            self.add(&strided_transfer(name, rank), rt::DEVICE_TRANSFER)
+        })
+    }
+
+    /// The name of the function that launches a kernel with arguments of these types. It takes the token of the task, the device, the name, the
+    /// place, ten sizes as in `asyncopt_rt_launch_sizes`, and the arguments.
+    pub(super) fn launch(&self, types: &[Type<'c>]) -> String {
+        let list: Vec<String> = types.iter().map(Type::to_string).collect();
+        let key = format!("{} {}", rt::DEVICE_LAUNCH, list.join(", "));
+        self.emitter
+            .shared_as(&key, &format!("{}_args", rt::DEVICE_LAUNCH), |name| {
+                self.add(&launch(name, &list), rt::DEVICE_LAUNCH);
+            })
+    }
+
+    /// Adds the last function of `text`, which calls `callee`.
+    fn add(&self, text: &str, callee: &str) {
+        let parsed =
+            Module::parse(self.emitter.context(), text).unwrap_or_else(|| panic!("is not MLIR:\n{text}"));
+        let functions = Op::from(parsed.as_operation())
+            .region(0)
+            .first()
+            .map_or(Vec::new(), |body| body.ops());
+        let Some(body) = self.module.region(0).first() else {
+            return;
+        };
+        for function in functions {
+            if function.str_attr("sym_name") != Some(callee) || self.emitter.is_new(callee) {
+                function.detach();
+                body.append(function);
+            }
+        }
+    }
+}
+
+fn strided_transfer(name: &str, rank: usize) -> String {
+    let list = |letter: char| -> String { (0..rank).map(|i| format!(", %{letter}{i}: i64")).collect() };
+    let mut text = format!(
+        "func.func private @{callee}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from: !llvm.ptr, %bytes: i64, %place: !llvm.ptr{sizes}{to}{from}) -> i32 {{
+%zero = arith.constant 0 : i64\n%one = arith.constant 1 : i64\n%good = arith.constant 0 : i32\n",
+        callee = rt::DEVICE_TRANSFER,
+        sizes = list('n'),
+        to = list('d'),
+        from = list('s'),
+    );
+    // The status, and both addresses, of the dimensions so far.
+    let (mut status, mut to, mut from) = ("%good".to_owned(), "%to".to_owned(), "%from".to_owned());
+    for i in 0..rank {
+        write!(
+            text,
+            "%r{i} = scf.for %i{i} = %zero to %n{i} step %one iter_args(%e{i} = {status}) -> (i32) : i64 {{
+%x{i} = arith.muli %i{i}, %d{i} : i64\n%xb{i} = arith.muli %x{i}, %bytes : i64
+%p{i} = llvm.getelementptr {to}[%xb{i}] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+%y{i} = arith.muli %i{i}, %s{i} : i64\n%yb{i} = arith.muli %y{i}, %bytes : i64
+%q{i} = llvm.getelementptr {from}[%yb{i}] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n"
+        )
+        .expect("memory");
+        (status, to, from) = (format!("%e{i}"), format!("%p{i}"), format!("%q{i}"));
+    }
+    write!(
+        text,
+        "%t = func.call @{callee}(%task, %device, {to}, {from}, %bytes, %place) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+%u = arith.ori {status}, %t : i32\n",
+        callee = rt::DEVICE_TRANSFER
+    )
+    .expect("memory");
+    let mut result = "%u".to_owned();
+    for i in (0..rank).rev() {
+        write!(text, "scf.yield {result} : i32\n}}\n").expect("memory");
+        result = format!("%r{i}");
+    }
+    text + &format!("return {result} : i32\n}}\n")
+}
+
+fn launch(name: &str, types: &[String]) -> String {
+    let sizes: String = (0..10).map(|i| format!(", %n{i}: i64")).collect();
+    let arguments: String = types
+        .iter()
+        .enumerate()
+        .map(|(i, ty)| format!(", %a{i}: {ty}"))
+        .collect();
+    let count = types.len();
+    let mut text = format!(
+        "func.func private @{callee}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+func.func private @{name}(%task: !llvm.ptr, %device: i32, %kernel: !llvm.ptr, %place: !llvm.ptr{sizes}{arguments}) -> i32 {{
+%one = llvm.mlir.constant(1 : i64) : i64\n%count = llvm.mlir.constant({count} : i64) : i64
+%sizes = llvm.alloca %one x !llvm.array<10 x i64> : (i64) -> !llvm.ptr
+%pointers = llvm.alloca %one x !llvm.array<{count} x ptr> : (i64) -> !llvm.ptr\n",
+        callee = rt::DEVICE_LAUNCH
+    );
+    for i in 0..10 {
+        write!(
+            text,
+            "%s{i} = llvm.getelementptr %sizes[0, {i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<10 x i64>\nllvm.store %n{i}, %s{i} : i64, !llvm.ptr\n"
+        )
+        .expect("memory");
+    }
+    for (i, ty) in types.iter().enumerate() {
+        write!(
+            text,
+            "%p{i} = llvm.alloca %one x {ty} : (i64) -> !llvm.ptr\nllvm.store %a{i}, %p{i} : {ty}, !llvm.ptr
+%q{i} = llvm.getelementptr %pointers[0, {i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<{count} x ptr>\nllvm.store %p{i}, %q{i} : !llvm.ptr, !llvm.ptr\n"
+        )
+        .expect("memory");
+    }
+    write!(
+        text,
+        "%status = func.call @{callee}(%task, %device, %kernel, %sizes, %pointers, %count, %place) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+return %status : i32\n}}\n",
+        callee = rt::DEVICE_LAUNCH
+    )
+    .expect("memory");
+    text
+}
