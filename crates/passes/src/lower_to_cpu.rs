@@ -19,6 +19,7 @@ impl Pipeline for LowerToCpu {
             // First: what devices do becomes regions, too.
             .pass_with("gpux-host-to-runtime", &[("erase-kernels", "true")])
             // While bodies are structured, and can be divided.
+            .pass_with("async-split-awaits", &[("remarks", "false")])
             .pass("convert-linalg-to-loops")
             .pass("lower-affine")
             .pass("scf-forall-to-for")

@@ -4,6 +4,7 @@ use super::emit::{At, Emitter, rt};
 use super::instances::Instance;
 use super::owners::Owners;
 use async_dialects::types::is_token;
+use async_mlir::calls::callee_name;
 use async_mlir::control_flow::branch_edges;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::names::{arith, cf, func, llvm};
@@ -113,6 +114,13 @@ impl<'c> Reader<'_, 'c> {
                 let is_stored = op.is(llvm::STORE) && index == 0;
                 let is_handed_on = branches || op.is(func::RETURN) || is_stored;
                 if let Some(var) = self.var(operand) {
+                    // Until a selected token is retained, those that it may be are needed.
+                    let select = operand.defining_op().filter(|op| op.is(arith::SELECT));
+                    if let Some(select) = select.filter(|_| callee_name(op) == Some(rt::RETAIN)) {
+                        let may_be: Vec<Var> =
+                            select.operands().filter_map(|value| self.var(value)).collect();
+                        counted.borrows.extend(may_be);
+                    }
                     if consumes {
                         counted.consumes.push(var);
                     } else if !branches {
