@@ -150,3 +150,21 @@ fn pending_tensors_are_right_when_bufferized() {
 fn settled_tensors_are_right_when_bufferized() {
     bufferized_programs_are_clean_and_right(200, true);
 }
+
+/// Awaits are divided from the regions that they are in: what is left of them there is under loops.
+#[test]
+fn divided_programs_are_clean_and_right() {
+    let context = context();
+    proptest!(config(300), |(stmts in statements(), seed in any::<u64>())| {
+        let meant = meant(&stmts);
+        let source = program(&stmts, None).text;
+        let divided = lower(&context, &source, "builtin.module(async-split-awaits{remarks=false})");
+        let code = parse(&context, &divided);
+        for adversary in schedules(seed) {
+            let name = format!("{adversary:?}");
+            let outcome = run(&code, adversary);
+            prop_assert!(outcome.is_clean(), "{name}: {}\n{source}\n{divided}", outcome.findings);
+            prop_assert!(outcome.memory == meant, "{name}: other memory\n{source}\n{divided}");
+        }
+    });
+}

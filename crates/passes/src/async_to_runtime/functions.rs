@@ -27,8 +27,15 @@ pub(super) struct Functions<'c> {
 impl<'c> Functions<'c> {
     /// Finds those of `module`, and checks that each asynchronous operation is where it can be lowered.
     pub(super) fn of(module: Op<'c>) -> Result<Self, PassError<'c>> {
-        let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
-        let mut list: Vec<Op> = ops.filter(|op| op.is(func::FUNC)).collect();
+        let ops: Vec<Op> = module
+            .regions()
+            .flat_map(Region::blocks)
+            .flat_map(Block::ops)
+            .collect();
+        if let Some(function) = ops.iter().find(|op| op.is(async_::FUNC)) {
+            return Err(not_outlined(*function));
+        }
+        let mut list: Vec<Op> = ops.into_iter().filter(|op| op.is(func::FUNC)).collect();
         let named = list
             .iter()
             .filter_map(|&op| Some((op.str_attr(attr::SYM_NAME)?, op)));
@@ -64,11 +71,8 @@ impl<'c> Functions<'c> {
                 return Walk::Advance;
             }
             let is_outermost = op.parent() == Some(function);
-            if matches!(op.name(), async_::FUNC | async_::CALL) {
-                fault = Some(
-                    PassError::new(op, "is not a plain function or call")
-                        .note(op, "run --async-outline first"),
-                );
+            if op.is(async_::CALL) {
+                fault = Some(not_outlined(op));
             } else if !is_outermost {
                 let message = "is inside of an operation with regions";
                 fault = Some(
@@ -130,6 +134,10 @@ impl<'c> Functions<'c> {
     pub(super) fn may_take_pending(&self, function: Op<'c>) -> bool {
         self.is_task(function) || !self.address_taken.contains(&function) && has_tokens(function)
     }
+}
+
+fn not_outlined(op: Op<'_>) -> PassError<'_> {
+    PassError::new(op, "is not a plain function or call").note(op, "run --async-outline first")
 }
 
 /// Returns true if `function` stands between compiled code and the runtime, and fails as functions of the runtime do.

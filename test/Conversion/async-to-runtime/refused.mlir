@@ -1,0 +1,80 @@
+// What can't be lowered is an error at its place.
+
+// RUN: async-opt %s --async-to-runtime --split-input-file --verify-diagnostics
+
+func.func @not_outlined(%m: memref<i32>, %x: i32) -> !async.token {
+  // expected-error @+2 {{'async.region' op has another body than a call of a function}}
+  // expected-note @+1 {{run --async-outline first}}
+  %t = async.region {
+    memref.store %x, %m[] : memref<i32>
+    async.yield
+  }
+  return %t : !async.token
+}
+
+// -----
+
+func.func @structured(%c: i1, %t: !async.token) {
+  scf.if %c {
+    // expected-error @+2 {{'async.await' op is inside of an operation with regions}}
+    // expected-note @+1 {{run --async-outline and --convert-scf-to-cf first}}
+    async.await %t
+  }
+  return
+}
+
+// -----
+
+// expected-error @+2 {{'async.func' op is not a plain function or call}}
+// expected-note @+1 {{run --async-outline first}}
+async.func @dialect(%t: !async.token) -> !async.token {
+  async.yield %t : !async.token
+}
+
+// -----
+
+// expected-error @+2 {{'func.func' op takes or returns a value of type 'tensor<4xf32>', which has no counterpart in LLVM}}
+// expected-note @+1 {{on the host, a memref has a plain layout and no memory space, and nothing is a tensor}}
+func.func private @task(%x: tensor<4xf32>) {
+  return
+}
+func.func @tensor(%x: tensor<4xf32>) -> !async.token {
+  %t = async.region {
+    func.call @task(%x) : (tensor<4xf32>) -> ()
+    async.yield
+  }
+  return %t : !async.token
+}
+
+// -----
+
+func.func private @body(%n: index, %t: !async.token) {
+  // expected-error @+2 {{'memref.alloca' op allocates of a size that is not constant, on the stack of a task that is suspended meanwhile}}
+  // expected-note @+1 {{use memref.alloc and memref.dealloc}}
+  %m = memref.alloca(%n) : memref<?xi32>
+  async.await %t
+  return
+}
+func.func @stack(%n: index, %t: !async.token) -> !async.token {
+  %u = async.region {
+    func.call @body(%n, %t) : (index, !async.token) -> ()
+    async.yield
+  }
+  return %u : !async.token
+}
+
+// -----
+
+// expected-note @+1 {{run --async-outline, which makes a function of its own for each region}}
+func.func private @body() {
+  return
+}
+func.func @shared() -> !async.token {
+  %u = async.region {
+    func.call @body() : () -> ()
+    async.yield
+  }
+  // expected-error @+1 {{'func.call' op calls the body of a region}}
+  call @body() : () -> ()
+  return %u : !async.token
+}

@@ -1,0 +1,69 @@
+// Allocations, transfers and launches of host code become calls of the runtime.
+
+// RUN: async-opt %s --gpux-host-to-runtime | FileCheck %s
+
+!device = memref<?x8xf32, #gpu.address_space<global>>
+
+module attributes {gpu.container_module} {
+  // CHECK: gpu.module @kernels
+  gpu.module @kernels {
+    gpu.func @scale(%m: !device, %f: f32) kernel {
+      gpu.return
+    }
+  }
+
+  // An asynchronous operation is in a region; the memory of the device is memory like other on the host.
+  // CHECK-LABEL: func.func @alloc
+  // CHECK-SAME: (%[[N:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: !async.token) -> (memref<?x8xf32>, !async.token)
+  // CHECK: async.region [%[[T]]] -> (memref<?x8xf32>) {
+  // CHECK: func.call @asyncopt_rt_device_alloc(%
+  // CHECK: %[[M:[a-z0-9_]+]] = memref.view %{{.+}}[%{{.+}}][%[[N]]] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: async.yield %[[M]]
+  func.func @alloc(%n: index, %t: !async.token) -> (!device, !async.token) {
+    %m, %u = gpux.alloc async [%t] (%n) : !device
+    return %m, %u : !device, !async.token
+  }
+
+  // One that the host waits for is not.
+  // CHECK-LABEL: func.func @synchronous
+  // CHECK-NOT: async.region
+  // CHECK: call @asyncopt_rt_host_alloc
+  // CHECK: call @asyncopt_rt_host_dealloc
+  // CHECK: call @asyncopt_rt_device_dealloc
+  func.func @synchronous(%n: index, %d: !device) {
+    %h = gpux.host_alloc (%n) : memref<?xf32>
+    gpux.dealloc %h : memref<?xf32>
+    gpux.dealloc %d : !device
+    return
+  }
+
+  // A transfer of what lies in a row is one call, to a new buffer or to one that is there.
+  // CHECK-LABEL: func.func @transfer
+  // CHECK: call @asyncopt_rt_device_alloc
+  // CHECK: call @asyncopt_rt_device_transfer(
+  // CHECK: call @asyncopt_rt_device_transfer(
+  func.func @transfer(%h: memref<?x8xf32>, %d: !device) -> !device {
+    %r = gpux.transfer %h to device : memref<?x8xf32> to !device
+    gpux.transfer %h, %d : memref<?x8xf32> to !device
+    return %r : !device
+  }
+
+  // Others go element by element.
+  // CHECK-LABEL: func.func @strided
+  // CHECK: call @asyncopt_rt_device_transfer_rank1(
+  func.func @strided(%h: memref<4xf32, strided<[2]>>, %d: memref<4xf32, #gpu.address_space<global>>) {
+    gpux.transfer %h, %d : memref<4xf32, strided<[2]>> to memref<4xf32, #gpu.address_space<global>>
+    return
+  }
+
+  // The arguments of a launch are what descriptors consist of.
+  // CHECK-LABEL: func.func @launch
+  // CHECK: async.region {
+  // CHECK: %[[NAME:[a-z0-9]+]] = llvm.mlir.addressof @[[STRING:[a-z0-9_]+]]
+  // CHECK: func.call @asyncopt_rt_device_launch_args(%{{.+}}, %{{.+}}, %[[NAME]], {{.+}}) : ({{.+}}, !llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i64, f32) -> i32
+  func.func @launch(%d: !device, %f: f32, %n: index) -> !async.token {
+    %c1 = arith.constant 1 : index
+    %t = gpux.async_launch async @kernels::@scale blocks (%n, %c1, %c1) threads (%n, %c1, %c1) args (%d, %f : !device, f32)
+    return %t : !async.token
+  }
+}
