@@ -72,26 +72,29 @@ impl Pass for AsyncOutline {
     }
 }
 
-/// The symbols of each symbol table.
+/// The symbols of each symbol table, and how many regions of each function have a name.
 #[derive(Default)]
-struct Names<'c>(FxHashMap<Op<'c>, FxHashSet<String>>);
+struct Names<'c> {
+    taken: FxHashMap<Op<'c>, FxHashSet<String>>,
+    numbers: FxHashMap<Op<'c>, usize>,
+}
 
 impl<'c> Names<'c> {
     /// A name for a region of `function` that no other symbol in `table` has.
     fn unused(&mut self, table: Op<'c>, function: Op<'c>) -> String {
-        let taken = self.0.entry(table).or_insert_with(|| {
+        let taken = self.taken.entry(table).or_insert_with(|| {
             let ops = table.regions().flat_map(Region::blocks).flat_map(Block::ops);
             ops.filter_map(|op| op.str_attr(attr::SYM_NAME).map(str::to_owned))
                 .collect()
         });
         let base = function.str_attr(attr::SYM_NAME).unwrap_or("function");
-        let mut number = 0;
+        let number = self.numbers.entry(function).or_default();
         loop {
             let name = format!("{base}_task{number}");
+            *number += 1;
             if taken.insert(name.clone()) {
                 return name;
             }
-            number += 1;
         }
     }
 }

@@ -66,6 +66,8 @@ pub(crate) enum At<'c> {
 pub(crate) struct Emitter<'c> {
     module: Op<'c>,
     names: RefCell<FxHashSet<String>>,
+    /// The last number that was put behind each start of names.
+    numbers: RefCell<FxHashMap<String, usize>>,
     strings: RefCell<FxHashMap<String, String>>,
     shared: RefCell<FxHashMap<String, String>>,
     types: RefCell<FxHashMap<Type<'c>, Option<Type<'c>>>>,
@@ -82,6 +84,7 @@ impl<'c> Emitter<'c> {
         Self {
             module,
             names: RefCell::new(names.collect()),
+            numbers: RefCell::default(),
             strings: RefCell::default(),
             shared: RefCell::default(),
             types: RefCell::default(),
@@ -109,10 +112,11 @@ impl<'c> Emitter<'c> {
     /// A name that no other symbol of the module has, and that starts with `base`.
     pub(crate) fn unused_name(&self, base: &str) -> String {
         let mut names = self.names.borrow_mut();
+        let mut numbers = self.numbers.borrow_mut();
         let mut name = base.to_owned();
-        let mut number = 0;
         while !names.insert(name.clone()) {
-            number += 1;
+            let number = numbers.entry(base.to_owned()).or_insert(0);
+            *number += 1;
             name = format!("{base}_{number}");
         }
         name
