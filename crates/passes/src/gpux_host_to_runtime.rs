@@ -194,7 +194,7 @@ impl<'c> Lowering<'_, 'c> {
             location,
             at,
         );
-        let (pointer, i64) = (pointer.result(0), emitter.int(64));
+        let pointer = pointer.result(0);
         // A buffer of bytes, and a view of it.
         let flat = known_type(emitter.context(), "memref<?xi8>");
         let descriptor = emitter.lowered(flat).expect("a plain memref has a descriptor");
@@ -214,14 +214,7 @@ impl<'c> Lowering<'_, 'c> {
         }
         let buffer = emitter.cast(value, flat, location, at);
         let index = Type::index(emitter.context());
-        let start = emitter.op(
-            arith::INDEX_CAST,
-            &[emitter.constant(64, 0, location, at)],
-            &[index],
-            location,
-            at,
-        );
-        debug_assert!(zero.ty() == i64);
+        let start = emitter.op(arith::INDEX_CAST, &[zero], &[index], location, at);
         let operands: Vec<Value> = [buffer, start.result(0)]
             .into_iter()
             .chain(sizes.iter().copied())
