@@ -337,7 +337,9 @@ bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
   DialectRegistry registry;
   registerToolDialects(registry);
   auto work = [&](ModuleOp module) {
-    PassManager pm(module.getContext());
+    // As the drivers of mlir-opt: a pass on functions needs no nesting.
+    PassManager pm(module.getContext(), ModuleOp::getOperationName(),
+                   OpPassManager::Nesting::Implicit);
     return success(succeeded(parsePassPipeline(unwrap(pipeline), pm)) &&
                    succeeded(pm.run(module)) &&
                    callback(wrap(module.getOperation()), userData));

@@ -2,6 +2,7 @@
 //! libraries are, what they print is compared.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -65,6 +66,33 @@ fn a_program_in_c_links_the_library() {
     let message = "program.c:1:1: error: a negative number\nprogram.c:3:1: note: awaited here\n";
     assert_eq!(text(&output), (expected.to_owned(), message.to_owned()));
     assert!(!output.status.success());
+}
+
+/// A JIT gets the list, programs the library, and people the header: each has the same functions.
+#[test]
+fn the_library_the_list_and_the_header_have_the_same_functions() {
+    let nm = Command::new(format!("{LLVM}/bin/llvm-nm"))
+        .args(["--dynamic", "--defined-only", "--format=just-symbols"])
+        .arg(library_folder().join("libasyncopt_rt.so"))
+        .output()
+        .unwrap();
+    let exported: BTreeSet<_> = text(&nm).0.lines().map(str::to_owned).collect();
+    let listed: BTreeSet<_> = asyncopt_rt::symbols()
+        .into_iter()
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    assert_eq!(listed, exported);
+
+    // A declaration has the name before its parenthesis, and does not begin with white space as its other lines do.
+    let header = std::fs::read_to_string(source("include/asyncopt_rt.h")).unwrap();
+    let declared: BTreeSet<_> = header
+        .lines()
+        .filter(|line| !line.starts_with([' ', '/', '#']) && !line.starts_with("typedef"))
+        .filter_map(|line| line.split_once('(')?.0.split([' ', '*']).next_back())
+        .map(str::to_owned)
+        .collect();
+    let ours = listed.into_iter().filter(|name| name.starts_with("asyncopt_rt_"));
+    assert_eq!(declared, ours.collect());
 }
 
 /// Why this runtime is not MLIR's: `tasks.rs` has these programs, too, and they end.

@@ -1,0 +1,201 @@
+//! From what a user has to the LLVM dialect.
+//!
+//! **Effect.** A module of the LLVM dialect, without the kernels, which the interpreter has read before.
+//!
+//! **Refusals.** An entry that takes arguments or returns something else than an exit code, and operations that nothing lowers: each is
+//! an error at its operation.
+
+use crate::Reported;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::{Block, Op, Region, Walk};
+use async_mlir::melior::ir::attribute::TypeAttribute;
+use async_mlir::melior::ir::r#type::TypeLike as _;
+use async_mlir::names::{attr, builtin, gpu, llvm};
+use async_mlir::text::{collect_text, string_ref};
+use mlir_sys::{
+    mlirOpPassManagerAddPipeline, mlirPassManagerCreate, mlirPassManagerDestroy,
+    mlirPassManagerGetAsOpPassManager, mlirPassManagerRunOnOp,
+};
+
+/// What an entry returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Returns {
+    Nothing,
+    /// An `i32`.
+    ExitCode,
+}
+
+/// The function to call.
+pub struct Entry {
+    pub returns: Returns,
+}
+
+impl Entry {
+    /// Looks it up, and says what is wrong with it.
+    pub fn find(module: Op<'_>, name: &str) -> Result<Self, Reported> {
+        let functions = top_level(module).into_iter().filter(|op| {
+            op.is_function()
+                && op.num_regions() == 1
+                && op.region(0).first().is_some()
+                && op.has_attr(attr::SYM_NAME)
+        });
+        let functions: Vec<_> = functions.collect();
+        let has_name = |op: &&Op<'_>| op.str_attr(attr::SYM_NAME) == Some(name);
+        let Some(function) = functions.iter().find(has_name) else {
+            let names: Vec<_> = functions
+                .iter()
+                .filter_map(|op| op.str_attr(attr::SYM_NAME))
+                .collect();
+            let others = if names.is_empty() {
+                "the module has no function with a body".to_owned()
+            } else {
+                format!("--entry=NAME calls another one: {}", names.join(", "))
+            };
+            let message = format!("there is no function '{name}' to call: {others}");
+            return refuse(module, &message);
+        };
+        let ty = function
+            .attr(attr::FUNCTION_TYPE)
+            .and_then(|ty| TypeAttribute::try_from(ty).ok())
+            .map(|ty| ty.value().to_string())
+            .unwrap_or_default();
+        let returns = match ty.as_str() {
+            "() -> ()" | "!llvm.func<void ()>" => Returns::Nothing,
+            "() -> i32" | "!llvm.func<i32 ()>" => Returns::ExitCode,
+            _ => {
+                let message = format!(
+                    "'{name}' can't be called as an entry, being of type {ty}: that takes no arguments, and returns nothing or an i32, \
+                     which is the exit code"
+                );
+                return refuse(*function, &message);
+            }
+        };
+        Ok(Self { returns })
+    }
+}
+
+fn refuse<T>(op: Op<'_>, message: &str) -> Result<T, Reported> {
+    Diagnostic::error(op.location(), message).emit();
+    Err(Reported)
+}
+
+/// The operations directly in a module.
+pub fn top_level(module: Op<'_>) -> Vec<Op<'_>> {
+    module.region(0).first().map_or(Vec::new(), Block::ops)
+}
+
+/// Gives tensors buffers, if there are any.
+pub fn bufferize(module: Op<'_>) -> Result<(), Reported> {
+    let found = module.walk(|op| {
+        let blocks = op.regions().flat_map(Region::blocks);
+        let arguments = blocks.flat_map(|block| block.args().collect::<Vec<_>>());
+        let mut values = op.results().chain(op.operands()).chain(arguments);
+        if values.any(|value| value.ty().is_tensor()) {
+            Walk::Stop
+        } else {
+            Walk::Advance
+        }
+    });
+    if found != Walk::Stop {
+        return Ok(());
+    }
+    run(
+        module,
+        "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}",
+    )
+}
+
+/// The pipeline that lowers asynchronous host code.
+const LOWER_TO_CPU: &str = "async-lower-to-cpu";
+
+/// What lowers other code: what a build without that pipeline has.
+const UPSTREAM: &str = "convert-linalg-to-loops,lower-affine,convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,\
+                        lower-affine,convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-to-llvm,\
+                        reconcile-unrealized-casts";
+
+/// Lowers host code, and removes the kernels.
+pub fn to_llvm(module: Op<'_>) -> Result<(), Reported> {
+    if is_registered(module, LOWER_TO_CPU) {
+        // It checks that the kernels are there which it has launched.
+        run(module, LOWER_TO_CPU)?;
+        remove_kernels(module);
+    } else {
+        remove_kernels(module);
+        run(module, UPSTREAM)?;
+    }
+    let mut left = Vec::new();
+    module.walk(|op| {
+        // Dialects that MLIR translates to LLVM IR, besides.
+        let is_known = matches!(
+            op.dialect(),
+            llvm::NAMESPACE | "omp" | "x86vector" | "amx" | "arm_neon" | "arm_sve"
+        );
+        if !is_known && !op.is(builtin::MODULE) {
+            left.push(op);
+        }
+        Walk::Advance
+    });
+    // A cast is between what was lowered and what was not.
+    let is_cast = |op: &&Op<'_>| op.is(builtin::UNREALIZED_CONVERSION_CAST);
+    let culprit = left.iter().find(|op| !is_cast(op)).or(left.first());
+    let Some(culprit) = culprit else { return Ok(()) };
+    refuse(
+        *culprit,
+        &format!(
+            "nothing here lowers '{}' to the CPU: run a pass before that does, as in async-opt run --PASS FILE",
+            culprit.name()
+        ),
+    )
+}
+
+fn remove_kernels(module: Op<'_>) {
+    let modules = top_level(module).into_iter();
+    for kernels in modules.filter(|op| op.is(gpu::MODULE)) {
+        kernels.erase();
+    }
+}
+
+/// Runs a list of passes over a module.
+pub fn run(module: Op<'_>, passes: &str) -> Result<(), Reported> {
+    let result = with_passes(module, passes, |passes| {
+        // SAFETY: a live pass manager, and a live operation.
+        unsafe { mlirPassManagerRunOnOp(passes, module.to_raw()) }.value != 0
+    });
+    match result {
+        Ok(true) => Ok(()),
+        // It has said why.
+        Ok(false) => Err(Reported),
+        Err(message) => refuse(module, &message),
+    }
+}
+
+/// Returns true if there is such a pass or pipeline.
+fn is_registered(module: Op<'_>, name: &str) -> bool {
+    with_passes(module, name, |_| ()).is_ok()
+}
+
+/// Calls `work` with passes, or returns what is wrong with their list.
+fn with_passes<T>(
+    module: Op<'_>,
+    passes: &str,
+    work: impl FnOnce(mlir_sys::MlirPassManager) -> T,
+) -> Result<T, String> {
+    let mut message = String::new();
+    // SAFETY: a live context; a live pass manager until the end; the callback gets the pointer to `message`.
+    unsafe {
+        let manager = mlirPassManagerCreate(module.context().to_raw());
+        let added = mlirOpPassManagerAddPipeline(
+            mlirPassManagerGetAsOpPassManager(manager),
+            string_ref(passes),
+            Some(collect_text),
+            (&raw mut message).cast(),
+        );
+        let result = if added.value != 0 {
+            Ok(work(manager))
+        } else {
+            Err(message)
+        };
+        mlirPassManagerDestroy(manager);
+        result
+    }
+}
