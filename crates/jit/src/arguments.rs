@@ -237,13 +237,16 @@ unsafe fn copy_in(
         if !memory.has_room(padding.saturating_add(host.len())) {
             return Err("its memrefs have more bytes than the interpreter has room for".into());
         }
-        let source = ptr::with_exposed_provenance::<u8>(host.start);
-        let before = if host.is_empty() {
-            Vec::new()
-        } else {
-            // SAFETY: as the caller promises.
-            unsafe { std::slice::from_raw_parts(source, host.len()) }.to_vec()
-        };
+        let mut before = Vec::<u8>::with_capacity(host.len());
+        if !host.is_empty() {
+            let source = ptr::with_exposed_provenance::<u8>(host.start);
+            // No reference: others may write bytes that the kernel leaves alone.
+            // SAFETY: as the caller promises, and there is room.
+            unsafe {
+                ptr::copy_nonoverlapping(source, before.as_mut_ptr(), host.len());
+                before.set_len(host.len());
+            }
+        }
         let mut bytes = vec![0; padding];
         bytes.extend_from_slice(&before);
         // An element has a name if there is but one view of the buffer.

@@ -165,3 +165,6 @@ fn sizes_of(code: &Code, sizes: &LaunchSizes) -> Result<Launch, String> {
         budget: BUDGET,
     })
 }
+
+#[cfg(test)]
+mod tests;
