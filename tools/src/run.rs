@@ -66,6 +66,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         shared_libs: options.shared_libs,
     };
     let path = options.input.as_str();
+    let passes: Vec<_> = passes.iter().map(String::as_str).collect();
     match with_module(path, &passes, |module| async_jit::run(module, path, &how)) {
         Some(Ok(code)) => ExitCode::from(code),
         // What is wrong was printed.
@@ -77,8 +78,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 struct Split {
     /// The name of the program, and what [`Options`] knows.
     options: Vec<OsString>,
-    /// The rest, as a pipeline.
-    passes: String,
+    /// The rest: passes, and pipelines.
+    passes: Vec<String>,
 }
 
 /// Tells passes from options.
@@ -121,8 +122,5 @@ fn split(arguments: Vec<OsString>) -> Result<Split, String> {
             });
         }
     }
-    Ok(Split {
-        options,
-        passes: passes.join(","),
-    })
+    Ok(Split { options, passes })
 }
