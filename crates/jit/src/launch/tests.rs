@@ -170,6 +170,9 @@ fn what_a_kernel_has_done_is_not_written_if_it_fails() {
     assert_eq!(numbers, [0, 1, 2, 3]);
 }
 
+#[repr(align(256))]
+struct Aligned([i32; 16]);
+
 /// What an access is aligned to is told by addresses of the host.
 #[test]
 fn addresses_are_aligned_as_they_are_on_the_host() {
@@ -185,8 +188,6 @@ gpu.module @m {
   }
 }",
     );
-    #[repr(align(256))]
-    struct Aligned([i32; 16]);
     let mut numbers = Aligned([1; 16]);
     let data = numbers.0.as_mut_ptr();
     launch_kernel(&kernels, &sizes(1, 1), memref(data.wrapping_add(4), 0, 1, 1)).unwrap();
