@@ -130,6 +130,22 @@ fn a_module_may_define_what_the_runtime_has() -> Result<()> {
     Ok(())
 }
 
+/// MLIR's own engine leaves a folder for `perf`, where LLVM was built with support for that.
+#[test]
+fn nothing_is_left_behind() -> Result<()> {
+    let home = file("home", "")?.with_file_name("empty-home");
+    fs::create_dir_all(&home)?;
+    let output = Command::new(env!("CARGO_BIN_EXE_async-opt"))
+        .arg("run")
+        .arg(runtime_program("task.mlir"))
+        .envs([("HOME", &home), ("JITDUMPDIR", &home)])
+        .output()?;
+    ensure!(printed(&output)? == "42\n", "{output:?}");
+    let left: Vec<_> = fs::read_dir(&home)?.collect();
+    ensure!(left.is_empty(), "{left:?}");
+    Ok(())
+}
+
 #[test]
 fn the_executable_for_packages_runs_programs_too() -> Result<()> {
     let output = Command::new(env!("CARGO_BIN_EXE_async-tools"))
@@ -137,5 +153,28 @@ fn the_executable_for_packages_runs_programs_too() -> Result<()> {
         .arg(runtime_program("task.mlir"))
         .output()?;
     ensure!(printed(&output)? == "42\n", "{output:?}");
+    Ok(())
+}
+
+/// As docs/runtime.md shows it. The library is a part of what this test was built with.
+#[test]
+fn programs_are_compiled_ahead_of_time() -> Result<()> {
+    let folder = file("ahead", "")?.with_file_name("ahead-of-time");
+    let libraries = folder.join("lib");
+    fs::create_dir_all(&libraries)?;
+    let test = std::env::current_exe()?;
+    let built = test.with_file_name("libasyncopt_rt.so");
+    fs::copy(&built, libraries.join("libasyncopt_rt.so")).with_context(|| format!("{}", built.display()))?;
+    let llvm = std::env::var("MLIR_SYS_220_PREFIX").context("MLIR_SYS_220_PREFIX is not set")?;
+    let path = format!("{llvm}/bin:{}", std::env::var("PATH")?);
+    for (program, expected) in [("task.mlir", "42\n"), ("coroutine.mlir", "100000\n")] {
+        let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ahead-of-time.sh"))
+            .arg(runtime_program(program))
+            .args([&folder, &folder])
+            .env("PATH", &path)
+            .env_remove("LD_LIBRARY_PATH")
+            .output()?;
+        ensure!(printed(&output)? == expected, "{program}: {output:?}");
+    }
     Ok(())
 }

@@ -2,21 +2,19 @@
 //! [the interpreter](async_sim).
 //!
 //! - `lower`: what takes a module to the LLVM dialect.
-//! - `engine`: MLIR's execution engine.
 //! - `link`: where the functions are that the module declares.
 //! - `kernels`: which kernels there are; `launch`: runs one on memory of the host; `arguments`: what it is called with.
 
 mod arguments;
-mod engine;
 mod kernels;
 mod launch;
 mod link;
 mod lower;
 
-use self::engine::Engine;
 use self::kernels::Kernels;
 use self::link::Libraries;
 use self::lower::{Entry, Returns};
+use async_dialects::engine::Engine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
 use std::ffi::CString;
@@ -55,17 +53,12 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     let kernels = Kernels::read(module, file)?;
     lower::to_llvm(module)?;
     let symbols = libraries.resolve(module)?;
-    let engine =
-        Engine::compile(module, options.opt_level, &options.shared_libs, &symbols).map_err(|()| {
-            let message = "LLVM can't compile this, and what it says is above";
-            Diagnostic::error(module.location(), message).emit();
-            Reported
-        })?;
-    let Some(main) = engine.lookup(&options.entry) else {
-        let message = format!("LLVM can't link '{}', and what it says is above", options.entry);
-        Diagnostic::error(module.location(), message).emit();
-        return Err(Reported);
+    let fails = |message: String| {
+        Diagnostic::error(module.location(), format!("LLVM can't compile this: {message}")).emit();
+        Reported
     };
+    let engine = Engine::compile(module, options.opt_level, &options.shared_libs, &symbols).map_err(fails)?;
+    let main = engine.lookup(&options.entry).map_err(fails)?;
     start_runtime(options);
     launch::register(Some(&kernels));
     engine.initialize();
@@ -73,10 +66,10 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     let code = unsafe {
         match entry.returns {
             Returns::Nothing => {
-                std::mem::transmute::<*mut (), extern "C" fn()>(main)();
+                std::mem::transmute::<*const (), extern "C" fn()>(main)();
                 0
             }
-            Returns::ExitCode => std::mem::transmute::<*mut (), extern "C" fn() -> i32>(main)(),
+            Returns::ExitCode => std::mem::transmute::<*const (), extern "C" fn() -> i32>(main)(),
         }
     };
     // Tasks may run until here, and their code ends with the engine.
