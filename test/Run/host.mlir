@@ -7,6 +7,8 @@
 // CHECK:      Unranked Memref base@ = {{.*}} rank = 1 offset = 0 sizes = [4] strides = [1] data =
 // CHECK-NEXT: [0, 1, 2, 3]
 // CHECK-NEXT: ( 0, 2, 4, 6 )
+// CHECK-NEXT: ( 0, 2 )
+// CHECK-NEXT: ( 4, 6 )
 // CHECK-NEXT: 0.761594
 
 func.func private @printMemrefF32(memref<*xf32>) attributes {llvm.emit_c_interface}
@@ -35,6 +37,14 @@ func.func @main() {
   %zero = arith.constant 0.0 : f32
   %v = vector.transfer_read %d[%c0], %zero : tensor<4xf32>, vector<4xf32>
   vector.print %v : vector<4xf32>
+
+  // LLVM calls a function for the second where the processor can't.
+  %low = vector.extract_strided_slice %v {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+  %half = arith.truncf %low : vector<2xf32> to vector<2xf16>
+  vector.print %half : vector<2xf16>
+  %high = vector.extract_strided_slice %v {offsets = [2], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+  %bfloat = arith.truncf %high : vector<2xf32> to vector<2xbf16>
+  vector.print %bfloat : vector<2xbf16>
 
   %one = tensor.extract %t[%c1] : tensor<4xf32>
   %y = math.tanh %one : f32

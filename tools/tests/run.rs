@@ -122,7 +122,8 @@ fn functions_of_libraries_are_called() -> Result<()> {
 fn a_module_may_define_what_the_runtime_has() -> Result<()> {
     let program = file(
         "own.mlir",
-        "llvm.func @printNewline() -> i32 { %c = llvm.mlir.constant(7 : i32) : i32  llvm.return %c : i32 }
+        "llvm.func @__truncsfbf2(%x: f32) -> f32 { llvm.return %x : f32 }
+         llvm.func @printNewline() -> i32 { %c = llvm.mlir.constant(7 : i32) : i32  llvm.return %c : i32 }
          llvm.func @main() -> i32 { %r = llvm.call @printNewline() : () -> i32  llvm.return %r : i32 }",
     )?;
     let output = run(&program, &[])?;

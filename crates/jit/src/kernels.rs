@@ -15,10 +15,13 @@ pub struct Kernels(HashMap<String, Code>);
 impl Kernels {
     /// Reads all kernels of a module that was parsed from `file`.
     pub fn read(module: Op<'_>, file: &str) -> Result<Self, Reported> {
-        let modules: Vec<_> = lower::top_level(module)
-            .into_iter()
-            .filter(|op| op.is(gpu::MODULE))
-            .collect();
+        let top_level = lower::top_level(module);
+        if let Some(binary) = top_level.iter().find(|op| op.is(gpu::BINARY)) {
+            let message = "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this";
+            Diagnostic::error(binary.location(), message).emit();
+            return Err(Reported);
+        }
+        let modules: Vec<_> = top_level.into_iter().filter(|op| op.is(gpu::MODULE)).collect();
         // What the interpreter does not know. The first pass also erases what nobody uses, and faults would go with it.
         if modules.iter().any(|kernels| has_linalg(*kernels)) {
             lower::run(module, "gpu.module(convert-linalg-to-loops)")?;

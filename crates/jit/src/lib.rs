@@ -2,10 +2,11 @@
 //! [the interpreter](async_sim).
 //!
 //! - `lower`: what takes a module to the LLVM dialect.
-//! - `link`: where the functions are that the module declares.
+//! - `link`: where the functions are that the module declares; `builtins`: those that LLVM calls by itself.
 //! - `kernels`: which kernels there are; `launch`: runs one on memory of the host; `arguments`: what it is called with.
 
 mod arguments;
+mod builtins;
 mod kernels;
 mod launch;
 mod link;

@@ -3,12 +3,13 @@
 //! LLVM finds them as well, but for those of the runtime, which an executable does not export. What it says of one that is missing has no
 //! place.
 
-use crate::Reported;
 use crate::lower::top_level;
+use crate::{Reported, builtins};
 use async_mlir::calls::callee_name;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::llvm::external_linkage;
+use async_mlir::location::file_position;
 use async_mlir::names::{attr, llvm};
 use async_mlir::types::symbol;
 use std::collections::{HashMap, HashSet};
@@ -58,40 +59,65 @@ impl Libraries {
         places.any(|place| !unsafe { libc::dlsym(place, name.as_ptr()) }.is_null())
     }
 
-    /// The functions of the runtime that `module` declares, with their addresses. What is used and is nowhere is an error at its first
-    /// use.
-    pub fn resolve(&self, module: Op<'_>) -> Result<Vec<(&'static str, *const ())>, Reported> {
+    /// The functions of the runtime, with their addresses, but for those that `module` defines itself. What it uses and is nowhere is an
+    /// error at its first use.
+    pub fn resolve(&self, module: Op<'_>) -> Result<Vec<Symbol>, Reported> {
         let declared = declarations(module);
-        let runtime: HashMap<&str, *const ()> = asyncopt_rt::symbols().into_iter().collect();
+        let ours = asyncopt_rt::symbols().into_iter().chain(builtins::symbols());
+        let names: HashSet<&str> = ours.clone().map(|(name, _)| name).collect();
+        if !self.has_hidden {
+            self.check(module, &declared, &names)?;
+        }
+        let defined: HashSet<_> = top_level(module)
+            .into_iter()
+            .filter_map(|op| op.str_attr(attr::SYM_NAME))
+            .filter(|name| !declared.contains_key(name))
+            .collect();
+        Ok(ours.filter(|(name, _)| !defined.contains(name)).collect())
+    }
+
+    /// Looks up what a module declares and uses, and is not among `ours`.
+    fn check(
+        &self,
+        module: Op<'_>,
+        declared: &HashMap<&str, Op<'_>>,
+        ours: &HashSet<&str>,
+    ) -> Result<(), Reported> {
         let mut missing = HashSet::new();
-        let found = |name: &str| self.has_hidden || runtime.contains_key(name) || self.have(name);
         module.walk(|op| {
-            let used = callee_name(op).or_else(|| {
-                let name = op
-                    .attr(attr::GLOBAL_NAME)
-                    .filter(|_| op.is(llvm::MLIR_ADDRESSOF))?;
-                symbol(name)
-            });
-            if let Some(name) = used
+            if let Some(name) = used_symbol(op)
                 && let Some(declaration) = declared.get(name)
-                && !found(name)
+                && !ours.contains(name)
+                && !self.have(name)
                 && missing.insert(name)
             {
                 let message = format!(
                     "'{name}' is neither in the module, nor in the runtime, nor in a library of --shared-libs"
                 );
-                Diagnostic::error(op.location(), message)
-                    .note(declaration.location(), "it is declared here")
-                    .emit();
+                let mut error = Diagnostic::error(op.location(), message);
+                // What a pass has declared is in no file.
+                if file_position(declaration.location()).is_some_and(|place| place.line > 0) {
+                    error = error.note(declaration.location(), "it is declared here");
+                }
+                error.emit();
             }
             Walk::Advance
         });
-        if !missing.is_empty() {
-            return Err(Reported);
-        }
-        let symbols = asyncopt_rt::symbols().into_iter();
-        Ok(symbols.filter(|(name, _)| declared.contains_key(name)).collect())
+        if missing.is_empty() { Ok(()) } else { Err(Reported) }
     }
+}
+
+/// Name and address of a function.
+pub type Symbol = (&'static str, *const ());
+
+/// The function or global that an operation calls or takes the address of.
+fn used_symbol(op: Op<'_>) -> Option<&str> {
+    callee_name(op).or_else(|| {
+        let name = op
+            .attr(attr::GLOBAL_NAME)
+            .filter(|_| op.is(llvm::MLIR_ADDRESSOF))?;
+        symbol(name)
+    })
 }
 
 /// What the module declares and does not define. Intrinsics are LLVM's own.

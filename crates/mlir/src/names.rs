@@ -133,6 +133,7 @@ operations! {
     gpu "gpu" {
         ALL_REDUCE = "all_reduce",
         BARRIER = "barrier",
+        BINARY = "binary",
         BLOCK_DIM = "block_dim",
         BLOCK_ID = "block_id",
         CLUSTER_BLOCK_ID = "cluster_block_id",

@@ -27,6 +27,6 @@ symbols! {
         _mlir_ciface_printMemrefF16 _mlir_ciface_printMemrefBF16 _mlir_ciface_printMemrefF32 _mlir_ciface_printMemrefF64
         _mlir_ciface_printMemrefInd _mlir_ciface_printMemrefC32 _mlir_ciface_printMemrefC64
         printMemrefI32 printMemrefI64 printMemrefF32 printMemrefF64 printMemrefInd printMemrefC32 printMemrefC64
-        memrefCopy printI64 printU64 printF32 printF64 printString printOpen printClose printComma printNewline rtclock
+        memrefCopy printI64 printU64 printF16 printBF16 printF32 printF64 printString printOpen printClose printComma printNewline rtclock
         _mlir_ciface_nanoTime;
 }

@@ -250,3 +250,54 @@ fn memrefs_without_elements_need_no_memory() {
     let kernels = kernels("gpu.module @m { gpu.func @k(%m: memref<?xi32>) kernel { gpu.return } }");
     launch_kernel(&kernels, &sizes(1, 1), memref(ptr::null_mut::<i32>(), 0, 0, 1)).unwrap();
 }
+
+/// Each of two threads launches a kernel, again and again, on every other element.
+#[test]
+fn kernels_run_at_a_time_on_parts_of_one_buffer() {
+    let kernels = kernels(INCREMENT);
+    let mut numbers = [0i32; 64];
+    let data = numbers.as_mut_ptr().expose_provenance();
+    std::thread::scope(|scope| {
+        for first in 0..2 {
+            let kernels = &kernels;
+            scope.spawn(move || {
+                let data = ptr::with_exposed_provenance_mut::<i32>(data);
+                for _ in 0..100 {
+                    let arguments = memref(data, first, 32, 2).into_iter().chain([I32(1)]);
+                    launch_kernel(kernels, &sizes(1, 32), arguments).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(numbers, [100; 64]);
+}
+
+/// Kernels in token form: what the interpreter is there for.
+#[test]
+fn a_copy_that_nobody_awaits_fails_the_launch() {
+    let source = "
+gpu.module @m {
+  gpu.func @k(%m: memref<4xf32>) workgroup(%tile: memref<4xf32, #gpu.address_space<workgroup>>) kernel {
+    %c0 = arith.constant 0 : index
+    %t = gpux.copy async %m[%c0], %tile[%c0], 4 : memref<4xf32> to memref<4xf32, #gpu.address_space<workgroup>>
+    async.await %t
+    %x = memref.load %tile[%c0] : memref<4xf32, #gpu.address_space<workgroup>>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %m[%c0] : memref<4xf32>
+    gpu.return
+  }
+}";
+    let mut numbers = Box::new(Aligned([0; 16]));
+    let floats = numbers.0.as_mut_ptr().cast::<f32>();
+    // SAFETY: there are 16 numbers.
+    unsafe { floats.write(3.0) };
+    let launch = |source: &str| {
+        let memref = memref(floats, 0, 4, 1);
+        launch_kernel(&kernels(source), &sizes(1, 1), memref)
+    };
+    launch(source).unwrap();
+    let message = launch(&source.replace("async.await %t", "")).unwrap_err();
+    assert!(message.contains("RAW race"), "{message}");
+    // SAFETY: as above.
+    assert_eq!(unsafe { floats.read() }.to_string(), "6");
+}
