@@ -90,7 +90,8 @@ unsafe fn run(code: &Code, sizes: &LaunchSizes, arguments: &[*mut c_void]) -> Re
     let jobs = usize::try_from(asyncopt_rt_num_threads()).unwrap_or(1);
     let stop = machine.run(&arguments.values, jobs, &mut |_, _| {}).err();
     // Before the error, since it may tell why.
-    let printed = CString::new(std::mem::take(&mut machine.printed)).unwrap_or_default();
+    let printed = std::mem::take(&mut machine.printed).replace('\0', "");
+    let printed = CString::new(printed).unwrap_or_default();
     // SAFETY: it is a string.
     unsafe { printString(printed.as_ptr()) };
     let (iterations, tasks) = (std::mem::take(&mut machine.iterations), machine.started());

@@ -14,7 +14,7 @@ mod lower;
 
 use self::kernels::Kernels;
 use self::link::Libraries;
-use self::lower::{Entry, Returns};
+use self::lower::Returns;
 use async_dialects::engine::Engine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
@@ -49,7 +49,7 @@ pub struct Options {
 /// Where the module can't be compiled, which diagnostics at its operations say.
 pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported> {
     let libraries = Libraries::open(&options.shared_libs)?;
-    let entry = Entry::find(module, &options.entry)?;
+    let returns = lower::check_entry(module, &options.entry)?;
     lower::bufferize(module)?;
     let kernels = Kernels::read(module, file)?;
     lower::to_llvm(module)?;
@@ -65,7 +65,7 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     engine.initialize();
     // SAFETY: the module says that it is such a function. What it does is up to whoever has it run.
     let code = unsafe {
-        match entry.returns {
+        match returns {
             Returns::Nothing => {
                 std::mem::transmute::<*const (), extern "C" fn()>(main)();
                 0

@@ -25,52 +25,41 @@ pub enum Returns {
     ExitCode,
 }
 
-/// The function to call.
-pub struct Entry {
-    pub returns: Returns,
-}
-
-impl Entry {
-    /// Looks it up, and says what is wrong with it.
-    pub fn find(module: Op<'_>, name: &str) -> Result<Self, Reported> {
-        let functions = top_level(module).into_iter().filter(|op| {
-            op.is_function()
-                && op.num_regions() == 1
-                && op.region(0).first().is_some()
-                && op.has_attr(attr::SYM_NAME)
-        });
-        let functions: Vec<_> = functions.collect();
-        let has_name = |op: &&Op<'_>| op.str_attr(attr::SYM_NAME) == Some(name);
-        let Some(function) = functions.iter().find(has_name) else {
-            let names: Vec<_> = functions
-                .iter()
-                .filter_map(|op| op.str_attr(attr::SYM_NAME))
-                .collect();
-            let others = if names.is_empty() {
-                "the module has no function with a body".to_owned()
-            } else {
-                format!("--entry=NAME calls another one: {}", names.join(", "))
-            };
-            let message = format!("there is no function '{name}' to call: {others}");
-            return refuse(module, &message);
+/// Looks up the function to call, and says what is wrong with it.
+pub fn check_entry(module: Op<'_>, name: &str) -> Result<Returns, Reported> {
+    let has_body = |op: &Op<'_>| op.is_function() && op.num_regions() == 1 && op.region(0).first().is_some();
+    let functions: Vec<_> = top_level(module)
+        .into_iter()
+        .filter(has_body)
+        .filter_map(|op| Some((op.str_attr(attr::SYM_NAME)?, op)))
+        .collect();
+    let Some((_, function)) = functions.iter().find(|(other, _)| *other == name) else {
+        let names: Vec<_> = functions.iter().map(|(name, _)| *name).collect();
+        let others = if names.is_empty() {
+            "the module has no function with a body".to_owned()
+        } else {
+            format!("--entry=NAME calls another one: {}", names.join(", "))
         };
-        let ty = function
-            .attr(attr::FUNCTION_TYPE)
-            .and_then(|ty| TypeAttribute::try_from(ty).ok())
-            .map(|ty| ty.value().to_string())
-            .unwrap_or_default();
-        let returns = match ty.as_str() {
-            "() -> ()" | "!llvm.func<void ()>" => Returns::Nothing,
-            "() -> i32" | "!llvm.func<i32 ()>" => Returns::ExitCode,
-            _ => {
-                let message = format!(
-                    "'{name}' can't be called as an entry, being of type {ty}: that takes no arguments, and returns nothing or an i32, \
-                     which is the exit code"
-                );
-                return refuse(*function, &message);
-            }
-        };
-        Ok(Self { returns })
+        return refuse(
+            module,
+            &format!("there is no function '{name}' to call: {others}"),
+        );
+    };
+    let ty = function
+        .attr(attr::FUNCTION_TYPE)
+        .and_then(|ty| TypeAttribute::try_from(ty).ok())
+        .map(|ty| ty.value().to_string())
+        .unwrap_or_default();
+    match ty.as_str() {
+        "() -> ()" | "!llvm.func<void ()>" => Ok(Returns::Nothing),
+        "() -> i32" | "!llvm.func<i32 ()>" => Ok(Returns::ExitCode),
+        _ => {
+            let message = format!(
+                "'{name}' can't be called as an entry, being of type {ty}: that takes no arguments, and returns nothing or an i32, \
+                 which is the exit code"
+            );
+            refuse(*function, &message)
+        }
     }
 }
 
