@@ -327,8 +327,25 @@ int asyncOptReduceMain(int argc, char **argv, MlirStringRef version,
 // Tools in Rust
 //===----------------------------------------------------------------------===//
 
-bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
-                        size_t stackSize,
+/// Adds what is written as "PASS" or "PASS{OPTION=VALUE ...}", as the drivers
+/// of mlir-opt do: a pass on functions needs no nesting. Anything else is text
+/// of a pipeline, which MLIR takes as it is.
+static LogicalResult addPasses(StringRef text, OpPassManager &pm) {
+  auto [name, options] = text.split('{');
+  const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
+  if (!entry)
+    entry = PassInfo::lookup(name);
+  if (!entry)
+    return parsePassPipeline(text, pm);
+  options.consume_back("}");
+  return entry->addToPipeline(pm, options, [](const Twine &message) {
+    llvm::errs() << message << "\n";
+    return failure();
+  });
+}
+
+bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
+                        const MlirStringRef *passes, size_t stackSize,
                         bool (*callback)(MlirOperation, void *),
                         void *userData) {
   installFaultGuard();
@@ -337,9 +354,12 @@ bool asyncOptWithModule(MlirStringRef path, MlirStringRef pipeline,
   DialectRegistry registry;
   registerToolDialects(registry);
   auto work = [&](ModuleOp module) {
-    PassManager pm(module.getContext());
-    return success(succeeded(parsePassPipeline(unwrap(pipeline), pm)) &&
-                   succeeded(pm.run(module)) &&
+    PassManager pm(module.getContext(), ModuleOp::getOperationName(),
+                   OpPassManager::Nesting::Implicit);
+    for (MlirStringRef text : ArrayRef(passes, numPasses))
+      if (failed(addPasses(unwrap(text), pm)))
+        return failure();
+    return success(succeeded(pm.run(module)) &&
                    callback(wrap(module.getOperation()), userData));
   };
   return succeeded(withParsed(unwrap(path), registry, stackSize, work));

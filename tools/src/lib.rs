@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod opt;
+mod run;
 mod sim;
 
 pub use opt::opt;

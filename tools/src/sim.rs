@@ -141,7 +141,7 @@ fn pipeline(path: &str) -> &'static str {
 fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
     // Of several files, an error says which one it is about.
     let is_alone = options.refines.is_none() && options.compare.is_none();
-    let results = async_dialects::tool::with_module(path, pipeline(path), |module| {
+    let results = async_dialects::tool::with_module(path, &[pipeline(path)], |module| {
         let mut kept = Vec::new();
         simulate(module, options, path, role, &mut kept).map(|clean| (clean, kept))
     });

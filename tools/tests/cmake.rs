@@ -126,6 +126,7 @@ fn programs_in_cpp_and_c_use_the_installed_package() -> Result<()> {
     run(&mut Command::new(shared.join("checks")))?;
 
     check_c(&prefix)?;
+    check_runtime(&prefix)?;
 
     // clang, and no library of LLVM where it runs.
     let clang = Path::new(&llvm()?).join("bin/clang++");
@@ -163,10 +164,32 @@ fn check_c(prefix: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A program in C uses the runtime, and finds the package where no LLVM is told of.
+fn check_runtime(prefix: &Path) -> Result<()> {
+    let build = scratch("runtime");
+    run(cmake()
+        .args(["-G", "Ninja", "-S"])
+        .arg(programs().join("runtime"))
+        .arg("-B")
+        .arg(&build)
+        .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()))
+        .args(["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON"]))?;
+    run(cmake().arg("--build").arg(&build))?;
+    let sum = build.join("sum");
+    // Where cargo's path comes first, there may be a library of an earlier build.
+    let printed = run(Command::new(&sum).env_remove("LD_LIBRARY_PATH"))?;
+    ensure!(printed == "10 + 26 = 36\n", "{printed}");
+    let needed = run(Command::new("ldd").arg(&sum))?;
+    ensure!(!needed.contains("LLVM") && !needed.contains("MLIR"), "{needed}");
+    Ok(())
+}
+
 /// Our headers need no others before them, and GCC has nothing to say about them where they are not a system's.
 fn check_headers(prefix: &Path) -> Result<()> {
     let headers = [
         ("gcc", "-std=c99", "AsyncOpt-c/AsyncOpt.h"),
+        ("gcc", "-std=c99", "asyncopt_rt.h"),
+        ("g++", "-std=c++17", "asyncopt_rt.h"),
         ("g++", "-std=c++17", "AsyncOpt-c/AsyncOpt.h"),
         ("g++", "-std=c++17", "AsyncOpt/AsyncOpt.h"),
     ];

@@ -15,12 +15,14 @@
 //! ```
 //!
 //! - [`completion`]: what operations mean to asynchronous completion.
+//! - [`engine`]: MLIR's execution engine.
 //! - [`names`]: the names of operations and attributes.
 //! - [`registry`]: registration of dialects and of upstream's passes.
 //! - [`tool`]: the drivers of the command line tools.
 //! - [`types`]: types and attributes.
 
 pub mod completion;
+pub mod engine;
 mod ffi;
 pub mod names;
 pub mod registry;

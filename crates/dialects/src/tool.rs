@@ -60,11 +60,11 @@ pub fn run_reduce(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-/// Parses the module in a file (`-` is standard input), runs a pass pipeline such as `lower-affine` over it, and calls
-/// `work` with it. Returns what `work` returns, or `None` where something went wrong before, which was printed.
+/// Parses the module in a file (`-` is standard input), runs passes such as `lower-affine` over it, each with its options in braces, and
+/// calls `work` with it. Returns what `work` returns, or `None` where something went wrong before, which was printed.
 ///
 /// Diagnostics that `work` emits are printed with the source that they point at.
-pub fn with_module<T: Send>(path: &str, pipeline: &str, work: impl FnOnce(Op<'_>) -> T + Send) -> Option<T> {
+pub fn with_module<T: Send>(path: &str, passes: &[&str], work: impl FnOnce(Op<'_>) -> T + Send) -> Option<T> {
     /// What to call, until it was called; then what it returned.
     enum Work<F, T> {
         Open(F),
@@ -87,11 +87,13 @@ pub fn with_module<T: Send>(path: &str, pipeline: &str, work: impl FnOnce(Op<'_>
     on_large_stack(move |stack_size| {
         let mut state = Work::Open(work);
         let call = callback(&state);
+        let passes: Vec<_> = passes.iter().map(|pass| ffi::string_ref(pass)).collect();
         // SAFETY: strings that live during the call, and a callback that gets the pointer to `state`.
         unsafe {
             ffi::asyncOptWithModule(
                 ffi::string_ref(path),
-                ffi::string_ref(pipeline),
+                passes.len().cast_signed(),
+                passes.as_ptr(),
                 stack_size,
                 Some(call),
                 (&raw mut state).cast(),

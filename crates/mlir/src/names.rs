@@ -136,6 +136,7 @@ operations! {
     gpu "gpu" {
         ALL_REDUCE = "all_reduce",
         BARRIER = "barrier",
+        BINARY = "binary",
         BLOCK_DIM = "block_dim",
         BLOCK_ID = "block_id",
         CLUSTER_BLOCK_ID = "cluster_block_id",
@@ -587,6 +588,7 @@ attributes! {
         FRAG = "frag" of [nvvm::WMMA_LOAD],
         FTZ = "ftz" of [nvgpu::RCP],
         FUNCTION_TYPE = "function_type" of [func::FUNC, gpu::FUNC],
+        GLOBAL_NAME = "global_name" of [llvm::MLIR_ADDRESSOF],
         GLOBAL_TYPE = "global_type" of [llvm::MLIR_GLOBAL],
         GROUP = "group" of [nvvm::CP_ASYNC_BULK_WAIT_GROUP, nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED],
         INDEXING_MAPS = "indexing_maps" of [vector::CONTRACT],

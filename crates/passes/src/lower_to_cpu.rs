@@ -36,6 +36,8 @@ impl Pipeline for LowerToCpu {
             // What only tasks call is left in forms that nobody calls.
             .pass("symbol-dce")
             .pass("convert-vector-to-llvm")
+            .pass("convert-math-to-llvm")
+            .pass("convert-math-to-libm")
             .pass("convert-to-llvm")
             .pass("reconcile-unrealized-casts"))
     }

@@ -7,7 +7,7 @@
 //! - `pool`: workers, deques, awaits; `idle`: who sleeps and whom to wake.
 //! - `census`, `error`, `trace`: what is alive, what failed, what ran when.
 //! - `device`: device operations. `memref`: MLIR's functions for printing and copying.
-//! - `interface`: the functions of the C interface.
+//! - `interface`: the functions of the C interface; `symbols`: what the library exports, by name.
 
 // tools/test-runtime sets it.
 #![allow(unexpected_cfgs, reason = "loom")]
@@ -29,7 +29,11 @@ pub mod memref;
 #[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]
+mod symbols;
+#[cfg(not(loom))]
 mod trace;
 
 pub use census::Census;
+#[cfg(not(loom))]
+pub use symbols::symbols;
 pub use token::{Token, Type};

@@ -313,6 +313,16 @@ pub extern "C" fn printU64(value: u64) {
 }
 
 #[unsafe(no_mangle)]
+pub extern "C" fn printF16(bits: u16) {
+    print(&Half(bits).text());
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn printBF16(bits: u16) {
+    print(&BFloat(bits).text());
+}
+
+#[unsafe(no_mangle)]
 pub extern "C" fn printF32(value: f32) {
     print(&general(value.into()));
 }

@@ -1,0 +1,77 @@
+//! The kernels of a module, as the interpreter runs them.
+
+use crate::{Reported, lower};
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::gpu::is_kernel;
+use async_mlir::ir::{Op, Walk};
+use async_mlir::names::{attr, gpu, linalg};
+use async_sim::code::Code;
+use async_sim::read::{self, UncountedWaits};
+use std::collections::HashMap;
+
+/// Kernels by name, such as `module::kernel`.
+pub struct Kernels(HashMap<String, Code>);
+
+impl Kernels {
+    /// Reads all kernels of a module that was parsed from `file`.
+    pub fn read(module: Op<'_>, file: &str) -> Result<Self, Reported> {
+        let top_level = lower::top_level(module);
+        if let Some(binary) = top_level.iter().find(|op| op.is(gpu::BINARY)) {
+            let message = "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this";
+            Diagnostic::error(binary.location(), message).emit();
+            return Err(Reported);
+        }
+        let modules: Vec<_> = top_level.into_iter().filter(|op| op.is(gpu::MODULE)).collect();
+        // What the interpreter does not know. The first pass also erases what nobody uses, and faults would go with it.
+        if modules.iter().any(|kernels| has_linalg(*kernels)) {
+            lower::run(module, "gpu.module(convert-linalg-to-loops)")?;
+        }
+        if !modules.is_empty() {
+            lower::run(module, "gpu.module(lower-affine)")?;
+        }
+        let mut codes = HashMap::new();
+        for kernels in modules {
+            let Some(block) = kernels.region(0).first() else {
+                continue;
+            };
+            for kernel in block
+                .ops()
+                .into_iter()
+                .filter(|op| op.is_function() && is_kernel(*op))
+            {
+                let name = |op: Op<'_>| op.str_attr(attr::SYM_NAME).unwrap_or_default().to_owned();
+                let code = read::read_from(kernel, UncountedWaits::All, file).map_err(|unknown| {
+                    Diagnostic::error(unknown.op.location(), unknown.message).emit();
+                    Reported
+                })?;
+                codes.insert(format!("{}::{}", name(kernels), name(kernel)), code);
+            }
+        }
+        Ok(Self(codes))
+    }
+
+    /// The kernel of a name, or what to say to the author of the program.
+    pub fn get(&self, name: &str) -> Result<&Code, String> {
+        self.0.get(name).ok_or_else(|| {
+            let mut names: Vec<_> = self.0.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            let others = if names.is_empty() {
+                "the module has none".to_owned()
+            } else {
+                format!("there are {}", names.join(", "))
+            };
+            format!("there is no kernel '{name}': {others}")
+        })
+    }
+}
+
+fn has_linalg(module: Op<'_>) -> bool {
+    let found = module.walk(|op| {
+        if op.dialect() == linalg::NAMESPACE {
+            Walk::Stop
+        } else {
+            Walk::Advance
+        }
+    });
+    found == Walk::Stop
+}

@@ -1,0 +1,92 @@
+//! Runs host code in this process: MLIR's execution engine compiles it, it calls [the runtime](asyncopt_rt), and its kernels run in
+//! [the interpreter](async_sim).
+//!
+//! - `lower`: what takes a module to the LLVM dialect.
+//! - `link`: where the functions are that the module declares; `builtins`: those that LLVM calls by itself.
+//! - `kernels`: which kernels there are; `launch`: runs one on memory of the host; `arguments`: what it is called with.
+
+mod arguments;
+mod builtins;
+mod kernels;
+mod launch;
+mod link;
+mod lower;
+
+use self::kernels::Kernels;
+use self::link::Libraries;
+use self::lower::Returns;
+use async_dialects::engine::Engine;
+use async_mlir::diagnostic::Diagnostic;
+use async_mlir::ir::Op;
+use std::ffi::CString;
+
+/// An error that was printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reported;
+
+/// How a program is compiled and run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The function to call.
+    pub entry: String,
+    /// LLVM's level of optimization, from 0 to 3.
+    pub opt_level: u8,
+    /// Workers of the runtime; else what the environment says.
+    pub threads: Option<u16>,
+    /// Where the runtime writes its trace.
+    pub trace: Option<String>,
+    /// Libraries that the program calls functions of.
+    pub shared_libs: Vec<String>,
+}
+
+/// Compiles a module that was parsed from `file`, and calls its entry. Returns the exit code: 0, or the low 8 bits of what the entry
+/// returns. The module is not what it was afterwards.
+///
+/// The program does as it likes: it may read and write any memory, and end the process. It aborts where a task has failed that it awaits.
+///
+/// # Errors
+///
+/// Where the module can't be compiled, which diagnostics at its operations say.
+pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported> {
+    let libraries = Libraries::open(&options.shared_libs)?;
+    let returns = lower::check_entry(module, &options.entry)?;
+    lower::bufferize(module)?;
+    let kernels = Kernels::read(module, file)?;
+    lower::to_llvm(module)?;
+    let symbols = libraries.resolve(module)?;
+    let fails = |message: String| {
+        Diagnostic::error(module.location(), format!("LLVM can't compile this: {message}")).emit();
+        Reported
+    };
+    let engine = Engine::compile(module, options.opt_level, &options.shared_libs, &symbols).map_err(fails)?;
+    let main = engine.lookup(&options.entry).map_err(fails)?;
+    start_runtime(options);
+    launch::register(Some(&kernels));
+    engine.initialize();
+    // SAFETY: the module says that it is such a function. What it does is up to whoever has it run.
+    let code = unsafe {
+        match returns {
+            Returns::Nothing => {
+                std::mem::transmute::<*const (), extern "C" fn()>(main)();
+                0
+            }
+            Returns::ExitCode => std::mem::transmute::<*const (), extern "C" fn() -> i32>(main)(),
+        }
+    };
+    // Tasks may run until here, and their code ends with the engine.
+    asyncopt_rt::interface::asyncopt_rt_shutdown();
+    launch::register(None);
+    Ok(code.to_le_bytes()[0])
+}
+
+fn start_runtime(options: &Options) {
+    if let Some(threads) = options.threads {
+        asyncopt_rt::interface::asyncopt_rt_set_num_threads(threads.into());
+    }
+    if let Some(path) = &options.trace {
+        // No argument of a program has a zero byte.
+        let path = CString::new(path.as_str()).unwrap_or_default();
+        // SAFETY: it is a string.
+        unsafe { asyncopt_rt::interface::asyncopt_rt_trace(path.as_ptr()) };
+    }
+}
