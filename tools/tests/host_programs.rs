@@ -13,7 +13,6 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, RngSeed, TestRng, TestRunner};
 use std::fmt::Write;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// How many programs are in one module: starting a process costs more than most of them.
@@ -123,11 +122,6 @@ fn piped(command: &mut Command, input: &str) -> (String, String, bool) {
     (text(output.stdout), text(output.stderr), output.status.success())
 }
 
-fn library() -> PathBuf {
-    let tool = PathBuf::from(env!("CARGO_BIN_EXE_async-opt"));
-    tool.with_file_name("libasyncopt_rt.so")
-}
-
 /// `source` in the `llvm` dialect.
 #[track_caller]
 fn lower(source: &str, pipeline: &str) -> String {
@@ -140,12 +134,9 @@ fn lower(source: &str, pipeline: &str) -> String {
 /// What `@main` of a module in the `llvm` dialect prints, and what the runtime reports.
 #[track_caller]
 fn run(lowered: &str, threads: &str) -> (String, String) {
-    let mut runner = Command::new("/usr/lib/llvm-22/bin/mlir-runner");
-    runner.args(["-O0", "-e", "main", "-entry-point-result=void"]);
-    runner.arg(format!("-shared-libs={}", library().display()));
-    runner
-        .env("ASYNCOPT_NUM_THREADS", threads)
-        .env("ASYNCOPT_CENSUS", "1");
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_async-opt"));
+    runner.args(["run", "-O0", "--threads", threads]);
+    runner.env("ASYNCOPT_CENSUS", "1");
     let (printed, errors, good) = piped(&mut runner, lowered);
     assert!(good, "{threads} workers: {errors}");
     (printed, errors)
