@@ -12,6 +12,7 @@ operations! {
         JOIN = "join",
         READY = "ready",
         REGION = "region",
+        YIELD = "yield",
     }
     gpux "gpux" {
         BULK_LOAD = "bulk_load",
@@ -32,10 +33,22 @@ operations! {
 
 /// Operations of upstream's dialect `async` that ours lacks.
 pub mod upstream_async {
+    /// Adds a token or value to a group.
+    pub const ADD_TO_GROUP: &str = "async.add_to_group";
+    /// Waits for a group.
+    pub const AWAIT_ALL: &str = "async.await_all";
+    /// Makes a group.
+    pub const CREATE_GROUP: &str = "async.create_group";
     /// Its regions.
     pub const EXECUTE: &str = "async.execute";
-    /// What ends them.
+    /// How many threads run tasks.
+    pub const NUM_WORKER_THREADS: &str = "async.runtime.num_worker_threads";
+    /// What ends its functions.
+    pub const RETURN: &str = "async.return";
+    /// What ends regions.
     pub const YIELD: &str = "async.yield";
+    /// What the names begin with of operations that all of these are lowered to.
+    pub const LOW_LEVEL: [&str; 2] = ["async.coro.", "async.runtime."];
 }
 
 attributes! {

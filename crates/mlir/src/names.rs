@@ -129,6 +129,7 @@ operations! {
     func "func" {
         CALL = "call",
         FUNC = "func",
+        RETURN = "return",
     }
     gpu "gpu" {
         ALL_REDUCE = "all_reduce",
@@ -623,6 +624,7 @@ attributes! {
         REDUCTION_OP = "reductionOp" of [nvvm::BARRIER],
         RELAXED = "relaxed" of [nvvm::MBARRIER_ARRIVE, nvvm::MBARRIER_ARRIVE_EXPECT_TX, nvvm::MBARRIER_TEST_WAIT, nvvm::MBARRIER_TRY_WAIT],
         RELU = "relu" of [nvvm::CONVERT_F16X2_TO_F8X2, nvvm::CONVERT_F32X2_TO_BF16X2, nvvm::CONVERT_F32X2_TO_F16X2, nvvm::CONVERT_F32X2_TO_F4X2, nvvm::CONVERT_F32X2_TO_F6X2, nvvm::CONVERT_F32X2_TO_F8X2, nvvm::CONVERT_F4X2_TO_F16X2, nvvm::CONVERT_F6X2_TO_F16X2, nvvm::CONVERT_F8X2_TO_F16X2, nvvm::CONVERT_FLOAT_TO_TF32],
+        RES_ATTRS = "res_attrs" of [func::FUNC],
         RETURN_VALUE_AND_IS_VALID = "return_value_and_is_valid" of [nvvm::SHFL_SYNC],
         RND = "rnd" of [nvvm::CONVERT_BF16X2_TO_F8X2, nvvm::CONVERT_F32X2_TO_BF16X2, nvvm::CONVERT_F32X2_TO_F16X2, nvvm::CONVERT_F32X2_TO_F8X2, nvvm::CONVERT_FLOAT_TO_TF32],
         ROUNDING_MODE = "roundingmode" of [arith::SCALING_TRUNCF, arith::TRUNCF],

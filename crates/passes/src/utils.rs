@@ -3,7 +3,7 @@
 //! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations; [`carry`] takes values
 //! through operations with regions; [`device`] looks for device
 //! code; [`block_wide`] is about operations that all threads execute and one issues; [`launches`] about what host code hands
-//! to kernels; [`chip`] about GPUs; [`static_allocs`] about allocations that can be laid out before the kernel runs, and
+//! to kernels; [`chip`] about GPUs; [`signature`] changes the types of functions; [`complete_tokens`] knows which tokens are complete; [`static_allocs`] about allocations that can be laid out before the kernel runs, and
 //! [`alignment`] about what copies need.
 
 pub(crate) mod alignment;
@@ -11,8 +11,10 @@ pub(crate) mod block_wide;
 pub(crate) mod builders;
 pub(crate) mod carry;
 pub(crate) mod chip;
+pub(crate) mod complete_tokens;
 pub(crate) mod device;
 pub(crate) mod erase;
 pub(crate) mod launches;
+pub(crate) mod signature;
 pub(crate) mod static_allocs;
 pub(crate) mod tokens;
