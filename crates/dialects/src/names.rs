@@ -15,14 +15,20 @@ operations! {
         YIELD = "yield",
     }
     gpux "gpux" {
+        ALLOC = "alloc",
+        ASYNC_LAUNCH = "async_launch",
         BULK_LOAD = "bulk_load",
         BULK_STORE = "bulk_store",
         COMMIT_GROUP = "commit_group",
         COPY = "copy",
+        DEALLOC = "dealloc",
         ELECT = "elect",
+        HOST_ALLOC = "host_alloc",
+        MEMSET = "memset",
         SET_FLAG = "set_flag",
         TMA_LOAD = "tma_load",
         TMA_STORE = "tma_store",
+        TRANSFER = "transfer",
         WAIT_FLAG = "wait_flag",
         WAIT_GROUP = "wait_group",
     }
@@ -90,6 +96,8 @@ attributes! {
         ORDER = "async.order",
         /// On an operation: the numbers of the operands whose memory it reads.
         READS = "async.reads",
+        /// On a `gpux.transfer`: how many results each list has. (MLIR does not list it among inherent attributes.)
+        RESULT_SEGMENT_SIZES = "resultSegmentSizes",
         /// On an operation of a loop: its stage.
         STAGE = "async.stage",
         /// On an operation: the numbers of the operands whose memory it writes.

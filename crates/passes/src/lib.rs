@@ -6,6 +6,7 @@
 
 mod allocs_to_globals;
 pub mod analysis;
+mod async_import_gpu;
 mod async_pipeline;
 pub mod async_to_gpux;
 mod async_to_upstream;
@@ -30,6 +31,7 @@ mod tokens_to_mbarriers;
 mod utils;
 
 pub use allocs_to_globals::AllocsToGlobals;
+pub use async_import_gpu::AsyncImportGpu;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 use async_mlir::transform::register_transform;
@@ -58,6 +60,7 @@ pub use tokens_to_mbarriers::TokensToMbarriers;
 ///
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
+    register_pass::<AsyncImportGpu>();
     register_pass::<InlineCalls>();
     register_pass::<Lint>();
     register_pass::<AsyncPipeline>();

@@ -1,9 +1,9 @@
-//! The types of functions.
+//! The types of functions, and the operands of operations that have several lists of them.
 
 use async_mlir::gpu::function_type;
 use async_mlir::ir::Op;
 use async_mlir::melior::ir::Type;
-use async_mlir::melior::ir::attribute::{ArrayAttribute, Attribute, TypeAttribute};
+use async_mlir::melior::ir::attribute::{ArrayAttribute, Attribute, DenseI32ArrayAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::names::attr;
 
@@ -45,4 +45,14 @@ impl<'c> Signature<'c> {
             function.set_attr(name, ArrayAttribute::new(context, &attributes).into());
         }
     }
+}
+
+/// How many operands each list of `op` has.
+pub(crate) fn operand_segments(op: Op<'_>) -> Vec<usize> {
+    let sizes = op.attr(attr::OPERAND_SEGMENT_SIZES);
+    let Some(sizes) = sizes.and_then(|sizes| DenseI32ArrayAttribute::try_from(sizes).ok()) else {
+        return Vec::new();
+    };
+    let sizes = (0..sizes.len()).filter_map(|i| sizes.element(i).ok());
+    sizes.map(|size| usize::try_from(size).unwrap_or(0)).collect()
 }

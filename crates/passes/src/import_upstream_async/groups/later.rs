@@ -5,7 +5,6 @@ use crate::utils::carry::{self, Kind};
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Op, Value};
 use async_mlir::pass::PassError;
-use rustc_hash::FxHashSet;
 
 /// Returns an error if something may be added to `group` after `task`, which awaits it, has started.
 pub(super) fn check<'c>(group: Value<'c>, task: Op<'c>, uses: &Uses<'c>) -> Result<(), PassError<'c>> {
@@ -42,21 +41,4 @@ fn may_follow<'c>(task: Op<'c>, add: Op<'c>, made_in: Option<Block<'c>>) -> bool
         return !before || again;
     }
     true
-}
-
-/// The other blocks of the region of `first` that control reaches by way of it alone, or never.
-pub(super) fn dominated(first: Block<'_>) -> Vec<Block<'_>> {
-    let Some(region) = first.region() else {
-        return Vec::new();
-    };
-    let mut others: FxHashSet<Block> = FxHashSet::from_iter([first]);
-    let mut stack = Vec::from_iter(region.first().filter(|entry| *entry != first));
-    while let Some(block) = stack.pop() {
-        if others.insert(block) {
-            stack.extend(block.terminator().into_iter().flat_map(Op::successors));
-        }
-    }
-    let mut blocks = region.blocks();
-    blocks.retain(|block| !others.contains(block));
-    blocks
 }
