@@ -53,6 +53,19 @@ bool asyncOptTypeIsToken(MlirType type) {
   return isa<async_opt::async::TokenType>(unwrap(type));
 }
 
+MlirType asyncOptTypeGetAsyncValueElement(MlirType type) {
+  auto value = dyn_cast<mlir::async::ValueType>(unwrap(type));
+  return wrap(value ? value.getValueType() : Type());
+}
+
+MlirType asyncOptTypeGetAsyncValue(MlirType element) {
+  return wrap(mlir::async::ValueType::get(unwrap(element)));
+}
+
+bool asyncOptTypeIsAsyncGroup(MlirType type) {
+  return isa<mlir::async::GroupType>(unwrap(type));
+}
+
 bool asyncOptHasUpstreamAsync(MlirContext context) {
   Dialect *dialect = unwrap(context)->getLoadedDialect(
       async_opt::async::AsyncDialect::getDialectNamespace());

@@ -19,6 +19,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/IRDL/IR/IRDL.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -205,10 +206,11 @@ int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
 // async-translate
 //===----------------------------------------------------------------------===//
 
-/// Parses a file and hands its module on; what is wrong is reported.
-static LogicalResult
-withParsed(StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
-           llvm::function_ref<LogicalResult(ModuleOp)> work) {
+/// Parses a file and hands its module on, with the sources that its locations
+/// are in; what is wrong is reported.
+static LogicalResult withParsed(
+    StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
+    llvm::function_ref<LogicalResult(ModuleOp, llvm::SourceMgr &)> work) {
   std::unique_ptr<llvm::MemoryBuffer> input =
       openInput(inputFilename, registry, stackSize);
   if (!input)
@@ -222,44 +224,133 @@ withParsed(StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  return module ? work(*module) : failure();
+  return module ? work(*module, sources) : failure();
 }
 
-static LogicalResult runTranslate(StringRef inputFilename,
-                                  StringRef outputFilename,
-                                  StringRef moduleName,
-                                  DialectRegistry &registry, size_t stackSize) {
-  // Only a complete answer reaches the output.
-  std::string ptx;
-  llvm::raw_string_ostream ptxStream(ptx);
-  auto print = [&](ModuleOp module) {
-    return printPtx(module, moduleName, ptxStream);
-  };
-  if (failed(withParsed(inputFilename, registry, stackSize, print)))
-    return failure();
-
+/// Writes the answer of a translation, which is there as a whole.
+static LogicalResult writeOutput(StringRef filename, StringRef text) {
   std::string message;
   std::unique_ptr<llvm::ToolOutputFile> output =
-      openOutputFile(outputFilename, &message);
+      openOutputFile(filename, &message);
   if (!output) {
     llvm::errs() << message << "\n";
     return failure();
   }
-  output->os() << ptx;
+  output->os() << text;
   output->keep();
   return success();
 }
 
+static LogicalResult runTranslateToPtx(StringRef inputFilename,
+                                       StringRef outputFilename,
+                                       StringRef moduleName, size_t stackSize) {
+  asyncOptRegisterUpstreamPasses();
+  DialectRegistry registry;
+  asyncOptRegisterAllDialects(wrap(&registry));
+  std::string ptx;
+  llvm::raw_string_ostream ptxStream(ptx);
+  auto print = [&](ModuleOp module, llvm::SourceMgr &) {
+    return printPtx(module, moduleName, ptxStream);
+  };
+  if (failed(withParsed(inputFilename, registry, stackSize, print)))
+    return failure();
+  return writeOutput(outputFilename, ptx);
+}
+
+/// Hands `work` a copy of `module` in `context`, to which it goes in its
+/// generic form. Unless that context has all of its operations, it is not
+/// verified.
+static LogicalResult
+inOtherContext(ModuleOp module, MLIRContext &context, llvm::SourceMgr &sources,
+               llvm::function_ref<LogicalResult(ModuleOp)> work) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // With locations, so that whatever is wrong is shown in the source.
+  module->print(stream,
+                OpPrintingFlags().printGenericOpForm().enableDebugInfo());
+  context.printOpOnDiagnostic(false);
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  ParserConfig config(&context, !context.allowsUnregisteredDialects());
+  OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(text, config);
+  return copy ? work(*copy) : failure();
+}
+
+/// Registers all upstream dialects, `async` as well.
+static void registerAllUpstreamDialects(DialectRegistry &registry) {
+  registerUpstreamDialects(registry);
+  registry.insert<mlir::async::AsyncDialect>();
+}
+
+/// From upstream's `async` to ours.
+static LogicalResult runImport(StringRef inputFilename,
+                               StringRef outputFilename, size_t stackSize,
+                               AsyncOptRewrite rewrite) {
+  DialectRegistry theirs, ours;
+  registerAllUpstreamDialects(theirs);
+  asyncOptRegisterAllDialects(wrap(&ours));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto print = [&](ModuleOp module) {
+    module->print(stream);
+    stream << "\n";
+    return success();
+  };
+  auto import = [&](ModuleOp module, llvm::SourceMgr &sources) {
+    // Ours among them, once it is rewritten.
+    module.getContext()->allowUnregisteredDialects();
+    if (!rewrite(wrap(module.getOperation())))
+      return failure();
+    MLIRContext context(ours);
+    return inOtherContext(module, context, sources, print);
+  };
+  if (failed(withParsed(inputFilename, theirs, stackSize, import)))
+    return failure();
+  return writeOutput(outputFilename, text);
+}
+
+/// From our `async` to upstream's.
+static LogicalResult runExport(StringRef inputFilename,
+                               StringRef outputFilename, size_t stackSize,
+                               AsyncOptRewrite rewrite) {
+  DialectRegistry theirs, ours;
+  registerAllUpstreamDialects(theirs);
+  asyncOptRegisterAllDialects(wrap(&ours));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto rewriteAndPrint = [&](ModuleOp module) {
+    if (!rewrite(wrap(module.getOperation())) || failed(verify(module)))
+      return failure();
+    module->print(stream);
+    stream << "\n";
+    return success();
+  };
+  auto exportTo = [&](ModuleOp module, llvm::SourceMgr &sources) {
+    MLIRContext context(theirs);
+    context.allowUnregisteredDialects();
+    return inOtherContext(module, context, sources, rewriteAndPrint);
+  };
+  if (failed(withParsed(inputFilename, ours, stackSize, exportTo)))
+    return failure();
+  return writeOutput(outputFilename, text);
+}
+
 int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
-                          size_t stackSize) {
+                          size_t stackSize, AsyncOptRewrite importAsync,
+                          AsyncOptRewrite exportAsync) {
   llvm::InitLLVM init(argc, argv);
   installFaultGuard();
   setWorkerStackSize(stackSize);
   setVersionPrinter("async-translate", version);
 
   static llvm::cl::OptionCategory category("async-translate options");
-  static llvm::cl::opt<bool> ptx(
-      "ptx", llvm::cl::desc("Print the PTX of a GPU module"),
+  enum class To { PTX, Ours, Theirs };
+  static llvm::cl::opt<To> to(
+      llvm::cl::desc("What to translate to:"), llvm::cl::Optional,
+      llvm::cl::values(clEnumValN(To::PTX, "ptx", "The PTX of a GPU module"),
+                       clEnumValN(To::Ours, "import-upstream-async",
+                                  "Upstream's dialect async as ours"),
+                       clEnumValN(To::Theirs, "export-upstream-async",
+                                  "Our dialect async as upstream's")),
       llvm::cl::cat(category));
   static llvm::cl::opt<std::string> moduleName(
       "module", llvm::cl::desc("The GPU module, where there are several"),
@@ -271,18 +362,25 @@ int asyncOptTranslateMain(int argc, char **argv, MlirStringRef version,
       "o", llvm::cl::desc("Output filename"), llvm::cl::value_desc("filename"),
       llvm::cl::init("-"), llvm::cl::cat(category));
   llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::ParseCommandLineOptions(
-      argc, argv, "async-translate: from MLIR to what a GPU reads\n");
-  if (!ptx) {
-    llvm::errs() << "nothing to translate to: give --ptx\n";
+  llvm::cl::ParseCommandLineOptions(argc, argv,
+                                    "async-translate: from MLIR to PTX, and "
+                                    "between the two dialects async\n");
+  if (to.getNumOccurrences() == 0) {
+    llvm::errs() << "nothing to translate to: give --ptx, "
+                    "--import-upstream-async or --export-upstream-async\n";
     return EXIT_FAILURE;
   }
-
-  asyncOptRegisterUpstreamPasses();
-  DialectRegistry registry;
-  asyncOptRegisterAllDialects(wrap(&registry));
-  return asMainReturnCode(runTranslate(inputFilename, outputFilename,
-                                       moduleName, registry, stackSize));
+  switch (to) {
+  case To::PTX:
+    return asMainReturnCode(runTranslateToPtx(inputFilename, outputFilename,
+                                              moduleName, stackSize));
+  case To::Ours:
+    return asMainReturnCode(
+        runImport(inputFilename, outputFilename, stackSize, importAsync));
+  case To::Theirs:
+    return asMainReturnCode(
+        runExport(inputFilename, outputFilename, stackSize, exportAsync));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,7 +451,7 @@ bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
   registerToolDialects(registry);
-  auto work = [&](ModuleOp module) {
+  auto work = [&](ModuleOp module, llvm::SourceMgr &) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName(),
                    OpPassManager::Nesting::Implicit);
     for (MlirStringRef text : ArrayRef(passes, numPasses))

@@ -45,6 +45,10 @@ void TransferOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   setTokenName(getToken(), setNameFn);
 }
 
+void MemsetOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setTokenName(getToken(), setNameFn);
+}
+
 void AsyncLaunchOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   setTokenName(getToken(), setNameFn);
 }
@@ -70,6 +74,10 @@ LogicalResult DeallocOp::canonicalize(DeallocOp op, PatternRewriter &rewriter) {
 
 LogicalResult TransferOp::canonicalize(TransferOp op,
                                        PatternRewriter &rewriter) {
+  return simplifyDependencies(op, rewriter);
+}
+
+LogicalResult MemsetOp::canonicalize(MemsetOp op, PatternRewriter &rewriter) {
   return simplifyDependencies(op, rewriter);
 }
 
@@ -144,6 +152,20 @@ LogicalResult DeallocOp::verify() {
     return emitOpError("can't free ")
            << getMemref().getType()
            << ", which is neither in the host's nor in the device's memory";
+  return success();
+}
+
+LogicalResult MemsetOp::verify() {
+  if (failed(verifyDependencies(*this)))
+    return failure();
+  auto type = cast<BaseMemRefType>(getDst().getType());
+  if (getPlace(type) != Place::Device)
+    return emitOpError("sets ")
+           << type << ", which is not in " << getSpaceText(Place::Device);
+  if (!type.getElementType().isIntOrIndexOrFloat())
+    return emitOpError("sets elements of type ")
+           << type.getElementType()
+           << ", which are neither integers nor floating-point numbers";
   return success();
 }
 

@@ -171,6 +171,35 @@ def Gpux_TransferOp : Gpux_HostOp<"transfer", [AttrSizedOperandSegments,
   }];
 }
 
+def Gpux_MemsetOp : Gpux_HostOp<"memset", [
+    TypesMatchWith<"value is an element of the buffer", "dst", "value",
+                   "::llvm::cast<::mlir::BaseMemRefType>($_self)"
+                   ".getElementType()">
+  ]> {
+  let summary = "sets all elements of a buffer of the device";
+  let description = [{
+    Stores `value` to each element of `dst`.
+
+    ```mlir
+    func.func @memset(%m: memref<?xf32, #gpu.address_space<global>>, %ready: !async.token) -> !async.token {
+      %zero = arith.constant 0.0 : f32
+      %t = gpux.memset async [%ready] %zero, %m : memref<?xf32, #gpu.address_space<global>>
+      return %t : !async.token
+    }
+    ```
+
+    The elements are integers or floating-point numbers, and the buffer is in the
+    device's memory.
+  }];
+  let arguments = (ins Variadic<Async_Token>:$dependencies, AnyType:$value,
+                       AnyMemRef:$dst);
+  let results = (outs Optional<Async_Token>:$token);
+  let assemblyFormat = [{
+    custom<AsyncClause>(type($token), $dependencies) `` $value `,` $dst attr-dict
+    `:` type($dst)
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//

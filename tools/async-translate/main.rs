@@ -1,8 +1,8 @@
-//! `async-translate`: from MLIR to what a GPU reads.
+//! `async-translate`: from MLIR to PTX, and between the two dialects `async`.
 #![forbid(unsafe_code)]
 
 use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    async_dialects::tool::run_translate(env::args_os())
+    async_tools::translate(env::args_os().collect())
 }

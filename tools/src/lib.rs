@@ -6,9 +6,11 @@
 mod opt;
 mod run;
 mod sim;
+mod translate;
 
 pub use opt::opt;
 pub use sim::sim;
+pub use translate::translate;
 
 use async_dialects::tool;
 use mimalloc::MiMalloc;
@@ -38,8 +40,8 @@ pub const TOOLS: [Tool; 4] = [
     },
     Tool {
         name: "async-translate",
-        summary: "from MLIR to PTX",
-        main: |arguments| tool::run_translate(arguments),
+        summary: "from MLIR to PTX, and between the two dialects async",
+        main: translate,
     },
     Tool {
         name: "async-sim",

@@ -24,6 +24,7 @@ operations! {
         DEALLOC = "dealloc",
         ELECT = "elect",
         HOST_ALLOC = "host_alloc",
+        MEMSET = "memset",
         SET_FLAG = "set_flag",
         TMA_LOAD = "tma_load",
         TMA_STORE = "tma_store",
@@ -38,10 +39,22 @@ operations! {
 
 /// Operations of upstream's dialect `async` that ours lacks.
 pub mod upstream_async {
+    /// Adds a token or value to a group.
+    pub const ADD_TO_GROUP: &str = "async.add_to_group";
+    /// Waits for a group.
+    pub const AWAIT_ALL: &str = "async.await_all";
+    /// Makes a group.
+    pub const CREATE_GROUP: &str = "async.create_group";
     /// Its regions.
     pub const EXECUTE: &str = "async.execute";
-    /// What ends them.
+    /// How many threads run tasks.
+    pub const NUM_WORKER_THREADS: &str = "async.runtime.num_worker_threads";
+    /// What ends its functions.
+    pub const RETURN: &str = "async.return";
+    /// What ends regions.
     pub const YIELD: &str = "async.yield";
+    /// What the names begin with of operations that all of these are lowered to.
+    pub const LOW_LEVEL: [&str; 2] = ["async.coro.", "async.runtime."];
 }
 
 attributes! {
@@ -84,6 +97,8 @@ attributes! {
         ORDER = "async.order",
         /// On an operation: the numbers of the operands whose memory it reads.
         READS = "async.reads",
+        /// On a `gpux.transfer`: how many results each list has. (MLIR does not list it among inherent attributes.)
+        RESULT_SEGMENT_SIZES = "resultSegmentSizes",
         /// On an operation of a loop: its stage.
         STAGE = "async.stage",
         /// On an operation: the numbers of the operands whose memory it writes.

@@ -2,6 +2,7 @@
 
 use crate::ffi;
 use async_mlir::ir::Op;
+use async_mlir::pass::{PassError, run_on};
 use mlir_sys::MlirOperation;
 use std::{
     ffi::{CString, OsString, c_char, c_int, c_void},
@@ -33,12 +34,40 @@ pub fn run_opt(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
+/// How modules go between upstream's dialect `async` and ours, in a context that has upstream's. Operations of ours are not
+/// registered there.
+pub trait UpstreamAsync {
+    /// Rewrites upstream's to ours.
+    ///
+    /// # Errors
+    ///
+    /// If something can't be expressed.
+    fn import(module: Op<'_>) -> Result<(), PassError<'_>>;
+
+    /// Rewrites ours to upstream's.
+    ///
+    /// # Errors
+    ///
+    /// If something can't be expressed.
+    fn export(module: Op<'_>) -> Result<(), PassError<'_>>;
+}
+
 /// Runs `async-translate` with `arguments`, the first of which is the name of the program.
 #[must_use]
-pub fn run_translate(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run_translate<U: UpstreamAsync>(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    unsafe extern "C" fn import<U: UpstreamAsync>(module: MlirOperation) -> bool {
+        // SAFETY: the module lives during the call.
+        run_on("the import", unsafe { Op::from_raw(module) }, U::import)
+    }
+    unsafe extern "C" fn export<U: UpstreamAsync>(module: MlirOperation) -> bool {
+        // SAFETY: as above.
+        run_on("the export", unsafe { Op::from_raw(module) }, U::export)
+    }
     run_on_large_stack(arguments, |argc, argv, stack_size| {
-        // SAFETY: `argv` is what `main` would get.
-        unsafe { ffi::asyncOptTranslateMain(argc, argv, ffi::string_ref(VERSION), stack_size) }
+        let version = ffi::string_ref(VERSION);
+        let (import, export) = (Some(import::<U> as _), Some(export::<U> as _));
+        // SAFETY: `argv` is what `main` would get, and two functions that take a live module.
+        unsafe { ffi::asyncOptTranslateMain(argc, argv, version, stack_size, import, export) }
     })
 }
 

@@ -18,6 +18,30 @@ pub fn is_token(ty: Type<'_>) -> bool {
     unsafe { ffi::asyncOptTypeIsToken(ty.to_raw()) }
 }
 
+/// What upstream's type `!async.value<T>` wraps: `T`. `None` for other types.
+#[must_use]
+pub fn async_value_element(ty: Type<'_>) -> Option<Type<'_>> {
+    // SAFETY: a live type; what is not null is one of its context.
+    unsafe {
+        let element = ffi::asyncOptTypeGetAsyncValueElement(ty.to_raw());
+        (!element.ptr.is_null()).then(|| Type::from_raw(element))
+    }
+}
+
+/// Upstream's `!async.value<element>`, in a context that has upstream's `async`.
+#[must_use]
+pub fn async_value(element: Type<'_>) -> Type<'_> {
+    // SAFETY: a live type.
+    unsafe { Type::from_raw(ffi::asyncOptTypeGetAsyncValue(element.to_raw())) }
+}
+
+/// Returns true if `ty` is upstream's `!async.group`.
+#[must_use]
+pub fn is_async_group(ty: Type<'_>) -> bool {
+    // SAFETY: a live type.
+    unsafe { ffi::asyncOptTypeIsAsyncGroup(ty.to_raw()) }
+}
+
 /// The attribute for the queue of the name `queue`, in a context that has `gpux` loaded.
 #[must_use]
 pub fn queue_attribute<'c>(context: &'c Context, queue: &str) -> Attribute<'c> {

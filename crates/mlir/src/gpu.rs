@@ -45,6 +45,18 @@ impl MemorySpace {
     }
 }
 
+/// The memory space of memory that all of the device can access, in a context that has `gpu` loaded.
+#[must_use]
+pub fn global_memory(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#gpu.address_space<global>")
+}
+
+/// Returns true if `ty` is the type of the tokens of `gpu`.
+#[must_use]
+pub fn is_gpu_token(ty: Type<'_>) -> bool {
+    ty.to_string() == "!gpu.async.token"
+}
+
 /// Returns true if `ty` is a memref in memory of the workgroup.
 #[must_use]
 pub fn is_workgroup(ty: Type<'_>) -> bool {

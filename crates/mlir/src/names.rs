@@ -134,6 +134,7 @@ operations! {
         RETURN = "return",
     }
     gpu "gpu" {
+        ALLOC = "alloc",
         ALL_REDUCE = "all_reduce",
         BARRIER = "barrier",
         BINARY = "binary",
@@ -143,6 +144,7 @@ operations! {
         CLUSTER_DIM = "cluster_dim",
         CLUSTER_DIM_BLOCKS = "cluster_dim_blocks",
         CLUSTER_ID = "cluster_id",
+        DEALLOC = "dealloc",
         DYNAMIC_SHARED_MEMORY = "dynamic_shared_memory",
         FUNC = "func",
         GLOBAL_ID = "global_id",
@@ -150,6 +152,8 @@ operations! {
         LANE_ID = "lane_id",
         LAUNCH = "launch",
         LAUNCH_FUNC = "launch_func",
+        MEMCPY = "memcpy",
+        MEMSET = "memset",
         MODULE = "module",
         NUM_SUBGROUPS = "num_subgroups",
         PRINTF = "printf",
@@ -166,6 +170,7 @@ operations! {
         SUBGROUP_REDUCE = "subgroup_reduce",
         SUBGROUP_SIZE = "subgroup_size",
         THREAD_ID = "thread_id",
+        WAIT = "wait",
         WARP_EXECUTE_ON_LANE_0 = "warp_execute_on_lane_0",
     }
     index "index" {
@@ -591,6 +596,7 @@ attributes! {
         GLOBAL_NAME = "global_name" of [llvm::MLIR_ADDRESSOF],
         GLOBAL_TYPE = "global_type" of [llvm::MLIR_GLOBAL],
         GROUP = "group" of [nvvm::CP_ASYNC_BULK_WAIT_GROUP, nvvm::WGMMA_WAIT_GROUP_SYNC_ALIGNED],
+        HOST_SHARED = "hostShared" of [gpu::ALLOC],
         INDEXING_MAPS = "indexing_maps" of [vector::CONTRACT],
         INDEX_PREDICATE = "pred" of [index::CMP],
         INITIAL_VALUE = "initial_value" of [memref::GLOBAL],

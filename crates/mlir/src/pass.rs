@@ -284,11 +284,17 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
         Diagnostic::error(op.location(), message).emit();
         return false;
     }
+    run_on(&format!("pass '{}'", P::INFO.flag), op, |op| P::run(op, &context))
+}
+
+/// Runs `work`, which is called `name`, on `op` as if it were a pass: emits its error, or a diagnostic of its panic. Returns false
+/// if there was one.
+pub fn run_on<'c>(name: &str, op: Op<'c>, work: impl FnOnce(Op<'c>) -> Result<(), PassError<'c>>) -> bool {
     let location = op.location();
     // Unwind safety: after a panic the pass has failed, and nobody reads what it was doing but to print or destroy it.
     let result = catch_unwind(AssertUnwindSafe(|| {
         let _kept = Keep::new();
-        let result = P::run(op, &context);
+        let result = work(op);
         // An error has a place, too, that the pass must not have erased.
         result.map_err(|PassError(diagnostic)| diagnostic.map(Diagnostic::emit))
     }));
@@ -296,8 +302,7 @@ extern "C" fn run_pass<P: Pass>(pass: ffi::AsyncOptPass, op: MlirOperation) -> b
         Ok(result) => result.is_ok(),
         Err(panic) => {
             let message = format!(
-                "internal error in pass '{}': {} (this is a bug in async-opt)",
-                P::INFO.flag,
+                "internal error in {name}: {} (this is a bug in async-opt)",
                 panic_message(&*panic)
             );
             // At the location alone: printing an operation that is half rewritten may well fail again.

@@ -263,7 +263,36 @@ pub fn is_row_major(ty: Type<'_>) -> bool {
 /// The memory space, if `ty` is a memref that has one.
 #[must_use]
 pub fn memory_space(ty: Type<'_>) -> Option<Attribute<'_>> {
+    // SAFETY: a live type; the space of an unranked memref is asked of one only, and is an attribute of its context or null.
+    unsafe {
+        if mlirTypeIsAUnrankedMemRef(ty.to_raw()) {
+            return Attribute::from_option_raw(mlirUnrankedMemrefGetMemorySpace(ty.to_raw()));
+        }
+    }
     MemRefType::try_from(ty).ok()?.memory_space()
+}
+
+/// The memref type that is `ty` in another memory space; `None` if `ty` is no memref.
+#[must_use]
+pub fn with_memory_space<'c>(ty: Type<'c>, space: Attribute<'c>) -> Option<Type<'c>> {
+    let (raw, space) = (ty.to_raw(), space.to_raw());
+    // SAFETY: live types and attributes of one context; what is asked of a type is asked of memrefs, and of no index beyond the rank.
+    unsafe {
+        if mlirTypeIsAUnrankedMemRef(raw) {
+            let element = mlirShapedTypeGetElementType(raw);
+            return Some(Type::from_raw(mlirUnrankedMemRefTypeGet(element, space)));
+        }
+        if !mlirTypeIsAMemRef(raw) {
+            return None;
+        }
+        let (element, rank) = (mlirShapedTypeGetElementType(raw), mlirShapedTypeGetRank(raw));
+        let sizes: Vec<i64> = (0..rank)
+            .map(|i| mlirShapedTypeGetDimSize(raw, isize::try_from(i).unwrap_or(0)))
+            .collect();
+        let layout = mlirMemRefTypeGetLayout(raw);
+        let new = mlirMemRefTypeGet(element, sizes.len().cast_signed(), sizes.as_ptr(), layout, space);
+        Some(Type::from_raw(new))
+    }
 }
 
 /// Which floating-point type `ty` is, if it is one that NVIDIA GPUs have.

@@ -6,6 +6,7 @@
 
 mod allocs_to_globals;
 pub mod analysis;
+mod async_import_gpu;
 mod async_outline;
 mod async_pipeline;
 mod async_split_awaits;
@@ -14,9 +15,11 @@ mod async_to_runtime;
 mod async_to_upstream;
 mod engines;
 mod expand_vectors;
+mod export_upstream_async;
 mod gpux_host_to_runtime;
 mod gpux_to_nvvm;
 mod groups_to_tokens;
+mod import_upstream_async;
 mod inline_calls;
 mod insert_barriers;
 mod insert_flags;
@@ -33,6 +36,7 @@ mod tokens_to_mbarriers;
 mod utils;
 
 pub use allocs_to_globals::AllocsToGlobals;
+pub use async_import_gpu::AsyncImportGpu;
 use async_mlir::pass::register_pass;
 use async_mlir::pipeline::register_pipeline;
 use async_mlir::transform::register_transform;
@@ -43,9 +47,11 @@ pub use async_to_gpux::AsyncToGpux;
 pub use async_to_runtime::AsyncToRuntime;
 pub use async_to_upstream::AsyncToUpstream;
 pub use expand_vectors::ExpandVectors;
+pub use export_upstream_async::export_upstream_async;
 pub use gpux_host_to_runtime::GpuxHostToRuntime;
 pub use gpux_to_nvvm::GpuxToNvvm;
 pub use groups_to_tokens::GroupsToTokens;
+pub use import_upstream_async::import_upstream_async;
 pub use inline_calls::InlineCalls;
 pub use insert_barriers::InsertBarriers;
 pub use insert_flags::InsertFlags;
@@ -64,6 +70,7 @@ pub use tokens_to_mbarriers::TokensToMbarriers;
 ///
 /// Call it once, from one thread, before passes run.
 pub fn register_all() {
+    register_pass::<AsyncImportGpu>();
     register_pass::<InlineCalls>();
     register_pass::<Lint>();
     register_pass::<AsyncPipeline>();

@@ -57,6 +57,16 @@ MLIR_CAPI_EXPORTED bool asyncOptVerifyAttributes(MlirOperation op);
 /// Returns true if `type` is `!async.token`.
 MLIR_CAPI_EXPORTED bool asyncOptTypeIsToken(MlirType type);
 
+/// What `type` wraps if it is upstream's `!async.value<T>`; null otherwise.
+MLIR_CAPI_EXPORTED MlirType asyncOptTypeGetAsyncValueElement(MlirType type);
+
+/// Upstream's `!async.value<element>`, in a context that has upstream's
+/// `async`.
+MLIR_CAPI_EXPORTED MlirType asyncOptTypeGetAsyncValue(MlirType element);
+
+/// Returns true if `type` is upstream's `!async.group`.
+MLIR_CAPI_EXPORTED bool asyncOptTypeIsAsyncGroup(MlirType type);
+
 #ifdef __cplusplus
 }
 #endif

@@ -33,10 +33,18 @@ MLIR_CAPI_EXPORTED int asyncOptMlirOptMain(int argc, char **argv,
                                            MlirStringRef version,
                                            size_t stackSize);
 
-/// The driver of `async-translate`; arguments as above.
+/// Rewrites a module in a context that has upstream's `async`; returns false
+/// after emitting a diagnostic.
+typedef bool (*AsyncOptRewrite)(MlirOperation module);
+
+/// The driver of `async-translate`; arguments as above. `importAsync` rewrites
+/// upstream's `async` to ours, and `exportAsync` ours to upstream's; what they
+/// read or leave of ours is not registered in that context.
 MLIR_CAPI_EXPORTED int asyncOptTranslateMain(int argc, char **argv,
                                              MlirStringRef version,
-                                             size_t stackSize);
+                                             size_t stackSize,
+                                             AsyncOptRewrite importAsync,
+                                             AsyncOptRewrite exportAsync);
 
 /// The driver of `async-lsp-server`: upstream's MlirLspServerMain over all
 /// dialects; arguments as above.

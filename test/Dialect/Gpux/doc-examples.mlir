@@ -154,6 +154,14 @@ func.func @host_alloc() -> memref<64xf32> {
 
 // -----
 
+func.func @memset(%m: memref<?xf32, #gpu.address_space<global>>, %ready: !async.token) -> !async.token {
+  %zero = arith.constant 0.0 : f32
+  %t = gpux.memset async [%ready] %zero, %m : memref<?xf32, #gpu.address_space<global>>
+  return %t : !async.token
+}
+
+// -----
+
 func.func @set_flag() {
   gpux.set_flag <"MTE2", "V", 0>
   return

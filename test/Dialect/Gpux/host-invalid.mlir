@@ -49,6 +49,38 @@ func.func @dependencies_without_token(%m: memref<8xf32, 1>, %t: !async.token) {
 
 // -----
 
+func.func @memset_of_host(%m: memref<8xf32>, %f: f32) {
+  // expected-error @below {{'gpux.memset' op sets 'memref<8xf32>', which is not in the device's memory (#gpu.address_space<global>)}}
+  gpux.memset %f, %m : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @memset_of_other_elements(%m: memref<8xf32, 1>, %f: f64) {
+  // expected-error @below {{'gpux.memset' op failed to verify that value is an element of the buffer}}
+  "gpux.memset"(%f, %m) : (f64, memref<8xf32, 1>) -> ()
+  return
+}
+
+// -----
+
+func.func @memset_of_complex_elements(%m: memref<8xcomplex<f32>, 1>, %c: complex<f32>) {
+  // expected-error @below {{'gpux.memset' op sets elements of type 'complex<f32>', which are neither integers nor floating-point numbers}}
+  gpux.memset %c, %m : memref<8xcomplex<f32>, 1>
+  return
+}
+
+// -----
+
+func.func @memset_without_token(%m: memref<8xf32, 1>, %f: f32, %t: !async.token) {
+  // expected-error @below {{'gpux.memset' op has dependencies, but returns no token}}
+  "gpux.memset"(%t, %f, %m) : (!async.token, f32, memref<8xf32, 1>) -> ()
+  return
+}
+
+// -----
+
 func.func @free_workgroup_memory(%m: memref<8xf32, 3>) {
   // expected-error @below {{'gpux.dealloc' op can't free 'memref<8xf32, 3>', which is neither in the host's nor in the device's memory}}
   gpux.dealloc %m : memref<8xf32, 3>

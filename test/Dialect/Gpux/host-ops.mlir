@@ -25,6 +25,11 @@ module attributes {gpu.container_module} {
     %h, %v = gpux.host_alloc async (%n) : memref<?xi8>
     // CHECK: gpux.dealloc async [%[[V]]] %[[H]] : memref<?xi8>
     %w = gpux.dealloc async [%v] %h : memref<?xi8>
+    %zero = arith.constant 0.0 : f32
+    // CHECK: %[[W:[a-z_0-9]+]] = gpux.memset async [%{{.*}}] %{{.*}}, %{{.*}} : memref<8xf32, 1>
+    %x = gpux.memset async [%t] %zero, %s : memref<8xf32, 1>
+    // CHECK: gpux.memset %{{.*}}, %{{.*}} : memref<8xf32, 1>
+    gpux.memset %zero, %s : memref<8xf32, 1>
     return %m, %u : !device, !async.token
   }
 
