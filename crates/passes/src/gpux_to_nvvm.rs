@@ -22,7 +22,7 @@ mod transfers;
 
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
-use crate::utils::launches::lower_launches;
+use crate::utils::launches::{is_launch, lower_launch};
 use async_dialects::names::{async_, gpux, gpux_attr, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
@@ -94,6 +94,8 @@ impl Pass for GpuxToNvvm {
             groups,
             transfers,
             elects,
+            functions,
+            launches,
         } = device;
         let mut buffers = Buffers::new(root.context());
         let mut lowering = Copies::new(root.context());
@@ -108,10 +110,12 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
-        for function in root.self_and_nested().into_iter().filter(|op| op.is(gpu::FUNC)) {
+        for function in functions {
             tensors::lower_arguments(function);
         }
-        lower_launches(root)?;
+        for op in launches {
+            lower_launch(op)?;
+        }
         let mut lowering = Groups::new(root.context());
         for op in groups {
             lowering.lower(op);
@@ -132,6 +136,10 @@ struct Device<'c> {
     /// Block-wide loads and stores.
     transfers: Vec<Op<'c>>,
     elects: Vec<Op<'c>>,
+    /// Functions of device code, whose arguments are lowered as well.
+    functions: Vec<Op<'c>>,
+    /// Launches of such functions, and what makes descriptors for them.
+    launches: Vec<Op<'c>>,
 }
 
 /// What is wrong with an operation in token form.
@@ -143,6 +151,11 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
     let mut found = Device::default();
     let mut in_async = Vec::new();
     for op in root.self_and_nested() {
+        if op.is(gpu::FUNC) {
+            found.functions.push(op);
+        } else if is_launch(op) {
+            found.launches.push(op);
+        }
         match op.name() {
             gpux::COPY if op.num_results() == 0 => found.copies.push(op),
             gpux::COMMIT_GROUP if op.num_results() == 0 => found.groups.push(op),

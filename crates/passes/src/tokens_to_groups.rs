@@ -25,14 +25,12 @@ use crate::analysis::token_origins::TokenOrigins;
 use crate::analysis::vocabulary::AsyncVocabulary;
 use crate::utils::device::{device_code, is_for_device, own_ops};
 use crate::utils::erase;
-use crate::utils::tokens::{
-    absorb_joins, await_dependencies, await_one, inline_async_regions, refuse_token_arguments,
-};
+use crate::utils::tokens::{await_one, refuse_token_arguments, write_awaits};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
-use async_mlir::ir::Op;
+use async_mlir::ir::{Op, Walk};
 use async_mlir::names::gpu;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashSet;
@@ -109,9 +107,7 @@ impl Pass for TokensToGroups {
             return Ok(());
         }
         refuse_token_arguments(op)?;
-        inline_async_regions(op)?;
-        absorb_joins(op);
-        await_dependencies(op);
+        write_awaits(op)?;
         let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
         stores::check(&skeleton)?;
@@ -212,9 +208,17 @@ fn has_device_code(function: Op<'_>) -> bool {
 
 /// What holds after the pass: no operation of a group queue has a token.
 fn verify_contract<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
-    let left = own_ops(function).into_iter().find(|&op| {
+    let mut left = None;
+    function.walk(|op| {
+        if op != function && op.is_function() {
+            return Walk::Skip;
+        }
         let has_token = op.results().any(|result| is_token(result.ty()));
-        has_token && Completion::of(op).is_some_and(|completion| completion.queue.is_some())
+        if has_token && Completion::of(op).is_some_and(|completion| completion.queue.is_some()) {
+            left = Some(op);
+            return Walk::Stop;
+        }
+        Walk::Advance
     });
     match left {
         None => Ok(()),

@@ -17,19 +17,20 @@
 
 mod classes;
 mod interner;
+mod last_first;
 mod pairs;
 mod whole;
 
 pub(crate) use pairs::PairAutomaton;
 
 use self::interner::Interner;
+use self::last_first::LastFirst;
 use self::whole::Recent;
 use crate::age::Age;
 use crate::eval::{CompletionKind, Evaluator, N, NO_WAIT};
 use crate::program::{Commits, Program, Queue};
 use crate::program_info::ProgramInfo;
 use crate::straight_line::StraightLine;
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// No more transitions than this are remembered: code that does not repeat itself is run faster without.
@@ -71,10 +72,10 @@ pub(crate) struct Automaton {
     class: Vec<u32>,
     letters: Interner<u32>,
     /// The letter of a class and commits that fit a number.
-    packed: FxHashMap<(u32, u32), u32>,
+    packed: LastFirst<(u32, u32), u32>,
     actions: Interner<u32>,
     ages: Interner<Age>,
-    transitions: FxHashMap<(State, u32), Transition>,
+    transitions: LastFirst<(State, u32), Transition>,
     awaits: Vec<AwaitOutcome>,
     /// For comparisons.
     pub pairs: Vec<PairAutomaton>,
@@ -90,10 +91,10 @@ impl Automaton {
         Self {
             class: classes::classes(body.program, body.line),
             letters: Interner::new(),
-            packed: FxHashMap::default(),
+            packed: LastFirst::default(),
             actions: Interner::new(),
             ages: Interner::new(),
-            transitions: FxHashMap::default(),
+            transitions: LastFirst::default(),
             awaits: Vec::new(),
             pairs: Vec::new(),
             recent: VecDeque::new(),
@@ -115,14 +116,17 @@ impl Automaton {
             let fits = n < 8 && packed < 1 << 28;
             fits.then_some(packed << 3 | n)
         });
-        if let Some(&letter) = packed.and_then(|packed| self.packed.get(&(class, packed))) {
+        let known = packed.and_then(|packed| self.packed.get(class, (class, packed)));
+        if let Some(letter) = known {
             return letter;
         }
         self.words.clear();
         self.words.push(class);
         self.words.extend_from_slice(commits);
         let letter = self.letters.number(&self.words);
-        self.packed.extend(packed.map(|packed| ((class, packed), letter)));
+        if let Some(packed) = packed {
+            self.packed.insert(class, (class, packed), letter);
+        }
         letter
     }
 
@@ -149,8 +153,8 @@ impl Automaton {
         (state, step, letter): (State, usize, u32),
         commits: &Commits,
     ) -> Option<Transition> {
-        if let Some(known) = self.transitions.get(&(state, letter)) {
-            return Some(*known);
+        if let Some(known) = self.transitions.get(letter, (state, letter)) {
+            return Some(known);
         }
         if self.transitions.len() == MOST {
             return None;
@@ -160,7 +164,7 @@ impl Automaton {
             Evaluator::new(body.program, body.program_info, body.queue, commits, done)
         });
         let transition = self.run(body, eval, (state, step, letter), commits)?;
-        self.transitions.insert((state, letter), transition);
+        self.transitions.insert(letter, (state, letter), transition);
         Some(transition)
     }
 

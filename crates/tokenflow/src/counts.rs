@@ -89,13 +89,31 @@ pub(crate) fn solve_indexed(
     commits: Commits,
     drop_implied: bool,
 ) -> QueueSolution {
-    let solve = |view| solve_view(program, program_info, queue, &commits, view, drop_implied);
-    let (waits, mut uncovered) = solve(CompletionKind::Done);
+    let solution = solve_unless_uncovered(program, program_info, queue, commits, drop_implied, None);
+    solution.unwrap_or_else(|| unreachable!("any await may be uncovered"))
+}
+
+/// Does what [`solve_indexed`] does; `None` if some await is uncovered that is not in `may_be_uncovered`, which is found out
+/// early.
+pub(crate) fn solve_unless_uncovered(
+    program: &Program,
+    program_info: &ProgramInfo,
+    queue: Queue,
+    commits: Commits,
+    drop_implied: bool,
+    may_be_uncovered: Option<&[Await]>,
+) -> Option<QueueSolution> {
+    let solve = |view| {
+        let mut eval = Evaluator::new(program, program_info, queue, &commits, view);
+        eval.may_be_uncovered = may_be_uncovered;
+        solve_view(eval, drop_implied)
+    };
+    let (waits, mut uncovered) = solve(CompletionKind::Done)?;
     let mut reads = vec![None; waits.len()];
     if program_info.reads[usize::from(queue.0)] {
         // Waits for reads complete nothing else, so the counts above are not theirs to change.
         let done = counts(&waits);
-        let (found, open_reads) = solve(CompletionKind::Read(&done));
+        let (found, open_reads) = solve(CompletionKind::Read(&done))?;
         reads = found;
         uncovered.extend(open_reads);
         // Only the distance does not know of the other wait.
@@ -103,24 +121,17 @@ pub(crate) fn solve_indexed(
             *read = read.filter(|read: &Count| done.is_none_or(|done| done.n > read.n));
         }
     }
-    QueueSolution {
+    Some(QueueSolution {
         commits,
         waits,
         reads,
         uncovered: uncovered.into_iter().map(Await).collect(),
-    }
+    })
 }
 
 /// Returns the counts for one completion, and the awaits that are reached with an open group.
-fn solve_view(
-    program: &Program,
-    program_info: &ProgramInfo,
-    queue: Queue,
-    commits: &Commits,
-    view: CompletionKind,
-    drop_implied: bool,
-) -> (Vec<Option<Count>>, BTreeSet<u32>) {
-    let mut eval = Evaluator::new(program, program_info, queue, commits, view);
+fn solve_view(mut eval: Evaluator, drop_implied: bool) -> Option<(Vec<Option<Count>>, BTreeSet<u32>)> {
+    let (program, program_info) = (eval.program, eval.program_info);
     if drop_implied {
         eval.assign_counts();
     } else {
@@ -135,9 +146,12 @@ fn solve_view(
             eval.measured = distances;
         }
     }
+    if eval.gave_up {
+        return None;
+    }
     let waits = eval.n.iter().zip(&eval.measured);
     let waits = waits.map(|(&n, &age)| wait_of(n, age));
-    (waits.collect(), eval.uncovered)
+    Some((waits.collect(), eval.uncovered))
 }
 
 /// Returns the wait with count `n` of an await that is reached with `age`.
@@ -233,6 +247,9 @@ impl<'p> Evaluator<'p> {
         loop {
             let version = self.version;
             run(self);
+            if self.gave_up {
+                return None;
+            }
             if version == self.version {
                 break;
             }

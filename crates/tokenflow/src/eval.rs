@@ -20,7 +20,9 @@ mod tokens;
 use self::graph::{Remembered, meet};
 use self::tokens::Tokens;
 use crate::age::{Age, AgeMap};
-use crate::program::{Commits, Item, Nested, Program, Queue, Repeat, Slot, Token, ensure_sufficient_stack};
+use crate::program::{
+    Await, Commits, Item, Nested, Program, Queue, Repeat, Slot, Token, ensure_sufficient_stack,
+};
 use crate::program_info::{GraphInfo, ProgramInfo};
 use crate::straight_line::Step;
 use rustc_hash::FxHashMap;
@@ -104,6 +106,10 @@ pub(crate) struct Evaluator<'p> {
     pub measured: Vec<Age>,
     /// Awaits that were reached with a token whose group is still open, or that has no wait to complete it.
     pub uncovered: BTreeSet<u32>,
+    /// If others than these are found to be uncovered, the run ends.
+    pub may_be_uncovered: Option<&'p [Await]>,
+    /// True if the run ended for that reason: control does not return from what was run.
+    pub gave_up: bool,
     /// Grows with every change of `n`; outcomes remembered for another version don't count.
     pub version: u64,
     /// Block evaluations so far.
@@ -131,6 +137,8 @@ impl<'p> Evaluator<'p> {
             n: vec![NO_WAIT; program.awaits as usize],
             measured: vec![Age::DONE; program.awaits as usize],
             uncovered: BTreeSet::new(),
+            may_be_uncovered: None,
+            gave_up: false,
             version: 0,
             work: 0,
             tokens: Tokens::new(program, program_info),
@@ -159,7 +167,7 @@ impl<'p> Evaluator<'p> {
         let age = self.tokens.youngest(tokens);
         self.measured[w] = self.measured[w].min(age);
         if age == Age::OPEN {
-            self.uncovered.insert(u32::try_from(w).unwrap_or(u32::MAX));
+            self.uncovered(u32::try_from(w).unwrap_or(u32::MAX));
         }
         if matches!(self.mode, Mode::Assign | Mode::Tighten) && count(age) < self.n[w] {
             self.n[w] = count(age);
@@ -171,8 +179,15 @@ impl<'p> Evaluator<'p> {
     /// Notes an await that has no wait of its own and is reached with something that is not complete.
     fn check_covered(&mut self, w: u32, tokens: &[Token]) {
         if self.mode != Mode::Distance && self.tokens.youngest(tokens) != Age::DONE {
-            self.uncovered.insert(w);
+            self.uncovered(w);
         }
+    }
+
+    fn uncovered(&mut self, w: u32) {
+        self.uncovered.insert(w);
+        self.gave_up |= self
+            .may_be_uncovered
+            .is_some_and(|some| !some.contains(&Await(w)));
     }
 
     fn wait(&mut self, n: N) {
@@ -229,7 +244,7 @@ impl<'p> Evaluator<'p> {
                 } else {
                     self.await_tokens(site.0 as usize, tokens);
                 }
-                return true;
+                return !self.gave_up;
             }
             Item::Point(slot) => {
                 self.commits_at(Some(*slot));

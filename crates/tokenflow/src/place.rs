@@ -41,14 +41,15 @@ use crate::counts::{QueueSolution, reaches_end};
 use crate::program::{CommitRules, Program, Queue};
 use crate::solve::Options;
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 
 /// Places the commits of a program.
 pub(crate) struct Placer<'p> {
     program: &'p Program,
     /// The same for each queue.
     queues: Vec<QueuePlacer<'p>>,
-    /// For each queue, the exact solution for one group per operation.
-    bases: Vec<QueueSolution>,
+    /// For each queue, the exact solution for one group per operation, once that was asked for.
+    bases: OnceCell<Vec<QueueSolution>>,
 }
 
 impl<'p> Placer<'p> {
@@ -57,20 +58,26 @@ impl<'p> Placer<'p> {
         let queues: Vec<QueuePlacer> = queues
             .map(|queue| QueuePlacer::new(program, queue, options))
             .collect();
-        let bases = queues
-            .iter()
-            .map(|placer| placer.solve(program.one_group_each(placer.queue)));
         Self {
             program,
-            bases: bases.collect(),
+            bases: OnceCell::new(),
             queues,
         }
+    }
+
+    /// For each queue, the exact solution for one group per operation.
+    fn bases(&self) -> &[QueueSolution] {
+        self.bases.get_or_init(|| {
+            let queues = self.queues.iter();
+            let bases = queues.map(|placer| placer.solve(self.program.one_group_each(placer.queue)));
+            bases.collect()
+        })
     }
 
     /// Goes on from the commits of a translation of this program with other counts; `None` if something awaited is not
     /// committed then.
     fn improve(&self, from: &[QueueSolution], options: &Options) -> Option<Vec<QueueSolution>> {
-        let queues = self.queues.iter().zip(&self.bases).zip(from);
+        let queues = self.queues.iter().zip(self.bases()).zip(from);
         queues
             .map(|((placer, base), from)| {
                 let points = placer.points(base);
@@ -89,7 +96,7 @@ impl<'p> Placer<'p> {
     pub fn place(&self, options: &Options) -> (Vec<Round>, Vec<Placed>) {
         let segments = segments(self);
         if segments.len() < 2 {
-            let queues = self.queues.iter().zip(&self.bases);
+            let queues = self.queues.iter().zip(self.bases());
             let placed = queues.map(|(placer, base)| placer.place(base, options)).collect();
             return peeling::peel(self, placed, options);
         }

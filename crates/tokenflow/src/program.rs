@@ -13,6 +13,8 @@
 //! block's edges; every choice is independent of every other one. An edge to [`Target::Exit`] leaves
 //! the graph and hands its arguments to the item's results. A block without edges ends the program.
 
+use std::cell::Cell;
+
 /// A token: an SSA value that says when asynchronous work is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Token(pub u32);
@@ -328,9 +330,31 @@ impl Item {
     }
 }
 
+/// So many levels of nesting fit any stack.
+const SHALLOW: u32 = 8;
+
+thread_local! {
+    /// How many levels of nesting this thread is in.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Runs `f` with enough stack for one more level of nesting.
+///
+/// Only deep nesting looks at the stack: to learn where it ends can take a thread as long as to solve a small program.
 pub(crate) fn ensure_sufficient_stack<R>(f: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
+    struct Level(u32);
+    impl Drop for Level {
+        fn drop(&mut self) {
+            DEPTH.set(self.0);
+        }
+    }
+    let level = Level(DEPTH.get());
+    DEPTH.set(level.0 + 1);
+    if level.0 < SHALLOW {
+        f()
+    } else {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
+    }
 }
 
 fn next(counter: &mut u32) -> u32 {

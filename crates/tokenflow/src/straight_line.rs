@@ -107,13 +107,6 @@ impl StraightLine {
         }
     }
 
-    /// The steps with slots that differ.
-    pub fn changed(&self, a: &Commits, b: &Commits) -> Vec<usize> {
-        let mut steps: Vec<usize> = differences(a, b).map(|slot| self.step_of(slot)).collect();
-        steps.dedup();
-        steps
-    }
-
     /// The step that has a slot.
     pub fn step_of(&self, slot: usize) -> usize {
         self.offsets.partition_point(|at| at.slots <= slot) - 1
@@ -161,7 +154,7 @@ impl StraightLine {
 }
 
 /// Returns the slots that differ; nearly all are alike.
-fn differences(a: &Commits, b: &Commits) -> impl Iterator<Item = usize> {
+pub(crate) fn differences(a: &Commits, b: &Commits) -> impl Iterator<Item = usize> {
     // So few that the processor compares them at once.
     const CHUNK: usize = 16;
     let ((chunks_a, rest_a), (chunks_b, rest_b)) = (a.as_chunks::<CHUNK>(), b.as_chunks::<CHUNK>());

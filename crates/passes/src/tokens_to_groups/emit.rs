@@ -65,12 +65,15 @@ pub(super) fn emit<'c>(
         counts.waits += waits.len() as u64;
         counts.dropped += u64::from(waits.is_empty());
         emit_waits(op, &waits);
-        // Of awaits one right after the other, the barrier of the last one is enough.
-        let follows = next_with_effect(op).and_then(|next| number.get(&next));
-        let barrier_comes = barrier_follows(op) || follows.is_some_and(|next| stores.needs_barrier(*next));
-        if stores.needs_barrier(w) && !barrier_comes {
-            barrier(op.location()).before(op);
-            counts.barriers += 1;
+        if stores.needs_barrier(w) {
+            // Of awaits one right after the other, the barrier of the last one is enough.
+            let follows = next_with_effect(op).and_then(|next| number.get(&next));
+            let barrier_comes =
+                barrier_follows(op) || follows.is_some_and(|next| stores.needs_barrier(*next));
+            if !barrier_comes {
+                barrier(op.location()).before(op);
+                counts.barriers += 1;
+            }
         }
         remove_await(op, skeleton, origins);
     }

@@ -10,17 +10,25 @@ use async_mlir::types::{Signedness, bit_width, float, memref_shape, signedness};
 
 /// Lowers all launches in `root`.
 pub(crate) fn lower_launches<'c>(root: Op<'c>) -> Result<(), PassError<'c>> {
-    for op in root.self_and_nested() {
-        match op.name() {
-            gpu::LAUNCH_FUNC => lower_launch(op),
-            nvgpu::TMA_CREATE_DESCRIPTOR => check_elements(op)?,
-            _ => {}
-        }
+    let ops = root.self_and_nested().into_iter();
+    ops.filter(|op| is_launch(*op)).try_for_each(lower_launch)
+}
+
+/// Returns true if `op` launches a kernel, or makes a descriptor for it.
+pub(crate) fn is_launch(op: Op<'_>) -> bool {
+    matches!(op.name(), gpu::LAUNCH_FUNC | nvgpu::TMA_CREATE_DESCRIPTOR)
+}
+
+/// Lowers what a launch passes, or checks a descriptor.
+pub(crate) fn lower_launch<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
+    if op.is(nvgpu::TMA_CREATE_DESCRIPTOR) {
+        return check_elements(op);
     }
+    lower_operands(op);
     Ok(())
 }
 
-fn lower_launch(launch: Op<'_>) {
+fn lower_operands(launch: Op<'_>) {
     let pointer = pointer(launch.context(), AddressSpace::Generic);
     let operands: Vec<Value> = launch.operands().collect();
     for (i, operand) in operands.into_iter().enumerate() {

@@ -25,12 +25,32 @@ pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassErr
     Ok(())
 }
 
+/// Writes all that waits as awaits: asynchronous regions, joins that are for one await alone, and dependencies. That is one look
+/// at the operations if there are no such regions, since there may be a million.
+pub(crate) fn write_awaits<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
+    let mut ops = own_ops(function);
+    if ops.iter().any(|op| is_async_region(*op)) {
+        inline_async_regions(function)?;
+        ops = own_ops(function);
+    }
+    let of = |condition: fn(Op<'c>) -> bool| ops.iter().copied().filter(move |op| condition(*op));
+    let awaits: Vec<Op> = of(|op| op.is(async_::AWAIT)).collect();
+    let dependents: Vec<Op> = of(awaits_dependencies).collect();
+    awaits.into_iter().for_each(absorb_joins);
+    dependents.into_iter().for_each(await_dependencies_of);
+    Ok(())
+}
+
+fn is_async_region(op: Op<'_>) -> bool {
+    matches!(op.name(), async_::REGION | upstream_async::EXECUTE)
+}
+
 /// Issues asynchronous regions in place: their dependencies are awaited, and their token is the join of those that they
 /// yield. Upstream's are such regions, too, but for the values that they wrap.
 pub(crate) fn inline_async_regions<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
     // A region takes its terminator with it, which is not to be looked at afterwards.
     let mut regions = own_ops(function);
-    regions.retain(|op| matches!(op.name(), async_::REGION | upstream_async::EXECUTE));
+    regions.retain(|op| is_async_region(*op));
     for region in regions {
         if region.is(upstream_async::EXECUTE) && has_values(region) {
             let message = "takes or returns values of type '!async.value', which device code can't have";
@@ -70,24 +90,19 @@ fn has_values(region: Op<'_>) -> bool {
     values.any(|value| !is_token(value.ty()))
 }
 
-/// Awaits what joins join, in the place of joins that are for one await alone: what is awaited together is to be seen together.
+/// Has an await take what joins join, in the place of joins that are for it alone: what is awaited together is to be seen together.
 /// In upstream's dialect, awaits have one operand: [`await_one`] then restores that for those that are left.
-pub(crate) fn absorb_joins(function: Op<'_>) {
-    for op in own_ops(function) {
-        if !op.is(async_::AWAIT) {
-            continue;
-        }
-        let (tokens, joins) = without_joins(op.operands());
-        if joins.is_empty() {
-            continue;
-        }
-        let whole = OpBuilder::new(async_::AWAIT, op.location())
-            .operands(&tokens)
-            .before(op);
-        whole.copy_discardable_attrs(op);
-        op.erase();
-        joins.into_iter().for_each(Op::erase);
+fn absorb_joins(op: Op<'_>) {
+    let (tokens, joins) = without_joins(op.operands());
+    if joins.is_empty() {
+        return;
     }
+    let whole = OpBuilder::new(async_::AWAIT, op.location())
+        .operands(&tokens)
+        .before(op);
+    whole.copy_discardable_attrs(op);
+    op.erase();
+    joins.into_iter().for_each(Op::erase);
 }
 
 /// Makes `op` an await of one token, as upstream's dialect has it.
@@ -118,21 +133,28 @@ pub(crate) fn without_joins<'c>(tokens: impl Iterator<Item = Value<'c>>) -> (Vec
 
 /// Awaits the dependencies of operations right before them.
 pub(crate) fn await_dependencies(function: Op<'_>) {
-    for copy in own_ops(function) {
-        let dependencies: Vec<Value> = copy.operands().take_while(|v| is_token(v.ty())).collect();
-        if dependencies.is_empty() || !has_dependencies(copy) {
-            continue;
-        }
-        await_before(copy, &dependencies);
-        for _ in &dependencies {
-            erase_operand(copy, 0);
-        }
-    }
+    let ops = own_ops(function).into_iter();
+    ops.filter(|op| awaits_dependencies(*op))
+        .for_each(await_dependencies_of);
 }
 
-/// Returns true if `op` may have dependencies, which come before its other operands.
-fn has_dependencies(op: Op<'_>) -> bool {
-    Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
+/// The tokens that `op` takes, if it takes any: they come before its other operands.
+fn first_tokens(op: Op<'_>) -> impl Iterator<Item = Value<'_>> {
+    op.operands().take_while(|value| is_token(value.ty()))
+}
+
+/// Returns true if `op` has dependencies to await.
+fn awaits_dependencies(op: Op<'_>) -> bool {
+    first_tokens(op).next().is_some()
+        && Completion::of(op).is_some_and(|completion| completion.effect == GroupEffect::Issue)
+}
+
+fn await_dependencies_of(op: Op<'_>) {
+    let dependencies: Vec<Value> = first_tokens(op).collect();
+    await_before(op, &dependencies);
+    for _ in &dependencies {
+        erase_operand(op, 0);
+    }
 }
 
 /// Awaits `tokens` right before `op`.

@@ -1,12 +1,12 @@
 //! The automaton that compares two translations.
 
 use super::interner::Interner;
+use super::last_first::LastFirst;
 use super::{Automaton, Body, MOST, State};
 use crate::age::Age;
 use crate::compare::{Pair, StepwiseComparison, Translation, age_limit, is_left_open};
 use crate::eval::{N, NO_WAIT};
 use crate::program::{Await, Site};
-use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Ages are told apart up to so many commits beyond the largest count met: others may need more.
@@ -34,7 +34,7 @@ pub(crate) struct PairAutomaton {
     /// states are alike.
     trials: bool,
     states: Interner<Member>,
-    transitions: FxHashMap<(State, u32, u32), PairTransition>,
+    transitions: LastFirst<(State, u32, u32), PairTransition>,
     /// Awaits of a step, with operations that are forced too early, both counted from the step.
     more: Vec<(u32, u32)>,
 }
@@ -45,7 +45,7 @@ impl PairAutomaton {
             age_limits,
             trials,
             states: Interner::new(),
-            transitions: FxHashMap::default(),
+            transitions: LastFirst::default(),
             more: Vec::new(),
         }
     }
@@ -92,14 +92,14 @@ impl PairAutomaton {
         translations: (Translation, Translation),
     ) -> Option<PairTransition> {
         let key = (state, actions.0, actions.1);
-        if let Some(known) = self.transitions.get(&key) {
-            return Some(*known);
+        if let Some(known) = self.transitions.get(actions.1, key) {
+            return Some(known);
         }
         if self.transitions.len() == MOST {
             return None;
         }
         let transition = self.run(body, (state, step), translations)?;
-        self.transitions.insert(key, transition);
+        self.transitions.insert(actions.1, key, transition);
         Some(transition)
     }
 

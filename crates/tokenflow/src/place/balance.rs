@@ -12,10 +12,9 @@
 
 use super::QueuePlacer;
 use super::diamond::{ArmCommit, CommitCounts, Diamond, GraphDiamonds, total};
-use super::incremental::TrialResult;
+use super::incremental::{Change, Incremental, TrialResult};
 use crate::counts::QueueSolution;
 use crate::program::{Await, Commits, Graph, Item, Slot};
-use crate::straight_line::StraightLine;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +76,9 @@ impl QueuePlacer<'_> {
 
     /// Returns where branches meet whose arms commit unequal numbers of groups and can't be made equal.
     pub(super) fn uneven(&self, graphs: &[GraphDiamonds], solution: &QueueSolution) -> Vec<Slot> {
+        if !self.program_info.root.has_loop {
+            return Vec::new();
+        }
         let all: Vec<&Diamond> = graphs.iter().flat_map(|g| &g.diamonds).collect();
         let rendered = self.apply_forms(graphs, &solution.commits, &vec![Form::Off; all.len()]);
         // Where nothing waits afterwards, nothing suffers.
@@ -163,62 +165,53 @@ impl QueuePlacer<'_> {
     fn prune(&self, graphs: &[GraphDiamonds], base: &QueueSolution, best: Trial) -> Trial {
         let mut best = best;
         let mut trials = self.trials;
-        let mut incremental = self.incremental(&best.solution);
+        let mut around = self.around(graphs, base, &best);
         for d in (0..best.forms.len()).rev() {
             if best.rendered.effects[d] != BalanceEffect::Evened || trials == 0 {
                 continue;
             }
             trials -= 1;
-            let mut forms = best.forms.clone();
-            forms[d] = Form::Off;
-            if let Some(incremental) = &mut incremental {
-                let commits = self.render_around(graphs, &base.commits, &best, d, incremental.line());
-                match incremental.try_commits(&commits) {
+            if let Some(around) = &mut around {
+                match around.try_without(d, &best.forms) {
                     TrialResult::More => continue,
                     TrialResult::NoMore(changed) if changed.solution.uncovered != base.uncovered => continue,
                     TrialResult::NoMore(_) | TrialResult::Unknown => {}
                 }
             }
+            let mut forms = best.forms.clone();
+            forms[d] = Form::Off;
             let trial = self.trial(graphs, base, forms);
             if trial.solution.uncovered == base.uncovered
                 && self.compare(&best.solution, &trial.solution).more.is_empty()
             {
                 best = trial;
-                incremental = self.incremental(&best.solution);
+                around = self.around(graphs, base, &best);
             }
         }
         best
     }
 
-    /// Works out the commits of `best` with diamond `d` off: only the graphs in the same item of the body count.
-    fn render_around(
-        &self,
-        graphs: &[GraphDiamonds],
-        base: &Commits,
+    /// Returns what turns single diamonds of `best` off, if its body allows that.
+    fn around<'a>(
+        &'a self,
+        graphs: &'a [GraphDiamonds],
+        base: &'a QueueSolution,
         best: &Trial,
-        d: usize,
-        line: &StraightLine,
-    ) -> Commits {
-        // The last is the body, which has no diamonds if it is a line.
-        let (mut first, mut last) = (0, graphs.len() - 1);
-        let mut before = 0;
-        while before + graphs[first].diamonds.len() <= d {
-            before += graphs[first].diamonds.len();
-            first += 1;
-        }
-        let step = line.step_of_graph(graphs[first].info.id);
-        while first > 0 && line.step_of_graph(graphs[first - 1].info.id) == step {
-            first -= 1;
-            before -= graphs[first].diamonds.len();
-        }
-        let here = |graph: &GraphDiamonds| line.step_of_graph(graph.info.id) == step;
-        last = (first..last).find(|&i| !here(&graphs[i])).unwrap_or(last);
-        let mut forms = best.forms[before..].to_vec();
-        forms[d - before] = Form::Off;
-        let slots = line.slots(step..step + 1);
-        let mut commits = best.rendered.commits.clone();
-        commits[slots.clone()].copy_from_slice(&base[slots]);
-        self.apply_forms(&graphs[first..last], &commits, &forms).commits
+    ) -> Option<Around<'a>> {
+        let incremental = self.incremental(&best.solution)?;
+        let of_diamonds = graphs.iter().enumerate();
+        Some(Around {
+            placer: self,
+            graphs,
+            base: &base.commits,
+            graph_of: of_diamonds
+                .flat_map(|(i, graph)| graph.diamonds.iter().map(move |_| i))
+                .collect(),
+            best: best.rendered.commits.clone(),
+            rendered: AppliedForms::new(&best.rendered.commits),
+            committed: self.no_counts(),
+            incremental,
+        })
     }
 
     /// Works out the commits for the given forms.
@@ -228,26 +221,104 @@ impl QueuePlacer<'_> {
         base: &Commits,
         forms: &[Form],
     ) -> AppliedForms {
-        let mut rendered = AppliedForms {
-            commits: base.clone(),
-            effects: Vec::with_capacity(forms.len()),
-            columns: Vec::new(),
-        };
-        let mut committed = CommitCounts {
-            queue: self.queue,
-            graphs: vec![None; self.program_info.graphs],
-            diamonds: FxHashMap::default(),
-            unbounded: vec![false; self.program_info.graphs],
-        };
+        let mut rendered = AppliedForms::new(base);
+        self.apply_forms_to(graphs, forms, &mut self.no_counts(), &mut rendered);
+        rendered
+    }
+
+    /// Brings diamonds into the given forms; `committed` may know the graphs inside of them.
+    fn apply_forms_to(
+        &self,
+        graphs: &[GraphDiamonds],
+        forms: &[Form],
+        committed: &mut CommitCounts,
+        rendered: &mut AppliedForms,
+    ) {
+        let mut forms = forms.iter();
         for graph in graphs {
-            for diamond in &graph.diamonds {
-                let form = forms[rendered.effects.len()];
-                let effect = apply(diamond, form, self.max_padding, &mut committed, &mut rendered);
+            for (diamond, form) in graph.diamonds.iter().zip(&mut forms) {
+                let effect = apply(diamond, *form, self.max_padding, committed, rendered);
                 rendered.effects.push(effect);
             }
             committed.note(graph.graph, graph.info, &rendered.commits);
         }
-        rendered
+    }
+
+    fn no_counts(&self) -> CommitCounts {
+        CommitCounts {
+            queue: self.queue,
+            graphs: vec![None; self.program_info.graphs],
+            diamonds: FxHashMap::default(),
+            unbounded: vec![false; self.program_info.graphs],
+        }
+    }
+}
+
+impl AppliedForms {
+    /// No diamond is in its form yet.
+    fn new(commits: &Commits) -> Self {
+        Self {
+            commits: commits.clone(),
+            effects: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+}
+
+/// Turns off single diamonds of a rendering: only the graphs in the same step of the body have to be rendered anew.
+struct Around<'a> {
+    placer: &'a QueuePlacer<'a>,
+    graphs: &'a [GraphDiamonds<'a>],
+    base: &'a Commits,
+    /// The place in `graphs` of each diamond's graph.
+    graph_of: Vec<usize>,
+    /// The commits with all diamonds in their forms.
+    best: Commits,
+    /// The same, but for the step that is rendered anew.
+    rendered: AppliedForms,
+    committed: CommitCounts,
+    incremental: Incremental<'a>,
+}
+
+impl Around<'_> {
+    /// Tries the commits with diamond `d` off, which are the best ones elsewhere; `forms` are theirs.
+    fn try_without(&mut self, d: usize, forms: &[Form]) -> TrialResult {
+        let line = self.incremental.line();
+        let step_of = |graph: usize| line.step_of_graph(self.graphs[graph].info.id);
+        let (mut first, step) = (self.graph_of[d], step_of(self.graph_of[d]));
+        let mut last = first + 1;
+        let mut first_form = d;
+        while first_form > 0 && self.graph_of[first_form - 1] == first {
+            first_form -= 1;
+        }
+        while first > 0 && step_of(first - 1) == step {
+            first -= 1;
+            first_form -= self.graphs[first].diamonds.len();
+        }
+        // The last is the body, which has no diamonds if it is a line.
+        while last < self.graphs.len() - 1 && step_of(last) == step {
+            last += 1;
+        }
+        let graphs = &self.graphs[first..last];
+        let count = graphs.iter().map(|graph| graph.diamonds.len()).sum::<usize>();
+        let mut forms = forms[first_form..][..count].to_vec();
+        forms[d - first_form] = Form::Off;
+        let slots = line.slots(step..step + 1);
+        self.rendered.commits[slots.clone()].copy_from_slice(&self.base[slots.clone()]);
+        self.placer
+            .apply_forms_to(graphs, &forms, &mut self.committed, &mut self.rendered);
+        self.rendered.effects.clear();
+        self.rendered.columns.clear();
+        let both = self.rendered.commits[slots.clone()]
+            .iter()
+            .zip(&self.best[slots.clone()]);
+        let changes = slots.clone().zip(both);
+        let changes: Vec<Change> = changes
+            .filter(|(_, (new, best))| new != best)
+            .map(|(slot, (&new, _))| (slot, new))
+            .collect();
+        self.rendered.commits[slots.clone()].copy_from_slice(&self.best[slots]);
+        self.incremental.try_changes(&changes)
     }
 }
 

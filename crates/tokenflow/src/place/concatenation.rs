@@ -23,19 +23,29 @@ impl<'a, 'p> Concatenation<'a, 'p> {
         let mut new = Self {
             placer,
             rounds: Vec::new(),
-            placed: vec![Placed::default(); placer.bases.len()],
+            placed: vec![Placed::default(); placer.queues.len()],
             slots: 0,
             awaits: 0,
             loops: 0,
         };
-        // The start of the body is in no segment.
-        new.untouched(placer.program.body.blocks[0].start.map_or(0, |_| 1), 0);
+        // The start of the body is in no segment, and has no commits.
+        if placer.program.body.blocks[0].start.is_some() {
+            let start = Placed::new(&QueueSolution {
+                commits: vec![0],
+                ..QueueSolution::default()
+            });
+            new.placed.iter_mut().for_each(|placed| placed.append(&start));
+            new.slots = 1;
+        }
         new
     }
 
     /// Takes over so many slots and awaits as they were.
     fn untouched(&mut self, slots: usize, awaits: usize) {
-        for (placed, base) in self.placed.iter_mut().zip(&self.placer.bases) {
+        if (slots, awaits) == (0, 0) {
+            return;
+        }
+        for (placed, base) in self.placed.iter_mut().zip(self.placer.bases()) {
             placed.append(&Placed::new(&QueueSolution {
                 commits: base.commits[self.slots..][..slots].to_vec(),
                 waits: base.waits[self.awaits..][..awaits].to_vec(),

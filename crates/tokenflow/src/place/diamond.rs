@@ -41,6 +41,15 @@ pub(super) enum ArmCommit {
     Fixed(u64),
 }
 
+impl ArmCommit {
+    fn groups(self) -> u64 {
+        match self {
+            Self::Movable(_) => 1,
+            Self::Fixed(n) => n,
+        }
+    }
+}
+
 /// A graph, with the diamonds that belong to it, inner ones first.
 pub(super) struct GraphDiamonds<'p> {
     pub graph: &'p Graph,
@@ -224,34 +233,32 @@ pub(super) struct CommitCounts {
 }
 
 impl CommitCounts {
-    /// Returns what commits in a block, in order, or `None` if paths through it differ.
-    pub fn block(
+    /// Hands what commits in a block to `f`, in order; `None` if paths through it differ.
+    fn block(
         &self,
         graph: &Graph,
         info: &GraphInfo,
         b: usize,
         commits: &Commits,
-    ) -> Option<Vec<ArmCommit>> {
+        f: &mut impl FnMut(ArmCommit),
+    ) -> Option<()> {
         let block = &graph.blocks[b];
-        let mut columns = Vec::new();
-        let slot = |slot: Option<Slot>, columns: &mut Vec<ArmCommit>| {
+        let slot = |slot: Option<Slot>, f: &mut dyn FnMut(ArmCommit)| {
             if let Some(slot) = slot {
                 match commits[slot.0 as usize] {
                     0 => {}
-                    1 => columns.push(ArmCommit::Movable(slot)),
-                    n => columns.push(ArmCommit::Fixed(u64::from(n))),
+                    1 => f(ArmCommit::Movable(slot)),
+                    n => f(ArmCommit::Fixed(u64::from(n))),
                 }
             }
         };
-        slot(block.start, &mut columns);
+        slot(block.start, f);
         let mut inner = info.blocks[b].inner.iter();
         for item in &block.items {
             match item {
-                Item::Issue { slot: s, .. } => slot(*s, &mut columns),
-                Item::Point(s) => slot(Some(*s), &mut columns),
-                Item::Commit { queue, .. } if *queue == self.queue => {
-                    columns.push(ArmCommit::Fixed(1));
-                }
+                Item::Issue { slot: s, .. } => slot(*s, f),
+                Item::Point(s) => slot(Some(*s), f),
+                Item::Commit { queue, .. } if *queue == self.queue => f(ArmCommit::Fixed(1)),
                 Item::Nested(_) | Item::Repeat(_) => {
                     let trip = match item {
                         Item::Repeat(repeat) => repeat.trip,
@@ -260,21 +267,30 @@ impl CommitCounts {
                     let each = inner.next().and_then(|info| self.graphs[info.id]);
                     let all = if trip == 0 { 0 } else { each?.checked_mul(trip)? };
                     if all > 0 {
-                        columns.push(ArmCommit::Fixed(all));
+                        f(ArmCommit::Fixed(all));
                     }
-                    slot(item.after(), &mut columns);
+                    slot(item.after(), f);
                 }
                 _ => {}
             }
         }
-        Some(columns)
+        Some(())
+    }
+
+    /// Returns how many groups a block commits, or `None` if paths through it differ.
+    fn total(&self, graph: &Graph, info: &GraphInfo, b: usize, commits: &Commits) -> Option<u64> {
+        let mut sum = Some(0_u64);
+        let mut add = |commit: ArmCommit| sum = sum.and_then(|sum| sum.checked_add(commit.groups()));
+        self.block(graph, info, b, commits, &mut add)?;
+        sum
     }
 
     /// Returns what commits in an arm, in order, or `None` if paths through it differ.
     pub fn arm(&self, diamond: &Diamond, arm: &Arm, commits: &Commits) -> Option<Vec<ArmCommit>> {
         let mut columns = Vec::new();
         for &b in &arm.spine {
-            columns.extend(self.block(diamond.graph, diamond.info, b, commits)?);
+            let mut push = |commit| columns.push(commit);
+            self.block(diamond.graph, diamond.info, b, commits, &mut push)?;
             if let Some(inside) = self.diamonds.get(&(diamond.info.id, b)) {
                 let inside = (*inside)?;
                 if inside > 0 {
@@ -303,7 +319,7 @@ impl CommitCounts {
     /// Returns how many groups a graph commits from its start to its exit.
     fn graph(&self, graph: &Graph, info: &GraphInfo, commits: &Commits) -> Option<u64> {
         let counts: Vec<Option<u64>> = (0..graph.blocks.len())
-            .map(|b| self.block(graph, info, b, commits).and_then(|c| total(&c)))
+            .map(|b| self.total(graph, info, b, commits))
             .collect();
         if info.cyclic {
             return counts.iter().all(|count| *count == Some(0)).then_some(0);
@@ -328,12 +344,8 @@ impl CommitCounts {
 
 /// Returns how many groups the columns commit, unless that overflows.
 pub(super) fn total(columns: &[ArmCommit]) -> Option<u64> {
-    columns.iter().try_fold(0_u64, |sum, column| {
-        sum.checked_add(match column {
-            ArmCommit::Movable(_) => 1,
-            ArmCommit::Fixed(n) => *n,
-        })
-    })
+    let mut columns = columns.iter();
+    columns.try_fold(0_u64, |sum, column| sum.checked_add(column.groups()))
 }
 
 #[cfg(test)]

@@ -18,7 +18,11 @@ impl Classes {
     }
 
     /// Returns the name of the class of `token`.
-    pub fn find(&mut self, token: Token) -> u32 {
+    pub fn find(&self, token: Token) -> u32 {
+        self.parents[token.0 as usize]
+    }
+
+    fn root(&mut self, token: Token) -> u32 {
         let mut at = token.0;
         while self.parents[at as usize] != at {
             let up = self.parents[at as usize];
@@ -32,8 +36,16 @@ impl Classes {
         if self.ready[a.0 as usize] || self.ready[b.0 as usize] {
             return;
         }
-        let (a, b) = (self.find(a), self.find(b));
+        let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b) as usize] = a.min(b);
+    }
+
+    /// Has each token know its class.
+    fn settle(&mut self) {
+        // A parent has a smaller number.
+        for i in 0..self.parents.len() {
+            self.parents[i] = self.parents[self.parents[i] as usize];
+        }
     }
 }
 
@@ -53,6 +65,8 @@ impl Flows {
             joined: Classes::new(program.tokens),
         };
         flows.graph(&program.body);
+        flows.any.settle();
+        flows.joined.settle();
         flows
     }
 
@@ -141,8 +155,8 @@ mod tests {
         let mixed = b.join(&[alone, ready]);
         let other = b.copy();
         let _ = b.join(&[other, ready]);
-        let mut flows = Flows::of(&b.finish());
-        let mut same = |a, b| {
+        let flows = Flows::of(&b.finish());
+        let same = |a, b| {
             (
                 flows.any.find(a) == flows.any.find(b),
                 flows.joined.find(a) == flows.joined.find(b),
@@ -163,7 +177,7 @@ mod tests {
     fn both_tokens_of_an_operation() {
         let mut b = Build::new();
         let [read, done] = b.store_on(crate::oracle::build::Q);
-        let mut flows = Flows::of(&b.finish());
+        let flows = Flows::of(&b.finish());
         assert_eq!(flows.any.find(read), flows.any.find(done));
         assert_eq!(flows.joined.find(read), flows.joined.find(done));
     }

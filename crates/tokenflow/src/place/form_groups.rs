@@ -13,11 +13,13 @@
 //! block, whose group would join one of a later block, and empty ones at the start of an arm.
 
 use super::flows::Flows;
-use super::incremental::{Incremental, TrialResult};
+use super::incremental::{Change, Incremental, TrialResult};
 use super::queue::{Grouped, QueuePlacer, touches};
 use crate::counts::QueueSolution;
 use crate::program::{Await, Block, Commits, Graph, Item, Site, Slot, Token};
 use crate::program_info::{GraphInfo, defs};
+use crate::straight_line::differences;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -42,32 +44,31 @@ struct Unit {
 
 impl QueuePlacer<'_> {
     pub(super) fn form_groups(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
-        if let Some(known) = &*self.grouped.borrow()
-            && known.base == base.commits
-            && known.columns == columns
-        {
+        let is_same = |known: &&Grouped| known.base == base.commits && known.columns == columns;
+        if let Some(known) = self.grouped.borrow().iter().find(is_same) {
             return known.found.clone();
         }
         let found = self.form_groups_anew(base, columns);
-        self.grouped.replace(Some(Grouped {
+        self.grouped.borrow_mut().push(Grouped {
             base: base.commits.clone(),
             columns: columns.to_vec(),
             found: found.clone(),
-        }));
+        });
         found
     }
 
     fn form_groups_anew(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> QueueSolution {
-        let units = self.units(base, columns);
-        let classes: BTreeSet<usize> = units.iter().map(|unit| unit.class).collect();
-        let within = units.iter().filter(|unit| !unit.alone);
-        let mut merged: BTreeSet<usize> = within.map(|unit| unit.class).collect();
+        let (units, classes) = self.units(base, columns);
+        let mut merged = vec![false; classes];
+        for unit in units.iter().filter(|unit| !unit.alone) {
+            merged[unit.class] = true;
+        }
         let mut best = base.clone();
         // Where no class can be tried on its own later, a round is dearer than a group more.
         let patient = if self.trials == 0 { 1 } else { PATIENT_ROUNDS };
         for round in 0..=ROUNDS {
-            if merged.is_empty() || round == ROUNDS {
-                merged.clear();
+            if !merged.contains(&true) || round == ROUNDS {
+                merged.fill(false);
                 best = base.clone();
                 break;
             }
@@ -77,30 +78,53 @@ impl QueuePlacer<'_> {
                 best = solution;
                 break;
             };
-            let before = merged.len();
-            merged.retain(|class| !culprits.contains(class));
-            if merged.len() == before {
-                merged.clear();
+            if culprits.is_empty() {
+                merged.fill(false);
+            }
+            for class in culprits {
+                merged[class] = false;
             }
         }
-        // One class may become possible by another: until none does any more.
+        self.merge_one_by_one(base, best, &units, merged)
+    }
+
+    /// Leaves out classes that are not in `merged` as well, where that forces nothing more. One may become possible by
+    /// another: until none does any more.
+    fn merge_one_by_one(
+        &self,
+        base: &QueueSolution,
+        mut best: QueueSolution,
+        units: &[Unit],
+        mut merged: Vec<bool>,
+    ) -> QueueSolution {
+        let mut slots = vec![Vec::new(); merged.len()];
+        for unit in units {
+            slots[unit.class].extend(unit.slots.iter().map(|slot| slot.0 as usize));
+        }
         let mut trials = self.trials;
         let mut changed = true;
         let mut incremental = self.incremental(base);
+        // From the commits of `base` to those of `best`.
+        let mut changes: Vec<Change> = differences(&base.commits, &best.commits)
+            .map(|slot| (slot, best.commits[slot]))
+            .collect();
         while std::mem::take(&mut changed) {
-            let left: Vec<usize> = classes.difference(&merged).copied().collect();
-            for class in left {
+            for class in 0..slots.len() {
+                if merged[class] {
+                    continue;
+                }
                 if trials == 0 {
                     return best;
                 }
                 trials -= 1;
-                let mut commits = best.commits.clone();
-                for unit in units.iter().filter(|unit| unit.class == class) {
-                    leave_out(unit, &mut commits);
+                let mut more_changes = changes.clone();
+                for &slot in &slots[class] {
+                    leave_out_at(slot, &base.commits, &mut more_changes);
                 }
-                if let Some(solution) = self.grouped_alike(base, commits, incremental.as_mut()) {
-                    merged.insert(class);
+                if let Some(solution) = self.grouped_alike(base, &more_changes, incremental.as_mut()) {
+                    merged[class] = true;
                     best = solution;
+                    changes = more_changes;
                     changed = true;
                 }
             }
@@ -108,18 +132,18 @@ impl QueuePlacer<'_> {
         best
     }
 
-    /// Returns the solution for `commits` if it forces nothing more than `base`.
+    /// Returns the solution for the commits of `base` with some changes if it forces nothing more than `base`.
     fn grouped_alike(
         &self,
         base: &QueueSolution,
-        commits: Commits,
+        changes: &[Change],
         incremental: Option<&mut Incremental>,
     ) -> Option<QueueSolution> {
-        match incremental.map(|incremental| incremental.try_commits(&commits)) {
+        match incremental.map(|incremental| incremental.try_changes(changes)) {
             Some(TrialResult::More) => None,
             Some(TrialResult::NoMore(changed)) => (!changed.left_open).then_some(changed.solution),
             Some(TrialResult::Unknown) | None => {
-                let solution = self.solve(commits);
+                let solution = self.solve(super::search::changed(&base.commits, changes));
                 if solution.uncovered.iter().any(|w| !base.uncovered.contains(w)) {
                     return None;
                 }
@@ -130,9 +154,9 @@ impl QueuePlacer<'_> {
         }
     }
 
-    fn merge(&self, base: &QueueSolution, units: &[Unit], merged: &BTreeSet<usize>) -> QueueSolution {
+    fn merge(&self, base: &QueueSolution, units: &[Unit], merged: &[bool]) -> QueueSolution {
         let mut commits = base.commits.clone();
-        for unit in units.iter().filter(|unit| merged.contains(&unit.class)) {
+        for unit in units.iter().filter(|unit| merged[unit.class]) {
             leave_out(unit, &mut commits);
         }
         self.solve(commits)
@@ -144,10 +168,10 @@ impl QueuePlacer<'_> {
         base: &QueueSolution,
         solution: &QueueSolution,
         units: &[Unit],
-        merged: &BTreeSet<usize>,
+        merged: &[bool],
         patient: bool,
-    ) -> Option<BTreeSet<usize>> {
-        let live = || units.iter().filter(|unit| merged.contains(&unit.class));
+    ) -> Option<Vec<usize>> {
+        let live = || units.iter().filter(|unit| merged[unit.class]);
         let known: BTreeSet<Await> = base.uncovered.iter().copied().collect();
         let new = solution.uncovered.iter().filter(|w| !known.contains(w));
         let open: BTreeSet<u32> = new.map(|w| w.0).collect();
@@ -161,17 +185,20 @@ impl QueuePlacer<'_> {
             return None;
         }
         let most = if patient { 1 } else { usize::MAX };
-        let forced = comparison.more.into_values();
-        let forced: BTreeSet<Site> = forced.flat_map(|sites| sites.into_iter().take(most)).collect();
-        let blamed = live().filter(|unit| unit.next.iter().any(|site| forced.contains(site)));
+        let mut forced = vec![false; self.program.sites as usize];
+        for site in comparison.more.values().flat_map(|sites| sites.iter().take(most)) {
+            forced[site.0 as usize] = true;
+        }
+        let blamed = live().filter(|unit| unit.next.iter().any(|site| forced[site.0 as usize]));
         Some(blamed.map(|unit| unit.class).collect())
     }
 
-    fn units(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> Vec<Unit> {
+    /// Returns the units, and how many classes there are.
+    fn units(&self, base: &QueueSolution, columns: &[Vec<Slot>]) -> (Vec<Unit>, usize) {
         let mut finder = Finder {
             placer: self,
             base,
-            flows: Flows::of(self.program),
+            flows: self.flows(),
             gaps: BTreeMap::new(),
         };
         finder.graph(&self.program.body, &self.program_info.root);
@@ -186,9 +213,17 @@ fn leave_out(unit: &Unit, commits: &mut Commits) {
     }
 }
 
+/// Makes one commit fewer at a slot, given the changes so far in the order of their slots.
+fn leave_out_at(slot: usize, commits: &Commits, changes: &mut Vec<Change>) {
+    match changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
+        Ok(i) => changes[i].1 -= 1,
+        Err(i) => changes.insert(i, (slot, commits[slot] - 1)),
+    }
+}
+
 /// What the two sides of a unit have in common with those of other units: where the tokens before
 /// and after it flow, and whether the two are joined into one token.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Flows(u32, u32, bool),
     Column(usize),
@@ -222,7 +257,7 @@ enum End {
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
     base: &'a QueueSolution,
-    flows: Flows,
+    flows: &'a Flows,
     gaps: BTreeMap<Slot, Gap>,
 }
 
@@ -260,6 +295,9 @@ impl Finder<'_, '_> {
             open = Some(start(slot, None, *next_await));
         }
         for item in &block.items {
+            if let Item::Point(_) | Item::Join { .. } = item {
+                continue;
+            }
             count_awaits(item, next_await);
             if let Some((_, gap)) = &mut open {
                 gap.awaits.end = *next_await;
@@ -311,7 +349,7 @@ impl Finder<'_, '_> {
     }
 
     /// Returns the class key of a gap, unless no token tells which others it must agree with.
-    fn key(&mut self, gap: &Gap) -> Option<Key> {
+    fn key(&self, gap: &Gap) -> Option<Key> {
         let (before, after) = (gap.before?, gap.after?);
         Some(Key::Flows(
             self.flows.any.find(before),
@@ -320,7 +358,7 @@ impl Finder<'_, '_> {
         ))
     }
 
-    fn into_units(mut self, columns: &[Vec<Slot>]) -> Vec<Unit> {
+    fn into_units(mut self, columns: &[Vec<Slot>]) -> (Vec<Unit>, usize) {
         let mut gaps = std::mem::take(&mut self.gaps);
         let mut keyed = Vec::new();
         for (i, column) in columns.iter().enumerate() {
@@ -338,7 +376,7 @@ impl Finder<'_, '_> {
             };
             keyed.extend(key.map(|key| (key, vec![slot], vec![gap])));
         }
-        let mut classes = BTreeMap::new();
+        let mut classes = FxHashMap::default();
         let units = keyed.into_iter().map(|(key, slots, gaps)| {
             let count = classes.len();
             Unit {
@@ -349,7 +387,7 @@ impl Finder<'_, '_> {
                 next: gaps.into_iter().flat_map(|gap| gap.sites).collect(),
             }
         });
-        units.collect()
+        (units.collect(), classes.len())
     }
 }
 

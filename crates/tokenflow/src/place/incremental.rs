@@ -11,21 +11,33 @@ use crate::compare::Translation;
 use crate::counts::{QueueSolution, counts, wait_of};
 use crate::eval::{Evaluator, N};
 use crate::program::{Await, Commits};
-use crate::straight_line::StraightLine;
+use crate::straight_line::{StraightLine, differences};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A slot, and how many commits it has in place of the known number.
+pub(super) type Change = (usize, u32);
 
 /// Solves for commits near known ones, and compares the solutions with the known one.
 pub(super) struct Incremental<'a> {
     placer: &'a QueuePlacer<'a>,
     body: Body<'a>,
     known: QueueSolution,
+    /// The known commits, and while a trial runs its changes.
+    commits: Commits,
+    /// The steps with changes.
+    steps: Vec<usize>,
     legality: Option<Legality<'a>>,
     /// Made when first used.
-    run: Option<KnownRun>,
+    run: Option<Rc<RefCell<KnownRun>>>,
     eval: Option<Evaluator<'a>>,
 }
 
 /// A run of both automata with the known commits, the comparison being with themselves.
-struct KnownRun {
+pub(super) struct KnownRun {
+    commits: Commits,
     /// The counts.
     n: Vec<N>,
     /// For each step, its letter and action.
@@ -38,6 +50,8 @@ struct KnownRun {
     for_trials: usize,
     /// The counts of a trial, at the awaits of the steps that it ran.
     trial: Vec<N>,
+    /// For the states before a step and another letter there, the steps in which something was found to be forced more.
+    rejected: FxHashMap<(State, State, u32), Range<usize>>,
 }
 
 /// The solution for changed commits.
@@ -65,6 +79,8 @@ impl QueuePlacer<'_> {
             placer: self,
             body: self.body().filter(|_| self.trials > 0)?,
             known: known.clone(),
+            commits: known.commits.clone(),
+            steps: Vec::new(),
             legality: None,
             run: None,
             eval: None,
@@ -78,28 +94,74 @@ impl<'a> Incremental<'a> {
         self.body.line
     }
 
-    /// Does what [`QueuePlacer::is_legal`] does. The options are the same each time, and `padding` is, where `commits` are the
-    /// known ones, `of_known`.
-    pub fn is_legal(
-        &mut self,
-        (commits, padding): (&Commits, &Commits),
-        of_known: &Commits,
-        options: &Options,
-    ) -> bool {
-        let legality = self.legality.get_or_insert_with(|| {
-            let known = (&self.known.commits, of_known);
+    /// Works out what may be open with the known commits, of which as many at each slot as `padding` says may be empty.
+    pub fn prepare_legality(&mut self, padding: &Commits, options: &Options) {
+        self.legality.get_or_insert_with(|| {
+            let known = (&self.known.commits, padding);
             Legality::new(self.placer, self.body, known, options)
         });
-        legality.is_legal(commits, padding)
     }
 
-    /// Solves for `commits` and compares with the known solution.
-    pub fn try_commits(&mut self, commits: &Commits) -> TrialResult {
-        let result = self.around_changes(commits).unwrap_or(TrialResult::Unknown);
+    /// Does what [`QueuePlacer::is_legal`] does for the known commits with some changes, in the order of their slots;
+    /// `padding` is the one prepared for, but for the slots that change.
+    pub fn is_legal(&mut self, changes: &[Change], padding: &Commits) -> bool {
+        self.apply(changes);
+        let legality = self.legality.as_mut();
+        let is_legal =
+            legality.is_some_and(|legality| legality.is_legal(&self.commits, padding, &self.steps));
+        self.undo(changes);
+        is_legal
+    }
+
+    /// Returns true if it is known already that a change forces more.
+    pub fn is_rejected(&mut self, changes: &[Change]) -> bool {
+        self.apply(changes);
+        let rejected = match (&self.run, self.steps.as_slice()) {
+            (Some(run), &[step]) => {
+                let letter = self
+                    .placer
+                    .automaton(self.body)
+                    .letter(self.body, step, &self.commits);
+                run.borrow().is_rejected(step, letter, None)
+            }
+            _ => false,
+        };
+        self.undo(changes);
+        rejected
+    }
+
+    /// The changes that make the known commits `commits`.
+    pub fn changes_to(&self, commits: &Commits) -> Vec<Change> {
+        let slots = differences(&self.known.commits, commits);
+        slots.map(|slot| (slot, commits[slot])).collect()
+    }
+
+    /// Solves for the known commits with some changes, in the order of their slots, and compares with the known solution.
+    pub fn try_changes(&mut self, changes: &[Change]) -> TrialResult {
+        self.apply(changes);
+        let result = self.around_changes().unwrap_or(TrialResult::Unknown);
         if cfg!(debug_assertions) {
-            self.verify(commits, &result);
+            self.verify(&self.commits, &result);
         }
+        self.undo(changes);
         result
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        self.steps.clear();
+        for &(slot, n) in changes {
+            self.commits[slot] = n;
+            let step = self.body.line.step_of(slot);
+            if self.steps.last() != Some(&step) {
+                self.steps.push(step);
+            }
+        }
+    }
+
+    fn undo(&mut self, changes: &[Change]) {
+        for &(slot, _) in changes {
+            self.commits[slot] = self.known.commits[slot];
+        }
     }
 
     /// Panics if the whole program says otherwise.
@@ -122,56 +184,108 @@ impl<'a> Incremental<'a> {
     }
 
     /// Runs the automata where they are not in the known states; `None` if they can't tell.
-    fn around_changes(&mut self, commits: &Commits) -> Option<TrialResult> {
-        let (body, known) = (self.body, &self.known);
+    fn around_changes(&mut self) -> Option<TrialResult> {
+        let (body, known, commits) = (self.body, &self.known, &self.commits);
         let mut automaton = self.placer.automaton(body);
         if self.run.is_none() {
-            self.run = Some(KnownRun::new(&mut automaton, body, &mut self.eval, known)?);
+            self.run = Some(KnownRun::of(
+                self.placer,
+                &mut automaton,
+                body,
+                &mut self.eval,
+                known,
+            )?);
         }
-        let run = self.run.as_mut()?;
-        let mut changes = body.line.changed(&known.commits, commits).into_iter().peekable();
-        let mut at = *changes.peek()?;
-        let (mut state, mut pairs) = (run.states[at], run.pairs[at]);
+        let mut run = self.run.as_ref()?.borrow_mut();
+        run.try_commits(
+            &mut automaton,
+            body,
+            &mut self.eval,
+            (known, commits, &self.steps),
+        )
+    }
+}
+
+impl KnownRun {
+    /// Returns true if another letter at a step forces more by what is known, with no further change before `next`.
+    fn is_rejected(&self, at: usize, letter: u32, next: Option<usize>) -> bool {
+        let Some(steps) = self.rejected.get(&(self.states[at], self.pairs[at], letter)) else {
+            return false;
+        };
+        let end = at + steps.len();
+        next.is_none_or(|next| next >= end) && self.letters.get(at..end) == Some(&self.letters[steps.clone()])
+    }
+
+    /// Solves for `commits`, which differ from the known ones in some steps.
+    fn try_commits<'a>(
+        &mut self,
+        automaton: &mut Automaton,
+        body: Body<'a>,
+        eval: &mut Option<Evaluator<'a>>,
+        (known, commits, steps): (&QueueSolution, &Commits, &[usize]),
+    ) -> Option<TrialResult> {
+        let mut steps = steps.iter().copied().peekable();
+        let mut at = *steps.peek()?;
+        let (mut state, mut pairs) = (self.states[at], self.pairs[at]);
         let (mut awaits, mut less) = (Vec::new(), false);
+        // The last place where the states were the known ones, and the letter there.
+        let mut origin = None;
         loop {
-            if (state, pairs) == (run.states[at], run.pairs[at]) {
-                let Some(&next) = changes.peek() else { break };
-                (at, state, pairs) = (next, run.states[next], run.pairs[next]);
-            }
-            if at == body.line.len() {
+            if (state, pairs) == (self.states[at], self.pairs[at]) {
+                let Some(next) = steps.next() else { break };
+                (at, state, pairs) = (next, self.states[next], self.pairs[next]);
+                let letter = automaton.letter(body, at, commits);
+                if self.is_rejected(at, letter, steps.peek().copied()) {
+                    return Some(TrialResult::More);
+                }
+                origin = Some((at, letter));
+            } else if at == body.line.len() {
                 break;
             }
-            let letter = match changes.next_if_eq(&at) {
-                Some(_) => automaton.letter(body, at, commits),
-                None => run.letters[at],
+            let letter = match origin {
+                Some((origin, letter)) if origin == at => letter,
+                _ => match steps.next_if_eq(&at) {
+                    Some(_) => {
+                        origin = None;
+                        automaton.letter(body, at, commits)
+                    }
+                    None => self.letters[at],
+                },
             };
-            let read = automaton.read(body, &mut self.eval, (state, at, letter), commits)?;
+            let mut reject = || {
+                if let Some((origin, letter)) = origin {
+                    let key = (self.states[origin], self.pairs[origin], letter);
+                    self.rejected.insert(key, origin..at + 1);
+                }
+                Some(TrialResult::More)
+            };
+            let read = automaton.read(body, eval, (state, at, letter), commits)?;
             for (w, &outcome) in body
                 .line
                 .awaits(at..at + 1)
                 .zip(automaton.awaits(body, at, &read))
             {
                 if outcome.open && !known.uncovered.iter().any(|open| open.0 as usize == w) {
-                    return Some(TrialResult::More);
+                    return reject();
                 }
-                if !automaton.pairs[run.for_trials].knows(outcome.n) {
+                if !automaton.pairs[self.for_trials].knows(outcome.n) {
                     return None;
                 }
-                run.trial[w] = outcome.n;
+                self.trial[w] = outcome.n;
                 awaits.push((w, outcome));
             }
             let both = (
-                Translation::new(&known.commits, &run.n),
-                Translation::new(commits, &run.trial),
+                Translation::new(&known.commits, &self.n),
+                Translation::new(commits, &self.trial),
             );
-            let read_both = automaton.pairs[run.for_trials].read(
+            let read_both = automaton.pairs[self.for_trials].read(
                 body,
                 (pairs, at),
-                (run.actions[at], read.action),
+                (self.actions[at], read.action),
                 both,
             )?;
             let Some(next) = read_both.to else {
-                return Some(TrialResult::More);
+                return reject();
             };
             less |= read_both.less;
             (at, state, pairs) = (at + 1, read.to, next);
@@ -179,7 +293,7 @@ impl<'a> Incremental<'a> {
         Some(TrialResult::NoMore(Changed {
             solution: changed_solution(known, commits, &awaits),
             less,
-            left_open: automaton.pairs[run.for_trials].leaves_open(pairs),
+            left_open: automaton.pairs[self.for_trials].leaves_open(pairs),
         }))
     }
 }
@@ -205,6 +319,25 @@ fn changed_solution(
 }
 
 impl KnownRun {
+    /// Returns the run of a solution, which may be known from the last time.
+    fn of<'a>(
+        placer: &QueuePlacer,
+        automaton: &mut Automaton,
+        body: Body<'a>,
+        eval: &mut Option<Evaluator<'a>>,
+        known: &QueueSolution,
+    ) -> Option<Rc<RefCell<Self>>> {
+        let mut last = placer.known_run.borrow_mut();
+        if let Some(run) = &*last
+            && run.borrow().commits == known.commits
+        {
+            return Some(Rc::clone(run));
+        }
+        let run = Rc::new(RefCell::new(Self::new(automaton, body, eval, known)?));
+        *last = Some(Rc::clone(&run));
+        Some(run)
+    }
+
     fn new<'a>(
         automaton: &mut Automaton,
         body: Body<'a>,
@@ -232,7 +365,9 @@ impl KnownRun {
             pairs.push(read_both.to?);
         }
         Some(Self {
+            commits: known.commits.clone(),
             trial: n.clone(),
+            rejected: FxHashMap::default(),
             for_trials,
             n,
             letters,
@@ -265,14 +400,13 @@ mod tests {
                     continue;
                 };
                 for i in 0..10 {
-                    let mut commits = base.commits.clone();
                     let slot = seed.rotate_left(5 * i) % u64::from(program.slots);
-                    let n = &mut commits[usize::try_from(slot).expect("a slot")];
-                    *n = 1 - *n;
-                    let result = incremental
-                        .around_changes(&commits)
-                        .unwrap_or(TrialResult::Unknown);
-                    incremental.verify(&commits, &result);
+                    let slot = usize::try_from(slot).expect("a slot");
+                    let changes = [(slot, 1 - base.commits[slot])];
+                    incremental.apply(&changes);
+                    let result = incremental.around_changes().unwrap_or(TrialResult::Unknown);
+                    incremental.verify(&incremental.commits, &result);
+                    incremental.undo(&changes);
                     known.set(known.get() + u32::from(!matches!(result, TrialResult::Unknown)));
                 }
             }

@@ -13,7 +13,6 @@ pub(super) struct Legality<'a> {
     placer: &'a QueuePlacer<'a>,
     body: Body<'a>,
     options: Options,
-    commits: Commits,
     letters: Vec<u32>,
     /// What may be open before each step, and at the end.
     before: Vec<OpenGroup>,
@@ -42,7 +41,6 @@ impl<'a> Legality<'a> {
             placer,
             body,
             options: *options,
-            commits: commits.clone(),
             letters: letters.collect(),
             before: Vec::with_capacity(line.len() + 1),
             illegal: Vec::with_capacity(line.len() + 1),
@@ -111,15 +109,11 @@ impl<'a> Legality<'a> {
         illegal.map(|_| 1).sum()
     }
 
-    /// Does what [`QueuePlacer::is_legal`] does. Where `commits` are those known, so is `padding`.
-    pub fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
+    /// Does what [`QueuePlacer::is_legal`] does, for commits that differ from the known ones in some steps, and there alone
+    /// in their `padding`, too.
+    pub fn is_legal(&mut self, commits: &Commits, padding: &Commits, steps: &[usize]) -> bool {
         let end = self.before.len() - 1;
-        let mut changes = self
-            .body
-            .line
-            .changed(&self.commits, commits)
-            .into_iter()
-            .peekable();
+        let mut changes = steps.iter().copied().peekable();
         let (mut step, mut open) = (0, self.before[0]);
         let mut illegal = self.illegal[end];
         let was_legal = illegal == 0;
@@ -176,10 +170,11 @@ mod tests {
                 for i in 0..program.slots.min(20) {
                     let mut changed = known.clone();
                     let slot = seed.rotate_left(3 * i) % u64::from(program.slots);
-                    let n = &mut changed[usize::try_from(slot).expect("a slot")];
-                    *n = 1 - *n;
+                    let slot = usize::try_from(slot).expect("a slot");
+                    changed[slot] = 1 - changed[slot];
                     let whole = placer.is_legal(&changed, &none, &options);
-                    prop_assert_eq!(legality.is_legal(&changed, &none), whole);
+                    let steps = [body.line.step_of(slot)];
+                    prop_assert_eq!(legality.is_legal(&changed, &none, &steps), whole);
                 }
             }
         }

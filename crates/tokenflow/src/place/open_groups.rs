@@ -9,6 +9,9 @@ use crate::program::{Commits, Graph, Item, Slot, Target, ensure_sufficient_stack
 use crate::program_info::GraphInfo;
 use std::rc::Rc;
 
+/// Of placements with so many slots in all it is remembered what is open: several searches look at the same ones.
+const KNOWN_SLOTS: usize = 1 << 16;
+
 /// A set of states, one bit each: nothing is open; counted operations alone; one operation that has a slot; more.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct OpenGroup(pub u8);
@@ -104,15 +107,16 @@ impl OpenGroups {
 impl QueuePlacer<'_> {
     /// Returns what may be open where, for these commits.
     pub(super) fn open_groups(&self, commits: &Commits) -> Rc<OpenGroups> {
-        let mut last = self.open_groups.borrow_mut();
-        match &*last {
-            Some((known, open)) if known == commits => Rc::clone(open),
-            _ => {
-                let open = Rc::new(self.open_groups_anew(commits));
-                *last = Some((commits.clone(), Rc::clone(&open)));
-                open
-            }
+        let mut known = self.open_groups.borrow_mut();
+        if let Some(open) = known.get(commits) {
+            return Rc::clone(open);
         }
+        let open = Rc::new(self.open_groups_anew(commits));
+        if known.len() * commits.len() > KNOWN_SLOTS {
+            known.clear();
+        }
+        known.insert(commits.clone(), Rc::clone(&open));
+        open
     }
 
     fn open_groups_anew(&self, commits: &Commits) -> OpenGroups {

@@ -7,7 +7,7 @@ use super::QueuePlacer;
 use crate::age::Age;
 use crate::counts::{QueueSolution, counts};
 use crate::eval::{CompletionKind, Evaluator, Mode};
-use crate::program::{Block, Commits, Graph, Item, Queue, Slot, ensure_sufficient_stack};
+use crate::program::{Await, Block, Commits, Graph, Item, Queue, Slot, ensure_sufficient_stack};
 use crate::program_info::{BlockInfo, GraphInfo};
 
 /// How often a loop of unknown trip count is taken to run where commits are weighed.
@@ -107,8 +107,12 @@ impl QueuePlacer<'_> {
 
     /// Returns, for each await, whether any of its tokens may be of the queue.
     fn relevant(&self, base: &QueueSolution) -> Vec<bool> {
+        let awaits = (0..self.program.awaits).map(Await);
+        let mut relevant: Vec<bool> = awaits.map(|w| base.has_wait(w)).collect();
+        if relevant.iter().all(|&relevant| relevant) {
+            return relevant;
+        }
         let done = counts(&base.waits);
-        let mut relevant = vec![false; done.len()];
         for view in [CompletionKind::Done, CompletionKind::Read(&done)] {
             let mut eval = Evaluator::new(self.program, &self.program_info, self.queue, &base.commits, view);
             eval.mode = Mode::Distance;

@@ -3,17 +3,20 @@
 
 use super::balance::Balanced;
 use super::diamond::{GraphDiamonds, diamonds};
+use super::flows::Flows;
+use super::incremental::KnownRun;
 use super::open_groups::OpenGroups;
 use super::points::Points;
 use super::search::Seen;
 use crate::automaton::{Automaton, Body};
 use crate::compare::{Comparison, EarlyExit, Translation, compare, read_counts};
-use crate::counts::{QueueSolution, counts, solve_indexed};
+use crate::counts::{QueueSolution, counts, solve_indexed, solve_unless_uncovered};
 use crate::eval::N;
 use crate::program::{Await, CommitRules, Commits, Item, Program, Queue, Slot};
 use crate::program_info::ProgramInfo;
 use crate::solve::Options;
 use crate::straight_line::StraightLine;
+use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::rc::Rc;
 
@@ -32,11 +35,15 @@ pub(super) struct QueuePlacer<'p> {
     /// The steps of the body, if it can be run as an automaton, and that.
     straight_line: OnceCell<Option<StraightLine>>,
     automaton: OnceCell<RefCell<Automaton>>,
-    /// What [`Self::balance`] and [`Self::form_groups`] found last: staging often comes to the same commits.
+    /// What [`Self::balance`] found last, and [`Self::form_groups`]: staging often comes to the same commits.
     pub balanced: RefCell<Option<QueueSolution>>,
-    pub grouped: RefCell<Option<Grouped>>,
-    /// What may be open where, for the commits that this was asked of last.
-    pub open_groups: RefCell<Option<(Commits, Rc<OpenGroups>)>>,
+    pub grouped: RefCell<Vec<Grouped>>,
+    /// Which tokens flow together, once that was asked for.
+    flows: OnceCell<Flows>,
+    /// What may be open where, for some of the commits that this was asked of.
+    pub open_groups: RefCell<FxHashMap<Commits, Rc<OpenGroups>>>,
+    /// What changes were tried of last.
+    pub known_run: RefCell<Option<Rc<RefCell<KnownRun>>>>,
 }
 
 /// What [`QueuePlacer::form_groups`] makes of some commits.
@@ -91,8 +98,10 @@ impl<'p> QueuePlacer<'p> {
             straight_line: OnceCell::new(),
             automaton: OnceCell::new(),
             balanced: RefCell::new(None),
-            grouped: RefCell::new(None),
-            open_groups: RefCell::new(None),
+            grouped: RefCell::new(Vec::new()),
+            flows: OnceCell::new(),
+            open_groups: RefCell::default(),
+            known_run: RefCell::new(None),
         }
     }
 
@@ -243,6 +252,23 @@ impl<'p> QueuePlacer<'p> {
         solution
     }
 
+    /// Solves for `commits`; `None` if some await is uncovered that is not in `best`.
+    pub fn solve_as_covered(&self, best: &QueueSolution, commits: Commits) -> Option<QueueSolution> {
+        if self.body().is_some() {
+            let solution = self.solve(commits);
+            let mut uncovered = solution.uncovered.iter();
+            return uncovered.all(|w| best.uncovered.contains(w)).then_some(solution);
+        }
+        solve_unless_uncovered(
+            self.program,
+            &self.program_info,
+            self.queue,
+            commits,
+            self.drop_implied,
+            Some(&best.uncovered),
+        )
+    }
+
     fn solve_whole(&self, commits: Commits) -> QueueSolution {
         solve_indexed(
             self.program,
@@ -266,6 +292,11 @@ impl<'p> QueuePlacer<'p> {
             queue: self.queue,
             line: line.as_ref()?,
         })
+    }
+
+    /// Which tokens flow together.
+    pub fn flows(&self) -> &Flows {
+        self.flows.get_or_init(|| Flows::of(self.program))
     }
 
     /// The automaton of the body.

@@ -17,7 +17,7 @@
 
 use super::balance::{BalanceEffect, Form};
 use super::diamond::{GraphDiamonds, diamonds};
-use super::incremental::{Incremental, TrialResult};
+use super::incremental::{Change, Incremental, TrialResult};
 use super::points::{Points, Rank};
 use super::{Options, QueuePlacer};
 use crate::compare::EarlyExit;
@@ -115,10 +115,7 @@ impl<'p> QueuePlacer<'p> {
         best: &QueueSolution,
         commits: Commits,
     ) -> Option<(QueueSolution, bool)> {
-        let solution = self.solve(commits);
-        if solution.uncovered.iter().any(|w| !best.uncovered.contains(w)) {
-            return None;
-        }
+        let solution = self.solve_as_covered(best, commits)?;
         let comparison = self.compare_as_far(best, &solution, EarlyExit::OnMore);
         let allowed = comparison.forces_no_more() && !(self.commits_all() && comparison.left_open);
         allowed.then_some((solution, comparison.less))
@@ -126,17 +123,17 @@ impl<'p> QueuePlacer<'p> {
 }
 
 impl QueuePlacer<'_> {
-    /// Does what [`Self::try_commits`] does; `incremental` is for commits near those of `best`.
-    pub(super) fn try_near(
+    /// Does what [`Self::try_commits`] does for the commits of `best` with some changes; `incremental` is for those.
+    pub(super) fn try_changes(
         &self,
         best: &QueueSolution,
-        commits: Commits,
-        incremental: Option<&mut Incremental>,
+        changes: &[Change],
+        incremental: &mut Incremental,
     ) -> Option<(QueueSolution, bool)> {
-        match incremental.map(|incremental| incremental.try_commits(&commits)) {
-            Some(TrialResult::More) => None,
-            Some(TrialResult::NoMore(changed)) => Some((changed.solution, changed.less)),
-            Some(TrialResult::Unknown) | None => self.try_commits(best, commits),
+        match incremental.try_changes(changes) {
+            TrialResult::More => None,
+            TrialResult::NoMore(changed) => Some((changed.solution, changed.less)),
+            TrialResult::Unknown => self.try_commits(best, changed(&best.commits, changes)),
         }
     }
 }
@@ -144,41 +141,30 @@ impl QueuePlacer<'_> {
 impl Search<'_, '_> {
     /// Takes a placement if it is better than the best so far; returns true if so.
     fn consider(&mut self, commits: Commits, padding: &Commits) -> bool {
-        if commits == self.best.commits || !self.is_legal(&commits, padding) {
+        if commits == self.best.commits
+            || self.seen.contains(&commits)
+            || !self.placer.is_legal(&commits, padding, self.options)
+        {
             return false;
         }
-        if self.incremental.is_none() && !self.seen.insert(commits.clone()) {
-            return false;
-        }
-        let found = self
-            .placer
-            .try_near(&self.best, commits, self.incremental.as_mut());
-        let Some((solution, less)) = found else {
+        self.seen.insert(commits.clone());
+        let Some((solution, less)) = self.placer.try_commits(&self.best, commits) else {
             return false;
         };
-        // Near the best placement, `padding` tells at once.
-        let padded = match &self.incremental {
-            Some(_) => padding.iter().copied().map(u64::from).sum(),
-            None => self.placer.padded(&solution.commits, self.options),
-        };
+        let padded = self.placer.padded(&solution.commits, self.options);
+        self.take(solution, less, padded)
+    }
+
+    /// Takes a solution that forces no more if it is better than the best so far; returns true if so. `padded` says how
+    /// many of its commits are always empty.
+    fn take(&mut self, solution: QueueSolution, less: bool, padded: u64) -> bool {
         let rank = self.points.rank(&solution.commits, padded);
         if !less && rank >= self.rank {
             return false;
         }
-        self.incremental = self
-            .incremental
-            .as_ref()
-            .and_then(|_| self.placer.incremental(&solution));
         self.best = solution;
         self.rank = rank;
         true
-    }
-
-    fn is_legal(&mut self, commits: &Commits, padding: &Commits) -> bool {
-        match &mut self.incremental {
-            Some(incremental) => incremental.is_legal((commits, padding), &self.padding, self.options),
-            None => self.placer.is_legal(commits, padding, self.options),
-        }
     }
 
     /// Considers a set of points, also with empty groups in the arms of branches.
@@ -253,14 +239,10 @@ impl Search<'_, '_> {
                 return true;
             }
             self.trials -= 1;
-            let mut commits = self.best.commits.clone();
-            if let Some(from) = from {
-                commits[candidates[from].0 as usize] -= 1;
-            }
-            if let Some(to) = to {
-                commits[candidates[to].0 as usize] = 1;
-            }
-            if self.consider_kept(commits) {
+            let taken = from.map(|from| (from, here(from) - 1));
+            let changes = taken.into_iter().chain(to.map(|to| (to, 1)));
+            let changes = changes.map(|(i, n)| (candidates[i].0 as usize, n)).collect();
+            if self.consider_changes(changes) {
                 in_vain = 0;
             }
         }
@@ -275,12 +257,13 @@ impl Search<'_, '_> {
                     return false;
                 }
                 self.trials -= 1;
-                let mut commits = self.best.commits.clone();
-                for (i, slot) in window.iter().enumerate() {
-                    let n = &mut commits[slot.0 as usize];
-                    *n = if set >> i & 1 == 1 { (*n).max(1) } else { 0 };
-                }
-                if self.consider_kept(commits) {
+                let slots = window.iter().map(|slot| slot.0 as usize);
+                let changes = slots.enumerate().filter_map(|(i, slot)| {
+                    let n = self.best.commits[slot];
+                    let new = if set >> i & 1 == 1 { n.max(1) } else { 0 };
+                    (new != n).then_some((slot, new))
+                });
+                if self.consider_changes(changes.collect()) {
                     return true;
                 }
             }
@@ -288,19 +271,61 @@ impl Search<'_, '_> {
         false
     }
 
-    /// Considers a placement; always-empty groups are as many as now, where there are as many commits.
-    fn consider_kept(&mut self, commits: Commits) -> bool {
-        let kept = self
-            .padding
-            .iter()
-            .zip(&commits)
-            .map(|(&a, &b)| a.min(b))
-            .collect();
-        let better = self.consider(commits, &kept);
-        if better {
-            self.padding = kept;
+    /// Considers the best placement with some changes; always-empty groups are as many as now, where there are as many
+    /// commits. Returns true if it is better.
+    fn consider_changes(&mut self, mut changes: Vec<Change>) -> bool {
+        changes.sort_unstable();
+        if let Some(incremental) = &mut self.incremental {
+            incremental.prepare_legality(&self.padding, self.options);
+        }
+        let kept = |&(slot, n): &Change| (self.padding[slot] > n).then_some((slot, n));
+        let kept: Vec<Change> = changes.iter().filter_map(kept).collect();
+        let padding: Vec<Change> = kept.iter().map(|&(slot, _)| (slot, self.padding[slot])).collect();
+        apply(&kept, &mut self.padding);
+        let better = self.consider_padding_kept(&changes);
+        if !better {
+            apply(&padding, &mut self.padding);
         }
         better
+    }
+
+    fn consider_padding_kept(&mut self, changes: &[Change]) -> bool {
+        let Some(incremental) = &mut self.incremental else {
+            let padding = std::mem::take(&mut self.padding);
+            let better = self.consider(changed(&self.best.commits, changes), &padding);
+            self.padding = padding;
+            return better;
+        };
+        if changes.is_empty()
+            || incremental.is_rejected(changes)
+            || !incremental.is_legal(changes, &self.padding)
+        {
+            return false;
+        }
+        let found = self.placer.try_changes(&self.best, changes, incremental);
+        let Some((solution, less)) = found else {
+            return false;
+        };
+        // Near the best placement, the padding tells at once how many are always empty.
+        let padded = self.padding.iter().copied().map(u64::from).sum();
+        let better = self.take(solution, less, padded);
+        if better {
+            self.incremental = self.placer.incremental(&self.best);
+        }
+        better
+    }
+}
+
+/// Returns commits with some changes.
+pub(super) fn changed(commits: &Commits, changes: &[Change]) -> Commits {
+    let mut changed = commits.clone();
+    apply(changes, &mut changed);
+    changed
+}
+
+fn apply(changes: &[Change], commits: &mut Commits) {
+    for &(slot, n) in changes {
+        commits[slot] = n;
     }
 }
 

@@ -118,14 +118,22 @@ impl QueuePlacer<'_> {
                 trials -= 1;
                 let from = best.as_ref().unwrap_or(base);
                 let commits = finder.committed_before(&from.commits, &some);
-                let is_legal = match &mut incremental {
-                    Some(incremental) => incremental.is_legal((&commits, &none), &none, options),
-                    None => self.is_legal(&commits, &none, options),
-                };
-                if commits == from.commits || !is_legal {
+                if commits == from.commits {
                     continue;
                 }
-                if let Some((solution, true)) = self.try_near(from, commits, incremental.as_mut()) {
+                let found = match &mut incremental {
+                    Some(incremental) => {
+                        incremental.prepare_legality(&none, options);
+                        let changes = incremental.changes_to(&commits);
+                        let is_legal = incremental.is_legal(&changes, &none);
+                        is_legal.then(|| self.try_changes(from, &changes, incremental))
+                    }
+                    None => {
+                        let is_legal = self.is_legal(&commits, &none, options);
+                        is_legal.then(|| self.try_commits(from, commits))
+                    }
+                };
+                if let Some(Some((solution, true))) = found {
                     incremental = self.incremental(&solution);
                     best = Some(solution);
                 }
@@ -149,7 +157,7 @@ fn with_stages(commits: &Commits, stages: &[&AwaitFreeItem]) -> Commits {
 
 struct Finder<'a, 'p> {
     placer: &'a QueuePlacer<'p>,
-    flows: Flows,
+    flows: &'a Flows,
     stages: Vec<AwaitFreeItem>,
     /// The slots met so far; they are numbered in this order.
     next_slot: usize,
@@ -171,7 +179,7 @@ impl<'a, 'p> Finder<'a, 'p> {
     fn of(placer: &'a QueuePlacer<'p>) -> Self {
         let mut finder = Self {
             placer,
-            flows: Flows::of(placer.program),
+            flows: placer.flows(),
             stages: Vec::new(),
             next_slot: 0,
             issues: Vec::new(),
