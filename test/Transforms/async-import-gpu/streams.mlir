@@ -193,3 +193,22 @@ func.func @synchronous(%a: !d, %b: !d) {
   gpu.memcpy [%w] %a, %b : !d, !d
   return
 }
+
+// -----
+
+!d = memref<8xf32, 1>
+
+// Which stream is selected is not known: what is put there comes after both.
+// CHECK-LABEL: func.func @selected
+// CHECK: %[[X:.+]] = gpux.transfer async %
+// CHECK: %[[Y:.+]] = gpux.transfer async [%[[X]]]
+// CHECK: async.await %[[Y]]
+func.func @selected(%a: !d, %b: !d, %c: i1) {
+  %s = gpu.wait async
+  %x = gpu.memcpy async [%s] %a, %b : !d, !d
+  %t = gpu.wait async
+  %m = arith.select %c, %s, %t : !gpu.async.token
+  %y = gpu.memcpy async [%m] %a, %b : !d, !d
+  gpu.wait [%m]
+  return
+}

@@ -3,6 +3,7 @@
 use crate::utils::signature::{Signature, operand_segments};
 use crate::utils::tokens::await_before;
 use async_dialects::names::{async_, gpux, gpux_attr};
+use async_dialects::registry::has_upstream_async;
 use async_dialects::types::token;
 use async_mlir::gpu::{MemorySpace, is_gpu_token};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
@@ -95,7 +96,7 @@ impl<'c> Host<'c> {
                 let new = self.start(gpux::MEMSET, &[&[value], &[dst]]);
                 self.finish(new, None);
             }
-            gpu::MEMCPY => self.memcpy(),
+            gpu::MEMCPY => return self.memcpy(),
             _ => return self.launch(),
         }
         Ok(())
@@ -167,7 +168,7 @@ impl<'c> Host<'c> {
     }
 
     /// Within the host's memory, a copy is a task of the host.
-    fn memcpy(self) {
+    fn memcpy(self) -> Result<(), PassError<'c>> {
         let (dst, src) = (self.operands[0], self.operands[1]);
         let on_host = |value: Value<'c>| MemorySpace::of(value.ty()).is_none();
         if !on_host(dst) || !on_host(src) {
@@ -176,7 +177,11 @@ impl<'c> Host<'c> {
                 .operand_groups(&groups)
                 .attr(gpux_attr::RESULT_SEGMENT_SIZES, result_sizes(self.op));
             self.finish(new, None);
-            return;
+            return Ok(());
+        }
+        if has_upstream_async(self.op) {
+            let message = "copies within the host's memory, which takes a region of our dialect 'async', and here is upstream's";
+            return Err(PassError::new(self.op, message).note(self.op, "run this pass in async-opt"));
         }
         let location = self.op.location();
         let body = Block::new(&[]);
@@ -192,6 +197,7 @@ impl<'c> Host<'c> {
         region.region(0).append(body);
         region.copy_discardable_attrs(self.op);
         self.replace(region, 0);
+        Ok(())
     }
 
     fn launch(self) -> Result<(), PassError<'c>> {
