@@ -95,8 +95,9 @@ struct RegionOpModel
         return failure();
       types.push_back(*type);
     }
-    auto newOp = RegionOp::create(rewriter, op->getLoc(), types,
-                                  regionOp.getDependencies());
+    auto newOp =
+        RegionOp::create(rewriter, op->getLoc(), types,
+                         regionOp.getDependencies(), regionOp.getDeviceAttr());
     newOp->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.inlineRegionBefore(regionOp.getBody(), newOp.getBody(),
                                 newOp.getBody().end());

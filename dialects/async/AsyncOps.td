@@ -78,17 +78,32 @@ def Async_RegionOp : Async_Op<"region", [
     A region therefore has exactly one token, and never returns another one as a
     value.
 
+    `on(device N)` says which device the operations in the body use that allocate
+    memory of a device, transfer data or launch kernels. Without it, that is the
+    device of the region around it, or device 0. The body itself runs on the host.
+
+    ```mlir
+    func.func @placed(%x: memref<8xf32>) -> (memref<8xf32, #gpu.address_space<global>>, !async.token) {
+      %t, %d = async.region on(device 1) -> (memref<8xf32, #gpu.address_space<global>>) {
+        %m = gpux.transfer %x to device : memref<8xf32> to memref<8xf32, #gpu.address_space<global>>
+        async.yield %m : memref<8xf32, #gpu.address_space<global>>
+      }
+      return %d, %t : memref<8xf32, #gpu.address_space<global>>, !async.token
+    }
+    ```
+
     In device code, a region is issued in place: its dependencies are awaited,
     the asynchronous operations of its body are issued, and its token is complete
     when the tokens that it yields are.
   }];
 
-  let arguments = (ins Variadic<Async_Token>:$dependencies);
+  let arguments = (ins Variadic<Async_Token>:$dependencies,
+      OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$device);
   let results = (outs Async_Token:$token, Variadic<AnyType>:$values);
   let regions = (region SizedRegion<1>:$body);
 
   let assemblyFormat = [{
-    (` ` `[` $dependencies^ `]`)? (`->` `(` type($values)^ `)`)?
+    (` ` `[` $dependencies^ `]`)? (`on` `(` `device` $device^ `)`)? (`->` `(` type($values)^ `)`)?
     attr-dict-with-keyword custom<TaskBody>($body)
   }];
 

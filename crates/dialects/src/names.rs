@@ -62,6 +62,7 @@ attributes! {
     gpux_attr {
         BYPASS_L1 = "bypass_l1" of [gpux::COPY],
         CALLEE = (async_mlir::names::attr::CALLEE) of [async_::CALL],
+        DEVICE = "device" of [async_::REGION],
         ELEMENTS = "elements" of [gpux::COPY],
         FROM = "from" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         FUNCTION_TYPE = (async_mlir::names::attr::FUNCTION_TYPE) of [async_::FUNC],

@@ -7,7 +7,7 @@
 //! Types of host code lose the memory space of the device: its memory is a pointer like others there. With `erase-kernels`,
 //! `gpu.module`s go: whoever runs the program has them.
 //!
-//! **Refusals.** Transfers of tensors (bufferize first), and buffers of unknown rank.
+//! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank, and `gpux.memset` of what does not lie in a row.
 //!
 //! [`glue`] has the functions that take a transfer apart that is not contiguous, and the arguments of a launch.
 
@@ -64,9 +64,12 @@ impl Pass for GpuxHostToRuntime {
                     return Walk::Skip;
                 }
                 gpu::LAUNCH => return Walk::Skip,
-                gpux::ALLOC | gpux::HOST_ALLOC | gpux::DEALLOC | gpux::TRANSFER | gpux::ASYNC_LAUNCH => {
-                    ops.push(op)
-                }
+                gpux::ALLOC
+                | gpux::HOST_ALLOC
+                | gpux::DEALLOC
+                | gpux::TRANSFER
+                | gpux::MEMSET
+                | gpux::ASYNC_LAUNCH => ops.push(op),
                 _ => {}
             }
             Walk::Advance
@@ -90,6 +93,16 @@ impl Pass for GpuxHostToRuntime {
 }
 
 fn check_types<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
+    let buffer = op
+        .operands()
+        .find(|operand| op.is(gpux::MEMSET) && memref_shape(operand.ty()).is_some());
+    if let Some(buffer) = buffer.filter(|buffer| !is_row_major(buffer.ty())) {
+        let message = format!("sets elements of '{}', which do not lie in a row", buffer.ty());
+        return Err(PassError::new(op, message).note(
+            op,
+            "set the buffer that this is a view of, or transfer the values",
+        ));
+    }
     let mut values = op.operands().chain(op.results());
     let is_data = !op.is(gpux::ASYNC_LAUNCH);
     let odd = values.find(|value| {
@@ -107,11 +120,12 @@ struct Lowering<'a, 'c> {
     glue: Glue<'a, 'c>,
 }
 
-/// Where a synchronous operation is lowered.
+/// Where a synchronous operation is lowered, and for which device.
 #[derive(Clone, Copy)]
 struct Site<'c> {
     at: At<'c>,
     location: Location<'c>,
+    device: i64,
 }
 
 impl<'c> Lowering<'_, 'c> {
@@ -128,12 +142,22 @@ impl<'c> Lowering<'_, 'c> {
         } else {
             At::Before(op)
         };
-        let site = Site { at, location };
+        let placed = op.ancestors().find_map(|outer| {
+            outer
+                .int_attr(gpux_attr::DEVICE)
+                .filter(|_| outer.is(async_::REGION))
+        });
+        let device = placed.unwrap_or(0);
+        let site = Site { at, location, device };
         let results = match op.name() {
             gpux::ALLOC => vec![self.alloc(rt::DEVICE_ALLOC, op.result(0).ty(), &operands, site)],
             gpux::HOST_ALLOC => vec![self.alloc(rt::HOST_ALLOC, op.result(0).ty(), &operands, site)],
             gpux::DEALLOC => {
                 self.dealloc(operands[0], site);
+                vec![]
+            }
+            gpux::MEMSET => {
+                self.memset(operands[0], operands[1], site);
                 vec![]
             }
             gpux::TRANSFER => self.transfer(
@@ -172,7 +196,7 @@ impl<'c> Lowering<'_, 'c> {
 
     /// A new buffer of type `ty`, in the memory that `function` allocates.
     fn alloc(&self, function: &str, ty: Type<'c>, sizes: &[Value<'c>], site: Site<'c>) -> Value<'c> {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let mut bytes = self.element_size(ty, site);
         let mut dynamic = sizes.iter();
         for size in memref_shape(ty).map_or(Vec::new(), |shape| shape.sizes) {
@@ -225,7 +249,7 @@ impl<'c> Lowering<'_, 'c> {
     }
 
     fn dealloc(&self, buffer: Value<'c>, site: Site<'c>) {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let function = if is_on_device(buffer.ty()) {
             rt::DEVICE_DEALLOC
         } else {
@@ -246,7 +270,7 @@ impl<'c> Lowering<'_, 'c> {
         result: Option<Value<'c>>,
         site: Site<'c>,
     ) -> Vec<Value<'c>> {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let metadata = self.metadata(source, site);
         let new = result.map(|result| {
             let shape = memref_shape(result.ty()).map_or(Vec::new(), |shape| shape.sizes);
@@ -292,8 +316,27 @@ impl<'c> Lowering<'_, 'c> {
         new.into_iter().collect()
     }
 
+    fn memset(&self, value: Value<'c>, buffer: Value<'c>, site: Site<'c>) {
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let element = self.element_size(buffer.ty(), site);
+        let metadata = self.metadata(buffer, site);
+        let mut count = emitter.constant(64, 1, location, at);
+        for size in &metadata.sizes {
+            let size = self.to_i64(*size, site);
+            count = self.binary(arith::MULI, count, size, site);
+        }
+        let value = emitter
+            .lowered(value.ty())
+            .map_or(value, |ty| emitter.cast(value, ty, location, at));
+        let [this, device] = self.task_and_device(site);
+        let place = emitter.location(location, at);
+        let function = self.glue.memset(value.ty());
+        let operands = [this, device, metadata.pointer, value, element, count, place];
+        emitter.call(&function, &operands, Some(emitter.int(32)), location, at);
+    }
+
     fn launch(&self, op: Op<'c>, dependencies: usize, site: Site<'c>) {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let groups = operand_groups(op);
         debug_assert!(groups[0].len() == dependencies);
         let [this, device] = self.task_and_device(site);
@@ -329,7 +372,7 @@ impl<'c> Lowering<'_, 'c> {
 
     /// What a kernel gets for `argument`: itself, or what its descriptor consists of.
     fn fields(&self, argument: Value<'c>, fields: &mut Vec<Value<'c>>, site: Site<'c>) {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let ty = without_space(argument.ty());
         let Some(lowered) = emitter.lowered(ty) else {
             fields.push(argument);
@@ -351,12 +394,12 @@ impl<'c> Lowering<'_, 'c> {
         }
     }
 
-    fn task_and_device(&self, Site { at, location }: Site<'c>) -> [Value<'c>; 2] {
+    fn task_and_device(&self, Site { at, location, device }: Site<'c>) -> [Value<'c>; 2] {
         let null = self.emitter.null(location, at);
-        [null, self.emitter.constant(32, 0, location, at)]
+        [null, self.emitter.constant(32, device, location, at)]
     }
 
-    fn to_i64(&self, index: Value<'c>, Site { at, location }: Site<'c>) -> Value<'c> {
+    fn to_i64(&self, index: Value<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
         let i64 = self.emitter.int(64);
         self.emitter
             .op(arith::INDEX_CAST, &[index], &[i64], location, at)
@@ -368,7 +411,7 @@ impl<'c> Lowering<'_, 'c> {
         name: &str,
         left: Value<'c>,
         right: Value<'c>,
-        Site { at, location }: Site<'c>,
+        Site { at, location, .. }: Site<'c>,
     ) -> Value<'c> {
         self.emitter
             .op(name, &[left, right], &[left.ty()], location, at)
@@ -376,7 +419,7 @@ impl<'c> Lowering<'_, 'c> {
     }
 
     /// How many bytes there are from one element of a buffer of type `ty` to the next one.
-    fn element_size(&self, ty: Type<'c>, Site { at, location }: Site<'c>) -> Value<'c> {
+    fn element_size(&self, ty: Type<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
         let element = memref_shape(ty).and_then(|shape| self.emitter.lowered(shape.element));
         let null = self.emitter.null(location, at);
         let next = self
@@ -387,7 +430,7 @@ impl<'c> Lowering<'_, 'c> {
 
     /// The address of the first byte of what `buffer` was allocated for.
     fn pointer(&self, buffer: Value<'c>, site: Site<'c>) -> Value<'c> {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let index = Type::index(emitter.context());
         let address = emitter.op(
             memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
@@ -403,7 +446,7 @@ impl<'c> Lowering<'_, 'c> {
     }
 
     fn metadata(&self, buffer: Value<'c>, site: Site<'c>) -> Metadata<'c> {
-        let (emitter, Site { at, location }) = (self.emitter, site);
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let (ty, index) = (buffer.ty(), Type::index(emitter.context()));
         let shape = memref_shape(ty);
         let rank = shape.as_ref().map_or(0, |shape| shape.sizes.len());

@@ -226,6 +226,13 @@ int32_t asyncopt_rt_device_transfer(asyncopt_rt_token *self, int32_t device,
                                     void *destination, const void *source,
                                     int64_t bytes, const char *location);
 
+/// Stores the `bytes` bytes at `element` `count` times, one after the other, in
+/// memory of `device`.
+int32_t asyncopt_rt_device_memset(asyncopt_rt_token *self, int32_t device,
+                                  void *destination, const void *element,
+                                  int64_t bytes, int64_t count,
+                                  const char *location);
+
 /// Sizes of a launch: blocks, threads of a block, blocks of a cluster (1 for
 /// none), bytes of dynamic workgroup memory.
 typedef struct asyncopt_rt_launch_sizes {

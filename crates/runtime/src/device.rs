@@ -61,6 +61,17 @@ pub trait Device: Send + Sync {
         bytes: usize,
     ) -> Result<(), String>;
 
+    /// Stores `element` so often, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// If the device can't.
+    ///
+    /// # Safety
+    ///
+    /// There is room for as many, and nobody else uses it.
+    unsafe fn memset(&self, destination: *mut c_void, element: &[u8], count: usize) -> Result<(), String>;
+
     /// Runs a kernel.
     ///
     /// # Errors
@@ -173,6 +184,17 @@ impl Device for Host {
         if bytes > 0 {
             // SAFETY: as the caller promises.
             unsafe { ptr::copy_nonoverlapping(source.cast::<u8>(), destination.cast(), bytes) };
+        }
+        Ok(())
+    }
+
+    unsafe fn memset(&self, destination: *mut c_void, element: &[u8], count: usize) -> Result<(), String> {
+        for index in 0..count {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let to = destination.cast::<u8>().add(index * element.len());
+                ptr::copy_nonoverlapping(element.as_ptr(), to, element.len());
+            }
         }
         Ok(())
     }

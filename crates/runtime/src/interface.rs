@@ -416,6 +416,27 @@ pub unsafe extern "C" fn asyncopt_rt_device_transfer(
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_memset(
+    token: *mut Token,
+    number: i32,
+    destination: *mut c_void,
+    element: *const c_void,
+    size: i64,
+    count: i64,
+    location: *const c_char,
+) -> i32 {
+    let result = bytes(size).and_then(|size| {
+        // SAFETY: compiled code has an element of that size.
+        let element = unsafe { std::slice::from_raw_parts(element.cast::<u8>(), size) };
+        let count = usize::try_from(count).map_err(|_| format!("a count of {count} is negative"))?;
+        // SAFETY: compiled code has room for the elements, ordered by tokens.
+        unsafe { device(number).memset(destination, element, count) }.map(|()| 0)
+    });
+    // SAFETY: the body of the token calls this.
+    unsafe { device_result(token, location, result, 1) }
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn asyncopt_rt_device_launch(
     token: *mut Token,
     number: i32,

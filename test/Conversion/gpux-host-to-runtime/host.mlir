@@ -56,6 +56,20 @@ module attributes {gpu.container_module} {
     return
   }
 
+  // A region says which device its operations use, and those in it that say nothing else.
+  // CHECK-LABEL: func.func @placed
+  // CHECK: %[[ONE:[a-z0-9]+]] = llvm.mlir.constant(1 : i32)
+  // CHECK: func.call @asyncopt_rt_device_memset_value(%{{.+}}, %[[ONE]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) : (!llvm.ptr, i32, !llvm.ptr, f32, i64, i64, !llvm.ptr) -> i32
+  func.func @placed(%d: !device, %f: f32) -> !async.token {
+    %t = async.region on(device 1) {
+      %u = async.region {
+        gpux.memset %f, %d : !device
+      }
+      async.yield %u : !async.token
+    }
+    return %t : !async.token
+  }
+
   // The arguments of a launch are what descriptors consist of.
   // CHECK-LABEL: func.func @launch
   // CHECK: async.region {

@@ -96,6 +96,16 @@ func.func @nested(%m: memref<4xf32>, %i: index) -> !async.token {
 
 // -----
 
+func.func @placed(%x: memref<8xf32>) -> (memref<8xf32, #gpu.address_space<global>>, !async.token) {
+  %t, %d = async.region on(device 1) -> (memref<8xf32, #gpu.address_space<global>>) {
+    %m = gpux.transfer %x to device : memref<8xf32> to memref<8xf32, #gpu.address_space<global>>
+    async.yield %m : memref<8xf32, #gpu.address_space<global>>
+  }
+  return %d, %t : memref<8xf32, #gpu.address_space<global>>, !async.token
+}
+
+// -----
+
 func.func @yield(%v: f32, %inner: !async.token) -> f32 {
   %t, %r = async.region -> (f32) {
     async.yield %v, %inner : f32, !async.token

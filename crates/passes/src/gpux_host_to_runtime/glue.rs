@@ -37,6 +37,16 @@ impl<'a, 'c> Glue<'a, 'c> {
             })
     }
 
+    /// The name of the function that sets elements of type `ty`. It takes the token of the task, the device, the address, the value, its size in
+    /// bytes, how many there are, and the place.
+    pub(super) fn memset(&self, ty: Type<'c>) -> String {
+        let key = format!("{} {ty}", rt::DEVICE_MEMSET);
+        self.emitter
+            .shared_as(&key, &format!("{}_value", rt::DEVICE_MEMSET), |name| {
+                self.add(&memset(name, &ty.to_string()), rt::DEVICE_MEMSET);
+            })
+    }
+
     /// Adds the last function of `text`, which calls `callee`.
     fn add(&self, text: &str, callee: &str) {
         let parsed =
@@ -136,4 +146,19 @@ return %status : i32\n}}\n",
     )
     .expect("memory");
     text
+}
+
+fn memset(name: &str, ty: &str) -> String {
+    format!(
+        "func.func private @{callee}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr) -> i32
+func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %value: {ty}, %bytes: i64, %count: i64, %place: !llvm.ptr) -> i32 {{
+%one = llvm.mlir.constant(1 : i64) : i64
+%element = llvm.alloca %one x {ty} : (i64) -> !llvm.ptr
+llvm.store %value, %element : {ty}, !llvm.ptr
+%status = func.call @{callee}(%task, %device, %to, %element, %bytes, %count, %place) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr) -> i32
+return %status : i32
+}}
+",
+        callee = rt::DEVICE_MEMSET
+    )
 }
