@@ -139,3 +139,106 @@ fn parallel_loops_become_tasks_of_ours() -> Result<()> {
     }
     Ok(())
 }
+
+/// What a program in our dialect prints under our runtime, without the addresses of buffers, with each number of workers.
+fn run_ours(program: &str) -> Result<Vec<String>> {
+    let mut printed = None;
+    for threads in ["--threads=1", "--threads=2", "--threads=8"] {
+        let lines = run(env!("CARGO_BIN_EXE_async-opt"), &["run", threads], program)?;
+        let lines: Vec<String> = lines
+            .lines()
+            .filter(|line| !line.starts_with("Unranked"))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        ensure!(
+            printed.as_ref().is_none_or(|other| *other == lines),
+            "{threads}: {lines:?}\n{printed:?}"
+        );
+        printed = Some(lines);
+    }
+    Ok(printed.unwrap_or_default())
+}
+
+#[test]
+fn programs_print_the_same_under_both_runtimes() -> Result<()> {
+    let theirs = include_str!("upstream_async/theirs.mlir");
+    let parallel = include_str!("upstream_async/parallel.mlir");
+    let options = "--async-parallel-for=num-workers=4 min-task-size=4 async-dispatch=";
+    let [parallel_recursive, parallel] = ["true", "false"].map(|dispatch| {
+        run(
+            &format!("{LLVM}/bin/mlir-opt"),
+            &[&format!("{options}{dispatch}")],
+            parallel,
+        )
+    });
+    let ours = include_str!("upstream_async/ours.mlir").to_owned();
+    let mut programs = vec![(ours, None)];
+    for program in [theirs.to_owned(), parallel?, parallel_recursive?] {
+        programs.push((translate("--import-upstream-async", &program)?, Some(program)));
+    }
+    for (ours, theirs) in programs {
+        let printed = run_ours(&ours)?;
+        ensure!(!printed.is_empty(), "{ours}");
+        if has_runtime() {
+            let theirs = match theirs {
+                Some(theirs) => theirs,
+                None => translate("--export-upstream-async", &ours)?,
+            };
+            let upstream = run_upstream(&theirs)?;
+            let upstream: Vec<&str> = upstream.iter().map(|line| line.trim()).collect();
+            let lines = printed.iter().map(String::as_str);
+            let ours: Vec<&str> = lines.filter(|line| line.starts_with('[')).collect();
+            ensure!(ours == upstream, "{printed:?}\n{upstream:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Two that upstream's passes don't lower, in any order of them.
+#[test]
+fn tokens_and_awaits_in_loops_run() -> Result<()> {
+    let programs = [
+        include_str!("upstream_async/loop-token.mlir"),
+        include_str!("upstream_async/await-in-loop.mlir"),
+    ];
+    for program in programs {
+        let lowered = run(
+            &format!("{LLVM}/bin/mlir-opt"),
+            &[&format!("--pass-pipeline={PIPELINE}")],
+            program,
+        );
+        let error = lowered.expect_err("upstream lowers it").to_string();
+        ensure!(error.contains("error:"), "{error}");
+        let printed = run_ours(&translate("--import-upstream-async", program)?)?;
+        ensure!(printed == ["100"], "{printed:?}");
+    }
+    Ok(())
+}
+
+/// Upstream's tasks block their workers when a function that they call awaits something; with all workers blocked, the program
+/// hangs. (`crates/runtime/tests/c/faults.c` shows that.)
+#[test]
+fn awaits_in_callees_of_tasks_run_on_one_worker() -> Result<()> {
+    let program = include_str!("upstream_async/await-in-callee.mlir");
+    let printed = run_ours(&translate("--import-upstream-async", program)?)?;
+    ensure!(printed == ["64"], "{printed:?}");
+    Ok(())
+}
+
+/// Upstream loses the message of an error.
+#[test]
+fn errors_keep_their_message_and_place() -> Result<()> {
+    let program = include_str!("upstream_async/error.mlir");
+    let imported = translate("--import-upstream-async", program)?;
+    let error = run(env!("CARGO_BIN_EXE_async-opt"), &["run"], &imported);
+    let error = error.expect_err("the task fails").to_string();
+    ensure!(
+        error.contains("error: the first task fails") && error.contains("note: awaited here"),
+        "{error}"
+    );
+    if has_runtime() {
+        let error = run_upstream(program).expect_err("the task fails").to_string();
+        ensure!(!error.contains("the first task fails"), "{error}");
+    }
+    Ok(())
+}
