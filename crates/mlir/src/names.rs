@@ -583,6 +583,7 @@ attributes! {
         CASE_VALUES = "case_values" of [cf::SWITCH],
         CLUSTER_SIZE = "cluster_size" of [gpu::SUBGROUP_REDUCE],
         CLUSTER_STRIDE = "cluster_stride" of [gpu::SUBGROUP_REDUCE],
+        CONSTANT = "constant" of [llvm::MLIR_GLOBAL],
         DIMENSION = "dimension" of [gpu::BLOCK_DIM, gpu::BLOCK_ID, gpu::GLOBAL_ID, gpu::GRID_DIM, gpu::THREAD_ID],
         DST_TY = "dstTy" of [nvvm::CONVERT_BF16X2_TO_F8X2, nvvm::CONVERT_F16X2_TO_F8X2, nvvm::CONVERT_F32X2_TO_F4X2, nvvm::CONVERT_F32X2_TO_F6X2, nvvm::CONVERT_F32X2_TO_F8X2],
         ELEM_TYPE = "elem_type" of [llvm::GETELEMENTPTR],
@@ -638,6 +639,7 @@ attributes! {
         OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, gpu::LAUNCH_FUNC, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL, nvvm::BARRIER, nvvm::MMA_SP_SYNC, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         OP_TYPE = "opType" of [gpu::SUBGROUP_MMA_ELEMENTWISE],
         ORDERED_METADATA = "orderedMetadata" of [nvvm::MMA_SP_SYNC],
+        PASSTHROUGH = "passthrough" of [llvm::FUNC],
         PERMUTATION = "permutation" of [memref::TRANSPOSE, vector::TRANSPOSE],
         PERMUTATION_MAP = "permutation_map" of [vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         POSITION = "position" of [llvm::EXTRACTVALUE, llvm::INSERTVALUE],
@@ -691,12 +693,14 @@ attributes! {
     discardable {
         /// On a barrier: the memory that it orders accesses of, in versions of MLIR that have that.
         ADDRESS_SPACES = "address_spaces",
+        GPU_CONTAINER_MODULE = "gpu.container_module",
         GPU_KERNEL = "gpu.kernel",
         GPU_KNOWN_BLOCK_SIZE = "gpu.known_block_size",
         GPU_KNOWN_GRID_SIZE = "gpu.known_grid_size",
         /// On a kernel, where its dialect is not known; on a launch, the kernel.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",
+        LLVM_EMIT_C_INTERFACE = "llvm.emit_c_interface",
         LLVM_NOALIAS = "llvm.noalias",
         NVVM_KERNEL = "nvvm.kernel",
         /// On a `gpu.func`: how many buffers of the workgroup it declares.

@@ -13,7 +13,7 @@
 
 mod glue;
 
-use crate::async_to_runtime::emit::{At, Emitter, rt};
+use crate::async_to_runtime::emit::{self, At, Emitter, rt};
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -86,7 +86,7 @@ impl Pass for GpuxHostToRuntime {
         drop_memory_spaces(root);
         if cx.bool("erase-kernels") {
             kernels.into_iter().for_each(Op::erase);
-            root.remove_attr("gpu.container_module");
+            root.remove_attr(attr::GPU_CONTAINER_MODULE);
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl<'c> Lowering<'_, 'c> {
                     site,
                 ),
             };
-            bytes = self.binary(arith::MULI, bytes, size, site);
+            bytes = binary(arith::MULI, bytes, size, site);
         }
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);
@@ -224,9 +224,7 @@ impl<'c> Lowering<'_, 'c> {
         let descriptor = emitter.lowered(flat).expect("a plain memref has a descriptor");
         let zero = emitter.constant(64, 0, location, at);
         let one = emitter.constant(64, 1, location, at);
-        let mut value = emitter
-            .op(llvm::MLIR_UNDEF, &[], &[descriptor], location, at)
-            .result(0);
+        let mut value = emit::op(llvm::MLIR_UNDEF, &[], &[descriptor], location, at).result(0);
         for (position, part) in [
             (&[0][..], pointer),
             (&[1], pointer),
@@ -236,16 +234,14 @@ impl<'c> Lowering<'_, 'c> {
         ] {
             value = emitter.insert(value, part, position, location, at);
         }
-        let buffer = emitter.cast(value, flat, location, at);
+        let buffer = emit::cast(value, flat, location, at);
         let index = Type::index(emitter.context());
-        let start = emitter.op(arith::INDEX_CAST, &[zero], &[index], location, at);
+        let start = emit::op(arith::INDEX_CAST, &[zero], &[index], location, at);
         let operands: Vec<Value> = [buffer, start.result(0)]
             .into_iter()
             .chain(sizes.iter().copied())
             .collect();
-        emitter
-            .op(memref::VIEW, &operands, &[without_space(ty)], location, at)
-            .result(0)
+        emit::op(memref::VIEW, &operands, &[without_space(ty)], location, at).result(0)
     }
 
     fn dealloc(&self, buffer: Value<'c>, site: Site<'c>) {
@@ -298,7 +294,7 @@ impl<'c> Lowering<'_, 'c> {
             let mut bytes = element;
             for size in &metadata.sizes {
                 let size = self.to_i64(*size, site);
-                bytes = self.binary(arith::MULI, bytes, size, site);
+                bytes = binary(arith::MULI, bytes, size, site);
             }
             let (to, from) = (self.pointer(to, site), metadata.pointer);
             let operands = [this, device, to, from, bytes, place];
@@ -323,11 +319,11 @@ impl<'c> Lowering<'_, 'c> {
         let mut count = emitter.constant(64, 1, location, at);
         for size in &metadata.sizes {
             let size = self.to_i64(*size, site);
-            count = self.binary(arith::MULI, count, size, site);
+            count = binary(arith::MULI, count, size, site);
         }
         let value = emitter
             .lowered(value.ty())
-            .map_or(value, |ty| emitter.cast(value, ty, location, at));
+            .map_or(value, |ty| emit::cast(value, ty, location, at));
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);
         let function = self.glue.memset(value.ty());
@@ -356,9 +352,7 @@ impl<'c> Lowering<'_, 'c> {
             }
         }
         operands.push(match groups[4].first() {
-            Some(bytes) => emitter
-                .op(arith::EXTUI, &[*bytes], &[emitter.int(64)], location, at)
-                .result(0),
+            Some(bytes) => emit::op(arith::EXTUI, &[*bytes], &[emitter.int(64)], location, at).result(0),
             None => emitter.constant(64, 0, location, at),
         });
         for argument in &groups[5] {
@@ -378,7 +372,7 @@ impl<'c> Lowering<'_, 'c> {
             fields.push(argument);
             return;
         };
-        let value = emitter.cast(argument, lowered, location, at);
+        let value = emit::cast(argument, lowered, location, at);
         let mut work = vec![(value, memref_shape(ty).is_some())];
         while let Some((value, is_descriptor)) = work.pop() {
             let parts = aggregate(value.ty()).filter(|_| is_descriptor);
@@ -401,21 +395,7 @@ impl<'c> Lowering<'_, 'c> {
 
     fn to_i64(&self, index: Value<'c>, Site { at, location, .. }: Site<'c>) -> Value<'c> {
         let i64 = self.emitter.int(64);
-        self.emitter
-            .op(arith::INDEX_CAST, &[index], &[i64], location, at)
-            .result(0)
-    }
-
-    fn binary(
-        &self,
-        name: &str,
-        left: Value<'c>,
-        right: Value<'c>,
-        Site { at, location, .. }: Site<'c>,
-    ) -> Value<'c> {
-        self.emitter
-            .op(name, &[left, right], &[left.ty()], location, at)
-            .result(0)
+        emit::op(arith::INDEX_CAST, &[index], &[i64], location, at).result(0)
     }
 
     /// How many bytes there are from one element of a buffer of type `ty` to the next one.
@@ -432,7 +412,7 @@ impl<'c> Lowering<'_, 'c> {
     fn pointer(&self, buffer: Value<'c>, site: Site<'c>) -> Value<'c> {
         let (emitter, Site { at, location, .. }) = (self.emitter, site);
         let index = Type::index(emitter.context());
-        let address = emitter.op(
+        let address = emit::op(
             memref::EXTRACT_ALIGNED_POINTER_AS_INDEX,
             &[buffer],
             &[index],
@@ -440,9 +420,7 @@ impl<'c> Lowering<'_, 'c> {
             at,
         );
         let address = self.to_i64(address.result(0), site);
-        emitter
-            .op(llvm::INTTOPTR, &[address], &[emitter.ptr], location, at)
-            .result(0)
+        emit::op(llvm::INTTOPTR, &[address], &[emitter.ptr], location, at).result(0)
     }
 
     fn metadata(&self, buffer: Value<'c>, site: Site<'c>) -> Metadata<'c> {
@@ -456,10 +434,10 @@ impl<'c> Lowering<'_, 'c> {
             .into_iter()
             .chain(vec![index; 2 * rank])
             .collect();
-        let op = emitter.op(memref::EXTRACT_STRIDED_METADATA, &[buffer], &types, location, at);
+        let op = emit::op(memref::EXTRACT_STRIDED_METADATA, &[buffer], &types, location, at);
         let values: Vec<Value> = op.results().skip(2).collect();
         let offset = self.to_i64(op.result(1), site);
-        let bytes = self.binary(arith::MULI, offset, self.element_size(ty, site), site);
+        let bytes = binary(arith::MULI, offset, self.element_size(ty, site), site);
         let start = self.pointer(buffer, site);
         Metadata {
             pointer: emitter.offset(start, bytes, location, at),
@@ -475,6 +453,15 @@ struct Metadata<'c> {
     pointer: Value<'c>,
     sizes: Vec<Value<'c>>,
     strides: Vec<Value<'c>>,
+}
+
+fn binary<'c>(
+    name: &str,
+    left: Value<'c>,
+    right: Value<'c>,
+    Site { at, location, .. }: Site<'c>,
+) -> Value<'c> {
+    emit::op(name, &[left, right], &[left.ty()], location, at).result(0)
 }
 
 /// The operands of a launch, in groups.

@@ -24,7 +24,9 @@ const COUNTED: &str = "gpux-tokens-to-mbarriers,gpux-tokens-to-groups,";
 const CONVERSIONS: [&str; 2] = ["gpux-to-nvvm,convert-nvgpu-to-nvvm,", "convert-nvgpu-to-nvvm,"];
 
 /// What can't be read or converted: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 9] = [
+const EXPLAINED: [(&str, &str); 11] = [
+    ("Run/many.mlir", "regions of host code are tasks"),
+    ("async-split-awaits/", "the same"),
     (
         "Sim/launch-tiles.mlir",
         "a descriptor of the host becomes a pointer, which nobody can make up",

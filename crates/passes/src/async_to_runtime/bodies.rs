@@ -1,6 +1,6 @@
 //! What functions take and return in each of their forms, and where they fail.
 
-use super::emit::{At, Emitter, rt};
+use super::emit::{self, At, Emitter, branch_if, rt};
 use super::frames::{Frame, RUN};
 use super::instances::{Form, Instance, Instances, is_device_call};
 use async_dialects::names::async_;
@@ -171,7 +171,7 @@ impl<'c> Body<'_, 'c> {
                 }
             };
             let failed = emitter.equals(state.result(0), rt::FAILED, location, at);
-            let fail = self.branch_on(failed, true, next, location);
+            let fail = branch_on(failed, true, next, location);
             self.fail_from(token, fail, location);
         }
         op.erase();
@@ -186,13 +186,13 @@ impl<'c> Body<'_, 'c> {
             .attr(attr::MSG)
             .and_then(|text| StringAttribute::try_from(text).ok());
         let message = message.map_or("", |text| text.value()).to_owned();
-        let fail = self.branch_on(op.operand(0), false, next, location);
+        let fail = branch_on(op.operand(0), false, next, location);
         let at = At::End(fail);
         let place = emitter.location(location, at);
         let text = emitter.string(&message, location, at);
         if self.instance.form == Form::Blocking {
             emitter.call(rt::ABORT, &[place, text], None, location, at);
-            emitter.op(llvm::UNREACHABLE, &[], &[], location, at);
+            emit::op(llvm::UNREACHABLE, &[], &[], location, at);
         } else {
             match self.token {
                 Some(this) => emitter.call(rt::FAIL, &[this, place, text], None, location, at),
@@ -218,7 +218,7 @@ impl<'c> Body<'_, 'c> {
             emitter.equals(result, 0, location, at)
         };
         let fails_if = result.ty() == emitter.ptr;
-        let fail = self.branch_on(failed, fails_if, next, location);
+        let fail = branch_on(failed, fails_if, next, location);
         self.leave(fail, location);
     }
 
@@ -240,7 +240,7 @@ impl<'c> Body<'_, 'c> {
             };
             let status = call.result(call.num_results() - 1);
             let good = self.emitter.equals(status, 0, location, At::Before(next));
-            let fail = self.branch_on(good, false, next, location);
+            let fail = branch_on(good, false, next, location);
             self.leave(fail, location);
         }
     }
@@ -274,7 +274,7 @@ impl<'c> Body<'_, 'c> {
             .call(rt::STATE, &[token], Some(emitter.int(32)), location, at)
             .result(0);
         let failed = emitter.equals(state, rt::FAILED, location, at);
-        let fail = self.branch_on(failed, true, op, location);
+        let fail = branch_on(failed, true, op, location);
         self.fail_from(token, fail, location);
         let mut results = Vec::new();
         for (index, ty) in frame.results().iter().enumerate() {
@@ -317,29 +317,8 @@ impl<'c> Body<'_, 'c> {
             }
         }
         let done = emitter.constant(32, 0, location, at);
-        emitter.op(llvm::RETURN, &[done], &[], location, at);
+        emit::op(llvm::RETURN, &[done], &[], location, at);
         op.erase();
-    }
-
-    /// Ends the block of `next` before it, and has it go on to a new block if `condition` is `value`. Returns that.
-    fn branch_on(
-        &mut self,
-        condition: Value<'c>,
-        value: bool,
-        next: Op<'c>,
-        location: Location<'c>,
-    ) -> Block<'c> {
-        let fail = Block::new(&[]);
-        let Some(block) = next.block() else {
-            return fail;
-        };
-        let rest = block.split_before(next);
-        if let Some(region) = block.region() {
-            region.insert_after(block, fail);
-        }
-        let targets = if value { [fail, rest] } else { [rest, fail] };
-        self.emitter.branch_if(block, condition, targets, location);
-        fail
     }
 
     /// Has `block` fail with the error of `token`.
@@ -359,7 +338,7 @@ impl<'c> Body<'_, 'c> {
         let (at, emitter) = (At::End(block), self.emitter);
         if self.instance.form.has_frame() {
             let done = emitter.constant(32, 0, location, at);
-            emitter.op(llvm::RETURN, &[done], &[], location, at);
+            emit::op(llvm::RETURN, &[done], &[], location, at);
             return;
         }
         let ty = function_type(self.instance.function);
@@ -372,6 +351,21 @@ impl<'c> Body<'_, 'c> {
             .map(|ty| emitter.poison(ty, location, at))
             .collect();
         values.push(emitter.constant(32, 1, location, at));
-        emitter.op(func::RETURN, &values, &[], location, at);
+        emit::op(func::RETURN, &values, &[], location, at);
     }
+}
+
+/// Ends the block of `next` before it, and has it go on to a new block if `condition` is `value`. Returns that.
+fn branch_on<'c>(condition: Value<'c>, value: bool, next: Op<'c>, location: Location<'c>) -> Block<'c> {
+    let fail = Block::new(&[]);
+    let Some(block) = next.block() else {
+        return fail;
+    };
+    let rest = block.split_before(next);
+    if let Some(region) = block.region() {
+        region.insert_after(block, fail);
+    }
+    let targets = if value { [fail, rest] } else { [rest, fail] };
+    branch_if(block, condition, targets, location);
+    fail
 }

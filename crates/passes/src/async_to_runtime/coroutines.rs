@@ -1,6 +1,6 @@
 //! Functions that suspend, with LLVM's coroutine intrinsics: `docs/runtime.md` has the pattern.
 
-use super::emit::{At, Emitter, rt};
+use super::emit::{self, At, Emitter, branch, branch_if, rt};
 use super::instances::Instance;
 use async_dialects::names::async_;
 use async_mlir::control_flow::may_repeat;
@@ -26,7 +26,7 @@ pub(super) fn expand<'c>(instance: &Instance<'c>, emitter: &Emitter<'c>) -> Resu
     };
     let passthrough = str_attr(function.context(), "presplitcoroutine");
     function.set_attr(
-        "passthrough",
+        attr::PASSTHROUGH,
         ArrayAttribute::new(function.context(), &[passthrough]).into(),
     );
     let coroutine = Coroutine::begin(entry, location, emitter);
@@ -73,7 +73,7 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         let zero = emitter.constant(32, 0, location, at);
         let null = emitter.null(location, at);
         let one = |name: &str, operands: &[Value<'c>], ty: Type<'c>| {
-            emitter.op(name, operands, &[ty], location, at).result(0)
+            emit::op(name, operands, &[ty], location, at).result(0)
         };
         let id = one(llvm::INTR_CORO_ID, &[zero, null, null, null], token_type);
         let size = one(llvm::INTR_CORO_SIZE, &[], emitter.int(64));
@@ -109,12 +109,10 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         let (wait, resumed) = (Block::new(&[]), Block::new(&[]));
         region.insert_after(block, wait);
         region.insert_after(wait, resumed);
-        emitter.branch_if(block, pending, [wait, rest], location);
+        branch_if(block, pending, [wait, rest], location);
         let at = At::End(wait);
         let save_type = known_type(emitter.context(), "!llvm.token");
-        let save = emitter
-            .op(llvm::INTR_CORO_SAVE, &[self.handle], &[save_type], location, at)
-            .result(0);
+        let save = emit::op(llvm::INTR_CORO_SAVE, &[self.handle], &[save_type], location, at).result(0);
         let resume = emitter.address_of(&resume(emitter, location), location, at);
         emitter.call(
             rt::RESUME_AFTER,
@@ -129,14 +127,12 @@ impl<'a, 'c> Coroutine<'a, 'c> {
             .at_end(wait)
             .result(0);
         let i8 = emitter.int(8);
-        let why = emitter
-            .op(llvm::INTR_CORO_SUSPEND, &[save, last], &[i8], location, at)
-            .result(0);
-        let why = emitter.op(llvm::SEXT, &[why], &[i32], location, at).result(0);
+        let why = emit::op(llvm::INTR_CORO_SUSPEND, &[save, last], &[i8], location, at).result(0);
+        let why = emit::op(llvm::SEXT, &[why], &[i32], location, at).result(0);
         let goes_on = emitter.equals(why, 0, location, at);
-        emitter.branch_if(wait, goes_on, [rest, resumed], location);
+        branch_if(wait, goes_on, [rest, resumed], location);
         let ends = emitter.equals(why, 1, location, At::End(resumed));
-        emitter.branch_if(resumed, ends, [self.clean_up, self.suspended], location);
+        branch_if(resumed, ends, [self.clean_up, self.suspended], location);
     }
 
     /// Ends the coroutine where its function returns.
@@ -144,7 +140,7 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         if let Some(block) = op.block() {
             let location = op.location();
             op.erase();
-            self.emitter.branch(block, self.clean_up, location);
+            branch(block, self.clean_up, location);
         }
     }
 
@@ -155,7 +151,7 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         region.append(self.clean_up);
         region.append(self.suspended);
         let at = At::End(self.clean_up);
-        let memory = emitter.op(
+        let memory = emit::op(
             llvm::INTR_CORO_FREE,
             &[self.id, self.handle],
             &[emitter.ptr],
@@ -165,21 +161,19 @@ impl<'a, 'c> Coroutine<'a, 'c> {
         emitter.call(rt::DEALLOCATE, &[memory.result(0)], None, location, at);
         // Last, since whoever waits for the token may free what is used here.
         emitter.call(rt::COMPLETE, &[self.token], None, location, at);
-        emitter.branch(self.clean_up, self.suspended, location);
+        branch(self.clean_up, self.suspended, location);
         let at = At::End(self.suspended);
         let none_type = known_type(emitter.context(), "!llvm.token");
-        let none = emitter
-            .op(llvm::MLIR_NONE, &[], &[none_type], location, at)
-            .result(0);
+        let none = emit::op(llvm::MLIR_NONE, &[], &[none_type], location, at).result(0);
         let unwinds = OpBuilder::new(llvm::MLIR_CONSTANT, location)
             .results(&[emitter.int(1)])
             .attr(attr::VALUE, bool_attr(emitter.context(), false))
             .at_end(self.suspended)
             .result(0);
         let operands = [self.handle, unwinds, none];
-        emitter.op(llvm::INTR_CORO_END, &operands, &[emitter.int(1)], location, at);
+        emit::op(llvm::INTR_CORO_END, &operands, &[emitter.int(1)], location, at);
         let result = emitter.constant(32, rt::SUSPENDED, location, at);
-        emitter.op(llvm::RETURN, &[result], &[], location, at);
+        emit::op(llvm::RETURN, &[result], &[], location, at);
     }
 }
 
@@ -190,7 +184,7 @@ fn resume<'c>(emitter: &Emitter<'c>, location: Location<'c>) -> String {
         let block = Block::new(&[(emitter.ptr, location)]);
         function.region(0).append(block);
         let at = At::End(block);
-        emitter.op(llvm::INTR_CORO_RESUME, &[block.arg(0)], &[], location, at);
-        emitter.op(llvm::RETURN, &[], &[], location, at);
+        emit::op(llvm::INTR_CORO_RESUME, &[block.arg(0)], &[], location, at);
+        emit::op(llvm::RETURN, &[], &[], location, at);
     })
 }

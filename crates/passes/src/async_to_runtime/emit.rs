@@ -144,18 +144,6 @@ impl<'c> Emitter<'c> {
         self.names.borrow_mut().insert(name.to_owned())
     }
 
-    fn put(&self, op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
-        match at {
-            At::Before(other) => op.before(other),
-            At::End(block) => op.at_end(block),
-        }
-    }
-
-    /// An operation with one result.
-    fn value(&self, op: OpBuilder<'c>, ty: Type<'c>, at: At<'c>) -> Value<'c> {
-        self.put(op.results(&[ty]), at).result(0)
-    }
-
     /// Calls a function of the runtime. A result is of type `result`, a token or a pointer also where the function has the other.
     pub(crate) fn call(
         &self,
@@ -179,7 +167,7 @@ impl<'c> Emitter<'c> {
                 attr::CALLEE,
                 FlatSymbolRefAttribute::new(self.context(), name).into(),
             );
-        self.put(call, at)
+        put(call, at)
     }
 
     fn declare(&self, name: &str, ty: FunctionType<'c>) {
@@ -224,7 +212,7 @@ impl<'c> Emitter<'c> {
             .attr(attr::GLOBAL_TYPE, TypeAttribute::new(ty).into())
             .attr(attr::LINKAGE, internal_linkage(self.context()))
             .attr(attr::ADDR_SPACE, int_attr(self.context(), 32, 0))
-            .attr("constant", Attribute::unit(self.context()))
+            .attr(attr::CONSTANT, Attribute::unit(self.context()))
             .regions(1);
         if let Some(value) = value {
             global = global.attr(attr::VALUE, value);
@@ -270,8 +258,8 @@ impl<'c> Emitter<'c> {
 
     pub(crate) fn address_of(&self, name: &str, location: Location<'c>, at: At<'c>) -> Value<'c> {
         let symbol = FlatSymbolRefAttribute::new(self.context(), name).into();
-        self.value(
-            OpBuilder::new(llvm::MLIR_ADDRESSOF, location).attr("global_name", symbol),
+        one_result(
+            OpBuilder::new(llvm::MLIR_ADDRESSOF, location).attr(attr::GLOBAL_NAME, symbol),
             self.ptr,
             at,
         )
@@ -279,13 +267,13 @@ impl<'c> Emitter<'c> {
 
     /// A null pointer, which is also a token that is complete.
     pub(crate) fn null(&self, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        self.value(OpBuilder::new(llvm::MLIR_ZERO, location), self.ptr, at)
+        one_result(OpBuilder::new(llvm::MLIR_ZERO, location), self.ptr, at)
     }
 
     pub(crate) fn constant(&self, bits: u32, number: i64, location: Location<'c>, at: At<'c>) -> Value<'c> {
         let ty = self.int(bits);
         let value = IntegerAttribute::new(ty, number).into();
-        self.value(
+        one_result(
             OpBuilder::new(llvm::MLIR_CONSTANT, location).attr(attr::VALUE, value),
             ty,
             at,
@@ -300,26 +288,8 @@ impl<'c> Emitter<'c> {
         let Some(lowered) = self.lowered(ty) else {
             return self.null(location, at);
         };
-        let poison = self.value(OpBuilder::new(llvm::MLIR_POISON, location), lowered, at);
-        self.cast(poison, ty, location, at)
-    }
-
-    /// `value` as something of type `ty`, which is what it is lowered to, or the other way around.
-    pub(crate) fn cast(
-        &self,
-        value: Value<'c>,
-        ty: Type<'c>,
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Value<'c> {
-        if value.ty() == ty {
-            return value;
-        }
-        self.value(
-            OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, location).operands(&[value]),
-            ty,
-            at,
-        )
+        let poison = one_result(OpBuilder::new(llvm::MLIR_POISON, location), lowered, at);
+        cast(poison, ty, location, at)
     }
 
     /// The address of member `index` of the struct at `pointer`.
@@ -354,7 +324,7 @@ impl<'c> Emitter<'c> {
             .operands(&[pointer])
             .attr(attr::RAW_CONSTANT_INDICES, indices)
             .attr(attr::ELEM_TYPE, TypeAttribute::new(ty).into());
-        self.value(op, self.ptr, at)
+        one_result(op, self.ptr, at)
     }
 
     /// The address so many bytes after `pointer`.
@@ -371,7 +341,7 @@ impl<'c> Emitter<'c> {
             .operands(&[pointer, bytes])
             .attr(attr::RAW_CONSTANT_INDICES, indices)
             .attr(attr::ELEM_TYPE, TypeAttribute::new(self.int(8)).into());
-        self.value(op, self.ptr, at)
+        one_result(op, self.ptr, at)
     }
 
     /// `value` with `part` at `position`.
@@ -387,7 +357,7 @@ impl<'c> Emitter<'c> {
         let op = OpBuilder::new(llvm::INSERTVALUE, location)
             .operands(&[value, part])
             .attr(attr::POSITION, position);
-        self.value(op, value.ty(), at)
+        one_result(op, value.ty(), at)
     }
 
     /// The member of type `ty` at `position` of `value`.
@@ -404,11 +374,11 @@ impl<'c> Emitter<'c> {
         let op = OpBuilder::new(llvm::EXTRACTVALUE, location)
             .operands(&[value])
             .attr(attr::POSITION, position);
-        self.value(op, ty, at)
+        one_result(op, ty, at)
     }
 
     pub(crate) fn pointer_to_int(&self, pointer: Value<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
-        self.value(
+        one_result(
             OpBuilder::new(llvm::PTRTOINT, location).operands(&[pointer]),
             self.int(64),
             at,
@@ -428,21 +398,21 @@ impl<'c> Emitter<'c> {
         } else {
             self.lowered(ty).unwrap_or(ty)
         };
-        let value = self.value(
+        let value = one_result(
             OpBuilder::new(llvm::LOAD, location).operands(&[pointer]),
             loaded,
             at,
         );
-        self.cast(value, ty, location, at)
+        cast(value, ty, location, at)
     }
 
     /// Stores `value` in its lowered type.
     pub(crate) fn store(&self, value: Value<'c>, pointer: Value<'c>, location: Location<'c>, at: At<'c>) {
         let value = match self.lowered(value.ty()) {
-            Some(lowered) if !is_token(value.ty()) => self.cast(value, lowered, location, at),
+            Some(lowered) if !is_token(value.ty()) => cast(value, lowered, location, at),
             _ => value,
         };
-        self.put(
+        put(
             OpBuilder::new(llvm::STORE, location).operands(&[value, pointer]),
             at,
         );
@@ -462,39 +432,62 @@ impl<'c> Emitter<'c> {
         let compare = OpBuilder::new(arith::CMPI, location)
             .operands(&[value, number])
             .attr(attr::PREDICATE, predicate);
-        self.value(compare, self.int(1), at)
+        one_result(compare, self.int(1), at)
     }
+}
 
-    pub(crate) fn op(
-        &self,
-        name: &str,
-        operands: &[Value<'c>],
-        types: &[Type<'c>],
-        location: Location<'c>,
-        at: At<'c>,
-    ) -> Op<'c> {
-        self.put(
-            OpBuilder::new(name, location).operands(operands).results(types),
-            at,
-        )
-    }
+/// An operation with one result.
+fn one_result<'c>(op: OpBuilder<'c>, ty: Type<'c>, at: At<'c>) -> Value<'c> {
+    put(op.results(&[ty]), at).result(0)
+}
 
-    /// Ends `block` by going to `to`.
-    pub(crate) fn branch(&self, block: Block<'c>, to: Block<'c>, location: Location<'c>) {
-        OpBuilder::new(cf::BR, location).successors(&[to]).at_end(block);
-    }
+/// An operation without attributes.
+pub(crate) fn op<'c>(
+    name: &str,
+    operands: &[Value<'c>],
+    types: &[Type<'c>],
+    location: Location<'c>,
+    at: At<'c>,
+) -> Op<'c> {
+    put(
+        OpBuilder::new(name, location).operands(operands).results(types),
+        at,
+    )
+}
 
-    /// Ends `block` by going to one of two others, without operands.
-    pub(crate) fn branch_if(
-        &self,
-        block: Block<'c>,
-        condition: Value<'c>,
-        [yes, no]: [Block<'c>; 2],
-        location: Location<'c>,
-    ) {
-        OpBuilder::new(cf::COND_BR, location)
-            .operand_groups(&[&[condition], &[], &[]])
-            .successors(&[yes, no])
-            .at_end(block);
+/// `value` as something of type `ty`, which is what it is lowered to, or the other way around.
+pub(crate) fn cast<'c>(value: Value<'c>, ty: Type<'c>, location: Location<'c>, at: At<'c>) -> Value<'c> {
+    if value.ty() == ty {
+        return value;
     }
+    one_result(
+        OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, location).operands(&[value]),
+        ty,
+        at,
+    )
+}
+
+fn put<'c>(op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
+    match at {
+        At::Before(other) => op.before(other),
+        At::End(block) => op.at_end(block),
+    }
+}
+
+/// Ends `block` by going to `to`.
+pub(crate) fn branch<'c>(block: Block<'c>, to: Block<'c>, location: Location<'c>) {
+    OpBuilder::new(cf::BR, location).successors(&[to]).at_end(block);
+}
+
+/// Ends `block` by going to one of two others, without operands.
+pub(crate) fn branch_if<'c>(
+    block: Block<'c>,
+    condition: Value<'c>,
+    [yes, no]: [Block<'c>; 2],
+    location: Location<'c>,
+) {
+    OpBuilder::new(cf::COND_BR, location)
+        .operand_groups(&[&[condition], &[], &[]])
+        .successors(&[yes, no])
+        .at_end(block);
 }

@@ -1,6 +1,6 @@
 //! Frames of tokens, and the constants that describe them to the runtime (`asyncopt_rt_type`).
 
-use super::emit::{At, Emitter, rt};
+use super::emit::{self, At, Emitter, rt};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::llvm::structure;
@@ -115,7 +115,7 @@ impl<'c> Frame<'c> {
         let block = Block::new(&[]);
         global.region(0).append(block);
         let at = At::End(block);
-        let mut value = emitter.op(llvm::MLIR_ZERO, &[], &[ty], location, at).result(0);
+        let mut value = emit::op(llvm::MLIR_ZERO, &[], &[ty], location, at).result(0);
         let mut insert = |member: i64, with: Value<'c>| {
             let position = DenseI64ArrayAttribute::new(emitter.context(), &[member]).into();
             let op = OpBuilder::new(llvm::INSERTVALUE, location)
@@ -141,7 +141,7 @@ impl<'c> Frame<'c> {
             let end = emitter.element(null, ty, indices, location, at);
             insert(member, emitter.pointer_to_int(end, location, at));
         }
-        emitter.op(llvm::RETURN, &[value], &[], location, at);
+        emit::op(llvm::RETURN, &[value], &[], location, at);
         symbol
     }
 
@@ -166,7 +166,7 @@ impl<'c> Frame<'c> {
             let token = emitter.load(place, emitter.ptr, location, at);
             emitter.call(rt::RELEASE, &[token], None, location, at);
         }
-        emitter.op(llvm::RETURN, &[], &[], location, at);
+        emit::op(llvm::RETURN, &[], &[], location, at);
         Some(name)
     }
 }

@@ -5,7 +5,7 @@ use super::functions::Functions;
 use super::owners::{Owners, OwnersOfFunctions};
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;
-use async_mlir::ir::{Mapping, Op, str_attr};
+use async_mlir::ir::{Block, Mapping, Op, str_attr};
 use async_mlir::melior::ir::attribute::FlatSymbolRefAttribute;
 use async_mlir::names::{attr, cf, func};
 use async_mlir::pass::PassError;
@@ -173,7 +173,7 @@ fn copy<'c>(
     copy.move_after(function);
     copy.set_attr(attr::SYM_NAME, str_attr(function.context(), &name));
     copy.set_attr(attr::SYM_VISIBILITY, str_attr(function.context(), "private"));
-    copy.remove_attr("llvm.emit_c_interface");
+    copy.remove_attr(attr::LLVM_EMIT_C_INTERFACE);
     (copy, name)
 }
 
@@ -183,12 +183,7 @@ fn effects<'c>(functions: &Functions<'c>) -> FxHashMap<Op<'c>, Effects> {
     let mut callers: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
     for &function in &functions.list {
         let own = effects.entry(function).or_default();
-        for op in function
-            .region(0)
-            .blocks()
-            .into_iter()
-            .flat_map(|block| block.ops())
-        {
+        for op in function.region(0).blocks().into_iter().flat_map(Block::ops) {
             match op.name() {
                 async_::AWAIT => (own.awaits, own.fails) = (true, true),
                 cf::ASSERT => own.fails = true,

@@ -2,8 +2,9 @@
 //! launches as values. They are written as text, once for each rank and each list of types.
 
 use crate::async_to_runtime::emit::{Emitter, rt};
-use async_mlir::ir::Op;
+use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::{Module, Type};
+use async_mlir::names::attr;
 use std::fmt::Write;
 
 /// Makes such functions in a module.
@@ -22,7 +23,7 @@ impl<'a, 'c> Glue<'a, 'c> {
     pub(super) fn strided_transfer(&self, rank: usize) -> String {
         let base = format!("{}_rank{rank}", rt::DEVICE_TRANSFER);
         self.emitter.shared(&base, |name| {
-            self.add(&strided_transfer(name, rank), rt::DEVICE_TRANSFER)
+            self.add(&strided_transfer(name, rank), rt::DEVICE_TRANSFER);
         })
     }
 
@@ -54,12 +55,12 @@ impl<'a, 'c> Glue<'a, 'c> {
         let functions = Op::from(parsed.as_operation())
             .region(0)
             .first()
-            .map_or(Vec::new(), |body| body.ops());
+            .map_or(Vec::new(), Block::ops);
         let Some(body) = self.module.region(0).first() else {
             return;
         };
         for function in functions {
-            if function.str_attr("sym_name") != Some(callee) || self.emitter.is_new(callee) {
+            if function.str_attr(attr::SYM_NAME) != Some(callee) || self.emitter.is_new(callee) {
                 function.detach();
                 body.append(function);
             }
@@ -67,8 +68,15 @@ impl<'a, 'c> Glue<'a, 'c> {
     }
 }
 
+/// Parameters of these types, after others, with names that begin with `letter`.
+fn parameters(letter: char, types: &[String]) -> String {
+    let numbered = types.iter().enumerate();
+    let list: Vec<String> = numbered.map(|(i, ty)| format!(", %{letter}{i}: {ty}")).collect();
+    list.concat()
+}
+
 fn strided_transfer(name: &str, rank: usize) -> String {
-    let list = |letter: char| -> String { (0..rank).map(|i| format!(", %{letter}{i}: i64")).collect() };
+    let list = |letter: char| parameters(letter, &vec!["i64".to_owned(); rank]);
     let mut text = format!(
         "func.func private @{callee}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
 func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from: !llvm.ptr, %bytes: i64, %place: !llvm.ptr{sizes}{to}{from}) -> i32 {{
@@ -108,12 +116,8 @@ func.func private @{name}(%task: !llvm.ptr, %device: i32, %to: !llvm.ptr, %from:
 }
 
 fn launch(name: &str, types: &[String]) -> String {
-    let sizes: String = (0..10).map(|i| format!(", %n{i}: i64")).collect();
-    let arguments: String = types
-        .iter()
-        .enumerate()
-        .map(|(i, ty)| format!(", %a{i}: {ty}"))
-        .collect();
+    let sizes = parameters('n', &vec!["i64".to_owned(); 10]);
+    let arguments = parameters('a', types);
     let count = types.len();
     let mut text = format!(
         "func.func private @{callee}(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
