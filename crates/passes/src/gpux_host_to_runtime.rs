@@ -14,16 +14,18 @@
 mod glue;
 
 use crate::async_to_runtime::emit::{self, At, Emitter, rt};
+use crate::utils::builders::compare;
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
+use async_mlir::arith::Predicate;
 use async_mlir::gpu::{MemorySpace, function_type};
-use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, Walk};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, Walk, str_attr};
 use async_mlir::llvm::aggregate;
 use async_mlir::melior::ir::attribute::{DenseI32ArrayAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::{FunctionType, MemRefType};
 use async_mlir::melior::ir::{Location, ShapedTypeLike, Type, TypeLike};
-use async_mlir::names::{arith, attr, builtin, gpu, llvm, memref};
+use async_mlir::names::{arith, attr, builtin, cf, gpu, llvm, memref};
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo};
 use async_mlir::types::{DYNAMIC, is_row_major, is_unranked_memref, known_type, memory_space, memref_shape};
 use glue::Glue;
@@ -46,6 +48,7 @@ impl Pass for GpuxHostToRuntime {
             Dialect::FUNC,
             Dialect::SCF,
             Dialect::ARITH,
+            Dialect::CF,
             Dialect::MEMREF,
         ],
         ..PassInfo::new(
@@ -207,7 +210,7 @@ impl<'c> Lowering<'_, 'c> {
                     site,
                 ),
             };
-            bytes = binary(arith::MULI, bytes, size, site);
+            bytes = self.checked_product(bytes, size, site);
         }
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);
@@ -242,6 +245,42 @@ impl<'c> Lowering<'_, 'c> {
             .chain(sizes.iter().copied())
             .collect();
         emit::op(memref::VIEW, &operands, &[without_space(ty)], location, at).result(0)
+    }
+
+    /// The product of two numbers, or the largest if that is more: no device has so much memory.
+    fn checked_product(&self, left: Value<'c>, right: Value<'c>, site: Site<'c>) -> Value<'c> {
+        let (emitter, Site { at, location, .. }) = (self.emitter, site);
+        let i64 = emitter.int(64);
+        let product = emit::op(arith::MULSI_EXTENDED, &[left, right], &[i64, i64], location, at);
+        let shift = emitter.constant(64, 63, location, at);
+        let sign = binary(arith::SHRSI, product.result(0), shift, site);
+        let fits = compare(location, Predicate::Equal, sign, product.result(1));
+        let fits = emit::put(fits, at).result(0);
+        let most = emitter.constant(64, i64::MAX, location, at);
+        let operands = [fits, product.result(0), most];
+        emit::op(arith::SELECT, &operands, &[i64], location, at).result(0)
+    }
+
+    /// Has the task fail if two buffers of which data is transferred have different sizes.
+    fn check_sizes(
+        &self,
+        [from, to]: [Value<'c>; 2],
+        sizes: [&[Value<'c>]; 2],
+        Site { at, location, .. }: Site<'c>,
+    ) {
+        let known = |buffer: Value<'c>| memref_shape(buffer.ty()).map_or(Vec::new(), |shape| shape.sizes);
+        let (known_from, known_to) = (known(from), known(to));
+        for (index, (left, right)) in sizes[0].iter().zip(sizes[1]).enumerate() {
+            if known_from[index].is_none() || known_to[index].is_none() {
+                let equal = emit::put(compare(location, Predicate::Equal, *left, *right), at).result(0);
+                let message = str_attr(
+                    self.emitter.context(),
+                    "the buffers of a transfer have different sizes",
+                );
+                let assert = OpBuilder::new(cf::ASSERT, location).operands(&[equal]);
+                emit::put(assert.attr(attr::MSG, message), at);
+            }
+        }
     }
 
     fn dealloc(&self, buffer: Value<'c>, site: Site<'c>) {
@@ -285,6 +324,10 @@ impl<'c> Lowering<'_, 'c> {
         let Some(to) = destination.or(new) else {
             return vec![];
         };
+        if destination.is_some() {
+            let other = self.metadata(to, site);
+            self.check_sizes([source, to], [&metadata.sizes, &other.sizes], site);
+        }
         let element = self.element_size(source.ty(), site);
         let [this, device] = self.task_and_device(site);
         let place = emitter.location(location, at);

@@ -16,7 +16,7 @@ func.func @not_outlined(%m: memref<i32>, %x: i32) -> !async.token {
 
 func.func @structured(%c: i1, %t: !async.token) {
   scf.if %c {
-    // expected-error @+2 {{'async.await' op is inside of an operation with regions}}
+    // expected-error @+2 {{'async.await' op is inside of 'scf.if'}}
     // expected-note @+1 {{run --async-outline and --convert-scf-to-cf first}}
     async.await %t
   }
@@ -77,4 +77,28 @@ func.func @shared() -> !async.token {
   // expected-error @+1 {{'func.call' op calls the body of a region}}
   call @body() : () -> ()
   return %u : !async.token
+}
+
+// -----
+
+func.func @scope(%c: i1) {
+  memref.alloca_scope {
+    // expected-error @+2 {{'cf.assert' op is inside of 'memref.alloca_scope'}}
+    // expected-note @+1 {{move it out of the scope, or allocate with memref.alloc}}
+    cf.assert %c, "is false"
+  }
+  return
+}
+
+// -----
+
+func.func private @takes_token(%t: !async.token) {
+  return
+}
+func.func @pointer(%t: !async.token) {
+  // expected-error @+2 {{has tokens in the type of a function that is a value}}
+  // expected-note @+1 {{call the function by its name}}
+  %f = func.constant @takes_token : (!async.token) -> ()
+  call_indirect %f(%t) : (!async.token) -> ()
+  return
 }

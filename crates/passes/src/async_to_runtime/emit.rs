@@ -467,7 +467,7 @@ pub(crate) fn cast<'c>(value: Value<'c>, ty: Type<'c>, location: Location<'c>, a
     )
 }
 
-fn put<'c>(op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
+pub(crate) fn put<'c>(op: OpBuilder<'c>, at: At<'c>) -> Op<'c> {
     match at {
         At::Before(other) => op.before(other),
         At::End(block) => op.at_end(block),

@@ -6,8 +6,10 @@ use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region, Walk};
+use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::FlatSymbolRefAttribute;
-use async_mlir::names::{attr, func, gpu};
+use async_mlir::melior::ir::r#type::FunctionType;
+use async_mlir::names::{attr, cf, func, gpu, memref};
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -67,17 +69,25 @@ impl<'c> Functions<'c> {
                 let target = name.and_then(|name| self.by_name.get(name.value()).copied());
                 self.address_taken.extend(target);
             }
+            let is_outermost = op.parent() == Some(function);
+            if takes_tokens_by_pointer(op) {
+                let message = "has tokens in the type of a function that is a value";
+                fault = Some(PassError::new(op, message).note(op, "call the function by its name"));
+            }
+            // What ends a task or suspends it leaves the operations around it, too.
+            if let cf::ASSERT | func::CALL = op.name()
+                && op != function
+                && !is_outermost
+            {
+                fault = Some(nested(op));
+            }
             if op.dialect() != async_::NAMESPACE {
                 return Walk::Advance;
             }
-            let is_outermost = op.parent() == Some(function);
             if op.is(async_::CALL) {
                 fault = Some(not_outlined(op));
             } else if !is_outermost {
-                let message = "is inside of an operation with regions";
-                fault = Some(
-                    PassError::new(op, message).note(op, "run --async-outline and --convert-scf-to-cf first"),
-                );
+                fault = Some(nested(op));
             } else if op.is(async_::REGION) {
                 match self.task_call(op) {
                     Ok(call) => {
@@ -134,6 +144,29 @@ impl<'c> Functions<'c> {
     pub(super) fn may_take_pending(&self, function: Op<'c>) -> bool {
         self.is_task(function) || !self.address_taken.contains(&function) && has_tokens(function)
     }
+}
+
+/// What to say of `op`, which is not directly in a function.
+fn nested(op: Op<'_>) -> PassError<'_> {
+    let outer = op.parent().map_or("", Op::name);
+    let help = match outer {
+        memref::ALLOCA_SCOPE => "move it out of the scope, or allocate with memref.alloc",
+        _ => "run --async-outline and --convert-scf-to-cf first",
+    };
+    PassError::new(op, format!("is inside of '{outer}'")).note(op, help)
+}
+
+/// Returns true if `op` has a function with tokens in its type as a value.
+fn takes_tokens_by_pointer(op: Op<'_>) -> bool {
+    let has_tokens = |ty: Type| {
+        FunctionType::try_from(ty).is_ok_and(|ty| {
+            let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
+            let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
+            inputs.chain(results).any(is_token)
+        })
+    };
+    let args = op.regions().flat_map(Region::blocks).flat_map(Block::args);
+    op.results().chain(args).any(|value| has_tokens(value.ty()))
 }
 
 fn not_outlined(op: Op<'_>) -> PassError<'_> {
