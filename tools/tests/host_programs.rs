@@ -190,7 +190,7 @@ fn drive(lowered: &str) -> String {
     let pointers: Vec<String> = (0..BUFFERS)
         .map(|buffer| format!("%b{buffer}, %b{buffer}, %zero64, %elements, %one64"))
         .collect();
-    let types = vec!["!llvm.ptr, !llvm.ptr, i64, i64, i64"; BUFFERS].join(", ");
+    let types = ["!llvm.ptr, !llvm.ptr, i64, i64, i64"; BUFFERS].join(", ");
     let allocs: Vec<String> = (0..BUFFERS)
         .map(|buffer| format!("%b{buffer} = llvm.call @asyncopt_rt_allocate(%bytes) : (i64) -> !llvm.ptr\n\"llvm.intr.memset\"(%b{buffer}, %zero8, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()"))
         .collect();

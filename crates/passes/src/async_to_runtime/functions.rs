@@ -75,10 +75,8 @@ impl<'c> Functions<'c> {
                 fault = Some(PassError::new(op, message).note(op, "call the function by its name"));
             }
             // What ends a task or suspends it leaves the operations around it, too.
-            if let cf::ASSERT | func::CALL = op.name()
-                && op != function
-                && !is_outermost
-            {
+            let may_leave = op.is(cf::ASSERT) || self.callee(op).is_some();
+            if may_leave && op != function && !is_outermost {
                 fault = Some(nested(op));
             }
             if op.dialect() != async_::NAMESPACE {
