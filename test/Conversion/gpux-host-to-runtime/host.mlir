@@ -59,7 +59,7 @@ module attributes {gpu.container_module} {
   // A region says which device its operations use, and those in it that say nothing else.
   // CHECK-LABEL: func.func @placed
   // CHECK: %[[ONE:[a-z0-9]+]] = llvm.mlir.constant(1 : i32)
-  // CHECK: func.call @asyncopt_rt_device_memset_value(%{{.+}}, %[[ONE]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) : (!llvm.ptr, i32, !llvm.ptr, f32, i64, i64, !llvm.ptr) -> i32
+  // CHECK: func.call @asyncopt_rt_device_memset_value(%{{[0-9]+}}, %[[ONE]],
   func.func @placed(%d: !device, %f: f32) -> !async.token {
     %t = async.region on(device 1) {
       %u = async.region {
@@ -74,7 +74,8 @@ module attributes {gpu.container_module} {
   // CHECK-LABEL: func.func @launch
   // CHECK: async.region {
   // CHECK: %[[NAME:[a-z0-9]+]] = llvm.mlir.addressof @[[STRING:[a-z0-9_]+]]
-  // CHECK: func.call @asyncopt_rt_device_launch_args(%{{.+}}, %{{.+}}, %[[NAME]], {{.+}}) : ({{.+}}, !llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i64, f32) -> i32
+  // CHECK: func.call @asyncopt_rt_device_launch_args(%{{[0-9]+}}, %{{[0-9]+}}, %[[NAME]],
+  // CHECK-SAME: !llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i64, f32) -> i32
   func.func @launch(%d: !device, %f: f32, %n: index) -> !async.token {
     %c1 = arith.constant 1 : index
     %t = gpux.async_launch async @kernels::@scale blocks (%n, %c1, %c1) threads (%n, %c1, %c1) args (%d, %f : !device, f32)
