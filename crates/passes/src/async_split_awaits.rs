@@ -159,7 +159,7 @@ fn has_stack(region: Op<'_>) -> bool {
     stopped == Walk::Stop
 }
 
-/// Moves awaits out of the arms of branches directly in `body`, to behind these.
+/// Moves awaits out of the arms of branches directly in `body`, to after the branches.
 fn branches(body: Block<'_>, parts: &mut usize) {
     for branch in body.ops() {
         if branch.is(scf::IF) {

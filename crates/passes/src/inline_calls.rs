@@ -11,11 +11,11 @@
 //! **Refusals.** Recursion, functions without a body, `no_inline`, and a body of several blocks where only one may be.
 
 use crate::utils::device::is_workgroup_alloc;
+use crate::utils::tokens::has_tokens;
 use async_dialects::names::async_;
 use async_dialects::registry::{GPUX, has_upstream_async};
 use async_dialects::types::is_token;
 use async_mlir::calls::{NotInlined, UsedSymbols, callee_name, inline, is_call, is_private_symbol};
-use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region};
 use async_mlir::names::{attr, builtin, gpu};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
@@ -269,14 +269,4 @@ fn why(function: Op<'_>) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Returns true if `function` takes or returns tokens.
-fn has_tokens(function: Op<'_>) -> bool {
-    let Some(ty) = function_type(function) else {
-        return false;
-    };
-    let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
-    let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-    inputs.chain(results).any(is_token)
 }

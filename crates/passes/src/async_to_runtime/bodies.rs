@@ -211,14 +211,15 @@ impl<'c> Body<'_, 'c> {
         op.set_operand(0, this);
         let at = At::Before(next);
         let result = op.result(0);
-        let failed = if result.ty() == emitter.ptr {
-            let number = emitter.pointer_to_int(result, location, at);
-            emitter.equals(number, 0, location, at)
+        // A null pointer means failure, and a status of 0 success.
+        let is_pointer = result.ty() == emitter.ptr;
+        let number = if is_pointer {
+            emitter.pointer_to_int(result, location, at)
         } else {
-            emitter.equals(result, 0, location, at)
+            result
         };
-        let fails_if = result.ty() == emitter.ptr;
-        let fail = branch_on(failed, fails_if, next, location);
+        let is_zero = emitter.equals(number, 0, location, at);
+        let fail = branch_on(is_zero, is_pointer, next, location);
         self.leave(fail, location);
     }
 

@@ -67,7 +67,7 @@ pub(crate) enum At<'c> {
 pub(crate) struct Emitter<'c> {
     module: Op<'c>,
     names: RefCell<FxHashSet<String>>,
-    /// The last number that was put behind each start of names.
+    /// The last number that was appended to each base of names.
     numbers: RefCell<FxHashMap<String, usize>>,
     strings: RefCell<FxHashMap<String, String>>,
     shared: RefCell<FxHashMap<String, String>>,

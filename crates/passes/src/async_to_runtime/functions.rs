@@ -1,12 +1,10 @@
 //! The host functions of a module, and which of them are the bodies of regions.
 
 use super::emit::rt;
+use crate::utils::tokens::{has_tokens, type_has_tokens};
 use async_dialects::names::async_;
-use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
-use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, Region, Walk};
-use async_mlir::melior::ir::Type;
 use async_mlir::melior::ir::attribute::FlatSymbolRefAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::names::{attr, cf, func, gpu, memref};
@@ -156,15 +154,10 @@ fn nested(op: Op<'_>) -> PassError<'_> {
 
 /// Returns true if `op` has a function with tokens in its type as a value.
 fn takes_tokens_by_pointer(op: Op<'_>) -> bool {
-    let has_tokens = |ty: Type| {
-        FunctionType::try_from(ty).is_ok_and(|ty| {
-            let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
-            let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-            inputs.chain(results).any(is_token)
-        })
-    };
     let args = op.regions().flat_map(Region::blocks).flat_map(Block::args);
-    op.results().chain(args).any(|value| has_tokens(value.ty()))
+    op.results()
+        .chain(args)
+        .any(|value| FunctionType::try_from(value.ty()).is_ok_and(type_has_tokens))
 }
 
 fn not_outlined(op: Op<'_>) -> PassError<'_> {
@@ -175,14 +168,4 @@ fn not_outlined(op: Op<'_>) -> PassError<'_> {
 fn is_of_runtime(function: Op<'_>) -> bool {
     let name = function.str_attr(attr::SYM_NAME);
     name.is_some_and(|name| name.starts_with(rt::DEVICE_FUNCTIONS))
-}
-
-/// Returns true if `function` takes or returns tokens.
-fn has_tokens(function: Op<'_>) -> bool {
-    let Some(ty) = function_type(function) else {
-        return false;
-    };
-    let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
-    let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
-    inputs.chain(results).any(is_token)
 }

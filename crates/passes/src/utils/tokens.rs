@@ -6,9 +6,23 @@ use async_dialects::names::{async_, upstream_async};
 use async_dialects::registry::has_upstream_async;
 use async_dialects::types::is_token;
 use async_mlir::control_flow::erase_operand;
+use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::pass::PassError;
+
+/// Returns true if `function` takes or returns tokens.
+pub(crate) fn has_tokens(function: Op<'_>) -> bool {
+    function_type(function).is_some_and(type_has_tokens)
+}
+
+/// Returns true if functions of type `ty` take or return tokens.
+pub(crate) fn type_has_tokens(ty: FunctionType<'_>) -> bool {
+    let inputs = (0..ty.input_count()).filter_map(|i| ty.input(i).ok());
+    let results = (0..ty.result_count()).filter_map(|i| ty.result(i).ok());
+    inputs.chain(results).any(is_token)
+}
 
 /// Returns an error if `function` uses a token that it gets as an argument.
 pub(crate) fn refuse_token_arguments<'c>(function: Op<'c>) -> Result<(), PassError<'c>> {
