@@ -206,16 +206,11 @@ int asyncOptMlirOptMain(int argc, char **argv, MlirStringRef version,
 // async-translate
 //===----------------------------------------------------------------------===//
 
-/// Parses a file and hands its module on, with the sources that its locations
-/// are in; what is wrong is reported.
+/// Parses what was read from a file and hands its module on, with the sources
+/// that its locations are in; what is wrong is reported.
 static LogicalResult withParsed(
-    StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
+    std::unique_ptr<llvm::MemoryBuffer> input, DialectRegistry &registry,
     llvm::function_ref<LogicalResult(ModuleOp, llvm::SourceMgr &)> work) {
-  std::unique_ptr<llvm::MemoryBuffer> input =
-      openInput(inputFilename, registry, stackSize);
-  if (!input)
-    return failure();
-
   MLIRContext context(registry);
   // The modules here are large, and what is wrong with them is not inside.
   context.printOpOnDiagnostic(false);
@@ -225,6 +220,15 @@ static LogicalResult withParsed(
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   return module ? work(*module, sources) : failure();
+}
+
+/// The same for a file.
+static LogicalResult withParsed(
+    StringRef inputFilename, DialectRegistry &registry, size_t stackSize,
+    llvm::function_ref<LogicalResult(ModuleOp, llvm::SourceMgr &)> work) {
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(inputFilename, registry, stackSize);
+  return input ? withParsed(std::move(input), registry, work) : failure();
 }
 
 /// Writes the answer of a translation, which is there as a whole.
@@ -281,13 +285,34 @@ static void registerAllUpstreamDialects(DialectRegistry &registry) {
   registry.insert<mlir::async::AsyncDialect>();
 }
 
+/// Parses a module in upstream's `async`, and hands on what it is in ours.
+static LogicalResult
+withImported(std::unique_ptr<llvm::MemoryBuffer> input, DialectRegistry &ours,
+             AsyncOptRewrite rewrite,
+             llvm::function_ref<LogicalResult(ModuleOp)> work) {
+  DialectRegistry theirs;
+  registerAllUpstreamDialects(theirs);
+  auto import = [&](ModuleOp module, llvm::SourceMgr &sources) {
+    // Ours among them, once it is rewritten.
+    module.getContext()->allowUnregisteredDialects();
+    if (!rewrite(wrap(module.getOperation())))
+      return failure();
+    MLIRContext context(ours);
+    return inOtherContext(module, context, sources, work);
+  };
+  return withParsed(std::move(input), theirs, import);
+}
+
 /// From upstream's `async` to ours.
 static LogicalResult runImport(StringRef inputFilename,
                                StringRef outputFilename, size_t stackSize,
                                AsyncOptRewrite rewrite) {
-  DialectRegistry theirs, ours;
-  registerAllUpstreamDialects(theirs);
+  DialectRegistry ours;
   asyncOptRegisterAllDialects(wrap(&ours));
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(inputFilename, ours, stackSize);
+  if (!input)
+    return failure();
   std::string text;
   llvm::raw_string_ostream stream(text);
   auto print = [&](ModuleOp module) {
@@ -295,15 +320,7 @@ static LogicalResult runImport(StringRef inputFilename,
     stream << "\n";
     return success();
   };
-  auto import = [&](ModuleOp module, llvm::SourceMgr &sources) {
-    // Ours among them, once it is rewritten.
-    module.getContext()->allowUnregisteredDialects();
-    if (!rewrite(wrap(module.getOperation())))
-      return failure();
-    MLIRContext context(ours);
-    return inOtherContext(module, context, sources, print);
-  };
-  if (failed(withParsed(inputFilename, theirs, stackSize, import)))
+  if (failed(withImported(std::move(input), ours, rewrite, print)))
     return failure();
   return writeOutput(outputFilename, text);
 }
@@ -444,6 +461,7 @@ static LogicalResult addPasses(StringRef text, OpPassManager &pm) {
 
 bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
                         const MlirStringRef *passes, size_t stackSize,
+                        AsyncOptRewrite importAsync,
                         bool (*callback)(MlirOperation, void *),
                         void *userData) {
   installFaultGuard();
@@ -451,7 +469,7 @@ bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
   asyncOptRegisterUpstreamPasses();
   DialectRegistry registry;
   registerToolDialects(registry);
-  auto work = [&](ModuleOp module, llvm::SourceMgr &) {
+  auto work = [&](ModuleOp module) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName(),
                    OpPassManager::Nesting::Implicit);
     for (MlirStringRef text : ArrayRef(passes, numPasses))
@@ -460,5 +478,15 @@ bool asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
     return success(succeeded(pm.run(module)) &&
                    callback(wrap(module.getOperation()), userData));
   };
-  return succeeded(withParsed(unwrap(path), registry, stackSize, work));
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInput(unwrap(path), registry, stackSize);
+  if (!input)
+    return false;
+  if (input->getBuffer().contains("async.execute"))
+    return succeeded(
+        withImported(std::move(input), registry, importAsync, work));
+  auto parsed = [&](ModuleOp module, llvm::SourceMgr &) {
+    return work(module);
+  };
+  return succeeded(withParsed(std::move(input), registry, parsed));
 }

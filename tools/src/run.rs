@@ -1,5 +1,6 @@
 //! `async-opt run`: compiles host code, and runs it in this process.
 
+use crate::translate::BothWays;
 use async_dialects::tool::with_module;
 use async_jit::Reported;
 use clap::{CommandFactory, Parser};
@@ -67,7 +68,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     let path = options.input.as_str();
     let passes: Vec<_> = passes.iter().map(String::as_str).collect();
-    match with_module(path, &passes, |module| async_jit::run(module, path, &how)) {
+    match with_module::<BothWays, _>(path, &passes, |module| async_jit::run(module, path, &how)) {
         Some(Ok(code)) => ExitCode::from(code),
         // What is wrong was printed.
         Some(Err(Reported)) | None => ExitCode::FAILURE,

@@ -3,13 +3,16 @@
 mod arguments;
 mod npy;
 mod pictures;
+mod program;
 mod refines;
 mod runs;
 
+use crate::translate::BothWays;
 use anyhow::{Context, Result, bail};
 use arguments::Options;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Op, Walk};
+use async_sim::code::Code;
 use async_sim::draw::Listing;
 use async_sim::read::{self, UncountedWaits};
 use async_sim::refine::Trace;
@@ -23,6 +26,7 @@ use std::process::ExitCode;
 /// `async-sim`: runs device code under an adversary that decides when asynchronous work happens, and reports races.
 #[must_use]
 pub fn sim(arguments: Vec<OsString>) -> ExitCode {
+    async_passes::register_all();
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
@@ -141,8 +145,16 @@ fn pipeline(path: &str) -> &'static str {
 fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Option<Result<bool>> {
     // Of several files, an error says which one it is about.
     let is_alone = options.refines.is_none() && options.compare.is_none();
-    let results = async_dialects::tool::with_module(path, &[pipeline(path)], |module| {
+    let results = async_dialects::tool::with_module::<BothWays, _>(path, &[], |module| {
         let mut kept = Vec::new();
+        if let Some(entry) = program::entry(module, options)? {
+            let clean = program::simulate(module, &entry, options, path, &mut kept)?;
+            return Ok((clean, kept));
+        }
+        // What is wrong was printed.
+        if async_jit::run_passes(module, pipeline(path)).is_err() {
+            return Ok((false, kept));
+        }
         simulate(module, options, path, role, &mut kept).map(|clean| (clean, kept))
     });
     results.map(|result| {
@@ -188,34 +200,41 @@ fn simulate(module: Op<'_>, options: &Options, path: &str, role: Role, kept: &mu
                 continue;
             }
         };
-        let runs = Runs::new(&code, options)?;
-        if role == Role::Judged {
-            runs.say_defaults();
-        }
-        let mut outcome = runs.all()?;
-        if role == Role::Judged {
-            runs.write(&outcome)?;
-        }
-        if role != Role::Meant {
-            if !options.json {
-                print!("{}{}", outcome.stdout, runs.text(&outcome));
-            }
-            if options.print {
-                print!("{}", outcome.printed());
-            }
-            clean &= outcome.is_clean();
-        }
-        kept.push(Kept {
-            kernel: code.name.clone(),
-            threads_per_block: runs.threads_per_block(),
-            path: path.to_owned(),
-            listing: Listing::new(&code),
-            json: options.json.then(|| runs.json(path, &outcome)),
-            timeline: outcome.timeline.take(),
-            trace: outcome.trace.take(),
-            iterations: outcome.iterations,
-        });
+        clean &= run_code(&code, options, path, role, kept)?;
     }
+    Ok(clean)
+}
+
+/// Runs code, and prints what was found. Returns true if nothing is wrong.
+fn run_code(code: &Code, options: &Options, path: &str, role: Role, kept: &mut Vec<Kept>) -> Result<bool> {
+    let runs = Runs::new(code, options)?;
+    if role == Role::Judged {
+        runs.say_defaults();
+    }
+    let mut outcome = runs.all()?;
+    if role == Role::Judged {
+        runs.write(&outcome)?;
+    }
+    let mut clean = true;
+    if role != Role::Meant {
+        if !options.json {
+            print!("{}{}", outcome.stdout, runs.text(&outcome));
+        }
+        if options.print {
+            print!("{}", outcome.printed());
+        }
+        clean = outcome.is_clean();
+    }
+    kept.push(Kept {
+        kernel: code.name.clone(),
+        threads_per_block: runs.threads_per_block(),
+        path: path.to_owned(),
+        listing: Listing::new(code),
+        json: options.json.then(|| runs.json(path, &outcome)),
+        timeline: outcome.timeline.take(),
+        trace: outcome.trace.take(),
+        iterations: outcome.iterations,
+    });
     Ok(clean)
 }
 

@@ -13,7 +13,7 @@ pub fn translate(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// How modules go between the two dialects `async`.
-struct BothWays;
+pub struct BothWays;
 
 impl UpstreamAsync for BothWays {
     fn import(module: Op<'_>) -> Result<(), PassError<'_>> {

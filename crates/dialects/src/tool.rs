@@ -52,15 +52,16 @@ pub trait UpstreamAsync {
     fn export(module: Op<'_>) -> Result<(), PassError<'_>>;
 }
 
+unsafe extern "C" fn import<U: UpstreamAsync>(module: MlirOperation) -> bool {
+    // SAFETY: the module lives during the call.
+    run_on("the import", unsafe { Op::from_raw(module) }, U::import)
+}
+
 /// Runs `async-translate` with `arguments`, the first of which is the name of the program.
 #[must_use]
 pub fn run_translate<U: UpstreamAsync>(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    unsafe extern "C" fn import<U: UpstreamAsync>(module: MlirOperation) -> bool {
-        // SAFETY: the module lives during the call.
-        run_on("the import", unsafe { Op::from_raw(module) }, U::import)
-    }
     unsafe extern "C" fn export<U: UpstreamAsync>(module: MlirOperation) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the module lives during the call.
         run_on("the export", unsafe { Op::from_raw(module) }, U::export)
     }
     run_on_large_stack(arguments, |argc, argv, stack_size| {
@@ -89,11 +90,15 @@ pub fn run_reduce(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-/// Parses the module in a file (`-` is standard input), runs passes such as `lower-affine` over it, each with its options in braces, and
-/// calls `work` with it. Returns what `work` returns, or `None` where something went wrong before, which was printed.
+/// Parses the module in a file (`-` is standard input), which may be in upstream's `async`, runs passes such as `lower-affine` over it,
+/// each with its options in braces, and calls `work` with it. Returns what `work` returns, or `None` where something went wrong before, which was printed.
 ///
 /// Diagnostics that `work` emits are printed with the source that they point at.
-pub fn with_module<T: Send>(path: &str, passes: &[&str], work: impl FnOnce(Op<'_>) -> T + Send) -> Option<T> {
+pub fn with_module<U: UpstreamAsync, T: Send>(
+    path: &str,
+    passes: &[&str],
+    work: impl FnOnce(Op<'_>) -> T + Send,
+) -> Option<T> {
     /// What to call, until it was called; then what it returned.
     enum Work<F, T> {
         Open(F),
@@ -124,6 +129,7 @@ pub fn with_module<T: Send>(path: &str, passes: &[&str], work: impl FnOnce(Op<'_
                 passes.len().cast_signed(),
                 passes.as_ptr(),
                 stack_size,
+                Some(import::<U> as _),
                 Some(call),
                 (&raw mut state).cast(),
             );

@@ -15,6 +15,7 @@ mod lower;
 use self::kernels::Kernels;
 use self::link::Libraries;
 use self::lower::Returns;
+pub use self::lower::run as run_passes;
 use async_dialects::engine::Engine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;

@@ -126,6 +126,10 @@ pub fn to_llvm(module: Op<'_>) -> Result<(), Reported> {
 }
 
 /// Runs a list of passes over a module.
+///
+/// # Errors
+///
+/// If there is no such pass, or one fails; either was printed.
 pub fn run(module: Op<'_>, passes: &str) -> Result<(), Reported> {
     let result = with_passes(module, passes, |passes| {
         // SAFETY: a live pass manager, and a live operation.

@@ -1,6 +1,7 @@
 //! What melior does not say of types and constants.
 
 use crate::ffi;
+use crate::text::str_from_raw;
 use melior::Context;
 use melior::ir::attribute::{
     ArrayAttribute, BoolAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute,
@@ -103,6 +104,23 @@ pub fn keyword(attribute: Attribute<'_>) -> Option<&'static str> {
 #[must_use]
 pub fn symbol(attribute: Attribute<'_>) -> Option<&str> {
     Some(FlatSymbolRefAttribute::try_from(attribute).ok()?.value())
+}
+
+/// The names in a reference to a symbol, outermost table first, such as `kernels` and `k` of `@kernels::@k`.
+#[must_use]
+pub fn symbol_path(attribute: Attribute<'_>) -> Option<Vec<&str>> {
+    if !attribute.is_symbol_ref() {
+        return None;
+    }
+    let raw = attribute.to_raw();
+    // SAFETY: a live reference, whose nested ones are asked for below their number; names live as long as the context.
+    unsafe {
+        let nested = 0..mlirSymbolRefAttrGetNumNestedReferences(raw);
+        let nested = nested.map(|i| mlirSymbolRefAttrGetNestedReference(raw, i));
+        let names = nested.map(|reference| str_from_raw(mlirSymbolRefAttrGetRootReference(reference)));
+        let root = str_from_raw(mlirSymbolRefAttrGetRootReference(raw));
+        Some(std::iter::once(root).chain(names).collect())
+    }
 }
 
 /// The results of an affine map.
@@ -211,6 +229,16 @@ pub fn memref_shape(ty: Type<'_>) -> Option<Shape<'_>> {
 pub fn is_unranked_memref(ty: Type<'_>) -> bool {
     // SAFETY: a live type.
     unsafe { mlirTypeIsAUnrankedMemRef(ty.to_raw()) }
+}
+
+/// The type of the elements, if `ty` is a memref of known or unknown rank.
+#[must_use]
+pub fn memref_element(ty: Type<'_>) -> Option<Type<'_>> {
+    if is_unranked_memref(ty) {
+        // SAFETY: a live shaped type.
+        return Some(unsafe { Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw())) });
+    }
+    memref_shape(ty).map(|shape| shape.element)
 }
 
 fn shape(ty: Type<'_>) -> Shape<'_> {

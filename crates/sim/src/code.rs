@@ -3,6 +3,7 @@
 
 mod bulk;
 mod fragment;
+mod host;
 mod op;
 mod operands;
 mod print;
@@ -13,6 +14,7 @@ mod warpgroup;
 
 pub use self::bulk::{Arrival, Bulk, Completion, Describe, Elect, GlobalSide, MBarrierOp, Phase, Slot};
 pub use self::fragment::{Fragment, Matrix, Place};
+pub use self::host::{HostOp, HostPrint, LaunchOp, Owner};
 pub use self::op::Op;
 pub use self::operands::{Access, Copy, Id, Index, Issued, Mask, Member, Target, Tile};
 pub use self::print::{Piece, Spec};
@@ -57,6 +59,12 @@ pub struct Code {
     pub dynamic_workgroup: Option<usize>,
     /// True if it is host code: its regions are tasks.
     pub is_host: bool,
+    /// The `gpu.module` that it is in.
+    pub module: String,
+    /// True if it is host code of a whole program, which runs kernels.
+    pub is_program: bool,
+    /// The kernels that it launches.
+    pub kernels: Vec<Code>,
     /// What the queues are called.
     pub queues: Vec<&'static str>,
     /// The loops of the text; their counters are in [`Instr::loops`].

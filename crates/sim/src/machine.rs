@@ -13,10 +13,12 @@ mod compute;
 mod fragments;
 mod grid;
 mod instr;
+mod kernel;
 mod matrices;
 mod mbarriers;
 mod notes;
 mod print;
+mod program;
 mod queues;
 mod reductions;
 mod registers;
@@ -30,6 +32,8 @@ mod warp;
 mod warpgroup;
 
 use self::barriers::{BARRIERS, NamedBarrier};
+pub use self::kernel::Ended;
+use self::kernel::KernelRun;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
@@ -61,6 +65,9 @@ pub struct Launch {
 
 /// The threads of a warp.
 pub const WARP: usize = 32;
+
+/// How many times as many instructions as a thread of a kernel may a task of a program run.
+const HOST_BUDGET: u64 = 64;
 
 /// Instructions between two calls of whoever wants to know how far the run is.
 const REPORT_EVERY: u64 = 1 << 16;
@@ -172,7 +179,7 @@ pub struct Machine<'c> {
     /// The block that runs.
     block: [u32; 3],
     first_thread: u32,
-    /// The buffers of its threads.
+    /// The buffers of its workgroup and its threads.
     private: Vec<BufferId>,
     era: NonZeroU32,
     /// The mbarriers of the block.
@@ -181,6 +188,21 @@ pub struct Machine<'c> {
     vain_tests: u32,
     /// The tasks of host code, each of which is the thread of its number.
     tasks: Tasks,
+    /// The kernels that tasks of a program run.
+    running: BTreeMap<usize, Box<KernelRun<'c>>>,
+    /// True if one of them has stopped for others to make progress.
+    is_other_turn: bool,
+    /// What was found in kernels of a program.
+    pub ended: Vec<Ended>,
+    /// The variables of kernels, by the module that declares them and by name; and those of each kernel.
+    variables: BTreeMap<(String, String), Value>,
+    globals: BTreeMap<usize, Vec<Value>>,
+    /// The variables of this kernel, if a program has declared them.
+    declared: Option<Vec<Value>>,
+    /// True if the threads of a block take turns after each instruction that others may see, as hardware runs those of a warp.
+    in_lockstep: bool,
+    /// With so many instructions, a kernel of a program stops for others to make progress.
+    pause_at: u64,
     /// The barriers of the block that have numbers.
     barriers: [NamedBarrier; BARRIERS],
     /// The copies of the block that more than one thread waits for, and whether they have tokens.
@@ -216,6 +238,14 @@ impl<'c> Machine<'c> {
             mbarriers: BTreeMap::new(),
             vain_tests: 0,
             tasks: Tasks::default(),
+            running: BTreeMap::new(),
+            is_other_turn: false,
+            ended: Vec::new(),
+            variables: BTreeMap::new(),
+            globals: BTreeMap::new(),
+            declared: None,
+            in_lockstep: false,
+            pause_at: u64::MAX,
             barriers: <[NamedBarrier; BARRIERS]>::default(),
             bulk: Vec::new(),
             early: RefCell::default(),
@@ -240,13 +270,19 @@ impl<'c> Machine<'c> {
         Value::View(Arc::new(view))
     }
 
-    fn run_block(&mut self, mut regs: Vec<Value>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+    fn run_block(&mut self, regs: Vec<Value>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+        self.start_threads(regs);
+        let ran = self.run_warps(each);
+        self.finish_block(ran, each)
+    }
+
+    /// Makes the threads of a block, and its workgroup memory.
+    fn start_threads(&mut self, mut regs: Vec<Value>) {
         let threads = self.launch.block.iter().product::<u32>();
-        let mut own: Vec<BufferId> = Vec::new();
         for decl in &self.code.workgroup {
             let value = self.declare(decl, Space::Workgroup);
             if let Value::View(view) = &value {
-                own.push(view.buffer);
+                self.private.push(view.buffer);
             }
             regs[decl.to.0 as usize] = value;
         }
@@ -256,7 +292,11 @@ impl<'c> Machine<'c> {
         self.barriers = <[NamedBarrier; BARRIERS]>::default();
         self.vain_tests = 0;
         self.next_era();
-        if let Err(stop) = self.run_warps(each) {
+    }
+
+    /// Ends a block whose threads have run until nobody could go on.
+    fn finish_block(&mut self, ran: Result<(), Stop>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+        if let Err(stop) = ran {
             return Err(self.ended_by(stop, each));
         }
         // Where threads have not come to their end, nothing is missing there.
@@ -273,11 +313,15 @@ impl<'c> Machine<'c> {
         if let Some(trace) = &mut self.trace {
             trace.end_of_block();
         }
-        own.append(&mut self.private);
-        for id in own {
+        for id in std::mem::take(&mut self.private) {
             self.memory.free(id);
         }
         Ok(())
+    }
+
+    /// Returns true if it stops for others to make progress.
+    fn is_paused(&self) -> bool {
+        self.steps >= self.pause_at
     }
 
     /// Runs the threads of the block until nobody can go on.
@@ -287,6 +331,9 @@ impl<'c> Machine<'c> {
             self.reorder(&mut warps);
             for warp in &warps {
                 self.run_warp(warp, each)?;
+                if self.is_paused() {
+                    return Ok(());
+                }
             }
             stuck = !(self.runs()
                 || self.warpgroups()?
@@ -331,16 +378,27 @@ impl<'c> Machine<'c> {
                     each(self.steps);
                 }
             }
-            if !self.warp_operations(first)? {
+            let runs = warp.iter().any(|&t| self.threads[t].state == State::Running);
+            if runs || !self.warp_operations(first)? {
                 return Ok(());
             }
         }
     }
 
-    /// Runs a thread until it has to wait.
+    /// Host code of a program does alone what many threads of a kernel share.
+    fn is_in_budget(&self, t: usize) -> bool {
+        let budget = self.launch.budget.saturating_mul(HOST_BUDGET);
+        self.code.is_program && self.threads[t].steps <= budget
+    }
+
+    /// Runs a thread until it has to wait, or it is the turn of the others.
     fn run_thread(&mut self, t: usize) -> Result<(), Stop> {
-        while self.threads[t].state == State::Running {
+        while self.threads[t].state == State::Running && !self.is_paused() {
+            let is_seen = self.code.instrs[self.threads[t].pc].op.is_seen();
             self.step(t)?;
+            if is_seen && self.in_lockstep {
+                break;
+            }
         }
         Ok(())
     }
@@ -353,7 +411,7 @@ impl<'c> Machine<'c> {
         let instr = &code.instrs[pc];
         self.steps += 1;
         self.threads[t].steps += 1;
-        if self.threads[t].steps > self.launch.budget {
+        if self.threads[t].steps > self.launch.budget && !self.is_in_budget(t) {
             return Err(self.stop(t, Reason::Budget));
         }
         if self.timeline.is_some() || instr.op.is_seen() {

@@ -16,6 +16,7 @@ mod fork;
 mod history;
 mod mbarriers;
 mod order;
+mod program;
 mod races;
 mod shadow;
 mod threads;
@@ -26,6 +27,7 @@ use self::cells::Shadow;
 use self::copies::Copy;
 pub use self::copies::{Piece, Transfer};
 pub use self::order::{Clock, Moment, Order, join};
+pub use self::program::{Owner, Touched};
 pub use self::shadow::{Actor, Array, Buffer, Contents, Kind, Space};
 use self::window::Window;
 use crate::adversary::Adversary;
@@ -54,6 +56,11 @@ pub enum Fault {
     },
     /// The buffer was deallocated.
     Freed {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// The buffer is the device's and the host accesses it, or the other way round.
+    Elsewhere {
         /// The buffer.
         buffer: BufferId,
     },
@@ -110,6 +117,10 @@ pub struct Memory {
     pub read_hashes: Option<Vec<u64>>,
     strict_proxies: bool,
     window: Window,
+    /// Who has it, in a program with a device.
+    side: Owner,
+    /// The bytes that nobody has written.
+    unwritten: u8,
     /// The thread that an access is not ordered before, of the warpgroup that makes the access of this number: many bytes
     /// have the same one.
     verdict: Option<(u64, AccessId, Option<u32>)>,
@@ -122,6 +133,7 @@ impl Fault {
         match &mut self {
             Self::Index { buffer, .. }
             | Self::Freed { buffer }
+            | Self::Elsewhere { buffer }
             | Self::OutOfBounds { buffer, .. }
             | Self::Misaligned { buffer, .. } => *buffer = of(*buffer),
             Self::Accesses => {}
@@ -153,6 +165,9 @@ impl Memory {
             read_hashes: None,
             strict_proxies: false,
             window: Window::default(),
+            side: Owner::default(),
+            // A NaN in every floating-point type, and an odd number.
+            unwritten: 0xFF,
             verdict: None,
         }
     }
@@ -176,8 +191,12 @@ impl Memory {
         if space == Space::Workgroup {
             self.window.add(id, contents.bytes(), align);
         }
-        self.buffers
-            .push(Buffer::new(name, space, align, contents, array));
+        let mut buffer = Buffer::new(name, space, align, contents, array);
+        if !buffer.unwritten.is_empty() {
+            buffer.data.fill(self.unwritten);
+        }
+        buffer.owner = self.side;
+        self.buffers.push(buffer);
         id
     }
 
@@ -246,6 +265,9 @@ impl Memory {
         let buffer = self.buffer(at.buffer);
         if buffer.freed {
             return Err(Fault::Freed { buffer: at.buffer });
+        }
+        if bytes > 0 && self.is_elsewhere(at.buffer) {
+            return Err(Fault::Elsewhere { buffer: at.buffer });
         }
         let out = Fault::OutOfBounds {
             buffer: at.buffer,

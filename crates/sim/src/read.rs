@@ -24,6 +24,7 @@ mod mbarriers;
 mod memory;
 mod names;
 mod print;
+mod program;
 mod sparse;
 mod tiles;
 mod together;
@@ -36,6 +37,7 @@ mod wmma;
 
 use self::attributes::{attribution_align, ints};
 pub use self::launch::{launch_name, launches};
+pub use self::program::{has_device_work, read_program};
 pub use self::unknown::Unknown;
 use crate::code::{Code, Instr, Label, Op as Instruction, OpLocation, Param, ParamKind, Reg, TaskOp};
 use crate::value::Elem;
@@ -77,20 +79,7 @@ pub fn read(function: Op<'_>, uncounted: UncountedWaits) -> Result<Code, Unknown
 ///
 /// At the first operation that is not known.
 pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) -> Result<Code, Unknown<'c>> {
-    let mut reader = Reader {
-        uncounted,
-        code: Code::default(),
-        regs: HashMap::new(),
-        labels: Vec::new(),
-        loops: Vec::new(),
-        calls: vec![function],
-        call_sites: Vec::new(),
-        queues: Vec::new(),
-        names: HashMap::new(),
-        value_names: names::Names::of(file),
-        globals: HashMap::new(),
-        dynamic: None,
-    };
+    let mut reader = Reader::new(function, uncounted, file);
     reader.code.is_host = host::is_host(function);
     if function.is(device::LAUNCH) {
         reader.launch(function)?;
@@ -120,11 +109,37 @@ struct Reader<'c> {
     /// The registers that hold `memref.global`s, and dynamic workgroup memory.
     globals: HashMap<Op<'c>, Reg>,
     dynamic: Option<Reg>,
+    /// The file that all was parsed from.
+    file: String,
+    /// The kernels that host code launches, in the order of [`Code::kernels`].
+    kernels: Vec<Op<'c>>,
 }
 
 impl<'c> Reader<'c> {
+    fn new(function: Op<'c>, uncounted: UncountedWaits, file: &str) -> Self {
+        Self {
+            uncounted,
+            code: Code::default(),
+            regs: HashMap::new(),
+            labels: Vec::new(),
+            loops: Vec::new(),
+            calls: vec![function],
+            call_sites: Vec::new(),
+            queues: Vec::new(),
+            names: HashMap::new(),
+            value_names: names::Names::of(file),
+            globals: HashMap::new(),
+            dynamic: None,
+            file: file.to_owned(),
+            kernels: Vec::new(),
+        }
+    }
+
     fn kernel(&mut self, function: Op<'c>) -> Done<'c> {
         self.code.name = function.str_attr(attr::SYM_NAME).unwrap_or("kernel").into();
+        let module = function.ancestors().find(|outer| outer.is(device::MODULE));
+        let module = module.and_then(|module| module.str_attr(attr::SYM_NAME));
+        module.unwrap_or_default().clone_into(&mut self.code.module);
         self.code.block = attributes::known_sizes(function, &attributes::BLOCK_SIZE, 1)?;
         self.code.grid = attributes::known_sizes(function, &attributes::GRID_SIZE, 0)?;
         let Some(entry) = function.region(0).first() else {
@@ -279,7 +294,8 @@ impl<'c> Reader<'c> {
     /// Reads one operation that is no terminator.
     fn op(&mut self, op: Op<'c>) -> Done<'c> {
         refuse_huge_vectors(op)?;
-        if self.flow(op)?
+        if self.host_op(op)?
+            || self.flow(op)?
             || self.arith(op)?
             || self.conversions(op)?
             || self.memory(op)?

@@ -196,6 +196,20 @@ impl Problem {
         }
     }
 
+    /// A thread comes to an operation of some lanes of its warp, and does not name itself.
+    #[must_use]
+    pub fn not_in_mask(at: Spot) -> Self {
+        Self {
+            kind: "divergent-warp",
+            note: false,
+            rank: 0,
+            at,
+            other: None,
+            message: "the thread is not in the mask that it waits with".into(),
+            advice: "let the mask name all threads that come to it together",
+        }
+    }
+
     /// Threads of a warp stand at an operation of the whole warp that others don't come to.
     #[must_use]
     pub fn divergent_warp(at: Spot, other: Option<Spot>) -> Self {
@@ -401,6 +415,12 @@ impl Reports {
     /// The races, by kind and place.
     pub fn races(&self) -> impl Iterator<Item = &Race> {
         self.races.values()
+    }
+
+    /// Returns true if nothing was found at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.races.is_empty() && self.problems.is_empty()
     }
 
     /// Returns true if nothing harmful was found.

@@ -12,7 +12,7 @@ pub use self::waits::LastWait;
 
 use self::hazards::{Copied, PhaseWait, Sides, Waits};
 use crate::code::{Code, Completion, Op, OpLocation};
-use crate::machine::Stop;
+use crate::machine::{Ended, Reason, Stop};
 use crate::memory::Buffer;
 use crate::report::{Hazard, Own, Problem, Race, Reports, Spot};
 use crate::value::BufferId;
@@ -112,6 +112,20 @@ pub fn merge(all: &mut Vec<Finding>, found: Vec<Finding>) {
     }
 }
 
+impl Finding {
+    /// The same, told from what is found in host code and other kernels.
+    fn in_kernel(mut self, number: u32) -> Self {
+        let instances = [Some(&mut self.at), self.against.as_mut()];
+        for instance in instances.into_iter().flatten() {
+            instance.instr = instance.instr.wrapping_add(number << KERNEL_SHIFT);
+        }
+        self
+    }
+}
+
+/// More instructions than a kernel has, as a power of 2.
+const KERNEL_SHIFT: u32 = 22;
+
 impl Names<'_> {
     /// All that a run has found, and what ended it.
     #[must_use]
@@ -158,8 +172,36 @@ impl Names<'_> {
         let problems =
             problems.filter(|problem| problem.kind != "undrained" || !racing.contains(&problem.at.instr));
         findings.extend(problems.map(|problem| self.problem(problem)));
+        // What stops a kernel of a program is found there.
+        let stop = stop.filter(|stop| stop.reason != Reason::Kernel);
         findings.extend(stop.map(|stop| self.stop(stop)));
         findings
+    }
+
+    /// All that was found in kernels of a program.
+    #[must_use]
+    pub fn findings_in_kernels(&self, ended: &[Ended]) -> Vec<Finding> {
+        let mut all = Vec::new();
+        for kernel in ended {
+            let names = Names {
+                code: &self.code.kernels[kernel.kernel],
+                buffers: &kernel.buffers,
+                iterations: &kernel.iterations,
+                block: kernel.launch.block,
+                grid: kernel.launch.grid,
+                tasks: &[],
+            };
+            let number = u32::try_from(kernel.kernel + 1).unwrap_or(u32::MAX);
+            let found = names.findings(&kernel.reports, kernel.stop.as_ref());
+            merge(
+                &mut all,
+                found
+                    .into_iter()
+                    .map(|finding| finding.in_kernel(number))
+                    .collect(),
+            );
+        }
+        all
     }
 
     fn buffer(&self, id: BufferId) -> &Buffer {

@@ -71,7 +71,11 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 48] = [
+const EXPLAINED: [(&str, &str); 49] = [
+    (
+        "Sim/programs/",
+        "host code with device work is run as a whole program",
+    ),
     (
         "gpux-host-to-runtime/",
         "what the host asks of a device is no device code",

@@ -58,14 +58,16 @@ MLIR_CAPI_EXPORTED int asyncOptReduceMain(int argc, char **argv,
                                           MlirStringRef version,
                                           size_t stackSize);
 
-/// Parses the module in a file ("-" is standard input), runs passes over it,
-/// each written as "PASS{OPTION=VALUE ...}" or as a pipeline such as
+/// Parses the module in a file ("-" is standard input), rewrites it with
+/// `importAsync` if it is in upstream's `async`, runs passes over it, each
+/// written as "PASS{OPTION=VALUE ...}" or as a pipeline such as
 /// "lower-affine,cse", and hands it to `callback`, whose answer it returns;
 /// false where something went wrong before, which was printed. Whatever
 /// `callback` reports at locations of the module is printed with its source.
 MLIR_CAPI_EXPORTED bool
 asyncOptWithModule(MlirStringRef path, intptr_t numPasses,
                    const MlirStringRef *passes, size_t stackSize,
+                   AsyncOptRewrite importAsync,
                    bool (*callback)(MlirOperation, void *), void *userData);
 
 #ifdef __cplusplus

@@ -39,7 +39,8 @@ MlirStringRef asyncOptEnumGetKeyword(MlirAttribute attribute) {
                 NVVM::TMALoadModeAttr, NVVM::TMAStoreModeAttr,
                 NVVM::VoteSyncKindAttr, NVVM::WGMMAScaleInAttr,
                 NVVM::WGMMAScaleOutAttr, NVVM::WGMMATypesAttr,
-                vector::CombiningKindAttr>(keyword)
+                vector::CombiningKindAttr, vector::PrintPunctuationAttr>(
+              keyword)
           .Default(StringRef()));
 }
 

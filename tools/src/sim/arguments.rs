@@ -20,6 +20,13 @@ pub struct Options {
     /// The kernel to run; else every gpu.func and gpu.launch, or every function if there is none.
     #[arg(long)]
     pub kernel: Option<String>,
+    /// The host function to run, with all kernels that it launches; else main, if it has no arguments and the program has device
+    /// work. --kernel runs a kernel alone.
+    #[arg(long, conflicts_with_all = ["kernel", "refines", "timeline", "trace", "compare", "out"])]
+    pub entry: Option<String>,
+    /// What a !gpu.async.token of the host stands for, as in --async-import-gpu: operations, or a stream.
+    #[arg(long, value_enum, default_value_t = GpuTokens::Ssa)]
+    pub gpu_tokens: GpuTokens,
     /// How many blocks: x, or x,y,z.
     #[arg(long, value_parser = dimensions)]
     pub grid: Option<[u32; 3]>,
@@ -91,6 +98,15 @@ pub enum Schedule {
     Random,
     /// In every way that makes a difference, one run for each (tiny programs only).
     Exhaustive,
+}
+
+/// What a `!gpu.async.token` stands for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GpuTokens {
+    /// The operations that it is made from, as its documentation says.
+    Ssa,
+    /// A stream, as upstream lowers it.
+    Stream,
 }
 
 /// A file to draw to.
@@ -173,6 +189,13 @@ impl Options {
     pub fn jobs(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(cores, usize::from)
+    }
+
+    /// Returns true if something is asked that is about kernels alone.
+    pub fn is_about_kernels(&self) -> bool {
+        let sizes = self.grid.is_some() || self.block.is_some() || self.dynamic_workgroup.is_some();
+        let buffers = !self.args.is_empty() || !self.out.is_empty() || self.print;
+        self.kernel.is_some() || self.wants_timeline() || self.refines.is_some() || sizes || buffers
     }
 
     /// Returns true if a timeline is asked for.

@@ -299,6 +299,7 @@ impl<'a> Runs<'a> {
         let trace = machine.trace.take();
         let (iterations, steps) = (std::mem::take(&mut machine.iterations), machine.steps);
         let started = machine.started();
+        let ended = std::mem::take(&mut machine.ended);
         let settled = !machine.memory.schedule_matters;
         let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
@@ -310,7 +311,8 @@ impl<'a> Runs<'a> {
             grid,
             tasks: &started,
         };
-        let findings = names.findings(&reports, stop.as_ref());
+        let mut findings = names.findings_in_kernels(&ended);
+        findings.extend(names.findings(&reports, stop.as_ref()));
         let outcome = Outcome {
             findings,
             runs: 1,

@@ -1,9 +1,9 @@
 //! What instructions do.
 
 use super::{
-    Access, Bulk, Copy, Describe, Elect, Fragment, Id, Index, Issued, Label, LdMatrix, MBarrierOp, Member,
-    Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, StMatrix, TaskOp, Tile, VectorOp, Vote,
-    WarpReduce, Warpgroup,
+    Access, Bulk, Copy, Describe, Elect, Fragment, HostOp, Id, Index, Issued, Label, LdMatrix, MBarrierOp,
+    Member, Mma, NamedBarrier, Piece, Queue, Reg, Shuffle, ShuffleSync, Slot, StMatrix, TaskOp, Tile,
+    VectorOp, Vote, WarpReduce, Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
@@ -337,6 +337,8 @@ pub enum Op {
     },
     /// Makes or ends a task of host code.
     Task(TaskOp),
+    /// Does something with a device, or prints, in host code.
+    Host(HostOp),
     /// `gpu.barrier`
     Barrier,
     /// `nvvm.barrier` of some threads, `nvvm.barrier.arrive`
@@ -404,6 +406,13 @@ impl Op {
                 | Self::AtomicStore { .. }
                 | Self::Free { .. }
                 | Self::EndScope(_)
+                | Self::Host(
+                    HostOp::Transfer { .. }
+                        | HostOp::TransferToNew { .. }
+                        | HostOp::Fill { .. }
+                        | HostOp::Launch(_)
+                        | HostOp::Claim { .. }
+                )
         )
     }
 

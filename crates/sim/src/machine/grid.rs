@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// What all blocks start with.
 #[derive(Clone)]
-struct Start {
+pub(super) struct Start {
     regs: Vec<Value>,
     /// Memory of the workgroup that is a parameter, and what is in it.
     own: Vec<(Reg, Arc<View>, Contents)>,
@@ -59,7 +59,7 @@ impl Machine<'_> {
         self.run_blocks(start, 0..blocks, each)
     }
 
-    fn launch_state(&mut self, args: &[Value]) -> Start {
+    pub(super) fn launch_state(&mut self, args: &[Value]) -> Start {
         let mut regs = vec![Value::Poison; self.code.regs as usize];
         let mut own = Vec::new();
         for (param, arg) in self.code.params.iter().zip(args) {
@@ -69,13 +69,17 @@ impl Machine<'_> {
                 own.push((param.to, Arc::clone(view), contents));
             }
         }
+        let mut declared = self.declared.take().into_iter().flatten();
         for decl in &self.code.global {
-            let id = self.declare(decl, Space::Global);
-            regs[decl.to.0 as usize] = id;
+            let known = declared.next();
+            regs[decl.to.0 as usize] = known.unwrap_or_else(|| self.declare(decl, Space::Global));
         }
         self.memory.watch(self.timeline.is_some());
         if self.code.is_host {
             self.memory.use_host_addresses();
+        }
+        if self.code.is_program {
+            self.memory.use_owners();
         }
         if self.code.is_host
             || self.code.has_arrivals()
@@ -116,16 +120,9 @@ impl Machine<'_> {
         blocks: Range<u32>,
         each: &mut dyn FnMut(u32, u64),
     ) -> Result<(), Stop> {
-        let [x, y, _] = self.launch.grid;
-        let threads = self.launch.block.iter().product::<u32>();
         let first = blocks.start;
         for block in blocks {
-            self.block = [block % x, block / x % y, block / x / y];
-            self.first_thread = block * threads;
-            self.memory.start_block(block);
-            if block > 0 {
-                self.renew(&mut start);
-            }
+            self.place_block(&mut start, block);
             let each_steps = &mut |steps| each(block - first, steps);
             let ran = if self.code.is_host {
                 self.run_tasks(start.regs.clone(), each_steps)
@@ -137,6 +134,22 @@ impl Machine<'_> {
             each(block - first + 1, self.steps);
         }
         Ok(())
+    }
+
+    /// Begins a block, up to where its threads run.
+    pub(super) fn begin_block(&mut self, start: &mut Start, block: u32) {
+        self.place_block(start, block);
+        self.start_threads(start.regs.clone());
+    }
+
+    fn place_block(&mut self, start: &mut Start, block: u32) {
+        let [x, y, _] = self.launch.grid;
+        self.block = [block % x, block / x % y, block / x / y];
+        self.first_thread = block * self.launch.block.iter().product::<u32>();
+        self.memory.start_block(block);
+        if block > 0 {
+            self.renew(start);
+        }
     }
 
     /// Workgroup memory that is a parameter is another one in each block, filled the same way.

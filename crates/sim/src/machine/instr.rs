@@ -4,8 +4,8 @@ use super::{Machine, Next, Reason, State, WARP};
 use crate::code::{Elect, Id, Instr, Op, Reg};
 use crate::value::Value;
 
-impl Machine<'_> {
-    pub(super) fn instr(&mut self, t: usize, instr: &Instr) -> Result<Next, Reason> {
+impl<'c> Machine<'c> {
+    pub(super) fn instr(&mut self, t: usize, instr: &'c Instr) -> Result<Next, Reason> {
         match &instr.op {
             Op::Set { to, value } => self.set(t, *to, value.clone()),
             Op::Moves(moves) => {
@@ -41,6 +41,7 @@ impl Machine<'_> {
             Op::Return => return Ok(Next::Waits(State::Done)),
             Op::Barrier => return Ok(Next::Waits(State::Barrier)),
             Op::Task(op) => return self.task(t, op),
+            Op::Host(op) => return self.host(t, op),
             Op::Await(tokens) if self.code.is_host => return self.await_tasks(t, tokens),
             Op::Bulk(bulk) if bulk.completion.is_block_wide() => return Ok(Next::Waits(State::Block)),
             Op::Bulk(bulk) => self.issue_bulk(t, bulk)?,

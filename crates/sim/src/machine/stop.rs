@@ -144,6 +144,19 @@ pub enum Reason {
     Tasks,
     /// Tasks that wait for each other.
     Stuck,
+    /// A launch that no device takes.
+    Launch(String),
+    /// A kernel has stopped; what is wrong is found there.
+    Kernel,
+    /// Buffers of different sizes that data is transferred between.
+    Transfer {
+        /// The dimension.
+        dim: usize,
+        /// Its size where data goes to.
+        size: i64,
+        /// Its size where it comes from.
+        expected: i64,
+    },
     /// Buffers of more bytes than an interpreter has room for.
     Room,
     /// A copy of a size that can't be copied.
@@ -165,6 +178,7 @@ impl Reason {
                 | Self::PartialWarpgroup
                 | Self::Tasks
                 | Self::Stuck
+                | Self::Kernel
                 | Self::Fault(Fault::Freed { .. } | Fault::Accesses)
         )
     }

@@ -30,6 +30,12 @@ impl Machine<'_> {
         let op = &self.code.instrs[pc].op;
         let mask = match self.participants(leader, op, all) {
             Ok(mask) => mask,
+            // Hardware lets all lanes take part that come to it together.
+            Err(Reason::NotInMask) if self.in_lockstep => {
+                let problem = Problem::not_in_mask(self.spot(leader));
+                self.memory.reports.problem(problem);
+                self.alive(all)
+            }
             Err(reason) => return Err(self.stop(leader, reason)),
         };
         let stands_here = |t: &usize| self.threads[*t].state == State::Warp && self.threads[*t].pc == pc;
@@ -73,19 +79,18 @@ impl Machine<'_> {
                 if named >> (leader % WARP) & 1 == 0 {
                     return Err(Reason::NotInMask);
                 }
-                // Threads that have ended are not waited for.
-                let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
-                let alive = here.fold(0_u32, |mask, t| mask | 1 << (t % WARP));
-                named & alive
+                named & self.alive(all)
             }
-            // Threads that have ended are not waited for here, either.
-            Op::NamedBarrier(_) => {
-                let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
-                here.fold(0, |mask, t| mask | 1 << (t % WARP))
-            }
+            Op::NamedBarrier(_) => self.alive(all),
             _ if all.len() < WARP && !matches!(op, Op::WarpReduce(_)) => return Err(Reason::PartialWarp),
             _ => u32::MAX,
         })
+    }
+
+    /// The lanes of a warp that are waited for, as bits: all but those that have ended.
+    fn alive(&self, all: &[usize]) -> u32 {
+        let here = all.iter().filter(|t| self.threads[**t].state != State::Done);
+        here.fold(0, |mask, t| mask | 1 << (t % WARP))
     }
 
     /// Reports if a thread waits for others of its warp. Returns false if none does.

@@ -143,7 +143,28 @@ impl Shadow {
     }
 }
 
+impl Shadow {
+    /// The same, and whether all accesses to a granule were atomic.
+    pub fn accessed(&self) -> impl Iterator<Item = (Range<usize>, Touch, bool)> {
+        let touched = self.touched();
+        touched.map(|(granule, touch)| {
+            let page = self.pages[granule.start / PAGE].as_deref();
+            let is_atomic = page.is_some_and(|page| page.is_atomic(granule.start % PAGE));
+            (granule, touch, is_atomic)
+        })
+    }
+}
+
 impl Page {
+    /// Returns true if the granule that has `byte` was accessed atomically, and in no other way.
+    fn is_atomic(&self, byte: usize) -> bool {
+        let place = self.cells[byte >> self.shift].place();
+        place.is_some_and(|place| {
+            let cell = &self.full[place];
+            cell.atomics.is_some() && cell.write.is_none() && cell.reads.all().next().is_none()
+        })
+    }
+
     fn touch(&self, i: usize) -> Option<Touch> {
         let compact = self.cells[i];
         if let Some(place) = compact.place() {

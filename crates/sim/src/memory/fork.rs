@@ -83,6 +83,8 @@ impl Memory {
             read_hashes: None,
             strict_proxies: self.strict_proxies,
             window: self.window.clone(),
+            side: self.side,
+            unwritten: self.unwritten,
             verdict: None,
         }
     }

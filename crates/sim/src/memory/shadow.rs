@@ -1,5 +1,6 @@
 //! Buffers, and who accesses them.
 
+use super::Owner;
 use super::cells::Shadow;
 use super::order::{Moment, Shared};
 use crate::report::Spot;
@@ -85,6 +86,8 @@ pub struct Buffer {
     pub(super) freed: bool,
     /// Where it was, if a task of the host did.
     pub(crate) freed_at: Option<Spot>,
+    /// Who may access it, in a program with a device.
+    pub(super) owner: Owner,
     /// A bit for each byte that nobody has written; nothing if there are none.
     pub(super) unwritten: Vec<u64>,
     /// Where mbarriers begin, and who has initialized them.
@@ -132,8 +135,7 @@ impl Buffer {
     ) -> Self {
         let (data, unwritten) = match contents {
             Contents::Bytes(bytes) => (bytes, Vec::new()),
-            // A NaN in every floating-point type, and an odd number.
-            Contents::Unwritten(bytes) => (vec![0xFF; bytes], vec![u64::MAX; bytes.div_ceil(64)]),
+            Contents::Unwritten(bytes) => (vec![0; bytes], vec![u64::MAX; bytes.div_ceil(64)]),
         };
         let shadow = Shadow::new(data.len());
         Self {
@@ -145,6 +147,7 @@ impl Buffer {
             copied: false,
             freed: false,
             freed_at: None,
+            owner: Owner::default(),
             unwritten,
             mbarriers: Vec::new(),
             shadow,
@@ -162,6 +165,7 @@ impl Buffer {
             copied: self.copied,
             freed: self.freed,
             freed_at: self.freed_at,
+            owner: self.owner,
             unwritten: self.unwritten.clone(),
             mbarriers: Vec::new(),
             shadow: Shadow::new(self.data.len()),
@@ -181,6 +185,15 @@ impl Buffer {
     pub(super) fn unwritten(&self, range: Range<usize>) -> Option<impl Iterator<Item = usize>> {
         let is_unwritten = |byte: &usize| self.unwritten[byte / 64] >> (byte % 64) & 1 == 1;
         (!self.unwritten.is_empty()).then(|| range.filter(is_unwritten))
+    }
+
+    /// Notes that nobody has written these bytes, after all.
+    pub(super) fn note_unwritten(&mut self, bytes: impl Iterator<Item = usize>) {
+        let words = self.data.len().div_ceil(64);
+        for byte in bytes {
+            self.unwritten.resize(words, 0);
+            self.unwritten[byte / 64] |= 1 << (byte % 64);
+        }
     }
 
     /// Notes that the bytes of `range` are written.

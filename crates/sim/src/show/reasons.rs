@@ -85,6 +85,7 @@ impl Names<'_> {
                 let message = format!("more than {MOST_TASKS} tasks can't be told apart");
                 ("too-large", message)
             }
+            Reason::Launch(_) | Reason::Kernel | Reason::Transfer { .. } => program_reason(reason),
             Reason::Room => {
                 let message = "there is no room for a buffer of this size: all of them have 1 GiB";
                 ("too-large", message.into())
@@ -162,6 +163,15 @@ impl Names<'_> {
                 );
                 ("out-of-bounds", message)
             }
+            Fault::Elsewhere { buffer } => {
+                let name = &self.buffer(buffer).name;
+                let message = if self.code.is_host {
+                    format!("the host accesses {name}, which is memory of the device")
+                } else {
+                    format!("the kernel accesses {name}, which is pageable memory of the host")
+                };
+                ("elsewhere", message)
+            }
             Fault::Freed { buffer } => {
                 let message = format!("{} was deallocated before", self.buffer(buffer).name);
                 ("use-after-free", message)
@@ -203,11 +213,28 @@ impl Names<'_> {
     }
 }
 
+/// What ends host code of a program, or a kernel that it launches.
+fn program_reason(reason: &Reason) -> (&'static str, String) {
+    match reason {
+        Reason::Launch(message) => ("bad-launch", message.clone()),
+        Reason::Transfer { dim, size, expected } => {
+            let message = format!(
+                "dimension {dim} has size {expected} where data is transferred from, and {size} where it goes"
+            );
+            ("mismatch", message)
+        }
+        _ => ("stopped", "the kernel has stopped".into()),
+    }
+}
+
 /// What to do about what ends a run.
 pub(super) fn advice(kind: &str) -> &'static str {
     match kind {
         "out-of-bounds" => "let the access go only where the buffer is: guard it, or make the buffer larger",
         "misaligned" => "let offsets and strides be multiples of what is accessed, or align the buffer",
+        "elsewhere" => {
+            "transfer the data, or let both access it: with gpux.host_alloc, gpu.alloc host_shared or gpu.host_register"
+        }
         "use-after-free" => "deallocate the buffer after its last access",
         "mismatch" => "let the type say what is true, or pass a buffer of the type's size",
         "bad-count" => "clamp the count to what the copy writes",

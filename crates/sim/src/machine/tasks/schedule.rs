@@ -10,6 +10,11 @@ const TIDY_EVERY: u64 = 1 << 12;
 impl Machine<'_> {
     /// The task that runs next, after `last`; `None` if none can.
     pub(super) fn next_task(&mut self, last: usize) -> Option<usize> {
+        if std::mem::take(&mut self.is_other_turn) && self.tasks.ready.len() > 1 {
+            // A kernel may wait for one that runs at the same time.
+            let mut ready = self.tasks.ready.range(last + 1..).chain(&self.tasks.ready);
+            return ready.next().copied();
+        }
         match self.memory.adversary() {
             Adversary::Late => self.wanted_task(),
             Adversary::Early => self.tasks.ready.last().copied(),
@@ -25,7 +30,8 @@ impl Machine<'_> {
                 self.memory.tidy();
                 each(self.steps);
             }
-            if self.threads[task].state == State::Running && self.is_interrupted(task) {
+            let is_interrupted = self.is_other_turn || self.is_interrupted(task);
+            if self.threads[task].state == State::Running && is_interrupted {
                 return Ok(());
             }
         }

@@ -1,0 +1,91 @@
+//! What host code does with a device, and what it prints.
+
+use super::{Index, Reg};
+pub use crate::memory::Owner;
+use crate::value::Elem;
+
+/// An instruction of host code that is about a device, or prints.
+#[derive(Clone, Debug)]
+pub enum HostOp {
+    /// Says who may access a buffer: `gpu.host_register`
+    Own {
+        /// A view of it.
+        view: Reg,
+        /// Who.
+        owner: Owner,
+    },
+    /// Allocates the memory of a buffer: who accesses it comes after that. `gpux.alloc`
+    Claim {
+        /// A view of it.
+        view: Reg,
+    },
+    /// Copies from one buffer to another one of the same shape: `gpux.transfer`
+    Transfer {
+        /// From where.
+        from: Reg,
+        /// Where to.
+        to: Reg,
+    },
+    /// Makes a buffer like another one, and copies to it: `gpux.transfer` with a result
+    TransferToNew {
+        /// From where.
+        from: Reg,
+        /// The new one.
+        to: Reg,
+        /// Who may access that.
+        owner: Owner,
+    },
+    /// Stores one number everywhere: `gpux.memset`
+    Fill {
+        /// Where.
+        view: Reg,
+        /// The number.
+        value: Reg,
+    },
+    /// Runs a kernel: `gpux.async_launch`
+    Launch(Box<LaunchOp>),
+    /// Prints something.
+    Print(HostPrint),
+}
+
+/// A launch.
+#[derive(Clone, Debug)]
+pub struct LaunchOp {
+    /// The place of the kernel in [`Code::kernels`](super::Code::kernels).
+    pub kernel: usize,
+    /// How many blocks, in x, y and z.
+    pub grid: [Index; 3],
+    /// How many threads a block has.
+    pub block: [Index; 3],
+    /// How many bytes of dynamic workgroup memory.
+    pub dynamic_workgroup: Index,
+    /// The arguments.
+    pub args: Box<[Reg]>,
+}
+
+/// What host code prints.
+#[derive(Clone, Debug)]
+pub enum HostPrint {
+    /// Some text.
+    Text(String),
+    /// A number, as `vector.print` and the functions of MLIR's runner libraries do.
+    Number {
+        /// Which.
+        value: Reg,
+        /// Its type.
+        elem: Elem,
+        /// True if it has no sign.
+        unsigned: bool,
+    },
+    /// A vector, in parentheses.
+    Vector {
+        /// Which.
+        value: Reg,
+        /// The type of its numbers.
+        elem: Elem,
+        /// Its sizes.
+        sizes: Box<[i64]>,
+    },
+    /// A memref with its descriptor, as `printMemrefF32` does.
+    MemRef(Reg),
+}

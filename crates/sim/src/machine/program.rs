@@ -1,0 +1,321 @@
+//! Host code of a whole program: what it does with a device, and what it prints.
+
+use super::kernel::{Ended, KernelRun};
+use super::{Launch, Machine, Next, Reason};
+use crate::code::{HostOp, HostPrint, LaunchOp, Reg, Spec};
+use crate::memory::{Contents, Owner, Space};
+use crate::scalar::signed;
+use crate::value::{Elem, Pointer, Value, View, row_by_row};
+use std::sync::Arc;
+
+/// Instructions of a kernel before others that run at the same time have their turn.
+const SLICE: u64 = 1 << 16;
+
+/// What the buffers of a device are aligned to.
+const DEVICE_ALIGN: u32 = 256;
+
+impl<'c> Machine<'c> {
+    pub(super) fn host(&mut self, t: usize, op: &'c HostOp) -> Result<Next, Reason> {
+        match op {
+            HostOp::Own { view, owner } => {
+                let view = self.view(t, *view)?;
+                self.memory.set_owner(view.buffer, *owner);
+            }
+            HostOp::Claim { view } => {
+                let (view, actor) = (self.view(t, *view)?, self.actor(t));
+                self.memory.claim(actor, view.buffer)?;
+            }
+            HostOp::Transfer { from, to } => self.transfer(t, *from, *to)?,
+            HostOp::TransferToNew { from, to, owner } => {
+                let new = self.buffer_like(t, *from, *owner)?;
+                self.set(t, *to, new);
+                self.transfer(t, *from, *to)?;
+            }
+            HostOp::Fill { view, value } => self.fill(t, *view, *value)?,
+            HostOp::Launch(launch) => return self.launch(t, launch),
+            HostOp::Print(print) => {
+                let text = self.host_text(t, print)?;
+                self.printed += &text;
+            }
+        }
+        Ok(Next::Goes)
+    }
+
+    fn buffer_like(&mut self, t: usize, from: Reg, owner: Owner) -> Result<Value, Reason> {
+        let mut view = View::clone(&*self.view(t, from)?);
+        (view.base, view.offset) = (0, 0);
+        view.strides = row_by_row(&view.sizes);
+        let bytes = view.span_bytes().filter(|bytes| self.memory.has_room(*bytes));
+        let contents = Contents::Unwritten(bytes.ok_or(Reason::Room)?);
+        let place = &self.code.instrs[self.threads[t].pc].place;
+        let name = format!("the buffer of {}", place.location);
+        let array = view.array();
+        view.buffer = self
+            .memory
+            .add(name, Space::Global, DEVICE_ALIGN, contents, array);
+        self.memory.set_owner(view.buffer, owner);
+        Ok(Value::View(Arc::new(view)))
+    }
+
+    fn transfer(&mut self, t: usize, from: Reg, to: Reg) -> Result<(), Reason> {
+        let (from, to) = (self.view(t, from)?, self.view(t, to)?);
+        for (dim, (&size, &expected)) in to.sizes.iter().zip(&from.sizes).enumerate() {
+            if size != expected {
+                return Err(Reason::Transfer { dim, size, expected });
+            }
+        }
+        let actor = self.actor(t);
+        // Elements in a row are copied at once.
+        let mut row: Option<(Pointer, Pointer, usize)> = None;
+        for (source, target) in pointers(&from).zip(pointers(&to)) {
+            let bytes = usize::try_from(from.elem_bytes()).unwrap_or(0);
+            let goes_on = row.as_ref().is_some_and(|(first, second, so_far)| {
+                let so_far = i64::try_from(*so_far).unwrap_or(i64::MAX);
+                first.offset + so_far == source.offset && second.offset + so_far == target.offset
+            });
+            match &mut row {
+                Some((_, _, so_far)) if goes_on => *so_far += bytes,
+                row => {
+                    if let Some((source, target, bytes)) = row.replace((source, target, bytes)) {
+                        self.memory.copy_bytes(actor, source, target, bytes)?;
+                    }
+                }
+            }
+        }
+        if let Some((source, target, bytes)) = row {
+            self.memory.copy_bytes(actor, source, target, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, t: usize, view: Reg, value: Reg) -> Result<(), Reason> {
+        let (view, numbers) = (self.view(t, view)?, self.numbers(t, value)?);
+        let size = view.elem.bytes();
+        let bytes = numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes().into_iter().take(size));
+        let (bytes, actor): (Vec<u8>, _) = (bytes.collect(), self.actor(t));
+        for at in pointers(&view) {
+            self.memory.write_anywhere(actor, at, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel, or goes on with it.
+    fn launch(&mut self, t: usize, op: &'c LaunchOp) -> Result<Next, Reason> {
+        let mut run = match self.running.remove(&t) {
+            Some(run) => run,
+            None => Box::new(self.start_kernel(t, op)?),
+        };
+        self.memory.lend_to(&mut run.machine.memory, run.common);
+        let ended = run.slice(SLICE);
+        self.memory.take_back(&mut run.machine.memory, run.common);
+        self.steps += run.steps_of_slice();
+        if matches!(ended, Ok(false)) {
+            self.running.insert(t, run);
+            self.is_other_turn = true;
+            return Ok(Next::Jumps(self.threads[t].pc));
+        }
+        self.printed += &std::mem::take(&mut run.machine.printed);
+        let touched = run.machine.memory.touched(run.common);
+        let actor = self.actor(t);
+        self.memory.note_kernel(actor, &touched)?;
+        let stopped = ended.is_err();
+        self.ended.extend(Ended::new(op.kernel, *run, ended.err()));
+        if stopped {
+            return Err(Reason::Kernel);
+        }
+        Ok(Next::Goes)
+    }
+
+    fn start_kernel(&mut self, t: usize, op: &'c LaunchOp) -> Result<KernelRun<'c>, Reason> {
+        let code = &self.code.kernels[op.kernel];
+        let mut sizes = [[0; 3]; 2];
+        for (to, from) in sizes.iter_mut().zip([op.grid, op.block]) {
+            for (to, from) in to.iter_mut().zip(from) {
+                let size = self.index(t, from)?;
+                *to = u32::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
+                    Reason::Launch(format!("a size of the launch is {size}, and each is 1 or more"))
+                })?;
+            }
+        }
+        let [grid, block] = sizes;
+        let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
+        if product(block) > 1024 {
+            let message = format!("a block has 1 to 1024 threads, and here {}", product(block));
+            return Err(Reason::Launch(message));
+        }
+        if product(grid) * product(block) > u128::from(u32::MAX) {
+            let message = format!("a grid has at most {} threads here", u32::MAX);
+            return Err(Reason::Launch(message));
+        }
+        let dynamic = self.index(t, op.dynamic_workgroup)?;
+        let dynamic_workgroup = usize::try_from(dynamic)
+            .ok()
+            .filter(|bytes| *bytes <= MAX_WORKGROUP);
+        let dynamic_workgroup = dynamic_workgroup.ok_or_else(|| {
+            Reason::Launch(format!(
+                "{dynamic} bytes of dynamic workgroup memory are no size of it"
+            ))
+        })?;
+        let mut args = Vec::with_capacity(op.args.len());
+        for arg in &op.args {
+            args.push(self.value(t, *arg)?.clone());
+        }
+        self.declare_globals(op.kernel);
+        let launch = Launch {
+            grid,
+            block,
+            dynamic_workgroup,
+            budget: self.launch.budget,
+        };
+        let memory = self.memory.for_kernel(code.threads(block));
+        let globals = self.globals[&op.kernel].clone();
+        Ok(KernelRun::new(code, launch, memory, &args, globals))
+    }
+
+    /// Variables of a kernel are there from its first launch on.
+    fn declare_globals(&mut self, kernel: usize) {
+        if self.globals.contains_key(&kernel) {
+            return;
+        }
+        let mut values = Vec::new();
+        for decl in &self.code.kernels[kernel].global {
+            let key = (self.code.kernels[kernel].module.clone(), decl.name.clone());
+            let value = match self.variables.get(&key) {
+                Some(known) => known.clone(),
+                None => self.declare(decl, Space::Global),
+            };
+            if let Value::View(view) = &value {
+                self.memory.set_owner(view.buffer, Owner::Device);
+            }
+            self.variables.insert(key, value.clone());
+            values.push(value);
+        }
+        self.globals.insert(kernel, values);
+    }
+
+    fn host_text(&mut self, t: usize, print: &HostPrint) -> Result<String, Reason> {
+        Ok(match print {
+            HostPrint::Text(text) => text.clone(),
+            HostPrint::Number {
+                value,
+                elem,
+                unsigned,
+            } => number(*elem, self.bits(t, *value)?, *unsigned),
+            HostPrint::Vector { value, elem, sizes } => {
+                let numbers = self.numbers(t, *value)?;
+                let unsigned = *elem == Elem::Int(1);
+                let mut texts = numbers.iter().map(|bits| number(*elem, *bits, unsigned));
+                let mut text = String::new();
+                nested(sizes, ["( ", ", ", " )"], &mut text, &mut |text| {
+                    *text += &texts.next().unwrap_or_default();
+                });
+                text
+            }
+            HostPrint::MemRef(view) => self.memref_text(t, *view)?,
+        })
+    }
+
+    /// What `printMemrefF32` and its kin print.
+    fn memref_text(&mut self, t: usize, view: Reg) -> Result<String, Reason> {
+        let (view, actor) = (self.view(t, view)?, self.actor(t));
+        let list = |numbers: &[i64]| {
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            numbers.join(", ")
+        };
+        let address = self.memory.address(view.element(0)).unwrap_or(0);
+        let mut text = format!(
+            "Unranked Memref base@ = {address:#x} rank = {} offset = {} sizes = [{}] strides = [{}] data = \n",
+            view.sizes.len(),
+            view.offset,
+            list(&view.sizes),
+            list(&view.strides)
+        );
+        let mut texts = Vec::new();
+        for at in pointers(&view) {
+            let bytes = self.memory.read(actor, at, view.elem.bytes(), 1)?;
+            texts.push(number(view.elem, view.elem.from_bytes(bytes), false));
+        }
+        let mut texts = texts.into_iter();
+        rows(&view.sizes, 0, &mut text, &mut |text| {
+            *text += &texts.next().unwrap_or_default();
+        });
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+/// More workgroup memory than any GPU has.
+const MAX_WORKGROUP: usize = 1 << 20;
+
+/// Where the elements of a view are, row by row.
+fn pointers(view: &View) -> impl Iterator<Item = Pointer> {
+    let count = view.sizes.iter().product::<i64>();
+    (0..count).map(move |mut number| {
+        let mut at = view.offset;
+        for (size, stride) in view.sizes.iter().zip(&view.strides).rev() {
+            at = at.wrapping_add((number % size).wrapping_mul(*stride));
+            number /= size;
+        }
+        view.element(at)
+    })
+}
+
+/// A number as MLIR's runner libraries print it.
+fn number(elem: Elem, bits: u64, unsigned: bool) -> String {
+    match elem {
+        Elem::Int(width) if !unsigned => signed(width, bits).to_string(),
+        Elem::Int(_) => bits.to_string(),
+        _ => {
+            let spec = Spec {
+                conversion: 'g',
+                ..Spec::default()
+            };
+            spec.format(elem, bits)
+        }
+    }
+}
+
+/// Elements in brackets, those of all dimensions but the last on lines of their own.
+fn rows(sizes: &[i64], dim: usize, text: &mut String, element: &mut dyn FnMut(&mut String)) {
+    let Some((&size, inner)) = sizes.split_first() else {
+        if dim == 0 {
+            text.push('[');
+        }
+        element(text);
+        if dim == 0 {
+            text.push(']');
+        }
+        return;
+    };
+    text.push('[');
+    for i in 0..size {
+        if i > 0 {
+            text.push_str(", ");
+            if !inner.is_empty() {
+                text.push('\n');
+                text.push_str(&" ".repeat(dim + 1));
+            }
+        }
+        rows(inner, dim + 1, text, element);
+    }
+    text.push(']');
+}
+
+/// Elements in what opens, separates and closes each dimension.
+fn nested(sizes: &[i64], marks: [&str; 3], text: &mut String, element: &mut dyn FnMut(&mut String)) {
+    let Some((&size, inner)) = sizes.split_first() else {
+        element(text);
+        return;
+    };
+    let [open, comma, close] = marks;
+    text.push_str(open);
+    for i in 0..size {
+        if i > 0 {
+            text.push_str(comma);
+        }
+        nested(inner, marks, text, element);
+    }
+    text.push_str(close);
+}
