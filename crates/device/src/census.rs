@@ -40,7 +40,7 @@ pub struct Census {
     pub modules: Made,
     /// Copies.
     pub copies: u64,
-    /// Copies from or to memory of the host that is not registered: CUDA may make the host wait for them.
+    /// Copies between the device and memory of the host that is not registered: CUDA may make the host wait for them.
     pub pageable_copies: u64,
     /// Memsets.
     pub memsets: u64,

@@ -141,13 +141,13 @@ impl<M: Memory> Device<M> {
             self.findings.add(Kind::Overlap, self.call, None, message);
         }
         let within_host = self.allocations.is_host(&target) && self.allocations.is_host(&source);
-        if self.allocations.is_pageable(&target) || self.allocations.is_pageable(&source) {
-            self.census.pageable_copies += 1;
-        }
+        let pageable = self.allocations.is_pageable(&target) || self.allocations.is_pageable(&source);
         let (item, clock) = self.issue(stream, Work::Copy { to, from, bytes });
         if within_host {
             self.force(item);
             self.host.join(&clock);
+        } else if pageable {
+            self.census.pageable_copies += 1;
         }
         self.volunteers();
         Ok(())

@@ -52,6 +52,10 @@ extern "C" fn report_end() {
     device.finish();
     report_news(&mut device);
     let findings = device.findings();
+    for finding in findings.iter().filter(|finding| finding.repeated > 0) {
+        let (name, kind, more) = (finding.at.name, finding.kind.name(), finding.repeated);
+        eprintln!("{PREFIX}: {name}: {kind}: {more} more like that");
+    }
     let all = findings.len() as u64 + findings.iter().map(|finding| finding.repeated).sum::<u64>();
     if settings::wants_census(findings.is_empty() && device.census().is_clean()) {
         for line in device.census().to_string().lines() {

@@ -149,6 +149,8 @@ operations! {
         FUNC = "func",
         GLOBAL_ID = "global_id",
         GRID_DIM = "grid_dim",
+        HOST_REGISTER = "host_register",
+        HOST_UNREGISTER = "host_unregister",
         LANE_ID = "lane_id",
         LAUNCH = "launch",
         LAUNCH_FUNC = "launch_func",
