@@ -108,7 +108,8 @@ impl<M: Memory> Device<M> {
     /// If there is not so much.
     pub fn alloc(&mut self, bytes: u64) -> Result<u64, Failure> {
         let room = bytes.max(1).checked_next_multiple_of(ZONE);
-        let start = room.and_then(|room| self.memory.allocate(room + 2 * ZONE));
+        let room = room.and_then(|room| room.checked_add(2 * ZONE));
+        let start = room.and_then(|room| self.memory.allocate(room));
         let Some(start) = start.map(|start| start + ZONE) else {
             return Err(Failure {
                 message: format!("{}: the device has no {bytes} bytes left", self.call),
@@ -116,7 +117,7 @@ impl<M: Memory> Device<M> {
             });
         };
         self.history.forget(start..start + bytes);
-        self.poison(start, bytes);
+        self.poison(start..start + bytes);
         let allocation = Allocation {
             bytes,
             made: self.call,
@@ -159,7 +160,7 @@ impl<M: Memory> Device<M> {
         };
         let clock = self.host.clone();
         self.access(bytes.clone(), past, &clock);
-        self.poison(bytes.start, bytes.end - bytes.start);
+        self.poison(bytes);
         self.volunteers();
         Ok(())
     }
@@ -186,7 +187,7 @@ impl<M: Memory> Device<M> {
     ///
     /// If some of it is registered already, or the device's.
     pub fn register(&mut self, address: u64, bytes: u64) -> Result<(), Failure> {
-        let range = address..address + bytes;
+        let range = self.bytes_at(address, bytes)?;
         if !self.allocations.is_host(&range) {
             let message = format!(
                 "registers {}, which is the device's",
@@ -230,6 +231,15 @@ impl<M: Memory> Device<M> {
         let call = self.call;
         let clock = self.host.clone();
         self.access(bytes, Past { deed, epoch, call }, &clock);
+    }
+
+    /// So many bytes from an address on.
+    pub(crate) fn bytes_at(&mut self, address: u64, bytes: u64) -> Result<Range<u64>, Failure> {
+        let Some(end) = address.checked_add(bytes) else {
+            let message = format!("uses {bytes} bytes, which is more than there are addresses");
+            return Err(self.wrong(Kind::OutOfBounds, None, message));
+        };
+        Ok(address..end)
     }
 
     /// Checks an access by a work that is about to be issued.
@@ -289,14 +299,20 @@ impl<M: Memory> Device<M> {
     }
 
     /// Overwrites what nobody may read.
-    pub(crate) fn poison(&mut self, start: u64, bytes: u64) {
-        const CHUNK: [u8; 4096] = [POISON; 4096];
-        let mut at = start;
-        let end = start + bytes;
-        while at < end {
-            let size = usize::try_from(end - at).unwrap_or(usize::MAX).min(CHUNK.len());
-            self.memory.write(at, &CHUNK[..size]);
-            at += size as u64;
+    pub(crate) fn poison(&mut self, bytes: Range<u64>) {
+        self.fill_with(bytes.start, &[POISON], bytes.end - bytes.start);
+    }
+
+    /// Writes `element`, so often.
+    pub(crate) fn fill_with(&mut self, to: u64, element: &[u8], count: u64) {
+        const CHUNK: u64 = 4096;
+        let chunk = element.repeat(usize::try_from(count.min(CHUNK)).unwrap_or_default());
+        let mut done = 0;
+        while done < count {
+            let size = usize::try_from((count - done).min(CHUNK)).unwrap_or_default();
+            let at = to + done * element.len() as u64;
+            self.memory.write(at, &chunk[..size * element.len()]);
+            done += size as u64;
         }
     }
 

@@ -130,7 +130,7 @@ impl<M: Memory> Device<M> {
         if bytes == 0 {
             return Ok(());
         }
-        let (target, source) = (to..to + bytes, from..from + bytes);
+        let (target, source) = (self.bytes_at(to, bytes)?, self.bytes_at(from, bytes)?);
         self.check_bytes(&source)?;
         self.check_bytes(&target)?;
         if target.start < source.end && source.start < target.end {
@@ -165,7 +165,7 @@ impl<M: Memory> Device<M> {
         if bytes == 0 {
             return Ok(());
         }
-        let range = to..to.saturating_add(bytes);
+        let range = self.bytes_at(to, bytes)?;
         self.check_bytes(&range)?;
         if self.allocations.is_pageable(&range) {
             let message = "fills memory of the host that is not registered".to_owned();

@@ -259,13 +259,9 @@ impl<M: Memory> Device<M> {
     fn perform(&mut self, work: Work) {
         match work {
             Work::Copy { to, from, bytes } => self.memory.copy(to, from, bytes),
-            Work::Fill { to, element, count } => {
-                for index in 0..count {
-                    self.memory.write(to + index * element.len() as u64, &element);
-                }
-            }
+            Work::Fill { to, element, count } => self.fill_with(to, &element, count),
             Work::Host(function) => function(),
-            Work::Free(bytes) => self.poison(bytes.start, bytes.end - bytes.start),
+            Work::Free(bytes) => self.poison(bytes),
             Work::Kernel(_) | Work::Record | Work::Wait(_) | Work::Alloc(_) | Work::Nothing => {}
         }
     }

@@ -1,5 +1,6 @@
 //! What the device does, call by call.
 
+mod garbage;
 mod random;
 
 use crate::*;

@@ -62,17 +62,17 @@ pub unsafe fn memref(rank: i64, descriptor: *const i64, element_bytes: i64) -> O
     // SAFETY: as the caller promises.
     let words = unsafe { std::slice::from_raw_parts(descriptor, 3 + 2 * rank) };
     let (sizes, strides) = words[3..].split_at(rank);
-    let mut elements = 1;
+    let mut elements = 1_i64;
     for (size, stride) in sizes.iter().zip(strides).rev() {
         if *stride != elements && *size != 1 {
             return None;
         }
-        elements *= size;
+        elements = elements.checked_mul(*size)?;
     }
-    let start = words[1]
-        .cast_unsigned()
-        .wrapping_add((words[2] * element_bytes).cast_unsigned());
-    Some((start, u64::try_from(elements * element_bytes).ok()?))
+    let bytes = elements.checked_mul(element_bytes)?;
+    let offset = words[2].checked_mul(element_bytes)?;
+    let start = words[1].cast_unsigned().wrapping_add(offset.cast_unsigned());
+    Some((start, u64::try_from(bytes).ok()?))
 }
 
 /// The pointers of an array.
