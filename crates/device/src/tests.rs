@@ -101,6 +101,23 @@ fn a_wait_is_for_the_last_record_before_it() {
 }
 
 #[test]
+fn a_wait_holds_a_stream_up_under_each_schedule() {
+    for seed in 0..50 {
+        let mut device = device(Adversary::Random(seed));
+        let a = alloc(&mut device, 1);
+        let (one, other) = (device.stream_create(), device.stream_create());
+        let event = device.event_create();
+        ok(device.fill(a, &[1], 1, one));
+        ok(device.event_record(event, one));
+        ok(device.stream_wait_event(other, event));
+        ok(device.copy(HOST, a, 1, other));
+        ok(device.stream_synchronize(other));
+        assert_eq!(byte(&device, HOST), 1);
+        assert_eq!(kinds(&mut device), []);
+    }
+}
+
+#[test]
 fn an_event_may_be_destroyed_with_waits_pending() {
     let mut device = late();
     let a = alloc(&mut device, 1);
