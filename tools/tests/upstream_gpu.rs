@@ -90,7 +90,7 @@ fn run_upstream(program: &str, passes: &str, settings: &[(&str, &str)]) -> Resul
     )
 }
 
-/// Runs a program as ours, with each number of workers: what it prints, if nothing is left at the end.
+/// Runs a program as ours, with each device and number of workers: what it prints, if nothing is left at the end.
 fn run_ours(program: &str) -> Result<String> {
     let imported = run(
         env!("CARGO_BIN_EXE_async-translate"),
@@ -100,21 +100,28 @@ fn run_ours(program: &str) -> Result<String> {
     )?;
     ensure!(imported.succeeds, "{}", imported.errors);
     let mut first = None;
-    for threads in ["--threads=1", "--threads=2", "--threads=8"] {
-        let ours = run(
-            env!("CARGO_BIN_EXE_async-opt"),
-            &["run", "--async-import-gpu", threads],
-            &[],
-            &imported.output,
-        )?;
-        // A census that is not empty is an error message.
-        ensure!(
-            ours.succeeds && ours.errors.is_empty(),
-            "{threads}: {}",
-            ours.errors
-        );
-        let first = first.get_or_insert_with(|| ours.output.clone());
-        ensure!(*first == ours.output, "{threads}: {} after {first}", ours.output);
+    for device in ["host", "sim:late", "sim:early", "sim:random:1"] {
+        for threads in ["1", "2", "8"] {
+            let arguments = [
+                "run",
+                "--async-import-gpu",
+                &format!("--device={device}"),
+                &format!("--threads={threads}"),
+            ];
+            let ours = run(env!("CARGO_BIN_EXE_async-opt"), &arguments, &[], &imported.output)?;
+            // A census that is not empty is an error message.
+            ensure!(
+                ours.succeeds && ours.errors.is_empty(),
+                "{arguments:?}: {}",
+                ours.errors
+            );
+            let first = first.get_or_insert_with(|| ours.output.clone());
+            ensure!(
+                *first == ours.output,
+                "{arguments:?}: {} after {first}",
+                ours.output
+            );
+        }
     }
     Ok(first.unwrap_or_default())
 }
@@ -418,6 +425,34 @@ fn fault_15_every_call_may_fail_and_nobody_asks() -> Result<()> {
             printed
                 .errors
                 .contains(&format!("(call {call}): fails, as it was told to")),
+            "call {call}: {}",
+            printed.errors
+        );
+    }
+    Ok(())
+}
+
+/// Whichever call fails, ours says where, and where it was awaited.
+#[test]
+fn fault_15_every_call_may_fail_and_ours_stops() -> Result<()> {
+    let program = include_str!("upstream_gpu/free-in-use.mlir");
+    for call in 1..=12 {
+        let number = call.to_string();
+        let settings = [("ASYNCOPT_DEVICE_FAIL_AT", number.as_str())];
+        let printed = run(
+            env!("CARGO_BIN_EXE_async-opt"),
+            &["run", "--async-import-gpu", "--device=sim"],
+            &settings,
+            program,
+        )?;
+        // The program has 11 calls.
+        ensure!(printed.succeeds == (call > 11), "call {call}: {}", printed.errors);
+        ensure!(
+            printed.succeeds
+                || printed
+                    .errors
+                    .contains(&format!("(call {call}): fails, as it was told to"))
+                    && printed.errors.contains("note: awaited here"),
             "call {call}: {}",
             printed.errors
         );

@@ -33,7 +33,7 @@ impl Adversary {
     }
 
     /// Which of `ready` works runs now, where none has to.
-    pub(crate) fn volunteer(&mut self, ready: usize) -> Option<usize> {
+    pub fn volunteer(&mut self, ready: usize) -> Option<usize> {
         match self {
             Self::Late => None,
             Self::Early => Some(0),
@@ -41,8 +41,8 @@ impl Adversary {
         }
     }
 
-    /// Which of `options` works runs, where one has to.
-    pub(crate) fn choose(&mut self, options: usize) -> usize {
+    /// Which of `options` works runs, where one has to; there is one at least.
+    pub fn choose(&mut self, options: usize) -> usize {
         match self {
             Self::Late | Self::Early => 0,
             Self::Random(state) => {

@@ -13,6 +13,7 @@ use crate::modules::Modules;
 use crate::run::{Item, ItemId, Work};
 use crate::streams::{Records, Streams};
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 
 /// What a device does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +36,28 @@ impl Default for Options {
             patience: 1000,
             max_steps: 1_000_000,
         }
+    }
+}
+
+impl Options {
+    /// What `ASYNCOPT_DEVICE_SCHEDULE` and `ASYNCOPT_DEVICE_FAIL_AT` say. What they can't say is a message, and counts as nothing.
+    pub fn from_environment(mut report: impl FnMut(String)) -> Self {
+        let mut options = Self::default();
+        if let Ok(text) = env::var("ASYNCOPT_DEVICE_SCHEDULE") {
+            match text.parse() {
+                Ok(schedule) => options.schedule = schedule,
+                Err(message) => report(format!("ASYNCOPT_DEVICE_SCHEDULE: {message}")),
+            }
+        }
+        if let Ok(text) = env::var("ASYNCOPT_DEVICE_FAIL_AT") {
+            match text.parse() {
+                Ok(number) => options.fail_at = Some(number),
+                Err(_) => report(format!(
+                    "ASYNCOPT_DEVICE_FAIL_AT is '{text}': give the number of a call, counted from 1"
+                )),
+            }
+        }
+        options
     }
 }
 

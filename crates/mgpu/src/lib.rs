@@ -1,15 +1,15 @@
 //! The functions that `--gpu-to-llvm` and the translation of `gpu.launch_func` call, on a simulated device.
 //!
 //! They have the names and arguments of `mlir/lib/ExecutionEngine/CudaRuntimeWrappers.cpp` in LLVM 22. As there, a call that fails says so on
-//! standard error, and returns null where it returns something. Environment variables say how the device behaves (`settings`), and at
+//! standard error, and returns null where it returns something. Environment variables say how the device behaves (`Options::from_environment`), and at
 //! exit it reports what it has found.
 
 mod memory;
-mod settings;
 mod tensor_maps;
 
-use async_device::{Device, Failure, Handle, LaunchSizes};
+use async_device::{Device, Failure, Handle, LaunchSizes, Options};
 use memory::Process;
+use std::env;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,7 +21,8 @@ fn device() -> MutexGuard<'static, Device<Process>> {
     let device = DEVICE.get_or_init(|| {
         // SAFETY: it may be called at exit.
         unsafe { libc::atexit(report_end) };
-        Mutex::new(Device::new(Process, settings::options()))
+        let options = Options::from_environment(|message| eprintln!("{PREFIX}: {message}"));
+        Mutex::new(Device::new(Process, options))
     });
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -57,7 +58,9 @@ extern "C" fn report_end() {
         eprintln!("{PREFIX}: {name}: {kind}: {more} more like that");
     }
     let all = findings.len() as u64 + findings.iter().map(|finding| finding.repeated).sum::<u64>();
-    if settings::wants_census(findings.is_empty() && device.census().is_clean()) {
+    let is_clean = findings.is_empty() && device.census().is_clean();
+    // As for the host runtime, but that an empty census is reported, too, if nobody forbids it.
+    if !is_clean || env::var("ASYNCOPT_CENSUS").as_deref() != Ok("0") {
         for line in device.census().to_string().lines() {
             eprintln!("{PREFIX}: {line}");
         }
