@@ -30,6 +30,9 @@ struct Options {
     /// How many workers run tasks; else what ASYNCOPT_NUM_THREADS says, or one for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// What device operations go through: host, or a simulated device that ends them as late as allowed, early or at random.
+    #[arg(long, value_name = "host|sim|sim:late|sim:early|sim:random:SEED")]
+    device: Option<String>,
     /// Writes what each worker has run, and when, as a trace for Perfetto.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<String>,
@@ -59,6 +62,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             };
         }
     };
+    if let Some(Err(message)) = options.device.as_deref().map(asyncopt_rt::device::select) {
+        eprintln!("async-opt run: --device: {message}");
+        return ExitCode::FAILURE;
+    }
     let how = async_jit::Options {
         entry: options.entry,
         opt_level: options.opt_level,

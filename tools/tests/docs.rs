@@ -86,6 +86,19 @@ fn is_shown(shown: &[&str], actual: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// A folder with what pages call `$prefix`: of what the packages install, the shared libraries that Cargo puts beside this test.
+fn installed() -> Result<PathBuf> {
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prefix");
+    fs::create_dir_all(prefix.join("lib"))?;
+    let library = "libasyncopt_mgpu.so";
+    fs::copy(
+        env::current_exe()?.with_file_name(library),
+        prefix.join("lib").join(library),
+    )
+    .with_context(|| library.to_owned())?;
+    Ok(prefix)
+}
+
 /// Runs `command` as a reader would who has the tools on the path; returns all that it prints.
 fn output_of(command: &str, root: &Path) -> Result<String> {
     let llvm =
@@ -102,6 +115,7 @@ fn output_of(command: &str, root: &Path) -> Result<String> {
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(root)
+        .env("prefix", installed()?)
         .env("PATH", env::join_paths(paths)?)
         .output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

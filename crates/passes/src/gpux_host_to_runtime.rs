@@ -4,7 +4,8 @@
 //!
 //! **Effect.** Each asynchronous operation of `gpux` for the host becomes an `async.region` around a synchronous one, and that a call of
 //! `asyncopt_rt_device_…` or `asyncopt_rt_host_…`, whose first operand, the token of the task, is null until `--async-to-runtime` puts it in.
-//! Types of host code lose the memory space of the device: its memory is a pointer like others there. With `erase-kernels`,
+//! Types of host code lose the memory space of the device: its memory is a pointer like others there. Registrations of the host's memory go: devices of
+//! the runtime access all of it. With `erase-kernels`,
 //! `gpu.module`s go: whoever runs the program has them.
 //!
 //! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank, and `gpux.memset` of what does not lie in a row.
@@ -60,6 +61,7 @@ impl Pass for GpuxHostToRuntime {
     fn run<'c>(root: Op<'c>, cx: &PassContext<'c>) -> Result<(), PassError<'c>> {
         let mut ops = Vec::new();
         let mut kernels = Vec::new();
+        let mut registrations = Vec::new();
         root.walk(|op| {
             match op.name() {
                 gpu::MODULE => {
@@ -73,6 +75,7 @@ impl Pass for GpuxHostToRuntime {
                 | gpux::TRANSFER
                 | gpux::MEMSET
                 | gpux::ASYNC_LAUNCH => ops.push(op),
+                gpu::HOST_REGISTER | gpu::HOST_UNREGISTER => registrations.push(op),
                 _ => {}
             }
             Walk::Advance
@@ -86,6 +89,7 @@ impl Pass for GpuxHostToRuntime {
             check_types(op)?;
             lowering.lower(op);
         }
+        registrations.into_iter().for_each(Op::erase);
         drop_memory_spaces(root);
         if cx.bool("erase-kernels") {
             kernels.into_iter().for_each(Op::erase);

@@ -207,7 +207,8 @@ void asyncopt_rt_trace(const char *path);
 // Device operations are called by the body of their task. Those that fail set
 // the error of `self` and return null or nonzero; if `self` is null they abort.
 // For now, each device is the host: its memory is the host's, and everything is
-// done on return.
+// done on return. With ASYNCOPT_DEVICE=sim in the environment, an operation
+// waits in its task until a schedule lets it begin, and addresses are checked.
 //===----------------------------------------------------------------------===//
 
 void *asyncopt_rt_device_alloc(asyncopt_rt_token *self, int32_t device,

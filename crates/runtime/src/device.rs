@@ -1,6 +1,7 @@
 //! Device operations.
 //!
-//! Compiled code calls them from tasks of their own, so that each may take its time. [`Host`] is the device that there is for now.
+//! Compiled code calls them from tasks of their own, so that each may take its time. [`Host`] is the device that there is; with
+//! `ASYNCOPT_DEVICE=sim`, an adversary stands between it and the program (`simulated`).
 
 use std::{
     alloc::Layout,
@@ -10,7 +11,10 @@ use std::{
     sync::{Mutex, OnceLock, RwLock},
 };
 
-use crate::census::{self, Count};
+use crate::{
+    census::{self, Count},
+    simulated,
+};
 
 /// What a device does for a task. Everything is done when a function returns. Pointers to memory of the device are opaque to the host,
 /// and several workers call at a time.
@@ -121,7 +125,24 @@ pub struct Host {
     launcher: RwLock<Option<(Launcher, usize)>>,
 }
 
-/// The device of a number. For now there is one, whatever the number.
+/// What does the operations of the device of a number. For now there is one, whatever the number.
+pub(crate) fn current(number: i32) -> &'static dyn Device {
+    match simulated::selected() {
+        Some(simulated) => simulated,
+        None => device(number),
+    }
+}
+
+/// Selects the device: `host`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.
+///
+/// # Errors
+///
+/// If there is no such device, or one was selected or used before.
+pub fn select(name: &str) -> Result<(), String> {
+    simulated::select(name)
+}
+
+/// The host as a device, whatever the number.
 pub fn device(_number: i32) -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(Host::default)

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     census::{self, Census},
-    device::{Device as _, LaunchSizes, Launcher, device},
+    device::{LaunchSizes, Launcher, current, device},
     error::Error,
     pool::POOL,
     token::{Ref, Token, Type},
@@ -357,7 +357,7 @@ pub unsafe extern "C" fn asyncopt_rt_device_alloc(
     size: i64,
     location: *const c_char,
 ) -> *mut c_void {
-    let result = bytes(size).and_then(|size| device(number).alloc(size));
+    let result = bytes(size).and_then(|size| current(number).alloc(size));
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, ptr::null_mut()) }
 }
@@ -369,7 +369,7 @@ pub unsafe extern "C" fn asyncopt_rt_device_dealloc(
     pointer: *mut c_void,
     location: *const c_char,
 ) -> i32 {
-    let result = device(number).dealloc(pointer).map(|()| 0);
+    let result = current(number).dealloc(pointer).map(|()| 0);
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
 }
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn asyncopt_rt_host_alloc(
     size: i64,
     location: *const c_char,
 ) -> *mut c_void {
-    let result = bytes(size).and_then(|size| device(number).host_alloc(size));
+    let result = bytes(size).and_then(|size| current(number).host_alloc(size));
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, ptr::null_mut()) }
 }
@@ -393,7 +393,7 @@ pub unsafe extern "C" fn asyncopt_rt_host_dealloc(
     pointer: *mut c_void,
     location: *const c_char,
 ) -> i32 {
-    let result = device(number).host_dealloc(pointer).map(|()| 0);
+    let result = current(number).host_dealloc(pointer).map(|()| 0);
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
 }
@@ -409,7 +409,7 @@ pub unsafe extern "C" fn asyncopt_rt_device_transfer(
 ) -> i32 {
     let result = bytes(size).and_then(|size| {
         // SAFETY: compiled code transfers what is there, ordered by tokens.
-        unsafe { device(number).transfer(destination, source, size) }.map(|()| 0)
+        unsafe { current(number).transfer(destination, source, size) }.map(|()| 0)
     });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
@@ -430,7 +430,7 @@ pub unsafe extern "C" fn asyncopt_rt_device_memset(
         let element = unsafe { std::slice::from_raw_parts(element.cast::<u8>(), size) };
         let count = usize::try_from(count).map_err(|_| format!("a count of {count} is negative"))?;
         // SAFETY: compiled code has room for the elements, ordered by tokens.
-        unsafe { device(number).memset(destination, element, count) }.map(|()| 0)
+        unsafe { current(number).memset(destination, element, count) }.map(|()| 0)
     });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
@@ -456,7 +456,7 @@ pub unsafe extern "C" fn asyncopt_rt_device_launch(
     // SAFETY: the name is a string, the sizes are there, and the arguments are those of the kernel.
     let result = unsafe {
         let kernel = string(kernel).unwrap_or_default();
-        device(number).launch(kernel, &*sizes, arguments).map(|()| 0)
+        current(number).launch(kernel, &*sizes, arguments).map(|()| 0)
     };
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }

@@ -19,6 +19,7 @@ use crate::{
     census,
     error::first_unobserved,
     idle::{Idle, Sleeper},
+    simulated,
     token::Ref,
     trace,
 };
@@ -163,6 +164,7 @@ impl Pool {
         if token.is_complete() {
             return;
         }
+        let _waits = simulated::host_waits();
         if IN_TASK.get() {
             // What this thread would run could wait for the task below it on the stack. So another thread does.
             self.begin_blocking();
@@ -187,6 +189,11 @@ impl Pool {
         }
         trace::flush();
         sleep_until_complete(token);
+    }
+
+    /// Returns true if the calling thread runs a task.
+    pub fn is_in_task() -> bool {
+        IN_TASK.get()
     }
 
     /// The calling task may block: another worker takes its place.
@@ -345,6 +352,7 @@ impl Pool {
 
     /// Runs all that can run, ends all workers, and reports.
     pub fn shut_down(&'static self) {
+        let waits = simulated::host_waits();
         // A task that ends the process can't wait for itself.
         if self.running.load(Ordering::Acquire) && !IN_TASK.get() {
             self.stopping.store(true, Ordering::Release);
@@ -358,6 +366,7 @@ impl Pool {
             self.stopping.store(false, Ordering::Relaxed);
             self.running.store(false, Ordering::Release);
         }
+        drop(waits);
         trace::flush();
         trace::finish();
         report();

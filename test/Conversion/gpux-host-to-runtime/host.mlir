@@ -24,6 +24,15 @@ module attributes {gpu.container_module} {
     return %m, %u : !device, !async.token
   }
 
+  // The devices of the runtime access all memory of the host.
+  // CHECK-LABEL: func.func @register
+  // CHECK-NEXT: return
+  func.func @register(%m: memref<*xf32>) {
+    gpu.host_register %m : memref<*xf32>
+    gpu.host_unregister %m : memref<*xf32>
+    return
+  }
+
   // One that the host waits for is not.
   // CHECK-LABEL: func.func @synchronous
   // CHECK-NOT: async.region
