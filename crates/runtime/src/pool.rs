@@ -16,7 +16,7 @@ use std::{
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 
 use crate::{
-    census,
+    census::{self, Census},
     error::first_unobserved,
     idle::{Idle, Sleeper},
     token::Ref,
@@ -29,6 +29,9 @@ pub const MAX_WORKERS: usize = 1024;
 const MAX_DEQUES: usize = MAX_WORKERS + 64;
 /// How often a worker looks for work before it sleeps: some microseconds, which is what sleeping and waking cost.
 const SEARCHES: u32 = 64;
+/// The most threads at a time, with those that blocked tasks keep: each takes some of the mappings that a process may have, and beyond what
+/// Linux allows by default, starting one fails where nobody can tell.
+const MAX_THREADS: usize = 8192;
 /// From then on it gives its core to others between two looks.
 const EAGER_SEARCHES: u32 = 48;
 
@@ -72,6 +75,9 @@ pub static POOL: Pool = Pool {
         started: 0,
     }),
 };
+
+/// What was reported since the pool was started.
+static REPORTED: Mutex<Option<Census>> = Mutex::new(None);
 
 thread_local! {
     /// The deque of a worker, and its number.
@@ -251,6 +257,7 @@ impl Pool {
         if self.running.load(Ordering::Relaxed) {
             return;
         }
+        *REPORTED.lock().unwrap() = None;
         if threads.workers == 0 {
             threads.workers = default_workers();
         }
@@ -265,14 +272,14 @@ impl Pool {
         threads.started += 1;
         // Those that took the place of a blocked one have ended since.
         threads.handles.retain(|handle| !handle.is_finished());
+        if threads.handles.len() >= MAX_THREADS {
+            fail_to_start(&format!("{MAX_THREADS} are running"));
+        }
         // It searches from now on, so that nobody wakes another for what it will find.
         self.idle.begin_search();
         match thread::Builder::new().name(name).spawn(|| self.work()) {
             Ok(handle) => threads.handles.push(handle),
-            Err(error) => {
-                eprintln!("asyncopt_rt: can't start a worker: {error}");
-                std::process::abort();
-            }
+            Err(error) => fail_to_start(&error.to_string()),
         }
     }
 
@@ -364,6 +371,15 @@ impl Pool {
     }
 }
 
+/// Ends the process: a task waits, and there is nothing to run the others.
+fn fail_to_start(why: &str) -> ! {
+    eprintln!(
+        "asyncopt_rt: error: can't start one more thread for tasks: {why}. Each task that awaits something in a function that is called \
+         through a pointer, or in other code that blocks, keeps a thread while it waits: call such functions by their names, or less deeply"
+    );
+    std::process::abort()
+}
+
 fn sleep_until_complete(token: &Ref) {
     if !token.is_complete() && token.wake(thread::current()) {
         while !token.is_complete() {
@@ -396,9 +412,12 @@ fn default_workers() -> usize {
     thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
 }
 
-/// Says on standard error what is still alive.
+/// Says on standard error what is still alive, once: a program that shuts down itself does so again at its end.
 fn report() {
     let census = census::take();
+    if REPORTED.lock().unwrap().replace(census) == Some(census) {
+        return;
+    }
     let wanted = match std::env::var("ASYNCOPT_CENSUS").as_deref() {
         Ok("0") => false,
         Ok("1") => true,
