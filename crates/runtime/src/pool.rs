@@ -29,8 +29,8 @@ pub const MAX_WORKERS: usize = 1024;
 const MAX_DEQUES: usize = MAX_WORKERS + 64;
 /// How often a worker looks for work before it sleeps: some microseconds, which is what sleeping and waking cost.
 const SEARCHES: u32 = 64;
-/// The most threads at a time, with those that blocked tasks keep: each takes some of the mappings that a process may have, and beyond what
-/// Linux allows by default, starting one fails where nobody can tell.
+/// The most threads at a time unless `ASYNCOPT_MAX_THREADS` says otherwise, with those that blocked tasks keep: each takes some of the mappings
+/// that a process may have, and beyond what Linux allows by default, a new thread fails where nobody can tell.
 const MAX_THREADS: usize = 8192;
 /// From then on it gives its core to others between two looks.
 const EAGER_SEARCHES: u32 = 48;
@@ -272,8 +272,9 @@ impl Pool {
         threads.started += 1;
         // Those that took the place of a blocked one have ended since.
         threads.handles.retain(|handle| !handle.is_finished());
-        if threads.handles.len() >= MAX_THREADS {
-            fail_to_start(&format!("{MAX_THREADS} are running"));
+        let most = max_threads();
+        if threads.handles.len() >= most {
+            fail_to_start(&format!("{most} are running"));
         }
         // It searches from now on, so that nobody wakes another for what it will find.
         self.idle.begin_search();
@@ -401,15 +402,25 @@ fn pause(searches: u32) {
 
 /// `ASYNCOPT_NUM_THREADS`, or the number of processors.
 fn default_workers() -> usize {
-    let variable = std::env::var("ASYNCOPT_NUM_THREADS").unwrap_or_default();
+    number_of("ASYNCOPT_NUM_THREADS", MAX_WORKERS).unwrap_or_else(|| {
+        thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
+    })
+}
+
+fn max_threads() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| number_of("ASYNCOPT_MAX_THREADS", 1 << 20).unwrap_or(MAX_THREADS))
+}
+
+/// The number from 1 to `most` that a variable of the environment has.
+fn number_of(name: &str, most: usize) -> Option<usize> {
+    let variable = std::env::var(name).unwrap_or_default();
     match variable.parse() {
-        Ok(workers) if (1..=MAX_WORKERS).contains(&workers) => return workers,
+        Ok(number) if (1..=most).contains(&number) => return Some(number),
         _ if variable.is_empty() => {}
-        _ => eprintln!(
-            "asyncopt_rt: ASYNCOPT_NUM_THREADS is '{variable}': give a number from 1 to {MAX_WORKERS}"
-        ),
+        _ => eprintln!("asyncopt_rt: {name} is '{variable}': give a number from 1 to {most}"),
     }
-    thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
+    None
 }
 
 /// Says on standard error what is still alive, once: a program that shuts down itself does so again at its end.
