@@ -91,6 +91,9 @@ def Async_Dialect : Dialect {
     | `async.reads` | an operation | the numbers of the operands whose memory it reads, such as `[0, 1]` |
     | `async.writes` | an operation | the numbers of the operands whose memory it writes |
 
+    `--async-to-runtime` marks functions whose last result says whether something
+    has failed with `async.returns_status`, which has no value.
+
     A loop that is itself pipelined has three stages and three orders in the body
     of another one: those of its prologue, its kernel and its epilogue.
   }];
