@@ -264,7 +264,7 @@ impl<'c> Rewriter<'_, 'c> {
                     let call = self.functions.task_call(op)?;
                     if let Some(task) = self.functions.callee(call) {
                         self.arguments(call, op, task)?;
-                        let arguments = task.region(0).first().into_iter().flat_map(|entry| entry.args());
+                        let arguments = task.region(0).first().into_iter().flat_map(Block::args);
                         for (token, argument) in call.operands().zip(arguments) {
                             if self.futures.contains_key(&argument) && completion.is_complete_in(token, op) {
                                 self.complete.insert(argument);
@@ -423,7 +423,7 @@ impl<'c> Rewriter<'_, 'c> {
             .region(0)
             .first()
             .into_iter()
-            .flat_map(|entry| entry.args())
+            .flat_map(Block::args)
             .filter_map(|argument| Some(self.futures.get(&argument)?.owner))
             .collect();
         let ops = function.region(0).blocks().into_iter().flat_map(Block::ops);
