@@ -59,7 +59,9 @@ def Async_Dialect : Dialect {
     - **A tensor that a region reads stays live until the region's token is
       awaited or depended on.** Bufferization gives a write that may happen
       earlier another buffer. Where it needs a copy of a tensor that a region
-      yields, it awaits the region's token first.
+      yields, it awaits the region's token first. It awaits it, too, before a
+      `func.func` returns the tensor, and before a call that passes it, if the
+      callee may copy it: to keep it pending, return it from an `async.func`.
     - **A buffer that a region uses stays allocated, and its own, as long.**
       Upstream's buffer deallocation is refused where there are regions. Its
       `--buffer-loop-hoisting` does not know of tokens: do not run it on a loop
@@ -88,6 +90,9 @@ def Async_Dialect : Dialect {
     | `async.occupancy` | an operation | cycles until its engine takes the next one, an `i64`; as long as its latency if absent |
     | `async.reads` | an operation | the numbers of the operands whose memory it reads, such as `[0, 1]` |
     | `async.writes` | an operation | the numbers of the operands whose memory it writes |
+
+    `--async-to-runtime` marks functions whose last result says whether something
+    has failed with `async.returns_status`, which has no value.
 
     A loop that is itself pipelined has three stages and three orders in the body
     of another one: those of its prologue, its kernel and its epilogue.

@@ -120,6 +120,13 @@ async_opt::async::verifyAttribute(mlir::Operation *op,
     return op->emitOpError("attribute '")
            << name << "' must be an array of numbers of operands, from 0 on";
   }
+  if (name == "async.returns_status") {
+    if (mlir::isa<mlir::UnitAttr>(value) &&
+        mlir::isa<mlir::FunctionOpInterface>(op))
+      return mlir::success();
+    return op->emitOpError("attribute '")
+           << name << "' has no value and belongs on a function";
+  }
   if (name != "async.num_stages" && name != "async.async_stages" &&
       name != "async.across_rounds")
     return op->emitOpError("has attribute '")

@@ -15,7 +15,8 @@
 // does not.
 //
 // A copy on the way of what the task yields reads a tensor that is not
-// complete: its token is awaited before.
+// complete: its token is awaited before. So it is where the tensor is passed to
+// a function that may copy it, or returned from a func.func.
 //
 // If the task may be running when its function returns, and no token tells the
 // caller, the later writes are out of sight. Then the task gets a copy of what
@@ -137,34 +138,38 @@ async_opt::async::makeBuffer(RewriterBase &rewriter, Location loc, Value value,
   return buffer;
 }
 
-/// Lets `op`, and what is nested in it, use other buffers for the values from
-/// outside that `value` has its buffer from.
-static LogicalResult copyCaptured(RewriterBase &rewriter, Operation *op,
-                                  Value value, const AnalysisState &state,
-                                  const BufferizationState &bufferState) {
+/// Returns the values from outside of `op` that are used in it and that `value`
+/// has its buffer from.
+static SmallVector<Value> getCaptured(Operation *op, Value value,
+                                      const AnalysisState &state) {
   SetVector<Value> origins;
   addOrigins(value, state, origins);
+  return llvm::filter_to_vector(origins, [&](Value origin) {
+    return !op->isAncestor(getOwnerOfValue(origin)) &&
+           llvm::any_of(origin.getUsers(),
+                        [&](Operation *user) { return op->isAncestor(user); });
+  });
+}
+
+/// Lets `op`, and what is nested in it, use copies of the values `captured`.
+static LogicalResult copyCaptured(RewriterBase &rewriter, Operation *op,
+                                  ArrayRef<Value> captured,
+                                  const AnalysisState &state,
+                                  const BufferizationState &bufferState) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  for (Value origin : origins) {
-    if (op->isAncestor(getOwnerOfValue(origin)))
-      continue;
-    bool isUsed = false, isRead = false;
-    for (OpOperand &use : origin.getUses()) {
-      if (!op->isAncestor(use.getOwner()))
-        continue;
-      isUsed = true;
-      isRead |= state.bufferizesToMemoryRead(use);
-    }
-    if (!isUsed)
-      continue;
+  auto isInside = [&](OpOperand &use) {
+    return op->isAncestor(use.getOwner());
+  };
+  for (Value value : captured) {
+    bool isRead = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      return isInside(use) && state.bufferizesToMemoryRead(use);
+    });
     FailureOr<Value> copy =
-        makeBuffer(rewriter, op->getLoc(), origin, isRead, state, bufferState);
+        makeBuffer(rewriter, op->getLoc(), value, isRead, state, bufferState);
     if (failed(copy))
       return failure();
-    rewriter.replaceUsesWithIf(origin, *copy, [&](OpOperand &use) {
-      return op->isAncestor(use.getOwner());
-    });
+    rewriter.replaceUsesWithIf(value, *copy, isInside);
   }
   return success();
 }
@@ -226,18 +231,35 @@ static bool isPendingAround(Operation *op, const AnalysisState &state) {
   return false;
 }
 
-/// Returns true if `value` may not be complete yet: a task or a call yields it,
-/// or the function is passed tokens.
-static bool mayBePending(Value value, const AnalysisState &state) {
+/// Returns true if an await before `op` has seen to it that `value`, which a
+/// task yields, is complete.
+static bool isAwaitedBefore(Value value, Operation *op) {
+  for (Value result : value.getDefiningOp()->getResults())
+    if (isa<TokenType>(result.getType()))
+      for (Operation *user : result.getUsers())
+        if (isa<AwaitOp>(user) && DominanceInfo().properlyDominates(user, op))
+          return true;
+  return false;
+}
+
+/// Returns true if `value` may not be complete yet where `op` stands, which
+/// uses it: a task yields it, or a function that keeps its tensors takes or
+/// returns it. What crosses the border of another function is complete.
+static bool mayBePending(Value value, Operation *op,
+                         const AnalysisState &state) {
   SetVector<Value> origins;
   addOrigins(value, state, origins, Origins::Completion);
+  bool areComplete = state.getOptions().bufferizeFunctionBoundaries;
   auto isToken = [](Type type) { return isa<TokenType>(type); };
   return llvm::any_of(origins, [&](Value origin) {
     Operation *owner = getOwnerOfValue(origin);
-    if (isa<RegionOp, CallOpInterface>(owner))
-      return true;
+    if (isa<RegionOp, CallOp>(owner))
+      return origin != value || !isAwaitedBefore(value, op);
+    if (isa<CallOpInterface>(owner))
+      return !areComplete;
     auto funcOp = dyn_cast<FunctionOpInterface>(owner);
-    return funcOp && llvm::any_of(funcOp.getArgumentTypes(), isToken);
+    return funcOp && !isa<FuncOp>(funcOp) && !areComplete &&
+           llvm::any_of(funcOp.getArgumentTypes(), isToken);
   });
 }
 
@@ -297,13 +319,14 @@ LogicalResult async_opt::async::resolvePendingConflicts(
     };
     if (isa<RegionBranchOpInterface>(owner) &&
         (llvm::none_of(paths.writes, isInside) ||
-         mayBePending(write->get(), state)))
+         mayBePending(write->get(), owner, state)))
       continue;
     // A copy for an operation around it may be enough.
     if (!sharesOrigin(write->get(), origins, state))
       continue;
     // What a call is passed may not be complete, so that it can't be copied.
-    if (isa<CallOpInterface>(owner) && mayBePending(write->get(), state)) {
+    if (isa<CallOpInterface>(owner) &&
+        mayBePending(write->get(), owner, state)) {
       completeBefore(owner, tokens, op, token, rewriter);
       continue;
     }
@@ -324,26 +347,30 @@ LogicalResult async_opt::async::resolvePendingConflicts(
   }
 
   addExposedToCallers(op, paths, state, exposed);
-  SmallVector<Value> shared;
+  SetVector<Value> captured;
+  bool isShared = false;
   auto addShared = [&](ArrayRef<OpOperand *> operands,
                        const SetVector<Value> &to) {
-    for (OpOperand *operand : operands)
-      if (sharesOrigin(operand->get(), to, state))
-        shared.push_back(operand->get());
+    for (OpOperand *operand : operands) {
+      if (!sharesOrigin(operand->get(), to, state))
+        continue;
+      isShared = true;
+      captured.insert_range(getCaptured(op, operand->get(), state));
+    }
   };
   addShared(reads, exposed.toWrites);
   addShared(writes, exposed.toAccesses);
-  if (shared.empty())
+  if (!isShared)
     return success();
   // A copy is made where the operation stands, and may read nothing that is not
   // complete there. Inside of a region that is pending as well, that one is
   // complete only when this operation is, so that its copies serve both.
-  if (!waitsForNothing(op) || isPendingAround(op, state)) {
+  if (!waitsForNothing(op) || isPendingAround(op, state) ||
+      llvm::any_of(captured, [&](Value value) {
+        return mayBePending(value, op, state);
+      })) {
     awaitAtEnd(op, token, rewriter);
     return success();
   }
-  for (Value value : shared)
-    if (failed(copyCaptured(rewriter, op, value, state, bufferState)))
-      return failure();
-  return success();
+  return copyCaptured(rewriter, op, captured.getArrayRef(), state, bufferState);
 }

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
@@ -224,19 +226,81 @@ static bool isCopied(OpOperand &operand, const AnalysisState &state) {
          isCopiedByLoop(operand, state);
 }
 
+/// Returns true if the operation with the tensor `operand` accesses elements of
+/// it where it stands, so that programs have it complete there.
+static bool accessesElements(OpOperand &operand, const AnalysisState &state) {
+  Operation *op = operand.getOwner();
+  // A copy that bufferization has inserted before such an operation.
+  if (auto allocOp = dyn_cast<AllocTensorOp>(op)) {
+    Operation *next = op->getNextNode();
+    while (isa_and_nonnull<AllocTensorOp>(next))
+      next = next->getNextNode();
+    return llvm::all_of(allocOp->getUses(), [&](OpOperand &use) {
+      return use.getOwner() == next && accessesElements(use, state);
+    });
+  }
+  auto isToken = llvm::IsaPred<TokenType>;
+  return state.getOptions().dynCastBufferizableOp(op) &&
+         !isa<RegionBranchOpInterface, CallOpInterface>(op) &&
+         !op->hasTrait<OpTrait::IsTerminator>() &&
+         llvm::none_of(op->getOperandTypes(), isToken) &&
+         llvm::none_of(op->getResultTypes(), isToken) &&
+         (state.bufferizesToMemoryRead(operand) ||
+          state.bufferizesToMemoryWrite(operand));
+}
+
+/// Returns true if a call passes `operand`, and the callee may have a copy of
+/// it where it is not complete: it knows no token of it.
+static bool mustBeCompleteForCallee(OpOperand &operand,
+                                    const AnalysisState &state) {
+  auto callOp = dyn_cast<CallOpInterface>(operand.getOwner());
+  if (!callOp ||
+      (!isa<CallOp>(callOp) && !state.getOptions().bufferizeFunctionBoundaries))
+    return false;
+  auto funcOp = dyn_cast_or_null<FunctionOpInterface>(callOp.resolveCallable());
+  OperandRange operands = callOp.getArgOperands();
+  if (!funcOp || funcOp.isExternal() ||
+      funcOp.getNumArguments() != operands.size())
+    return true;
+  unsigned index = operand.getOperandNumber() - operands.getBeginOperandIndex();
+  return !llvm::all_of(
+      funcOp.getArgument(index).getUses(),
+      [&](OpOperand &use) { return accessesElements(use, state); });
+}
+
+/// Notes that `operand` is copied, or written to, if it may share an origin.
+void PendingPaths::add(OpOperand &operand, Operands &found,
+                       const Facts &facts) {
+  if (!mayShare(operand.get(), facts))
+    return;
+  auto [it, isNew] = found.try_emplace(&operand, facts.tokens);
+  if (!isNew)
+    llvm::set_intersect(it->second, facts.tokens);
+}
+
 void PendingPaths::addAccesses(Operation *op, const Facts &facts) {
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<TensorType>(operand.get().getType()) ||
-        !mayShare(operand.get(), facts))
+    if (!isa<TensorType>(operand.get().getType()))
       continue;
-    bool copied = isCopied(operand, state);
-    if (!copied && !isWriteInPlace(operand, state))
-      continue;
-    Operands &found = copied ? copies : writes;
-    auto [it, isNew] = found.try_emplace(&operand, facts.tokens);
-    if (!isNew)
-      llvm::set_intersect(it->second, facts.tokens);
+    if (isCopied(operand, state) || (kind == Origins::Completion &&
+                                     mustBeCompleteForCallee(operand, state)))
+      add(operand, copies, facts);
+    else if (isWriteInPlace(operand, state))
+      add(operand, writes, facts);
   }
+}
+
+/// Notes that a function may return at `op`. Its callers may copy what it
+/// returns, and have no token that says when it is complete.
+void PendingPaths::addExit(Operation *op, const Facts &facts) {
+  exits.insert(op);
+  bool isPlain = !isa<FuncOp>(op->getParentOp());
+  if (kind != Origins::Completion ||
+      (isPlain && !state.getOptions().bufferizeFunctionBoundaries))
+    return;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<TensorType>(operand.get().getType()))
+      add(operand, copies, facts);
 }
 
 void PendingPaths::follow(Operation *op) {
@@ -315,7 +379,7 @@ void PendingPaths::followLast(Operation *op, const Facts &facts) {
     // Callers of an async function take its token for it.
     if (!isa<FuncOp>(parent) || op->getNumOperands() == 0 ||
         !facts.tokens.contains(op->getOperands().back()))
-      exits.insert(op);
+      addExit(op, facts);
     return;
   }
   followUnknown(parent);
@@ -330,6 +394,6 @@ void PendingPaths::followUnknown(Operation *root) {
     addAccesses(nested, {});
     if (nested->hasTrait<OpTrait::IsTerminator>() &&
         isa<FunctionOpInterface>(nested->getParentOp()))
-      exits.insert(nested);
+      addExit(nested, {});
   });
 }

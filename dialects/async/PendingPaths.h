@@ -63,7 +63,8 @@ public:
   Operands writes;
 
   /// What bufferization copies, where it may be a buffer with one of the
-  /// origins.
+  /// origins. For completion also what crosses the border of a function, on the
+  /// other side of which it may be copied.
   Operands copies;
 
   /// Terminators of functions that may return while the operation is running,
@@ -89,7 +90,9 @@ private:
   void follow(mlir::Operation *op);
   void followLast(mlir::Operation *op, const Facts &facts);
   void followUnknown(mlir::Operation *root);
+  void add(mlir::OpOperand &operand, Operands &found, const Facts &facts);
   void addAccesses(mlir::Operation *op, const Facts &facts);
+  void addExit(mlir::Operation *op, const Facts &facts);
   void compute(mlir::Operation *op, Facts &facts);
   bool mayShare(mlir::Value value, const Facts &facts);
 

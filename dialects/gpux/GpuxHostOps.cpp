@@ -134,10 +134,6 @@ static LogicalResult verifyAlloc(OpTy op, Place place) {
     return op.emitOpError("has ")
            << op.getDynamicSizes().size() << " sizes, but " << type << " needs "
            << type.getNumDynamicDims();
-  for (Value size : op.getDynamicSizes())
-    if (std::optional<int64_t> constant = getConstant(size);
-        constant && *constant < 0)
-      return op.emitOpError("has a size of ") << *constant;
   return success();
 }
 
@@ -236,60 +232,25 @@ LogicalResult TransferOp::verify() {
 // AsyncLaunchOp
 //===----------------------------------------------------------------------===//
 
-/// Verifies one size for each dimension, each at least 1 and at most its limit,
-/// as far as they are constants; the product at most `most`.
+/// Verifies that there is a size for each dimension. What they are is for the
+/// runtime to check: passes put constants in code that is never executed.
 static LogicalResult verifySizes(AsyncLaunchOp op, StringRef what,
-                                 OperandRange sizes, ArrayRef<int64_t> limits,
-                                 int64_t most) {
-  if (sizes.size() != 3)
-    return op.emitOpError("has ")
-           << sizes.size() << " sizes of '" << what << "', one for each of "
-           << "three dimensions is needed (1 where there is but one)";
-  int64_t product = 1;
-  for (auto [i, size, limit] : llvm::enumerate(sizes, limits)) {
-    std::optional<int64_t> constant = getConstant(size);
-    if (!constant)
-      continue;
-    if (*constant < 1 || *constant > limit)
-      return op.emitOpError("has ")
-             << *constant << " '" << what << "' in dimension #" << i
-             << ", but there are 1 to " << limit;
-    product *= *constant;
-    if (product > most)
-      return op.emitOpError("has at least ")
-             << product << " '" << what << "', but there are at most " << most;
-  }
-  return success();
+                                 OperandRange sizes) {
+  if (sizes.size() == 3)
+    return success();
+  return op.emitOpError("has ")
+         << sizes.size() << " sizes of '" << what << "', one for each of "
+         << "three dimensions is needed (1 where there is but one)";
 }
 
 LogicalResult AsyncLaunchOp::verify() {
-  if (failed(verifyDependencies(*this)))
+  if (failed(verifyDependencies(*this)) ||
+      failed(verifySizes(*this, "blocks", getBlocks())) ||
+      failed(verifySizes(*this, "threads", getThreads())))
     return failure();
-  constexpr int64_t mostBlocks = 2147483647, mostOthers = 65535;
-  // The product of blocks is not limited; that of the limits fits.
-  if (failed(verifySizes(*this, "blocks", getBlocks(),
-                         {mostBlocks, mostOthers, mostOthers},
-                         std::numeric_limits<int64_t>::max())) ||
-      failed(
-          verifySizes(*this, "threads", getThreads(), {1024, 1024, 64}, 1024)))
-    return failure();
-  if (!getClusters().empty() &&
-      failed(verifySizes(*this, "clusters", getClusters(), {16, 16, 16}, 16)))
-    return failure();
-  for (auto [i, blocks, cluster] :
-       llvm::enumerate(getBlocks(), getClusters())) {
-    std::optional<int64_t> all = getConstant(blocks), of = getConstant(cluster);
-    if (all && of && *all % *of != 0)
-      return emitOpError("has ")
-             << *all << " blocks in dimension #" << i << ", which clusters of "
-             << *of << " do not divide";
-  }
-  if (Value bytes = getDynamicMemory())
-    if (std::optional<int64_t> constant = getConstant(bytes);
-        constant && *constant < 0)
-      return emitOpError("has ")
-             << *constant << " bytes of dynamic workgroup memory";
-  return success();
+  if (getClusters().empty())
+    return success();
+  return verifySizes(*this, "clusters", getClusters());
 }
 
 /// Verifies the types of the arguments of a kernel.

@@ -234,11 +234,11 @@ def Gpux_AsyncLaunchOp : Gpux_HostOp<"async_launch", [
     to divide the number of blocks; `dynamic_memory` the bytes of workgroup memory
     beyond what the kernel declares.
 
-    Sizes that are constants are checked against what every device has: at least
-    1, at most 1024 threads in a block (64 in its last dimension), 65535 blocks in
-    the last two dimensions, 16 blocks in a cluster (CUDA C++ Programming Guide,
-    Compute Capabilities). The kernel has to be in scope, and the arguments of its
-    types.
+    The kernel has to be in scope, and the arguments of its types. The launch fails
+    when it is executed with sizes that the device does not have: less than 1, more
+    than 1024 threads in a block, blocks that the clusters do not divide (CUDA C++
+    Programming Guide, Compute Capabilities). The verifier looks at no sizes, since
+    folding puts constants in code that is never executed.
   }];
   let arguments = (ins Variadic<Async_Token>:$dependencies,
                        SymbolRefAttr:$kernel,

@@ -9,6 +9,7 @@
 
 // LEAKS: asyncopt_rt: alive at the end: 1 tokens, 0 tasks, 0 bytes of frames, 0 suspended coroutines, 0 device allocations; 1 errors that nobody awaited
 // LEAKS-NEXT: asyncopt_rt: the first of these: program.c:3:5: error: a negative number
+// LEAKS-NOT: alive at the end
 
 llvm.func @asyncopt_rt_create(!llvm.ptr) -> !llvm.ptr
 llvm.func @asyncopt_rt_submit(!llvm.ptr)

@@ -131,6 +131,50 @@ fn a_module_may_define_what_the_runtime_has() -> Result<()> {
     Ok(())
 }
 
+/// A task that awaits something where it was called through a pointer keeps its thread.
+#[test]
+fn a_program_that_needs_too_many_threads_ends_with_a_message() -> Result<()> {
+    let program = file(
+        "threads.mlir",
+        "func.func private @descend(%depth: i64) {
+           %zero = arith.constant 0 : i64
+           %one = arith.constant 1 : i64
+           %less = arith.subi %depth, %one : i64
+           %is_done = arith.cmpi eq, %depth, %zero : i64
+           cf.cond_br %is_done, ^done, ^deeper
+         ^deeper:
+           %f = func.constant @descend : (i64) -> ()
+           %t = async.region {
+             func.call_indirect %f(%less) : (i64) -> ()
+             async.yield
+           }
+           async.await %t
+           cf.br ^done
+         ^done:
+           return
+         }
+         
+         func.func @main() {
+           %depth = arith.constant 100000 : i64
+           call @descend(%depth) : (i64) -> ()
+           return
+         }",
+    )?;
+    let output = Command::new(env!("CARGO_BIN_EXE_async-opt"))
+        .arg("run")
+        .arg(program)
+        .env("ASYNCOPT_MAX_THREADS", "20")
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        said.starts_with(
+            "asyncopt_rt: error: can't start one more thread for tasks: 20 are running. Each task"
+        ) && !said.contains("panicked"),
+        "{output:?}"
+    );
+    Ok(())
+}
+
 /// MLIR's own engine leaves a folder for `perf`, where LLVM was built with support for that.
 #[test]
 fn nothing_is_left_behind() -> Result<()> {

@@ -100,6 +100,8 @@ attributes! {
         READS = "async.reads",
         /// On a `gpux.transfer`: how many results each list has. (MLIR does not list it among inherent attributes.)
         RESULT_SEGMENT_SIZES = "resultSegmentSizes",
+        /// On a function: the last value that it returns says whether something has failed.
+        RETURNS_STATUS = "async.returns_status",
         /// On an operation of a loop: its stage.
         STAGE = "async.stage",
         /// On an operation: the numbers of the operands whose memory it writes.

@@ -19,7 +19,8 @@ pub use self::lower::run as run_passes;
 use async_dialects::engine::Engine;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
-use std::ffi::CString;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::transmute;
 
 /// An error that was printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,13 +42,13 @@ pub struct Options {
 }
 
 /// Compiles a module that was parsed from `file`, and calls its entry. Returns the exit code: 0, or the low 8 bits of what the entry
-/// returns. The module is not what it was afterwards.
+/// returns, without the status of `on-error=status`. The module is not what it was afterwards.
 ///
 /// The program does as it likes: it may read and write any memory, and end the process. It aborts where a task has failed that it awaits.
 ///
 /// # Errors
 ///
-/// Where the module can't be compiled, which diagnostics at its operations say.
+/// Where the module can't be compiled, which diagnostics at its operations say, and where its entry returns the status of an error.
 pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported> {
     let libraries = Libraries::open(&options.shared_libs)?;
     let returns = lower::check_entry(module, &options.entry)?;
@@ -60,24 +61,74 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
         Reported
     };
     let engine = Engine::compile(module, options.opt_level, &options.shared_libs, &symbols).map_err(fails)?;
-    let main = engine.lookup(&options.entry).map_err(fails)?;
+    let main = Entry::of(&engine, &options.entry, returns).map_err(fails)?;
     start_runtime(options);
     launch::register(Some(&kernels));
     engine.initialize();
-    // SAFETY: the module says that it is such a function. What it does is up to whoever has it run.
-    let code = unsafe {
-        match returns {
-            Returns::Nothing => {
-                std::mem::transmute::<*const (), extern "C" fn()>(main)();
-                0
-            }
-            Returns::ExitCode => std::mem::transmute::<*const (), extern "C" fn() -> i32>(main)(),
-        }
-    };
+    // SAFETY: what it does is up to whoever has it run.
+    let code = unsafe { main.call() };
     // Tasks may run until here, and their code ends with the engine.
     asyncopt_rt::interface::asyncopt_rt_shutdown();
     launch::register(None);
-    Ok(code.to_le_bytes()[0])
+    code.map(|code| code.to_le_bytes()[0])
+}
+
+/// A compiled function that can be called.
+struct Entry {
+    address: *const (),
+    returns: Returns,
+}
+
+impl Entry {
+    fn of(engine: &Engine, name: &str, returns: Returns) -> Result<Self, String> {
+        // How two values are returned is LLVM's own: MLIR's engine has a function that stores them.
+        let address = match returns {
+            Returns::ExitCodeAndStatus => engine.lookup(&format!("_mlir_{name}")),
+            _ => engine.lookup(name),
+        };
+        address.map(|address| Self { address, returns })
+    }
+
+    /// Calls the function, and returns the exit code; or prints the error that it tells of.
+    ///
+    /// # Safety
+    ///
+    /// The engine is alive, and what the program does is safe.
+    unsafe fn call(&self) -> Result<i32, Reported> {
+        // SAFETY: the module says that it is such a function.
+        let [code, status] = unsafe {
+            match self.returns {
+                Returns::Nothing => {
+                    transmute::<*const (), extern "C" fn()>(self.address)();
+                    [0, 0]
+                }
+                Returns::ExitCode => [transmute::<*const (), extern "C" fn() -> i32>(self.address)(), 0],
+                Returns::Status => [0, transmute::<*const (), extern "C" fn() -> i32>(self.address)()],
+                Returns::ExitCodeAndStatus => {
+                    let mut results = [0i32; 2];
+                    let mut pointers = [(&raw mut results).cast::<c_void>()];
+                    let packed = transmute::<*const (), extern "C" fn(*mut *mut c_void)>(self.address);
+                    packed(pointers.as_mut_ptr());
+                    results
+                }
+            }
+        };
+        if status == 0 {
+            return Ok(code);
+        }
+        // SAFETY: they are null or strings until the next error.
+        let text = |text: *const c_char| unsafe {
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+        };
+        let location = text(asyncopt_rt::interface::asyncopt_rt_last_error_location());
+        let message = text(asyncopt_rt::interface::asyncopt_rt_last_error_message());
+        let location = location.map_or(String::new(), |place| format!("{place}: "));
+        // What the program has printed comes first.
+        // SAFETY: a null pointer stands for all streams.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        eprintln!("{location}error: {}", message.as_deref().unwrap_or("failed"));
+        Err(Reported)
+    }
 }
 
 fn start_runtime(options: &Options) {

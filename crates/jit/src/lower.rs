@@ -6,6 +6,7 @@
 //! an error at its operation.
 
 use crate::Reported;
+use async_dialects::names::gpux_attr;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::{Block, Op, Region, Walk};
 use async_mlir::melior::ir::attribute::TypeAttribute;
@@ -23,6 +24,10 @@ pub enum Returns {
     Nothing,
     /// An `i32`.
     ExitCode,
+    /// An `i32` that says whether something has failed.
+    Status,
+    /// The one and the other.
+    ExitCodeAndStatus,
 }
 
 /// Looks up the function to call, and says what is wrong with it.
@@ -50,9 +55,11 @@ pub fn check_entry(module: Op<'_>, name: &str) -> Result<Returns, Reported> {
         .and_then(|ty| TypeAttribute::try_from(ty).ok())
         .map(|ty| ty.value().to_string())
         .unwrap_or_default();
-    match ty.as_str() {
-        "() -> ()" | "!llvm.func<void ()>" => Ok(Returns::Nothing),
-        "() -> i32" | "!llvm.func<i32 ()>" => Ok(Returns::ExitCode),
+    match (ty.as_str(), function.has_attr(gpux_attr::RETURNS_STATUS)) {
+        ("() -> ()" | "!llvm.func<void ()>", false) => Ok(Returns::Nothing),
+        ("() -> i32" | "!llvm.func<i32 ()>", false) => Ok(Returns::ExitCode),
+        ("() -> i32" | "!llvm.func<i32 ()>", true) => Ok(Returns::Status),
+        ("() -> (i32, i32)" | "!llvm.func<struct<(i32, i32)> ()>", true) => Ok(Returns::ExitCodeAndStatus),
         _ => {
             let message = format!(
                 "'{name}' can't be called as an entry, being of type {ty}: that takes no arguments, and returns nothing or an i32, \

@@ -11,12 +11,11 @@
 //! The steps: [`functions`] finds functions and the bodies of regions; [`futures`], with what [`completion`] knows, which values are
 //! handed on before they are there; [`rewrite`] makes tasks of regions, with [`frames`]. [`instances`] decides in which forms each
 //! function is needed, and [`bodies`] lowers what they take, return and do when something fails. [`references`] counts, with [`owners`] of
-//! addresses; and [`coroutines`] suspends. [`emit`] makes operations.
+//! addresses; and [`coroutines`] suspends.
 
 mod bodies;
 mod completion;
 mod coroutines;
-pub(crate) mod emit;
 mod frames;
 mod functions;
 mod futures;
@@ -25,9 +24,9 @@ mod owners;
 mod references;
 mod rewrite;
 
-use self::emit::Emitter;
 use self::functions::Functions;
 use self::futures::Pending;
+use crate::utils::emit::Emitter;
 use async_dialects::names::async_;
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -83,6 +82,7 @@ impl Pass for AsyncToRuntime {
                 coroutines::expand(instance, &emitter)?;
             }
         }
+        emitter.check_declarations()?;
         lower_types(root, emitter.ptr)
     }
 }

@@ -8,14 +8,15 @@
 //! the runtime access all of it. With `erase-kernels`,
 //! `gpu.module`s go: whoever runs the program has them.
 //!
-//! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank, and `gpux.memset` of what does not lie in a row.
+//! **Refusals.** Transfers of tensors (bufferize first), buffers of unknown rank or of vectors of unknown length, and `gpux.memset` of what does not lie in a row.
 //!
 //! [`glue`] has the functions that take a transfer apart that is not contiguous, and the arguments of a launch.
 
 mod glue;
 
-use crate::async_to_runtime::emit::{self, At, Emitter, rt};
 use crate::utils::builders::compare;
+use crate::utils::device::is_host_operation;
+use crate::utils::emit::{self, At, Emitter, is_scalable, rt};
 use async_dialects::names::{async_, gpux, gpux_attr};
 use async_dialects::registry::GPUX;
 use async_dialects::types::is_token;
@@ -69,13 +70,8 @@ impl Pass for GpuxHostToRuntime {
                     return Walk::Skip;
                 }
                 gpu::LAUNCH => return Walk::Skip,
-                gpux::ALLOC
-                | gpux::HOST_ALLOC
-                | gpux::DEALLOC
-                | gpux::TRANSFER
-                | gpux::MEMSET
-                | gpux::ASYNC_LAUNCH => ops.push(op),
                 gpu::HOST_REGISTER | gpu::HOST_UNREGISTER => registrations.push(op),
+                _ if is_host_operation(op) => ops.push(op),
                 _ => {}
             }
             Walk::Advance
@@ -90,6 +86,7 @@ impl Pass for GpuxHostToRuntime {
             lowering.lower(op);
         }
         registrations.into_iter().for_each(Op::erase);
+        emitter.check_declarations()?;
         drop_memory_spaces(root);
         if cx.bool("erase-kernels") {
             kernels.into_iter().for_each(Op::erase);
@@ -109,6 +106,14 @@ fn check_types<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
             op,
             "set the buffer that this is a view of, or transfer the values",
         ));
+    }
+    let scalable = op
+        .operands()
+        .chain(op.results())
+        .find(|value| is_scalable(value.ty()));
+    if let Some(value) = scalable {
+        let message = format!("has a value of type '{}', whose size is not known", value.ty());
+        return Err(PassError::new(op, message).note(op, "use vectors of a fixed length"));
     }
     let mut values = op.operands().chain(op.results());
     let is_data = !op.is(gpux::ASYNC_LAUNCH);

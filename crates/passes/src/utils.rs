@@ -1,6 +1,6 @@
 //! What several passes need.
 //!
-//! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations; [`carry`] takes values
+//! [`tokens`] and [`mod@erase`] put awaits in and take tokens out; [`builders`] makes operations, and [`emit`] those of host code that calls the runtime; [`carry`] takes values
 //! through operations with regions; [`device`] looks for device
 //! code; [`block_wide`] is about operations that all threads execute and one issues; [`launches`] about what host code hands
 //! to kernels; [`chip`] about GPUs; [`signature`] changes the types of functions; [`complete_tokens`] knows which tokens are complete, and
@@ -14,6 +14,7 @@ pub(crate) mod carry;
 pub(crate) mod chip;
 pub(crate) mod complete_tokens;
 pub(crate) mod device;
+pub(crate) mod emit;
 pub(crate) mod erase;
 pub(crate) mod launches;
 pub(crate) mod signature;

@@ -75,6 +75,10 @@ void *asyncopt_rt_frame(asyncopt_rt_token *token);
 /// trailing tokens of an `async.yield` mean.
 void asyncopt_rt_depend(asyncopt_rt_token *task, asyncopt_rt_token *on);
 
+/// The body of the new token `task` runs even if a dependency fails, as it has
+/// to where it frees something; its token has the error nonetheless.
+void asyncopt_rt_run_always(asyncopt_rt_token *task);
+
 /// Ends the dependencies of a new token; call it once. A task runs, on some
 /// worker, as soon as all of them are complete; it never runs inside this call.
 /// Without a body (a join, a promise), the token is complete then.
@@ -103,6 +107,16 @@ enum {
 /// The state of a token. Once it is not pending, it doesn't change, and all
 /// that the task has written is visible to the caller.
 int32_t asyncopt_rt_state(asyncopt_rt_token *token);
+
+/// Returns 1 if a token is complete and its frame holds results: a body has run,
+/// and has not itself failed. Otherwise 0.
+int32_t asyncopt_rt_has_results(asyncopt_rt_token *token);
+
+/// Prints an error and aborts the process if the frame of a token holds no
+/// results, because the token is pending or its task has failed. `location`,
+/// which may be null, is that of what uses the results.
+void asyncopt_rt_expect_complete(asyncopt_rt_token *token,
+                                 const char *location);
 
 /// For a suspended coroutine: when `on` is complete or has failed, a worker
 /// calls `resume(handle)` once. It is never called inside this call, or inside

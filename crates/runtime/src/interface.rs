@@ -77,6 +77,15 @@ pub unsafe extern "C" fn asyncopt_rt_depend(task: *mut Token, on: *mut Token) {
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_run_always(task: *mut Token) {
+    // SAFETY: the token is alive, and its open end is due.
+    if let Some(task) = unsafe { borrow(task) } {
+        // SAFETY: as above.
+        unsafe { task.run_always() };
+    }
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn asyncopt_rt_submit(token: *mut Token) {
     // SAFETY: the token is alive, and its open end is due.
     if let Some(token) = unsafe { borrow(token) } {
@@ -111,6 +120,31 @@ pub unsafe extern "C" fn asyncopt_rt_release(token: *mut Token) {
 pub unsafe extern "C" fn asyncopt_rt_state(token: *mut Token) -> i32 {
     // SAFETY: the token is alive.
     unsafe { borrow(token) }.map_or(COMPLETE, |token| state(&token))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_has_results(token: *mut Token) -> i32 {
+    // SAFETY: the token is alive.
+    unsafe { borrow(token) }.map_or(1, |token| i32::from(token.has_results()))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_expect_complete(token: *mut Token, location: *const c_char) {
+    // SAFETY: the token is alive.
+    let Some(token) = (unsafe { borrow(token) }).filter(|token| !token.has_results()) else {
+        return;
+    };
+    let what = match token.error().filter(|_| token.is_complete()) {
+        Some(error) => format!("a value is used whose task has failed\n{error}"),
+        None => format!(
+            "a value of the task '{}' is used before its token is complete: await the token first, or make it a dependency",
+            token.kind().name().to_string_lossy()
+        ),
+    };
+    // SAFETY: the location is a string or null.
+    let location = unsafe { string(location) };
+    let location = location.map_or(String::new(), |place| format!("{}: ", place.to_string_lossy()));
+    abort(&format!("{location}error: {what}"));
 }
 
 #[unsafe(no_mangle)]

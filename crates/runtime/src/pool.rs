@@ -16,7 +16,7 @@ use std::{
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 
 use crate::{
-    census,
+    census::{self, Census},
     error::first_unobserved,
     idle::{Idle, Sleeper},
     simulated,
@@ -30,6 +30,9 @@ pub const MAX_WORKERS: usize = 1024;
 const MAX_DEQUES: usize = MAX_WORKERS + 64;
 /// How often a worker looks for work before it sleeps: some microseconds, which is what sleeping and waking cost.
 const SEARCHES: u32 = 64;
+/// The most threads at a time unless `ASYNCOPT_MAX_THREADS` says otherwise, with those that blocked tasks keep: each takes some of the mappings
+/// that a process may have, and beyond what Linux allows by default, a new thread fails where nobody can tell.
+const MAX_THREADS: usize = 8192;
 /// From then on it gives its core to others between two looks.
 const EAGER_SEARCHES: u32 = 48;
 
@@ -73,6 +76,9 @@ pub static POOL: Pool = Pool {
         started: 0,
     }),
 };
+
+/// What was reported since the pool was started.
+static REPORTED: Mutex<Option<Census>> = Mutex::new(None);
 
 thread_local! {
     /// The deque of a worker, and its number.
@@ -258,6 +264,7 @@ impl Pool {
         if self.running.load(Ordering::Relaxed) {
             return;
         }
+        *REPORTED.lock().unwrap() = None;
         if threads.workers == 0 {
             threads.workers = default_workers();
         }
@@ -272,14 +279,15 @@ impl Pool {
         threads.started += 1;
         // Those that took the place of a blocked one have ended since.
         threads.handles.retain(|handle| !handle.is_finished());
+        let most = max_threads();
+        if threads.handles.len() >= most {
+            fail_to_start(&format!("{most} are running"));
+        }
         // It searches from now on, so that nobody wakes another for what it will find.
         self.idle.begin_search();
         match thread::Builder::new().name(name).spawn(|| self.work()) {
             Ok(handle) => threads.handles.push(handle),
-            Err(error) => {
-                eprintln!("asyncopt_rt: can't start a worker: {error}");
-                std::process::abort();
-            }
+            Err(error) => fail_to_start(&error.to_string()),
         }
     }
 
@@ -373,6 +381,15 @@ impl Pool {
     }
 }
 
+/// Ends the process: a task waits, and there is nothing to run the others.
+fn fail_to_start(why: &str) -> ! {
+    eprintln!(
+        "asyncopt_rt: error: can't start one more thread for tasks: {why}. Each task that awaits something in a function that is called \
+         through a pointer, or in other code that blocks, keeps a thread while it waits: call such functions by their names, or less deeply"
+    );
+    std::process::abort()
+}
+
 fn sleep_until_complete(token: &Ref) {
     if !token.is_complete() && token.wake(thread::current()) {
         while !token.is_complete() {
@@ -394,20 +411,33 @@ fn pause(searches: u32) {
 
 /// `ASYNCOPT_NUM_THREADS`, or the number of processors.
 fn default_workers() -> usize {
-    let variable = std::env::var("ASYNCOPT_NUM_THREADS").unwrap_or_default();
-    match variable.parse() {
-        Ok(workers) if (1..=MAX_WORKERS).contains(&workers) => return workers,
-        _ if variable.is_empty() => {}
-        _ => eprintln!(
-            "asyncopt_rt: ASYNCOPT_NUM_THREADS is '{variable}': give a number from 1 to {MAX_WORKERS}"
-        ),
-    }
-    thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
+    number_of("ASYNCOPT_NUM_THREADS", MAX_WORKERS).unwrap_or_else(|| {
+        thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS))
+    })
 }
 
-/// Says on standard error what is still alive.
+fn max_threads() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| number_of("ASYNCOPT_MAX_THREADS", 1 << 20).unwrap_or(MAX_THREADS))
+}
+
+/// The number from 1 to `most` that a variable of the environment has.
+fn number_of(name: &str, most: usize) -> Option<usize> {
+    let variable = std::env::var(name).unwrap_or_default();
+    match variable.parse() {
+        Ok(number) if (1..=most).contains(&number) => return Some(number),
+        _ if variable.is_empty() => {}
+        _ => eprintln!("asyncopt_rt: {name} is '{variable}': give a number from 1 to {most}"),
+    }
+    None
+}
+
+/// Says on standard error what is still alive, once: a program that shuts down itself does so again at its end.
 fn report() {
     let census = census::take();
+    if REPORTED.lock().unwrap().replace(census) == Some(census) {
+        return;
+    }
     let wanted = match std::env::var("ASYNCOPT_CENSUS").as_deref() {
         Ok("0") => false,
         Ok("1") => true,

@@ -16,7 +16,8 @@ macro_rules! symbols {
 symbols! {
     interface:
         asyncopt_rt_create asyncopt_rt_frame asyncopt_rt_depend asyncopt_rt_submit asyncopt_rt_complete asyncopt_rt_retain
-        asyncopt_rt_release asyncopt_rt_state asyncopt_rt_resume_after asyncopt_rt_await asyncopt_rt_await_or_abort
+        asyncopt_rt_release asyncopt_rt_run_always asyncopt_rt_state asyncopt_rt_has_results asyncopt_rt_expect_complete
+        asyncopt_rt_resume_after asyncopt_rt_await asyncopt_rt_await_or_abort
         asyncopt_rt_allocate asyncopt_rt_deallocate asyncopt_rt_note_error asyncopt_rt_note_error_of
         asyncopt_rt_last_error_location asyncopt_rt_last_error_message
         asyncopt_rt_fail asyncopt_rt_fail_from asyncopt_rt_error_location asyncopt_rt_error_message asyncopt_rt_abort

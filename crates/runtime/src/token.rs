@@ -56,6 +56,8 @@ pub struct Token {
     dependents: AtomicPtr<Link>,
     kind: &'static Type,
     error: OnceLock<Arc<Error>>,
+    /// Whether the body is called although a dependency has failed.
+    always: AtomicBool,
     /// Whether the body has been called.
     started: AtomicBool,
     /// Whether the body has failed, so that there are no results.
@@ -199,6 +201,7 @@ impl Ref {
                 dependents: AtomicPtr::new(ptr::null_mut()),
                 kind,
                 error: OnceLock::new(),
+                always: AtomicBool::new(false),
                 started: AtomicBool::new(false),
                 failed: AtomicBool::new(false),
                 linked: AtomicBool::new(false),
@@ -271,6 +274,20 @@ impl Ref {
     /// Whether it is complete, with or without an error.
     pub fn is_complete(&self) -> bool {
         self.token().dependents.load(Ordering::Acquire) == closed()
+    }
+
+    /// Whether it is complete, and its frame holds results.
+    pub fn has_results(&self) -> bool {
+        self.is_complete() && self.token().has_results()
+    }
+
+    /// Its body is to be called although a dependency fails.
+    ///
+    /// # Safety
+    ///
+    /// The open end of this token is still due.
+    pub unsafe fn run_always(&self) {
+        self.token().always.store(true, Ordering::Relaxed);
     }
 
     /// Its error so far.
@@ -428,7 +445,7 @@ impl Ref {
         token.pending.store(1, Ordering::Relaxed);
         token.started.store(true, Ordering::Relaxed);
         // One of `run` and `skip` is called, once, as `asyncopt_rt.h` promises.
-        if token.error.get().is_some() {
+        if token.error.get().is_some() && !token.always.load(Ordering::Relaxed) {
             // It has no results.
             token.failed.store(true, Ordering::Relaxed);
             if let Some(skip) = token.kind.skip {
@@ -443,6 +460,14 @@ impl Ref {
         }
         // SAFETY: the body has ended, and is a part of `pending`.
         unsafe { this.settle(ready) };
+    }
+}
+
+impl Token {
+    /// Whether the frame of a token that is complete holds results.
+    fn has_results(&self) -> bool {
+        let delivered = self.kind.run.is_none() || self.started.load(Ordering::Relaxed);
+        delivered && !self.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -546,13 +571,8 @@ fn free_now(token: NonNull<Token>) {
     let this = unsafe { token.as_ref() };
     let kind = this.kind;
     let (layout, offset) = kind.layout();
-    let results = match kind.run {
-        Some(_) => this.started.load(Ordering::Relaxed),
-        None => true,
-    };
     if let Some(drop) = kind.drop
-        && results
-        && !this.failed.load(Ordering::Relaxed)
+        && this.has_results()
     {
         // SAFETY: the frame is a part of the allocation, and has results.
         unsafe { drop(token.as_ptr().cast::<u8>().add(offset).cast()) };

@@ -418,6 +418,51 @@ fn a_skipped_task_releases_its_captures_but_drops_no_results() {
 }
 
 #[test]
+fn a_task_that_always_runs_does_so_after_a_failure_and_has_the_error() {
+    let _session = session(1);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let note = ran.clone();
+    let failed = Tok::open();
+    let freeing = open_task(move |this| {
+        note.fetch_add(1, Ordering::Relaxed);
+        this.fail(c"f.mlir:2:1", c"another one");
+        DONE
+    });
+    // SAFETY: the task is new.
+    unsafe { asyncopt_rt_run_always(freeing.0) };
+    freeing.depend(&failed).submit();
+    failed.fail(c"f.mlir:1:1", c"boom");
+    failed.submit();
+    assert_eq!(freeing.wait(), FAILED);
+    assert_eq!(freeing.error().unwrap(), "f.mlir:1:1: boom");
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_token_has_results_if_its_body_has_run_and_not_failed() {
+    let _session = session(1);
+    // SAFETY: the tokens are alive.
+    let has_results = |token: &Tok| unsafe { asyncopt_rt_has_results(token.0) };
+    let promise = Tok::open();
+    let skipped = task(&[&promise], |_| unreachable!());
+    let delayed = task(&[], {
+        let promise = promise.clone();
+        move |this| {
+            this.depend(&promise);
+            DONE
+        }
+    });
+    assert_eq!((has_results(&promise), has_results(&delayed)), (0, 0));
+    promise.fail(c"f.mlir:1:1", c"boom");
+    promise.submit();
+    for (token, expected) in [(&promise, 0), (&skipped, 0), (&delayed, 1)] {
+        assert_eq!((token.wait(), has_results(token)), (FAILED, expected));
+    }
+    let good = task(&[], |_| DONE);
+    assert_eq!((good.wait(), has_results(&good)), (COMPLETE, 1));
+}
+
+#[test]
 fn results_are_dropped_if_only_a_trailing_token_failed() {
     static DROPPED: AtomicI64 = AtomicI64::new(0);
     unsafe extern "C" fn drop_results(_: *mut c_void) {

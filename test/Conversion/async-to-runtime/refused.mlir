@@ -34,7 +34,7 @@ async.func @dialect(%t: !async.token) -> !async.token {
 // -----
 
 // expected-error @+2 {{'func.func' op takes or returns a value of type 'tensor<4xf32>', which has no counterpart in LLVM}}
-// expected-note @+1 {{on the host, a memref has a plain layout and no memory space, and nothing is a tensor}}
+// expected-note @+1 {{on the host, a memref has a plain layout and no memory space, a vector a fixed length, and nothing is a tensor}}
 func.func private @task(%x: tensor<4xf32>) {
   return
 }
@@ -101,4 +101,58 @@ func.func @pointer(%t: !async.token) {
   %f = func.constant @takes_token : (!async.token) -> ()
   call_indirect %f(%t) : (!async.token) -> ()
   return
+}
+
+// -----
+
+func.func @device() {
+  // expected-error @+2 {{'gpux.alloc' op is not lowered for the host}}
+  // expected-note @+1 {{run --gpux-host-to-runtime first, or --async-lower-to-cpu}}
+  %d = gpux.alloc () : memref<4xf32, #gpu.address_space<global>>
+  gpux.dealloc %d : memref<4xf32, #gpu.address_space<global>>
+  return
+}
+
+// -----
+
+// expected-error @+2 {{'asyncopt_rt_create' is a function of the runtime, and not declared as it is}}
+// expected-note @+1 {{drop it, or declare it as 'func.func private @asyncopt_rt_create' of type (!llvm.ptr) -> !llvm.ptr}}
+func.func private @asyncopt_rt_create(i32) -> i32
+func.func @join(%t: !async.token) -> !async.token {
+  %u = async.join %t
+  return %u : !async.token
+}
+
+// -----
+
+// expected-error @+2 {{'asyncopt_rt_create' is a function of the runtime, and not declared as it is}}
+// expected-note @+1 {{drop it, or declare it}}
+llvm.func @asyncopt_rt_create(!llvm.ptr) -> !llvm.ptr
+func.func @join_in_another_dialect(%t: !async.token) -> !async.token {
+  %u = async.join %t
+  return %u : !async.token
+}
+
+// -----
+
+// As it is, it may be declared.
+func.func private @asyncopt_rt_create(!llvm.ptr) -> !llvm.ptr
+func.func @join_with_declaration(%t: !async.token) -> !async.token {
+  %u = async.join %t
+  return %u : !async.token
+}
+
+// -----
+
+// expected-error @+2 {{takes or returns a value of type 'vector<[4]xf32>', which has no counterpart in LLVM}}
+// expected-note @+1 {{a vector a fixed length}}
+func.func private @length_of_the_hardware(%v: vector<[4]xf32>) {
+  return
+}
+func.func @captures_scalable_vector(%v: vector<[4]xf32>) -> !async.token {
+  %t = async.region {
+    func.call @length_of_the_hardware(%v) : (vector<[4]xf32>) -> ()
+    async.yield
+  }
+  return %t : !async.token
 }

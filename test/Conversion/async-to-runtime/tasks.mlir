@@ -1,6 +1,15 @@
 // Regions become tasks of the runtime.
 
 // RUN: async-opt %s --async-outline --convert-scf-to-cf --async-to-runtime | FileCheck %s
+// RUN: async-opt %s --async-outline --convert-scf-to-cf --async-to-runtime | FileCheck %s --check-prefix=TASK
+
+// A task that depends on the token of a value knows that the value is there; otherwise the runtime checks it.
+// TASK: llvm.func internal @loop_task0(
+// TASK: call @asyncopt_rt_expect_complete(
+// TASK: llvm.return
+// TASK: llvm.func internal @chain_task1(
+// TASK-NOT: expect_complete
+// TASK: llvm.return
 
 // A task takes what it captures in its frame, and leaves its values there. Each token is released after its last use.
 // CHECK-LABEL: func.func @chain
@@ -39,7 +48,8 @@ func.func @chain(%x: i32) -> i32 {
 // CHECK: cf.br ^[[HEAD:bb[0-9]+]](%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : index, !llvm.ptr, !llvm.ptr, !llvm.ptr)
 // CHECK: ^[[HEAD]](%{{.+}}: index, %[[T:[a-z0-9]+]]: !llvm.ptr, %[[OWNER:[a-z0-9]+]]: !llvm.ptr, %[[PLACE:[a-z0-9]+]]: !llvm.ptr):
 // CHECK: call @asyncopt_rt_await_or_abort(%[[T]],
-// CHECK: llvm.load %[[PLACE]] : !llvm.ptr -> i32
+// CHECK: call @asyncopt_rt_expect_complete(%[[OWNER]],
+// CHECK-NEXT: llvm.load %[[PLACE]] : !llvm.ptr -> i32
 // CHECK-NEXT: call @asyncopt_rt_release(%[[OWNER]])
 func.func @loop(%n: index, %x: i32) -> i32 {
   %c0 = arith.constant 0 : index

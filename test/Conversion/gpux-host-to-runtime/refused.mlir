@@ -17,3 +17,22 @@ func.func @view(%m: memref<4xf32, strided<[2]>, #gpu.address_space<global>>, %f:
   gpux.memset %f, %m : memref<4xf32, strided<[2]>, #gpu.address_space<global>>
   return
 }
+
+// -----
+
+func.func @length_of_the_hardware() {
+  // expected-error @+2 {{'gpux.alloc' op has a value of type 'memref<4xvector<[4]xf32>, #gpu.address_space<global>>', whose size is not known}}
+  // expected-note @+1 {{use vectors of a fixed length}}
+  %d = gpux.alloc () : memref<4xvector<[4]xf32>, #gpu.address_space<global>>
+  return
+}
+
+// -----
+
+// expected-error @+2 {{'asyncopt_rt_device_memset' is a function of the runtime, and not declared as it is}}
+// expected-note @+1 {{drop it, or declare it}}
+func.func private @asyncopt_rt_device_memset(i32) -> i32
+func.func @memset(%m: memref<4xf32, #gpu.address_space<global>>, %f: f32) {
+  gpux.memset %f, %m : memref<4xf32, #gpu.address_space<global>>
+  return
+}

@@ -217,3 +217,11 @@ func.func @await_of_another_type(%t: !async.token) {
   async.await %t : i32
   return
 }
+
+// -----
+
+func.func @status_of_operation() {
+  // expected-error @below {{'async.ready' op attribute 'async.returns_status' has no value and belongs on a function}}
+  %t = async.ready {async.returns_status}
+  return
+}

@@ -32,15 +32,6 @@ func.func @sizes() {
 
 // -----
 
-func.func @negative_size() {
-  %n = arith.constant -4 : index
-  // expected-error @below {{'gpux.alloc' op has a size of -4}}
-  %m = gpux.alloc (%n) : memref<?xf32, 1>
-  return
-}
-
-// -----
-
 func.func @dependencies_without_token(%m: memref<8xf32, 1>, %t: !async.token) {
   // expected-error @below {{'gpux.dealloc' op has dependencies, but returns no token: without 'async', await them before the op}}
   "gpux.dealloc"(%t, %m) : (!async.token, memref<8xf32, 1>) -> ()
@@ -245,35 +236,6 @@ module attributes {gpu.container_module} {
     %c1 = arith.constant 1 : index
     // expected-error @below {{'gpux.async_launch' op has 1 sizes of 'blocks', one for each of three dimensions is needed (1 where there is but one)}}
     gpux.async_launch @kernels::@k blocks (%c1) threads (%c1, %c1, %c1) args (%x : f32)
-    return
-  }
-  func.func @many_threads(%x: f32) {
-    %c1 = arith.constant 1 : index
-    %c64 = arith.constant 64 : index
-    // expected-error @below {{'gpux.async_launch' op has at least 4096 'threads', but there are at most 1024}}
-    gpux.async_launch @kernels::@k blocks (%c1, %c1, %c1) threads (%c64, %c64, %c1) args (%x : f32)
-    return
-  }
-  func.func @no_blocks(%x: f32) {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    // expected-error @below {{'gpux.async_launch' op has 0 'blocks' in dimension #1, but there are 1 to 65535}}
-    gpux.async_launch @kernels::@k blocks (%c1, %c0, %c1) threads (%c1, %c1, %c1) args (%x : f32)
-    return
-  }
-  func.func @clusters(%x: f32) {
-    %c1 = arith.constant 1 : index
-    %c3 = arith.constant 3 : index
-    %c4 = arith.constant 4 : index
-    // expected-error @below {{'gpux.async_launch' op has 4 blocks in dimension #0, which clusters of 3 do not divide}}
-    gpux.async_launch @kernels::@k clusters (%c3, %c1, %c1) blocks (%c4, %c1, %c1) threads (%c1, %c1, %c1) args (%x : f32)
-    return
-  }
-  func.func @dynamic_memory(%x: f32) {
-    %c1 = arith.constant 1 : index
-    %bytes = arith.constant -1 : i32
-    // expected-error @below {{'gpux.async_launch' op has -1 bytes of dynamic workgroup memory}}
-    gpux.async_launch @kernels::@k blocks (%c1, %c1, %c1) threads (%c1, %c1, %c1) dynamic_memory %bytes args (%x : f32)
     return
   }
 }

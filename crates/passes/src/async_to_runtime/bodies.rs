@@ -1,9 +1,9 @@
 //! What functions take and return in each of their forms, and where they fail.
 
-use super::emit::{self, At, Emitter, branch_if, rt};
 use super::frames::{Frame, RUN};
 use super::instances::{Form, Instance, Instances, is_device_call};
-use async_dialects::names::async_;
+use crate::utils::emit::{self, At, Emitter, branch_if, rt};
+use async_dialects::names::{async_, gpux_attr};
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
 use async_mlir::control_flow::append;
@@ -11,7 +11,7 @@ use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::melior::ir::attribute::{StringAttribute, TypeAttribute};
 use async_mlir::melior::ir::r#type::FunctionType;
-use async_mlir::melior::ir::{Location, Type};
+use async_mlir::melior::ir::{Attribute, Location, Type};
 use async_mlir::names::{attr, cf, func, llvm};
 use async_mlir::pass::PassError;
 use rustc_hash::FxHashMap;
@@ -143,6 +143,9 @@ impl<'c> Body<'_, 'c> {
         let results: Vec<Type> = results.chain([self.emitter.int(32)]).collect();
         let ty = FunctionType::new(function.context(), &inputs, &results);
         function.set_attr(attr::FUNCTION_TYPE, TypeAttribute::new(ty.into()).into());
+        if self.instance.form == Form::BlockingStatus {
+            function.set_attr(gpux_attr::RETURNS_STATUS, Attribute::unit(function.context()));
+        }
         function.remove_attr(attr::ARG_ATTRS);
         function.remove_attr(attr::RES_ATTRS);
     }

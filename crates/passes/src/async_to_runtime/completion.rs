@@ -1,4 +1,5 @@
-//! Where a token is known to be complete: after an await of it that dominates the place, or of what depends on it.
+//! Where a token is known to be complete: after an await of it that dominates the place, or of what depends on it, and in a region that
+//! does.
 
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, Region, Value};
@@ -11,46 +12,81 @@ const LIMIT: usize = 64;
 #[derive(Default)]
 pub(super) struct Completion<'c> {
     dominators: Dominators<'c>,
-    /// What says that a token is complete.
-    awaits: FxHashMap<Value<'c>, Vec<Op<'c>>>,
+    /// The tokens of regions that have others than their first results.
+    tokens: FxHashMap<Op<'c>, Value<'c>>,
+    followers: FxHashMap<Value<'c>, Followers<'c>>,
+}
+
+/// What says that a token is complete.
+#[derive(Default)]
+struct Followers<'c> {
+    awaits: Vec<Op<'c>>,
+    /// The token itself, and those that are complete only when it is.
+    tokens: FxHashSet<Value<'c>>,
 }
 
 impl<'c> Completion<'c> {
     pub(super) fn new(function: Op<'c>) -> Self {
         Self {
             dominators: Dominators::new(function.region(0)),
-            awaits: FxHashMap::default(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, where `tokens` stand for the tokens of regions.
+    pub(super) fn with_tokens(function: Op<'c>, tokens: FxHashMap<Op<'c>, Value<'c>>) -> Self {
+        Self {
+            tokens,
+            ..Self::new(function)
         }
     }
 
     /// Returns true if `token` is complete before `at`.
     pub(super) fn is_complete(&mut self, token: Value<'c>, at: Op<'c>) -> bool {
-        let awaits = self.awaits.entry(token).or_insert_with(|| awaits(token));
+        self.read(token);
+        let awaits = &self.followers[&token].awaits;
         awaits.iter().any(|wait| self.dominators.dominates(*wait, at))
+    }
+
+    /// Returns true if `token` is complete before the body of `region` begins.
+    pub(super) fn is_complete_in(&mut self, token: Value<'c>, region: Op<'c>) -> bool {
+        self.read(token);
+        let tokens = &self.followers[&token].tokens;
+        region.operands().any(|dependency| tokens.contains(&dependency)) || self.is_complete(token, region)
+    }
+
+    fn read(&mut self, token: Value<'c>) {
+        let tokens = &self.tokens;
+        self.followers
+            .entry(token)
+            .or_insert_with(|| followers(token, tokens));
     }
 }
 
-/// Awaits after which `token` is complete.
-fn awaits(token: Value<'_>) -> Vec<Op<'_>> {
-    let mut awaits = Vec::new();
+/// What says that `token` is complete, where `tokens` stand for those of regions.
+fn followers<'c>(token: Value<'c>, tokens: &FxHashMap<Op<'c>, Value<'c>>) -> Followers<'c> {
+    let mut found = Followers::default();
     let mut seen = FxHashSet::default();
     let mut work = vec![token];
     while let Some(token) = work.pop() {
+        found.tokens.insert(token);
         for user in token.uses().into_iter().map(|usage| usage.owner) {
             if seen.len() == LIMIT {
-                return awaits;
+                return found;
             }
             if !seen.insert(user) {
                 continue;
             }
             match user.name() {
-                async_::AWAIT => awaits.push(user),
-                async_::JOIN | async_::REGION => work.push(user.result(0)),
+                async_::AWAIT => found.awaits.push(user),
+                async_::JOIN | async_::REGION => {
+                    work.push(tokens.get(&user).copied().unwrap_or_else(|| user.result(0)));
+                }
                 _ => {}
             }
         }
     }
-    awaits
+    found
 }
 
 /// Which blocks of a region dominate which: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.

@@ -1,7 +1,7 @@
 //! Functions that suspend, with LLVM's coroutine intrinsics: `docs/runtime.md` has the pattern.
 
-use super::emit::{self, At, Emitter, branch, branch_if, rt};
 use super::instances::Instance;
+use crate::utils::emit::{self, At, Emitter, branch, branch_if, rt};
 use async_dialects::names::async_;
 use async_mlir::control_flow::may_repeat;
 use async_mlir::ir::{Block, Op, OpBuilder, Value, bool_attr, str_attr};

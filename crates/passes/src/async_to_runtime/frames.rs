@@ -1,6 +1,6 @@
 //! Frames of tokens, and the constants that describe them to the runtime (`asyncopt_rt_type`).
 
-use super::emit::{self, At, Emitter, rt};
+use crate::utils::emit::{self, At, Emitter, is_scalable, rt};
 use async_dialects::types::is_token;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
 use async_mlir::llvm::structure;
@@ -35,9 +35,9 @@ impl<'c> Frame<'c> {
         emitter: &Emitter<'c>,
     ) -> Result<Self, PassError<'c>> {
         let lower = |ty: &Type<'c>| {
-            emitter.lowered(*ty).ok_or_else(|| {
-                let help =
-                    "on the host, a memref has a plain layout and no memory space, and nothing is a tensor";
+            let lowered = emitter.lowered(*ty).filter(|lowered| !is_scalable(*lowered));
+            lowered.ok_or_else(|| {
+                let help = "on the host, a memref has a plain layout and no memory space, a vector a fixed length, and nothing is a tensor";
                 let message =
                     format!("takes or returns a value of type '{ty}', which has no counterpart in LLVM");
                 PassError::new(op, message).note(op, help)

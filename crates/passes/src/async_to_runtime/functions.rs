@@ -1,6 +1,7 @@
 //! The host functions of a module, and which of them are the bodies of regions.
 
-use super::emit::rt;
+use crate::utils::device::is_host_operation;
+use crate::utils::emit::rt;
 use crate::utils::tokens::{has_tokens, type_has_tokens};
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;
@@ -66,6 +67,13 @@ impl<'c> Functions<'c> {
                     .and_then(|name| FlatSymbolRefAttribute::try_from(name).ok());
                 let target = name.and_then(|name| self.by_name.get(name.value()).copied());
                 self.address_taken.extend(target);
+            }
+            if is_host_operation(op) {
+                fault = Some(
+                    PassError::new(op, "is not lowered for the host")
+                        .note(op, "run --gpux-host-to-runtime first, or --async-lower-to-cpu"),
+                );
+                return Walk::Stop;
             }
             let is_outermost = op.parent() == Some(function);
             if takes_tokens_by_pointer(op) {

@@ -1,8 +1,8 @@
 //! Which forms each function takes: as it is, for code that may block, and others for what tasks call.
 
-use super::emit::rt;
 use super::functions::Functions;
 use super::owners::{Owners, OwnersOfFunctions};
+use crate::utils::emit::rt;
 use async_dialects::names::async_;
 use async_mlir::calls::callee_name;
 use async_mlir::ir::{Block, Mapping, Op, str_attr};

@@ -1,8 +1,8 @@
 //! Retains and releases tokens: [`tokenflow::references`] says where.
 
-use super::emit::{At, Emitter, rt};
 use super::instances::Instance;
 use super::owners::Owners;
+use crate::utils::emit::{At, Emitter, rt};
 use async_dialects::types::is_token;
 use async_mlir::calls::callee_name;
 use async_mlir::control_flow::branch_edges;

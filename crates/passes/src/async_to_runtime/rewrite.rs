@@ -1,19 +1,21 @@
 //! Regions become tasks, and values that may be pending become a token and an address, whoever runs the code.
 
-use super::emit::{At, Emitter, rt};
+use super::completion::Completion;
 use super::frames::Frame;
 use super::functions::Functions;
 use super::futures::{Pending, is_delivered, successor_operands};
 use super::owners::OwnersOfFunctions;
+use crate::utils::emit::{self, At, Emitter, rt};
 use async_dialects::names::async_;
 use async_dialects::types::is_token;
+use async_mlir::calls::callee_name;
 use async_mlir::control_flow::{append, append_to_branch, selected_values};
 use async_mlir::gpu::function_type;
-use async_mlir::ir::{Op, Value};
+use async_mlir::ir::{Block, Op, Value};
 use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Location, Type};
-use async_mlir::names::{attr, func, ub};
+use async_mlir::names::{arith, attr, func, ub};
 use async_mlir::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -47,6 +49,13 @@ pub(super) fn rewrite<'c>(
         emitter,
         futures: FxHashMap::default(),
         handed_on: FxHashSet::default(),
+        complete: FxHashSet::default(),
+        freeing: functions
+            .tasks
+            .iter()
+            .copied()
+            .filter(|task| frees_only(*task))
+            .collect(),
         boxes: FxHashMap::default(),
         regions: Vec::new(),
         function: None,
@@ -94,6 +103,10 @@ struct Rewriter<'a, 'c> {
     futures: FxHashMap<Value<'c>, Future<'c>>,
     /// Operands that hand on a future as it is.
     handed_on: FxHashSet<(Op<'c>, usize)>,
+    /// Tokens among the arguments of tasks that are complete when the task runs.
+    complete: FxHashSet<Value<'c>>,
+    /// Tasks that run although a dependency has failed.
+    freeing: FxHashSet<Op<'c>>,
     /// The names of the constants for tokens that hold one value, by its type.
     boxes: FxHashMap<Type<'c>, String>,
     /// Regions, with the token and the frame of their task.
@@ -101,6 +114,21 @@ struct Rewriter<'a, 'c> {
     /// The function that is being rewritten.
     function: Option<Op<'c>>,
     out: Rewritten<'c>,
+}
+
+/// The operand of a dealloc function of the runtime that is freed.
+const DEALLOC_POINTER: usize = 2;
+
+fn is_dealloc(op: Op<'_>) -> bool {
+    matches!(callee_name(op), Some(rt::DEVICE_DEALLOC | rt::HOST_DEALLOC))
+}
+
+/// Returns true if all that the task `function` does is to free memory of a device: that is due although what used it has failed.
+fn frees_only(function: Op<'_>) -> bool {
+    let blocks = function.region(0).blocks();
+    let ops: Vec<Op> = blocks.into_iter().flat_map(Block::ops).collect();
+    let is_help = |op: Op<'_>| op.is_pure() || op.is(func::RETURN) && op.num_operands() == 0;
+    ops.iter().any(|op| is_dealloc(*op)) && ops.iter().all(|op| is_dealloc(*op) || is_help(*op))
 }
 
 impl<'c> Rewriter<'_, 'c> {
@@ -227,6 +255,7 @@ impl<'c> Rewriter<'_, 'c> {
 
     /// Has everything that hands on values to what is marked hand on tokens and addresses.
     fn hand_on(&mut self, function: Op<'c>) -> Result<(), PassError<'c>> {
+        let mut completion = Completion::with_tokens(function, self.tokens_of_regions());
         for block in function.region(0).blocks() {
             for op in block.ops() {
                 if let Some(callee) = self.functions.callee(op) {
@@ -235,6 +264,12 @@ impl<'c> Rewriter<'_, 'c> {
                     let call = self.functions.task_call(op)?;
                     if let Some(task) = self.functions.callee(call) {
                         self.arguments(call, op, task)?;
+                        let arguments = task.region(0).first().into_iter().flat_map(Block::args);
+                        for (token, argument) in call.operands().zip(arguments) {
+                            if self.futures.contains_key(&argument) && completion.is_complete_in(token, op) {
+                                self.complete.insert(argument);
+                            }
+                        }
                     }
                 } else if op.is(func::RETURN) {
                     let marked: Vec<usize> = (0..op.num_operands())
@@ -335,8 +370,18 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(Future { owner, place, ty })
     }
 
-    /// Loads futures where they are used.
+    /// The tokens that [`Self::create_tasks`] has made.
+    fn tokens_of_regions(&self) -> FxHashMap<Op<'c>, Value<'c>> {
+        self.regions
+            .iter()
+            .map(|(region, token, _)| (*region, *token))
+            .collect()
+    }
+
+    /// Loads futures where they are used. Where it is not known that they are there, the runtime checks it.
     fn load(&mut self, function: Op<'c>) {
+        let frees = self.freeing.contains(&function);
+        let mut completion = Completion::with_tokens(function, self.tokens_of_regions());
         for block in function.region(0).blocks() {
             for outer in block.ops() {
                 // What a region uses is captured before it starts.
@@ -348,12 +393,52 @@ impl<'c> Rewriter<'_, 'c> {
                             continue;
                         }
                         if let Some(future) = self.futures.get(&value) {
-                            let at = At::Before(if is_region { outer } else { op });
+                            let before = if is_region { outer } else { op };
+                            let (owner, at) = (future.owner, At::Before(before));
+                            let is_there =
+                                self.complete.contains(&owner) || completion.is_complete(owner, before);
+                            if !is_there && !frees {
+                                let place = self.emitter.location(op.location(), at);
+                                let operands = [owner, place];
+                                self.emitter
+                                    .call(rt::EXPECT_COMPLETE, &operands, None, op.location(), at);
+                            }
                             let loaded = self.emitter.load(future.place, future.ty, op.location(), at);
                             op.set_operand(index, loaded);
                         }
                     }
                 }
+            }
+        }
+        // Last: these look at the tokens of futures, not at the values.
+        if frees {
+            self.free_what_is_there(function);
+        }
+    }
+
+    /// Has `function`, a task that runs although a dependency has failed, free nothing if what allocates has failed.
+    fn free_what_is_there(&self, function: Op<'c>) {
+        let emitter = self.emitter;
+        let owners: Vec<Value> = function
+            .region(0)
+            .first()
+            .into_iter()
+            .flat_map(Block::args)
+            .filter_map(|argument| Some(self.futures.get(&argument)?.owner))
+            .collect();
+        let ops = function.region(0).blocks().into_iter().flat_map(Block::ops);
+        for op in ops.filter(|op| is_dealloc(*op)) {
+            let (location, at) = (op.location(), At::Before(op));
+            for &owner in &owners {
+                let i32 = Some(emitter.int(32));
+                let results = emitter
+                    .call(rt::HAS_RESULTS, &[owner], i32, location, at)
+                    .result(0);
+                let are_missing = emitter.equals(results, 0, location, at);
+                let null = emitter.null(location, at);
+                let operands = [are_missing, null, op.operand(DEALLOC_POINTER)];
+                let pointer = emit::op(arith::SELECT, &operands, &[emitter.ptr], location, at).result(0);
+                op.set_operand(DEALLOC_POINTER, pointer);
             }
         }
     }
@@ -405,6 +490,13 @@ impl<'c> Rewriter<'_, 'c> {
             }
             for dependency in region.operands() {
                 emitter.call(rt::DEPEND, &[token, dependency], None, location, at);
+            }
+            if self
+                .functions
+                .callee(call)
+                .is_some_and(|task| self.freeing.contains(&task))
+            {
+                emitter.call(rt::RUN_ALWAYS, &[token], None, location, at);
             }
             emitter.call(rt::SUBMIT, &[token], None, location, at);
             debug_assert!(

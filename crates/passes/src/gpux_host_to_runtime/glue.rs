@@ -1,7 +1,8 @@
 //! Functions between compiled code and the runtime, which take what it doesn't: transfers that are not contiguous, and arguments of
 //! launches as values. They are written as text, once for each rank and each list of types.
 
-use crate::async_to_runtime::emit::{Emitter, rt};
+use crate::utils::emit::{Emitter, rt};
+use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op};
 use async_mlir::melior::ir::{Module, Type};
 use async_mlir::names::attr;
@@ -60,6 +61,11 @@ impl<'a, 'c> Glue<'a, 'c> {
             return;
         };
         for function in functions {
+            if let Some(ty) =
+                function_type(function).filter(|_| function.str_attr(attr::SYM_NAME) == Some(callee))
+            {
+                self.emitter.expect_declaration(callee, ty);
+            }
             if function.str_attr(attr::SYM_NAME) != Some(callee) || self.emitter.is_new(callee) {
                 function.detach();
                 body.append(function);

@@ -34,6 +34,14 @@ pub(crate) fn is_for_device(code: Op<'_>) -> bool {
     stopped == Walk::Stop
 }
 
+/// Returns true if `op` is what host code does with a device.
+pub(crate) fn is_host_operation(op: Op<'_>) -> bool {
+    matches!(
+        op.name(),
+        gpux::ALLOC | gpux::HOST_ALLOC | gpux::DEALLOC | gpux::TRANSFER | gpux::MEMSET | gpux::ASYNC_LAUNCH
+    )
+}
+
 /// What to add to a message about a token that `op` takes to where it can't be followed, if there is something to do.
 pub(crate) fn advice_on_escape(op: Op<'_>) -> &'static str {
     let leaves = is_call(op) || (op.is_terminator() && op.parent().is_some_and(Op::is_function));

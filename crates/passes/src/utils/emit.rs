@@ -2,6 +2,7 @@
 
 use async_dialects::types::{is_token, token};
 use async_mlir::arith::Predicate;
+use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, int_attr, str_attr};
 use async_mlir::llvm::{AddressSpace, converted, internal_linkage, pointer, structure};
 use async_mlir::location::position;
@@ -12,7 +13,8 @@ use async_mlir::melior::ir::attribute::{
 use async_mlir::melior::ir::r#type::{FunctionType, IntegerType};
 use async_mlir::melior::ir::{Attribute, Location, Type};
 use async_mlir::names::{arith, attr, builtin, cf, func, llvm};
-use async_mlir::types::known_type;
+use async_mlir::pass::PassError;
+use async_mlir::types::{known_type, memref_shape, vector_rank, vector_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 
@@ -26,14 +28,17 @@ pub(crate) mod rt {
     pub(crate) const CREATE: &str = "asyncopt_rt_create";
     pub(crate) const DEALLOCATE: &str = "asyncopt_rt_deallocate";
     pub(crate) const DEPEND: &str = "asyncopt_rt_depend";
+    pub(crate) const EXPECT_COMPLETE: &str = "asyncopt_rt_expect_complete";
     pub(crate) const FAIL: &str = "asyncopt_rt_fail";
     pub(crate) const FAIL_FROM: &str = "asyncopt_rt_fail_from";
     pub(crate) const FRAME: &str = "asyncopt_rt_frame";
+    pub(crate) const HAS_RESULTS: &str = "asyncopt_rt_has_results";
     pub(crate) const NOTE_ERROR: &str = "asyncopt_rt_note_error";
     pub(crate) const NOTE_ERROR_OF: &str = "asyncopt_rt_note_error_of";
     pub(crate) const RELEASE: &str = "asyncopt_rt_release";
     pub(crate) const RESUME_AFTER: &str = "asyncopt_rt_resume_after";
     pub(crate) const RETAIN: &str = "asyncopt_rt_retain";
+    pub(crate) const RUN_ALWAYS: &str = "asyncopt_rt_run_always";
     pub(crate) const STATE: &str = "asyncopt_rt_state";
     pub(crate) const SUBMIT: &str = "asyncopt_rt_submit";
     pub(crate) const DEVICE_ALLOC: &str = "asyncopt_rt_device_alloc";
@@ -54,6 +59,12 @@ pub(crate) mod rt {
     pub(crate) const SUSPENDED: i64 = 1;
 }
 
+/// Returns true if `ty` is a vector, or has elements that are, of a length that the hardware chooses: nothing here knows its size.
+pub(crate) fn is_scalable(ty: Type<'_>) -> bool {
+    let ty = memref_shape(ty).map_or(ty, |shape| shape.element);
+    vector_shape(ty).is_some() && vector_rank(ty).is_none()
+}
+
 /// Where operations are put.
 #[derive(Clone, Copy)]
 pub(crate) enum At<'c> {
@@ -67,6 +78,10 @@ pub(crate) enum At<'c> {
 pub(crate) struct Emitter<'c> {
     module: Op<'c>,
     names: RefCell<FxHashSet<String>>,
+    /// Symbols that the module has had from the beginning.
+    given: FxHashMap<String, Op<'c>>,
+    /// Those that are functions of the runtime, but of another type than the one here.
+    misdeclared: RefCell<FxHashMap<Op<'c>, Type<'c>>>,
     /// The last number that was appended to each base of names.
     numbers: RefCell<FxHashMap<String, usize>>,
     strings: RefCell<FxHashMap<String, String>>,
@@ -81,10 +96,13 @@ pub(crate) struct Emitter<'c> {
 impl<'c> Emitter<'c> {
     pub(crate) fn new(module: Op<'c>) -> Self {
         let ops = module.regions().flat_map(Region::blocks).flat_map(Block::ops);
-        let names = ops.filter_map(|op| op.str_attr(attr::SYM_NAME).map(str::to_owned));
+        let symbols = ops.filter_map(|op| Some((op.str_attr(attr::SYM_NAME)?.to_owned(), op)));
+        let given: FxHashMap<_, _> = symbols.collect();
         Self {
             module,
-            names: RefCell::new(names.collect()),
+            names: RefCell::new(given.keys().cloned().collect()),
+            given,
+            misdeclared: RefCell::default(),
             numbers: RefCell::default(),
             strings: RefCell::default(),
             shared: RefCell::default(),
@@ -153,11 +171,17 @@ impl<'c> Emitter<'c> {
         location: Location<'c>,
         at: At<'c>,
     ) -> Op<'c> {
-        if self.is_new(name) {
+        let is_new = self.is_new(name);
+        if is_new || self.given.contains_key(name) {
             let lower = |ty: Type<'c>| if is_token(ty) { self.ptr } else { ty };
             let inputs: Vec<Type> = operands.iter().map(|operand| lower(operand.ty())).collect();
             let results: Vec<Type> = result.into_iter().map(lower).collect();
-            self.declare(name, FunctionType::new(self.context(), &inputs, &results));
+            let ty = FunctionType::new(self.context(), &inputs, &results);
+            if is_new {
+                self.declare(name, ty);
+            } else {
+                self.expect_declaration(name, ty);
+            }
         }
         let results: Vec<Type> = result.into_iter().collect();
         let call = OpBuilder::new(func::CALL, location)
@@ -168,6 +192,29 @@ impl<'c> Emitter<'c> {
                 FlatSymbolRefAttribute::new(self.context(), name).into(),
             );
         put(call, at)
+    }
+
+    /// Notes that a function of the runtime has type `ty`, for [`Self::check_declarations`].
+    pub(crate) fn expect_declaration(&self, name: &str, ty: FunctionType<'c>) {
+        if let Some(symbol) = self.given.get(name)
+            && !(symbol.is(func::FUNC) && function_type(*symbol).map(Type::from) == Some(ty.into()))
+        {
+            self.misdeclared.borrow_mut().insert(*symbol, ty.into());
+        }
+    }
+
+    /// Fails if the module itself declares a function of the runtime that was called, and not as it is.
+    pub(crate) fn check_declarations(&self) -> Result<(), PassError<'c>> {
+        let misdeclared = self.misdeclared.borrow();
+        let first = misdeclared
+            .iter()
+            .min_by_key(|(symbol, _)| symbol.str_attr(attr::SYM_NAME));
+        first.map_or(Ok(()), |(symbol, ty)| {
+            let name = symbol.str_attr(attr::SYM_NAME).unwrap_or_default();
+            let message = format!("'{name}' is a function of the runtime, and not declared as it is");
+            let help = format!("drop it, or declare it as 'func.func private @{name}' of type {ty}");
+            Err(PassError::new(*symbol, message).note(*symbol, help))
+        })
     }
 
     fn declare(&self, name: &str, ty: FunctionType<'c>) {
