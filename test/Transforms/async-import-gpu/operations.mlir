@@ -47,6 +47,20 @@ module attributes {gpu.container_module} {
     return
   }
 
+  // In gpu, the host may take a view of what is not allocated yet.
+  // CHECK-LABEL: func.func @view
+  // CHECK: %[[M:.+]], %[[T:.+]] = gpux.alloc async
+  // CHECK-NEXT: async.await %[[T]]
+  // CHECK-NEXT: memref.subview %[[M]]
+  func.func @view(%h: memref<4xf32>) {
+    %t = gpu.wait async
+    %m, %t0 = gpu.alloc async [%t] () : memref<8xf32>
+    %v = memref.subview %m[0] [4] [1] : memref<8xf32> to memref<4xf32>
+    %t1 = gpu.memcpy async [%t0] %v, %h : memref<4xf32>, memref<4xf32>
+    gpu.wait [%t1]
+    return
+  }
+
   // Without tokens, the host waits. What host and device share is the host's. Sizes of other types are cast.
   // CHECK-LABEL: func.func @synchronous
   // CHECK: %[[M:.+]], %[[T0:.+]] = gpux.alloc async (%{{.+}}) : memref<?xf32, #gpu.address_space<global>>

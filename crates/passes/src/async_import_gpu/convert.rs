@@ -19,6 +19,15 @@ pub(super) fn is_known(op: Op<'_>) -> bool {
     )
 }
 
+/// Returns true if `op` uses its operands once its dependencies are complete, and the host does nothing with them before.
+fn starts_later(op: Op<'_>) -> bool {
+    is_known(op)
+        || matches!(
+            op.name(),
+            gpux::DEALLOC | gpux::MEMSET | gpux::TRANSFER | gpux::ASYNC_LAUNCH
+        )
+}
+
 /// Converts all operations in `module`.
 pub(super) fn convert(module: Op<'_>) -> Result<(), PassError<'_>> {
     let token = token(module.context());
@@ -161,9 +170,17 @@ impl<'c> Host<'c> {
         } else {
             gpux::ALLOC
         };
-        let new =
-            OpBuilder::new(name, self.op.location()).operand_groups(&[&self.dependencies, &self.operands]);
-        self.finish(new, Some(ty));
+        let new = OpBuilder::new(name, self.op.location())
+            .operand_groups(&[&self.dependencies, &self.operands])
+            .results(&[ty, self.token])
+            .before(self.op);
+        new.copy_discardable_attrs(self.op);
+        // In gpu, the pointer is there at once, and the host may make views of it; in gpux, once the token is complete.
+        let mut users = self.op.result(0).uses().into_iter().map(|used| used.owner);
+        if self.asynchronous && users.any(|user| !starts_later(user)) {
+            await_before(self.op, &[new.result(1)]);
+        }
+        self.replace(new, 1);
         Ok(())
     }
 
