@@ -225,18 +225,22 @@ fn yields_late_token(arm: Block<'_>) -> bool {
 /// Puts what follows `wait` in `block` into a region that depends on its tokens, and returns the token of that. It delays the region
 /// that `block` is the body of, if it is one; if not, `last`, the token of such a region in what follows, delays the new one.
 fn divide<'c>(block: Block<'c>, wait: Op<'c>, last: Option<Value<'c>>) -> Value<'c> {
-    let (location, token) = (wait.location(), wait.operand(0).ty());
     let end = block.terminator().expect("a block of structured control flow");
+    let region = move_rest(wait, end, last);
+    wait.erase();
+    hand_on(end, region);
+    region.result(0)
+}
+
+/// Moves what is between `wait` and the terminator `end` to a new region, which yields what `end` takes of it, and `last`.
+fn move_rest<'c>(wait: Op<'c>, end: Op<'c>, last: Option<Value<'c>>) -> Op<'c> {
+    let (location, token) = (wait.location(), wait.operand(0).ty());
     let rest = Block::new(&[]);
-    let mut inside = FxHashSet::default();
     while let Some(op) = wait.next().filter(|op| *op != end) {
-        inside.insert(op);
         op.move_to_end(rest);
     }
-    let is_inside = |value: &Value<'c>| value.defining_op().is_some_and(|op| inside.contains(&op));
-    let (late, early): (Vec<Value>, Vec<Value>) = end.operands().partition(is_inside);
-    let (tokens, mut values): (Vec<Value>, Vec<Value>) =
-        late.into_iter().partition(|value| is_token(value.ty()));
+    let late = end.operands().filter(|value| is_in(*value, rest));
+    let (tokens, mut values): (Vec<Value>, Vec<Value>) = late.partition(|value| is_token(value.ty()));
     let mut seen = FxHashSet::default();
     values.retain(|value| seen.insert(*value));
     let types: Vec<Type> = values.iter().map(|value| value.ty()).collect();
@@ -248,26 +252,40 @@ fn divide<'c>(block: Block<'c>, wait: Op<'c>, last: Option<Value<'c>>) -> Value<
         .regions(1)
         .before(wait);
     region.region(0).append(rest);
-    let yielded: Vec<Value> = values.iter().chain(&tokens).copied().chain(last).collect();
+    let yielded: Vec<Value> = values.into_iter().chain(tokens).chain(last).collect();
     OpBuilder::new(async_::YIELD, location)
         .operands(&yielded)
         .at_end(rest);
-    wait.erase();
-    let results: FxHashMap<Value, Value> = values.iter().copied().zip(region.results().skip(1)).collect();
-    let token = region.result(0);
-    if end.is(async_::YIELD) {
-        // Values come before tokens.
-        let values = end.operands().filter(|value| !is_token(value.ty()));
-        let values = values.map(|value| results.get(&value).copied().unwrap_or(value));
-        let tokens = early.iter().copied().filter(|value| is_token(value.ty()));
-        let operands: Vec<Value> = values.chain(tokens).chain([token]).collect();
-        end.set_operands(&operands);
+    region
+}
+
+/// Has the terminator `end` take what `region` yields in place of what is in it, and a region that it ends be delayed by that.
+fn hand_on<'c>(end: Op<'c>, region: Op<'c>) {
+    let Some(body) = region.region(0).first() else {
+        return;
+    };
+    let yielded = body.terminator().into_iter().flat_map(Op::operands);
+    let results: FxHashMap<Value, Value> = yielded.zip(region.results().skip(1)).collect();
+    let result = |value: Value<'c>| results.get(&value).copied().unwrap_or(value);
+    let operands: Vec<Value> = if end.is(async_::YIELD) {
+        // Values come before tokens. Those in the region delay it.
+        let (tokens, values): (Vec<Value>, Vec<Value>) =
+            end.operands().partition(|value| is_token(value.ty()));
+        let early = tokens.into_iter().filter(|token| !is_in(*token, body));
+        let delay = region.result(0);
+        values
+            .into_iter()
+            .map(result)
+            .chain(early)
+            .chain([delay])
+            .collect()
     } else {
-        for index in 0..end.num_operands() {
-            if let Some(result) = results.get(&end.operand(index)) {
-                end.set_operand(index, *result);
-            }
-        }
-    }
-    token
+        end.operands().map(result).collect()
+    };
+    end.set_operands(&operands);
+}
+
+/// Returns true if `value` is a result of an operation directly in `block`.
+fn is_in<'c>(value: Value<'c>, block: Block<'c>) -> bool {
+    value.defining_op().is_some_and(|op| op.block() == Some(block))
 }

@@ -108,8 +108,8 @@ enum {
 /// that the task has written is visible to the caller.
 int32_t asyncopt_rt_state(asyncopt_rt_token *token);
 
-/// Returns 1 if a token is complete and its frame holds results: a body has run,
-/// and has not itself failed. Otherwise 0.
+/// Returns 1 if a token is complete and its frame holds results: a body has
+/// run, and has not itself failed. Otherwise 0.
 int32_t asyncopt_rt_has_results(asyncopt_rt_token *token);
 
 /// Prints an error and aborts the process if the frame of a token holds no
