@@ -8,9 +8,17 @@ use async_mlir::names::{attr, gpu, linalg};
 use async_sim::code::Code;
 use async_sim::read::{self, UncountedWaits};
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Kernels by name, such as `module::kernel`.
-pub struct Kernels(HashMap<String, Code>);
+pub struct Kernels {
+    codes: HashMap<String, Code>,
+    /// What is in the variables that kernels of the `gpu.module`s share, by the module and the variable, once a kernel has used them.
+    variables: Mutex<Variables>,
+}
+
+/// Bytes of variables, by the names of their module and their own.
+pub type Variables = HashMap<(String, String), Vec<u8>>;
 
 impl Kernels {
     /// Reads all kernels of a module that was parsed from `file`.
@@ -47,13 +55,22 @@ impl Kernels {
                 codes.insert(format!("{}::{}", name(kernels), name(kernel)), code);
             }
         }
-        Ok(Self(codes))
+        Ok(Self {
+            codes,
+            variables: Mutex::default(),
+        })
+    }
+
+    /// The variables, for a kernel that uses them: others wait until it has ended.
+    pub fn variables(&self) -> MutexGuard<'_, Variables> {
+        // A kernel that panics leaves them as they were before.
+        self.variables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel of a name, or what to say to the author of the program.
     pub fn get(&self, name: &str) -> Result<&Code, String> {
-        self.0.get(name).ok_or_else(|| {
-            let mut names: Vec<_> = self.0.keys().map(String::as_str).collect();
+        self.codes.get(name).ok_or_else(|| {
+            let mut names: Vec<_> = self.codes.keys().map(String::as_str).collect();
             names.sort_unstable();
             let others = if names.is_empty() {
                 "the module has none".to_owned()

@@ -55,7 +55,8 @@ unsafe extern "C" fn launch(
     let result = catch_unwind(AssertUnwindSafe(|| {
         let code = kernels.get(&name)?;
         // SAFETY: they are those of the kernel.
-        unsafe { run(code, sizes, arguments) }.map_err(|message| format!("kernel '{name}': {message}"))
+        unsafe { run(kernels, code, sizes, arguments) }
+            .map_err(|message| format!("kernel '{name}': {message}"))
     }));
     let text = match result {
         Ok(Ok(())) => return 0,
@@ -80,12 +81,23 @@ unsafe extern "C" fn launch(
 /// # Safety
 ///
 /// The arguments are those of the kernel.
-unsafe fn run(code: &Code, sizes: &LaunchSizes, arguments: &[*mut c_void]) -> Result<(), String> {
+unsafe fn run(
+    kernels: &Kernels,
+    code: &Code,
+    sizes: &LaunchSizes,
+    arguments: &[*mut c_void],
+) -> Result<(), String> {
     let launch = sizes_of(code, sizes)?;
     let mut memory = Memory::new(Adversary::Late, code.threads(launch.block));
     // SAFETY: as the caller promises.
     let arguments = unsafe { Arguments::read(code, arguments, &mut memory) }?;
+    let mut variables = (!code.global.is_empty()).then(|| kernels.variables());
     let mut machine = Machine::new(code, launch.clone(), memory);
+    let known = variables.as_ref();
+    let declared = machine.declare_variables(|name| {
+        let key = (code.module.clone(), name.to_owned());
+        known.and_then(|known| known.get(&key)).cloned()
+    });
     // As many blocks at a time as the user wants threads.
     let jobs = usize::try_from(asyncopt_rt_num_threads()).unwrap_or(1);
     let stop = machine.run(&arguments.values, jobs, &mut |_, _| {}).err();
@@ -111,6 +123,12 @@ unsafe fn run(code: &Code, sizes: &LaunchSizes, arguments: &[*mut c_void]) -> Re
     }
     // SAFETY: as the caller promises.
     unsafe { arguments.write_back(&buffers) };
+    if let Some(variables) = &mut variables {
+        for (decl, buffer) in code.global.iter().zip(declared) {
+            let key = (code.module.clone(), decl.name.clone());
+            variables.insert(key, buffers[buffer.0 as usize].data.clone());
+        }
+    }
     Ok(())
 }
 

@@ -253,6 +253,26 @@ impl<'c> Machine<'c> {
         }
     }
 
+    /// Makes the variables of the kernel before it runs, with what `contents` says is in those of a name; else with what they begin with.
+    /// Returns their buffers.
+    pub fn declare_variables(&mut self, contents: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<BufferId> {
+        let mut values = Vec::new();
+        for decl in &self.code.global {
+            let mut decl = decl.clone();
+            if let Some(bytes) = contents(&decl.name) {
+                decl.init = Init::Bytes(bytes);
+            }
+            values.push(self.declare(&decl, Space::Global));
+        }
+        let buffers = values.iter().filter_map(|value| match value {
+            Value::View(view) => Some(view.buffer),
+            _ => None,
+        });
+        let buffers = buffers.collect();
+        self.declared = Some(values);
+        buffers
+    }
+
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {
         let contents = match &decl.init {
             Init::Unwritten(bytes) => Contents::Unwritten(*bytes),

@@ -195,7 +195,7 @@ impl Memory {
         if !buffer.unwritten.is_empty() {
             buffer.data.fill(self.unwritten);
         }
-        buffer.owner = self.side;
+        (buffer.owner, buffer.origin) = (self.side, self.side);
         self.buffers.push(buffer);
         id
     }

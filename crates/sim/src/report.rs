@@ -196,6 +196,20 @@ impl Problem {
         }
     }
 
+    /// An operation of host code that is not for such a buffer.
+    #[must_use]
+    pub fn misuse(at: Spot, message: String, advice: &'static str) -> Self {
+        Self {
+            kind: "misuse",
+            note: false,
+            rank: 0,
+            at,
+            other: None,
+            message,
+            advice,
+        }
+    }
+
     /// A thread comes to an operation of some lanes of its warp, and does not name itself.
     #[must_use]
     pub fn not_in_mask(at: Spot) -> Self {

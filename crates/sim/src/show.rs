@@ -192,7 +192,11 @@ impl Names<'_> {
                 tasks: &[],
             };
             let number = u32::try_from(kernel.kernel + 1).unwrap_or(u32::MAX);
-            let found = names.findings(&kernel.reports, kernel.stop.as_ref());
+            let mut found = names.findings(&kernel.reports, None);
+            found.extend(kernel.stop.as_ref().map(|stop| Finding {
+                against: Some(self.instance(kernel.against)),
+                ..names.stop(stop)
+            }));
             merge(
                 &mut all,
                 found

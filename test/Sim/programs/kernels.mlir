@@ -5,12 +5,11 @@
 // RUN: async-sim %s --schedule=random --runs=4 | FileCheck %s --check-prefix=VALUES
 // RUN: async-sim %s --entry=main | FileCheck %s
 
-// VALUES: [15, 35]
+// VALUES: [15,  35]
 
 // CHECK: rank = 1 offset = 0 sizes = [2] strides = [1] data =
 // CHECK-NEXT: [15, 35]
-// CHECK-NEXT: sum:
-// CHECK-NEXT: 50,
+// CHECK-NEXT: sum: 50, end
 // CHECK-NEXT: ( 1, -2 )
 // CHECK-NEXT: main: clean (1 run
 func.func @main() {
@@ -58,8 +57,9 @@ func.func @main() {
   }
   call @printMemrefF32(%any_sums) : (memref<*xf32>) -> ()
   %sum = memref.load %all[] : memref<f32>
-  vector.print str "sum:"
+  vector.print str "sum: "
   vector.print %sum : f32 punctuation <comma>
+  vector.print str "end"
   vector.print punctuation <newline>
   %vector = arith.constant dense<[1, -2]> : vector<2xi8>
   vector.print %vector : vector<2xi8>

@@ -7,12 +7,24 @@ use crate::value::Elem;
 /// An instruction of host code that is about a device, or prints.
 #[derive(Clone, Debug)]
 pub enum HostOp {
-    /// Says who may access a buffer: `gpu.host_register`
+    /// Says who has allocated a buffer just now.
     Own {
         /// A view of it.
         view: Reg,
         /// Who.
         owner: Owner,
+    },
+    /// Page-locks memory of the host, or ends that: `gpu.host_register`, `gpu.host_unregister`
+    Register {
+        /// A view of it.
+        view: Reg,
+        /// True if it is locked from now on.
+        locked: bool,
+    },
+    /// Frees memory that the device has allocated, or page-locked memory: `gpux.dealloc`
+    Dealloc {
+        /// A view of it.
+        view: Reg,
     },
     /// Allocates the memory of a buffer: who accesses it comes after that. `gpux.alloc`
     Claim {
@@ -83,9 +95,16 @@ pub enum HostPrint {
         value: Reg,
         /// The type of its numbers.
         elem: Elem,
+        /// True if they have no sign.
+        unsigned: bool,
         /// Its sizes.
         sizes: Box<[i64]>,
     },
     /// A memref with its descriptor, as `printMemrefF32` does.
-    MemRef(Reg),
+    MemRef {
+        /// The memref.
+        view: Reg,
+        /// True if its numbers have no sign.
+        unsigned: bool,
+    },
 }

@@ -408,6 +408,8 @@ impl Op {
                 | Self::EndScope(_)
                 | Self::Host(
                     HostOp::Transfer { .. }
+                        | HostOp::Register { .. }
+                        | HostOp::Dealloc { .. }
                         | HostOp::TransferToNew { .. }
                         | HostOp::Fill { .. }
                         | HostOp::Launch(_)

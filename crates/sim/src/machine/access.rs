@@ -2,7 +2,7 @@
 
 use super::{Machine, Reason};
 use crate::code::{Access, Op, Reg, Tile};
-use crate::memory::{Contents, Fault, Space};
+use crate::memory::{Contents, Fault, Owner, Space};
 use crate::refine::Kind;
 use crate::scalar::{self, Scalar};
 use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
@@ -54,6 +54,14 @@ impl Machine<'_> {
             Op::Free { view } => {
                 let view = self.view(t, *view)?;
                 if self.code.is_host {
+                    if self.code.is_program && self.memory.origin(view.buffer) != Owner::Host {
+                        self.misuse(
+                            t,
+                            view.buffer,
+                            "the host has not allocated {}",
+                            "free it with gpu.dealloc or gpux.dealloc",
+                        );
+                    }
                     return self.free(t, view.buffer);
                 }
                 // What threads share is there until the last of them ends.

@@ -5,7 +5,7 @@ use super::{Launch, Machine, Stop};
 use crate::adversary::Adversary;
 use crate::code::Code;
 use crate::memory::{Buffer, Memory};
-use crate::report::Reports;
+use crate::report::{Reports, Spot};
 use crate::value::Value;
 
 /// A kernel that runs.
@@ -35,6 +35,8 @@ pub struct Ended {
     pub iterations: Vec<Box<[u32]>>,
     /// What has stopped it.
     pub stop: Option<Stop>,
+    /// The launch; or where the host has freed the buffer that the kernel has accessed after that.
+    pub against: Spot,
 }
 
 impl<'c> KernelRun<'c> {
@@ -92,7 +94,7 @@ impl<'c> KernelRun<'c> {
 
 impl Ended {
     /// What is to be kept of a kernel.
-    pub(super) fn new(kernel: usize, run: KernelRun<'_>, stop: Option<Stop>) -> Option<Self> {
+    pub(super) fn new(kernel: usize, run: KernelRun<'_>, stop: Option<Stop>, against: Spot) -> Option<Self> {
         let mut machine = run.machine;
         let (launch, iterations) = (machine.launch.clone(), std::mem::take(&mut machine.iterations));
         let (buffers, _, reports) = machine.memory.into_parts();
@@ -103,6 +105,7 @@ impl Ended {
             buffers,
             iterations,
             stop,
+            against,
         })
     }
 }

@@ -3,13 +3,15 @@
 use super::kernel::{Ended, KernelRun};
 use super::{Launch, Machine, Next, Reason};
 use crate::code::{HostOp, HostPrint, LaunchOp, Reg, Spec};
-use crate::memory::{Contents, Owner, Space};
+use crate::memory::{Contents, Fault, Owner, Space};
+use crate::report::Problem;
 use crate::scalar::signed;
-use crate::value::{Elem, Pointer, Value, View, row_by_row};
+use crate::value::{BufferId, Elem, Pointer, Value, View, row_by_row};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Instructions of a kernel before others that run at the same time have their turn.
-const SLICE: u64 = 1 << 16;
+/// Instructions of a kernel, or of a task of the host, before others that run at the same time have their turn.
+pub(super) const SLICE: u64 = 1 << 16;
 
 /// What the buffers of a device are aligned to.
 const DEVICE_ALIGN: u32 = 256;
@@ -19,7 +21,20 @@ impl<'c> Machine<'c> {
         match op {
             HostOp::Own { view, owner } => {
                 let view = self.view(t, *view)?;
-                self.memory.set_owner(view.buffer, *owner);
+                self.memory.set_origin(view.buffer, *owner);
+            }
+            HostOp::Register { view, locked } => self.register(t, *view, *locked)?,
+            HostOp::Dealloc { view } => {
+                let view = self.view(t, *view)?;
+                if self.memory.origin(view.buffer) == Owner::Host {
+                    self.misuse(
+                        t,
+                        view.buffer,
+                        "the host has allocated {}",
+                        "free it with memref.dealloc",
+                    );
+                }
+                self.free(t, view.buffer)?;
             }
             HostOp::Claim { view } => {
                 let (view, actor) = (self.view(t, *view)?, self.actor(t));
@@ -53,8 +68,51 @@ impl<'c> Machine<'c> {
         view.buffer = self
             .memory
             .add(name, Space::Global, DEVICE_ALIGN, contents, array);
-        self.memory.set_owner(view.buffer, owner);
+        self.memory.set_origin(view.buffer, owner);
         Ok(Value::View(Arc::new(view)))
+    }
+
+    /// Page-locks memory, or ends that. Who accesses it from the device comes before the end.
+    fn register(&mut self, t: usize, view: Reg, locked: bool) -> Result<(), Reason> {
+        let buffer = self.view(t, view)?.buffer;
+        let (is_locked, is_pageable) = (
+            self.memory.owner(buffer) == Owner::Both,
+            self.memory.origin(buffer) == Owner::Host,
+        );
+        if !is_pageable {
+            self.misuse(
+                t,
+                buffer,
+                "{} is no pageable memory",
+                "register what the host allocates",
+            );
+        } else if locked == is_locked {
+            let what = if locked {
+                "{} is registered already"
+            } else {
+                "{} is not registered"
+            };
+            self.misuse(
+                t,
+                buffer,
+                what,
+                "register it once before, and unregister it once after",
+            );
+        } else if locked {
+            self.memory.set_owner(buffer, Owner::Both);
+        } else {
+            let actor = self.actor(t);
+            self.memory.claim(actor, buffer)?;
+            self.memory.set_owner(buffer, Owner::Host);
+        }
+        Ok(())
+    }
+
+    /// Reports an operation that is not for such a buffer, whose name replaces `{}`.
+    pub(super) fn misuse(&mut self, t: usize, buffer: BufferId, what: &str, advice: &'static str) {
+        let name = &self.memory.buffer(buffer).name;
+        let problem = Problem::misuse(self.spot(t), what.replace("{}", name), advice);
+        self.memory.reports.problem(problem);
     }
 
     fn transfer(&mut self, t: usize, from: Reg, to: Reg) -> Result<(), Reason> {
@@ -63,6 +121,14 @@ impl<'c> Machine<'c> {
             if size != expected {
                 return Err(Reason::Transfer { dim, size, expected });
             }
+        }
+        if from.buffer == to.buffer && spans_meet(&from, &to) {
+            self.misuse(
+                t,
+                to.buffer,
+                "copies between parts of {} that overlap",
+                "copy by way of another buffer",
+            );
         }
         let actor = self.actor(t);
         // Elements in a row are copied at once.
@@ -121,7 +187,15 @@ impl<'c> Machine<'c> {
         let actor = self.actor(t);
         self.memory.note_kernel(actor, &touched)?;
         let stopped = ended.is_err();
-        self.ended.extend(Ended::new(op.kernel, *run, ended.err()));
+        let stop = ended.err();
+        let freed_at = stop.as_ref().and_then(|stop| match stop.reason {
+            Reason::Fault(Fault::Freed { buffer }) if (buffer.0 as usize) < run.common => {
+                self.memory.buffer(buffer).freed_at
+            }
+            _ => None,
+        });
+        let against = freed_at.unwrap_or(self.spot(t));
+        self.ended.extend(Ended::new(op.kernel, *run, stop, against));
         if stopped {
             return Err(Reason::Kernel);
         }
@@ -155,7 +229,7 @@ impl<'c> Machine<'c> {
             .filter(|bytes| *bytes <= MAX_WORKGROUP);
         let dynamic_workgroup = dynamic_workgroup.ok_or_else(|| {
             Reason::Launch(format!(
-                "{dynamic} bytes of dynamic workgroup memory are no size of it"
+                "a block has 0 to {MAX_WORKGROUP} bytes of dynamic workgroup memory here, and not {dynamic}"
             ))
         })?;
         let mut args = Vec::with_capacity(op.args.len());
@@ -203,22 +277,28 @@ impl<'c> Machine<'c> {
                 elem,
                 unsigned,
             } => number(*elem, self.bits(t, *value)?, *unsigned),
-            HostPrint::Vector { value, elem, sizes } => {
+            HostPrint::Vector {
+                value,
+                elem,
+                unsigned,
+                sizes,
+            } => {
                 let numbers = self.numbers(t, *value)?;
-                let unsigned = *elem == Elem::Int(1);
-                let mut texts = numbers.iter().map(|bits| number(*elem, *bits, unsigned));
+                let mut texts = numbers.iter().map(|bits| number(*elem, *bits, *unsigned));
                 let mut text = String::new();
+                // A vector without dimensions is in parentheses, too.
+                let sizes = if sizes.is_empty() { &[1] } else { &sizes[..] };
                 nested(sizes, ["( ", ", ", " )"], &mut text, &mut |text| {
                     *text += &texts.next().unwrap_or_default();
                 });
                 text
             }
-            HostPrint::MemRef(view) => self.memref_text(t, *view)?,
+            HostPrint::MemRef { view, unsigned } => self.memref_text(t, *view, *unsigned)?,
         })
     }
 
     /// What `printMemrefF32` and its kin print.
-    fn memref_text(&mut self, t: usize, view: Reg) -> Result<String, Reason> {
+    fn memref_text(&mut self, t: usize, view: Reg, unsigned: bool) -> Result<String, Reason> {
         let (view, actor) = (self.view(t, view)?, self.actor(t));
         let list = |numbers: &[i64]| {
             let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -235,7 +315,7 @@ impl<'c> Machine<'c> {
         let mut texts = Vec::new();
         for at in pointers(&view) {
             let bytes = self.memory.read(actor, at, view.elem.bytes(), 1)?;
-            texts.push(number(view.elem, view.elem.from_bytes(bytes), false));
+            texts.push(number(view.elem, view.elem.from_bytes(bytes), unsigned));
         }
         let mut texts = texts.into_iter();
         rows(&view.sizes, 0, &mut text, &mut |text| {
@@ -260,6 +340,12 @@ fn pointers(view: &View) -> impl Iterator<Item = Pointer> {
         }
         view.element(at)
     })
+}
+
+/// Returns true if two views of one buffer have an element in common.
+fn spans_meet(one: &View, other: &View) -> bool {
+    let bytes: FxHashSet<i64> = pointers(one).map(|at| at.offset).collect();
+    pointers(other).any(|at| bytes.contains(&at.offset))
 }
 
 /// A number as MLIR's runner libraries print it.
@@ -295,8 +381,8 @@ fn rows(sizes: &[i64], dim: usize, text: &mut String, element: &mut dyn FnMut(&m
             text.push_str(", ");
             if !inner.is_empty() {
                 text.push('\n');
-                text.push_str(&" ".repeat(dim + 1));
             }
+            text.push_str(&" ".repeat(dim + 1));
         }
         rows(inner, dim + 1, text, element);
     }

@@ -379,7 +379,8 @@ impl Recent {
     pub fn all(&self) -> impl Iterator<Item = AccessId> {
         let ([a, b], [c, d]) = (self.own, self.others);
         let each = self.each.iter().copied();
-        [a, b, c, d].into_iter().flatten().chain(each)
+        let few = [a, b, c, d].into_iter().flatten();
+        few.filter(|id| !self.each.contains(id)).chain(each)
     }
 
     fn each_access(&mut self, f: &mut dyn FnMut(&mut AccessId)) {

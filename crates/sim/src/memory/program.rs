@@ -1,7 +1,7 @@
 //! Memory of a whole program: who may access a buffer, what a kernel sees of it, and transfers.
 
 use super::cells::Touch;
-use super::{Accesses, Actor, Fault, Hazard, Kind, Memory, Order};
+use super::{Actor, Fault, Hazard, Kind, Memory};
 use crate::adversary::Adversary;
 use crate::value::{BufferId, Pointer};
 use std::ops::Range;
@@ -34,6 +34,24 @@ impl Memory {
     /// Says who may access a buffer.
     pub fn set_owner(&mut self, id: BufferId, owner: Owner) {
         self.buffers[id.0 as usize].owner = owner;
+    }
+
+    /// Who may access a buffer.
+    #[must_use]
+    pub fn owner(&self, id: BufferId) -> Owner {
+        self.buffer(id).owner
+    }
+
+    /// Says who has allocated a buffer, which is who may access it.
+    pub fn set_origin(&mut self, id: BufferId, origin: Owner) {
+        self.buffers[id.0 as usize].origin = origin;
+        self.set_owner(id, origin);
+    }
+
+    /// Who has allocated a buffer: the host, the device, or for both.
+    #[must_use]
+    pub fn origin(&self, id: BufferId) -> Owner {
+        self.buffer(id).origin
     }
 
     /// Returns true if a buffer is not for those who have this memory.
@@ -126,11 +144,11 @@ impl Memory {
     /// The same memory as a kernel has it, whose blocks have so many threads.
     #[must_use]
     pub fn for_kernel(&self, threads_per_block: u32) -> Self {
-        let mut kernel = self.fork();
-        kernel.order = Order::new(threads_per_block);
-        kernel.accesses = Accesses::new(threads_per_block);
-        kernel.window = super::Window::default();
-        kernel.side = Owner::Device;
+        // No fork, which knows what all tasks know.
+        let mut kernel = Self::new(self.adversary.clone(), threads_per_block);
+        kernel.buffers = self.buffers.iter().map(super::Buffer::fork).collect();
+        (kernel.bytes, kernel.unwritten) = (self.bytes, self.unwritten);
+        (kernel.strict_proxies, kernel.side) = (self.strict_proxies, Owner::Device);
         for buffer in &mut kernel.buffers {
             // A place in host code, which is none here.
             buffer.freed_at = None;

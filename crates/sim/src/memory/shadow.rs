@@ -88,6 +88,8 @@ pub struct Buffer {
     pub(crate) freed_at: Option<Spot>,
     /// Who may access it, in a program with a device.
     pub(super) owner: Owner,
+    /// Who has allocated it.
+    pub(super) origin: Owner,
     /// A bit for each byte that nobody has written; nothing if there are none.
     pub(super) unwritten: Vec<u64>,
     /// Where mbarriers begin, and who has initialized them.
@@ -148,6 +150,7 @@ impl Buffer {
             freed: false,
             freed_at: None,
             owner: Owner::default(),
+            origin: Owner::default(),
             unwritten,
             mbarriers: Vec::new(),
             shadow,
@@ -166,6 +169,7 @@ impl Buffer {
             freed: self.freed,
             freed_at: self.freed_at,
             owner: self.owner,
+            origin: self.origin,
             unwritten: self.unwritten.clone(),
             mbarriers: Vec::new(),
             shadow: Shadow::new(self.data.len()),

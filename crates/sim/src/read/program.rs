@@ -56,9 +56,14 @@ pub fn has_device_work(module: Op<'_>) -> bool {
         gpu::LAUNCH
         | gpu::LAUNCH_FUNC
         | gpu::ALLOC
+        | gpu::DEALLOC
+        | gpu::HOST_REGISTER
+        | gpu::HOST_UNREGISTER
         | gpu::MEMCPY
         | gpu::MEMSET
+        | gpu::WAIT
         | gpux::ALLOC
+        | gpux::DEALLOC
         | gpux::HOST_ALLOC
         | gpux::TRANSFER
         | gpux::MEMSET
@@ -87,8 +92,10 @@ impl<'c> Reader<'c> {
             | gpux::TRANSFER
             | gpux::MEMSET
             | gpux::ASYNC_LAUNCH => self.device_op(op)?,
-            gpu::HOST_REGISTER => self.own(op, op.operand(0), Owner::Both),
-            gpu::HOST_UNREGISTER => self.own(op, op.operand(0), Owner::Host),
+            gpu::HOST_REGISTER | gpu::HOST_UNREGISTER => {
+                let (view, locked) = (self.operand(op, 0), op.is(gpu::HOST_REGISTER));
+                self.emit(op, Instruction::Host(HostOp::Register { view, locked }));
+            }
             func::CALL if called(op, func::FUNC).is_none_or(|callee| callee.region(0).first().is_none()) => {
                 self.library_call(op)?;
             }
@@ -148,11 +155,9 @@ impl<'c> Reader<'c> {
         let operands: Vec<Value> = op.operands().filter(|operand| !is_token(operand.ty())).collect();
         let host = match (op.name(), made) {
             (gpux::ALLOC | gpux::HOST_ALLOC, Some(view)) => HostOp::Claim { view },
-            (gpux::DEALLOC, _) => {
-                let view = self.reg(operands[0]);
-                self.emit(op, Instruction::Free { view });
-                return Ok(());
-            }
+            (gpux::DEALLOC, _) => HostOp::Dealloc {
+                view: self.reg(operands[0]),
+            },
             (gpux::MEMSET, _) => HostOp::Fill {
                 view: self.reg(operands[1]),
                 value: self.reg(operands[0]),
@@ -240,7 +245,10 @@ impl<'c> Reader<'c> {
             }
             Some(value) if plain.starts_with("printMemref") => {
                 let elem = types::memref_element(value.ty()).and_then(number);
-                elem.map(|_| HostPrint::MemRef(self.reg(value)))
+                elem.map(|_| HostPrint::MemRef {
+                    view: self.reg(value),
+                    unsigned: plain.ends_with("Ind"),
+                })
             }
             Some(value) if plain.starts_with("print") => number(value.ty()).map(|elem| HostPrint::Number {
                 value: self.reg(value),
@@ -265,35 +273,33 @@ impl<'c> Reader<'c> {
             let value = op.operand(0);
             let elem = Self::elem(op, value.ty())?;
             let reg = self.reg(value);
+            let element = types::vector_shape(value.ty()).map_or(value.ty(), |shape| shape.element);
+            // As upstream's lowering takes them.
+            let unsigned = elem == Elem::Int(1) || element.is_index();
             prints.push(match types::vector_shape(value.ty()) {
                 None => HostPrint::Number {
                     value: reg,
                     elem,
-                    // As upstream's lowering takes them.
-                    unsigned: elem == Elem::Int(1) || value.ty().is_index(),
+                    unsigned,
                 },
                 Some(shape) => HostPrint::Vector {
                     value: reg,
                     elem,
+                    unsigned,
                     sizes: sizes_of(op, &shape.sizes)?,
                 },
             });
         }
-        if let Some(text) = op.str_attr(attr::STRING_LITERAL) {
-            prints.push(HostPrint::Text(text.to_owned()));
-        }
-        let punctuation = op.attr(attr::PUNCTUATION);
-        let punctuation = punctuation.and_then(types::keyword);
-        prints.push(HostPrint::Text(
-            match punctuation {
-                Some("no_punctuation") => "",
-                Some("comma") => ", ",
-                Some("open") => "( ",
-                Some("close") => " )",
-                _ => "\n",
-            }
-            .to_owned(),
-        ));
+        let punctuation = op.attr(attr::PUNCTUATION).and_then(types::keyword);
+        // Nothing comes after a text.
+        let text = op.str_attr(attr::STRING_LITERAL).unwrap_or(match punctuation {
+            Some("no_punctuation") => "",
+            Some("comma") => ", ",
+            Some("open") => "( ",
+            Some("close") => " )",
+            _ => "\n",
+        });
+        prints.push(HostPrint::Text(text.to_owned()));
         for print in prints {
             self.emit(op, Instruction::Host(HostOp::Print(print)));
         }

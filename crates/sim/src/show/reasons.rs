@@ -83,7 +83,7 @@ impl Names<'_> {
             Reason::Pending(_) | Reason::Stuck => ("undefined", "tasks wait for each other".into()),
             Reason::Tasks => {
                 let message = format!("more than {MOST_TASKS} tasks can't be told apart");
-                ("too-large", message)
+                ("too-many", message)
             }
             Reason::Launch(_) | Reason::Kernel | Reason::Transfer { .. } => program_reason(reason),
             Reason::Room => {
@@ -246,6 +246,7 @@ pub(super) fn advice(kind: &str) -> &'static str {
         "divergent-warpgroup" => "launch a multiple of 128 threads",
         "divergent-warp" => "let all threads that take part come to it together",
         "endless" => "if it does end, give it a larger --budget",
+        "too-many" => "run it with fewer tasks: regions, device operations and launches",
         "too-large" => "run it on smaller buffers, or fewer blocks",
         _ => "",
     }

@@ -3,6 +3,7 @@
 
 use super::{Machine, State, Stop, Tasks};
 use crate::adversary::Adversary;
+use crate::machine::program::SLICE;
 
 /// Instructions of a task between two looks at how many accesses are remembered.
 const TIDY_EVERY: u64 = 1 << 12;
@@ -24,8 +25,11 @@ impl Machine<'_> {
 
     /// Runs a task until it waits or ends, or another one is to run.
     pub(super) fn run_task(&mut self, task: usize, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
+        let began = self.steps;
         while self.threads[task].state == State::Running {
             self.step(task)?;
+            // The host may wait for what a kernel writes.
+            self.is_other_turn |= self.code.is_program && self.steps - began >= SLICE;
             if self.steps.is_multiple_of(TIDY_EVERY) {
                 self.memory.tidy();
                 each(self.steps);
