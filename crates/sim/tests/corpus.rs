@@ -71,7 +71,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 49] = [
+const EXPLAINED: [(&str, &str); 50] = [
     (
         "Sim/programs/",
         "host code with device work is run as a whole program",
@@ -79,6 +79,10 @@ const EXPLAINED: [(&str, &str); 49] = [
     (
         "gpux-host-to-runtime/",
         "what the host asks of a device is no device code",
+    ),
+    (
+        "Run/kernel-variables.mlir",
+        "it is a program of the host, which runs",
     ),
     (
         "Run/rfc-program-3.mlir",
