@@ -414,9 +414,9 @@ impl<'c> Machine<'c> {
     /// Runs a thread until it has to wait, or it is the turn of the others.
     fn run_thread(&mut self, t: usize) -> Result<(), Stop> {
         while self.threads[t].state == State::Running && !self.is_paused() {
-            let is_seen = self.code.instrs[self.threads[t].pc].op.is_seen();
+            let ends_turn = self.in_lockstep && self.code.instrs[self.threads[t].pc].op.is_seen();
             self.step(t)?;
-            if is_seen && self.in_lockstep {
+            if ends_turn {
                 break;
             }
         }

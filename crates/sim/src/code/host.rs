@@ -26,7 +26,7 @@ pub enum HostOp {
         /// A view of it.
         view: Reg,
     },
-    /// Allocates the memory of a buffer: who accesses it comes after that. `gpux.alloc`
+    /// Allocates the memory of a buffer, which accesses have to come after: `gpux.alloc`
     Claim {
         /// A view of it.
         view: Reg,

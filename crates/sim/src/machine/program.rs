@@ -184,10 +184,8 @@ impl<'c> Machine<'c> {
         }
         self.printed += &std::mem::take(&mut run.machine.printed);
         let touched = run.machine.memory.touched(run.common);
-        let actor = self.actor(t);
-        self.memory.note_kernel(actor, &touched)?;
-        let stopped = ended.is_err();
         let stop = ended.err();
+        let stopped = stop.is_some();
         let freed_at = stop.as_ref().and_then(|stop| match stop.reason {
             Reason::Fault(Fault::Freed { buffer }) if (buffer.0 as usize) < run.common => {
                 self.memory.buffer(buffer).freed_at
@@ -196,6 +194,8 @@ impl<'c> Machine<'c> {
         });
         let against = freed_at.unwrap_or(self.spot(t));
         self.ended.extend(Ended::new(op.kernel, *run, stop, against));
+        let actor = self.actor(t);
+        self.memory.note_kernel(actor, &touched)?;
         if stopped {
             return Err(Reason::Kernel);
         }

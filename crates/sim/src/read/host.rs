@@ -5,7 +5,7 @@
 
 use super::flow::called;
 use super::{Done, Reader, Unknown};
-use crate::code::{Op as Instruction, Reg, TaskOp};
+use crate::code::{Label, Op as Instruction, Reg, TaskOp};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, gpux};
 use async_mlir::gpu::is_workgroup;
@@ -67,14 +67,8 @@ impl<'c> Reader<'c> {
         let mut results = op.results().map(|result| self.reg(result));
         let token = results.next().ok_or_else(|| Unknown::operation(op))?;
         let values: Box<[Reg]> = results.collect();
-        let (count, after) = (values.len(), self.label());
-        let start = TaskOp::Start {
-            token,
-            values,
-            dependencies,
-            after,
-        };
-        self.emit(op, Instruction::Task(start));
+        let count = values.len();
+        let after = self.start_task(op, token, values, dependencies);
         self.region(op.region(0), &mut |reader, terminator| {
             reader.end_scope(op, terminator);
             let yielded = reader.operands(terminator);
@@ -88,6 +82,25 @@ impl<'c> Reader<'c> {
         })?;
         self.bind(after);
         Ok(())
+    }
+
+    /// Makes a task of what is read next, up to its end. Returns the label of what comes after that, which is not bound yet.
+    pub(super) fn start_task(
+        &mut self,
+        op: Op<'c>,
+        token: Reg,
+        values: Box<[Reg]>,
+        dependencies: Box<[Reg]>,
+    ) -> Label {
+        let after = self.label();
+        let start = TaskOp::Start {
+            token,
+            values,
+            dependencies,
+            after,
+        };
+        self.emit(op, Instruction::Task(start));
+        after
     }
 
     /// Reads what the body of a function yields to its caller.

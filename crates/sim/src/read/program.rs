@@ -130,15 +130,9 @@ impl<'c> Reader<'c> {
         // The buffer that a transfer makes is a value of its task.
         let yielded = value.filter(|_| op.is(gpux::TRANSFER));
         let made = yielded.map(|_| self.fresh());
-        let (token, after) = (self.reg(token), self.label());
+        let token = self.reg(token);
         let values = yielded.map(|value| self.reg(value)).into_iter().collect();
-        let start = TaskOp::Start {
-            token,
-            values,
-            dependencies,
-            after,
-        };
-        self.emit(op, Instruction::Task(start));
+        let after = self.start_task(op, token, values, dependencies);
         let buffer = value.map(|value| self.reg(value));
         self.device_work(op, made.or(buffer))?;
         let end = TaskOp::End {
