@@ -226,23 +226,13 @@ fn layout(kind: &ParamKind, asked: &[i64]) -> Result<View, String> {
         }
     };
     if matches!(kind, ParamKind::Tensor(_))
-        && let Some((dim, bytes)) = odd_pitch(&view)
+        && let Some((dim, bytes)) = view.odd_pitch()
     {
         return Err(format!(
             "the stride of dimension {dim} of the tensor is {bytes} bytes, and cuTensorMapEncodeTiled takes multiples of 16 only"
         ));
     }
     Ok(view)
-}
-
-/// A dimension of a tensor, not the innermost one, whose stride no tensor map can have, and its bytes (CUDA, `cuTensorMapEncodeTiled`:
-/// each of `globalStrides` "must be a multiple of 16").
-pub(crate) fn odd_pitch(view: &View) -> Option<(usize, i64)> {
-    let outer = view.strides.split_last().map_or(&[][..], |(_, outer)| outer);
-    let bytes = outer
-        .iter()
-        .map(|stride| stride.saturating_mul(view.elem_bytes()));
-    bytes.enumerate().find(|(_, bytes)| bytes % 16 != 0)
 }
 
 fn buffer(

@@ -1,17 +1,12 @@
 //! An interpreter of device IR under an adversarial asynchronous memory model.
+//!
+//! The machine itself is the crate `async-interpreter`, which needs no MLIR.
 #![forbid(unsafe_code)]
 
-pub mod adversary;
-pub mod code;
 pub mod draw;
 pub mod inputs;
-pub mod machine;
-pub mod memory;
 pub mod read;
-pub mod refine;
-pub mod report;
-pub mod scalar;
-pub mod show;
-pub mod timeline;
-pub mod value;
-pub mod wgmma;
+
+pub use async_interpreter::{
+    adversary, code, machine, memory, refine, report, scalar, show, timeline, value, wgmma,
+};

@@ -68,7 +68,7 @@ fn coin(state: &mut u64) -> bool {
 }
 
 /// `splitmix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
-pub(crate) fn next_random(state: &mut u64) -> u64 {
+pub fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut bits = *state;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

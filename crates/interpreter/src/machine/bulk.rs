@@ -8,7 +8,6 @@ mod boxes;
 use self::boxes::{Issue, one_box, tiles};
 use super::{Machine, Reason, State, Stop};
 use crate::code::{Bulk, Completion, Describe, GlobalSide, Op, Reg};
-use crate::inputs::odd_pitch;
 use crate::memory::{Actor, Kind, Piece, Transfer};
 use crate::report::Problem;
 use crate::timeline::BULK;
@@ -264,7 +263,7 @@ impl Machine<'_> {
         if view.sizes.len() != describe.shape.sizes.len() {
             return Err(Reason::Operand("a tensor of the box's rank"));
         }
-        if let Some((dim, bytes)) = odd_pitch(&view) {
+        if let Some((dim, bytes)) = view.odd_pitch() {
             return Err(Reason::Pitch { dim, bytes });
         }
         self.set(t, describe.to, Value::Tensor(Arc::new(tensor)));

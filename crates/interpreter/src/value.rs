@@ -213,6 +213,17 @@ impl View {
         usize::try_from(bytes).ok().filter(|_| bytes <= MAX_BYTES)
     }
 
+    /// A dimension, not the innermost one, whose stride no tensor map can have, and its bytes (CUDA, `cuTensorMapEncodeTiled`: each of
+    /// `globalStrides` "must be a multiple of 16").
+    #[must_use]
+    pub fn odd_pitch(&self) -> Option<(usize, i64)> {
+        let outer = self.strides.split_last().map_or(&[][..], |(_, outer)| outer);
+        let bytes = outer
+            .iter()
+            .map(|stride| stride.saturating_mul(self.elem_bytes()));
+        bytes.enumerate().find(|(_, bytes)| bytes % 16 != 0)
+    }
+
     /// The bytes of each element in its buffer, row by row.
     pub fn elements(&self) -> impl Iterator<Item = Range<usize>> {
         let count = self.sizes.iter().product::<i64>();
