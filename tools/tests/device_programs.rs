@@ -503,7 +503,7 @@ proptest! {
         let (source, meant) = (source(&stmts), elements(&meant(&stmts).join("\n")));
         for schedule in [&["--schedule=late"][..], &["--schedule=early"], &["--schedule=random", "--runs=3"]] {
             let (printed, clean) = simulate(&source, schedule);
-            prop_assert!(clean, "{schedule:?}: {printed}\n{source}");
+            prop_assert!(clean && !printed.contains("never freed"), "{schedule:?}: {printed}\n{source}");
             prop_assert_eq!(&elements(&printed), &meant, "{:?}\n{}", schedule, source);
         }
         for threads in ["1", "8"] {

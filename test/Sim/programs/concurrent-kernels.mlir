@@ -48,6 +48,7 @@ module attributes {gpu.container_module} {
     gpu.wait [%t0, %t1]
     %last = memref.load %number[] : memref<i32>
     vector.print %last : i32
+    gpu.dealloc %number : memref<i32>
     return
   }
 

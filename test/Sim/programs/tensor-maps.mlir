@@ -73,7 +73,8 @@ module attributes {gpu.container_module} {
     %any = memref.cast %d : !device to memref<*xf32, #gpu.address_space<global>>
     %map = nvgpu.tma.create.descriptor %any box[%c8, %c8] : memref<*xf32, #gpu.address_space<global>> -> !map
     %t2 = gpux.async_launch async [%t1] @kernels::@second_tile blocks (%c1, %c1, %c1) threads (%c32, %c1, %c1) args(%map : !map)
-    async.await %t2
+    %t3 = gpux.dealloc async [%t2] %d : !device
+    async.await %t3
     return
   }
 

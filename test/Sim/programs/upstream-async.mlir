@@ -31,6 +31,7 @@ func.func @main() {
       memref.store %sum, %h[%tx] : memref<?xi32>
       gpu.terminator
     }
+    gpu.dealloc %d : memref<?xi32>
     async.yield
   }
   async.await %t1 : !async.token

@@ -40,6 +40,8 @@ pub struct Outcome {
     cut_off: bool,
     /// The rest is of the last run.
     buffers: Vec<Buffer>,
+    /// The buffers that a program has allocated for a device, or for both, and not freed.
+    left: Vec<String>,
     /// What the kernel has printed.
     pub stdout: String,
     arguments: Vec<Value>,
@@ -303,6 +305,11 @@ impl<'a> Runs<'a> {
         let settled = !machine.memory.schedule_matters;
         let stdout = whole_lines(std::mem::take(&mut machine.printed));
         let (buffers, adversary, reports) = machine.memory.into_parts();
+        // One that stops halfway had no chance.
+        let ends = self.code.is_program && stop.is_none();
+        let left = buffers.iter().filter(|buffer| ends && buffer.is_left());
+        let left = left.map(|buffer| format!("{}, {} bytes", buffer.name, buffer.data.len()));
+        let left = left.collect();
         let names = Names {
             code: self.code,
             buffers: &buffers,
@@ -321,6 +328,7 @@ impl<'a> Runs<'a> {
             settled,
             cut_off: false,
             buffers,
+            left,
             stdout,
             arguments,
             iterations,
@@ -344,6 +352,17 @@ impl<'a> Runs<'a> {
             let _ = writeln!(
                 findings,
                 "{}: {untold} more findings: --max-reports shows more",
+                self.code.name
+            );
+        }
+        for left in outcome.left.iter().take(self.options.max_reports) {
+            let _ = writeln!(findings, "{}: never freed: {left}", self.code.name);
+        }
+        if let Some(untold @ 1..) = outcome.left.len().checked_sub(self.options.max_reports) {
+            let s = if untold == 1 { "" } else { "s" };
+            let _ = writeln!(
+                findings,
+                "{}: never freed: {untold} more buffer{s}",
                 self.code.name
             );
         }
@@ -385,6 +404,7 @@ impl<'a> Runs<'a> {
             "printed": outcome.stdout,
             "report": self.text(outcome),
             "findings": findings,
+            "never_freed": outcome.left,
             "cycles": timeline.map(Timeline::end),
             "stall": timeline.map(|timeline| timeline.waits().total()),
             "waits": timeline.map(|timeline| {

@@ -127,6 +127,12 @@ pub struct Array {
 }
 
 impl Buffer {
+    /// Returns true if host code has allocated it for the device, or for both, and nobody has freed it.
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        self.origin != Owner::Host && !self.freed
+    }
+
     /// A buffer that nobody has accessed.
     pub(super) fn new(
         name: String,
