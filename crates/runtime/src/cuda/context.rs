@@ -1,7 +1,7 @@
 //! What is made once for each device: its context, streams, and the modules that are loaded.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     ffi::{CString, c_int, c_uint, c_void},
     ptr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -242,16 +242,14 @@ impl Context {
         let driver = &self.driver;
         let mut modules = lock(&self.modules);
         // One that another has replaced may still run: it stays.
-        let key = image.as_ptr().addr();
-        if !modules.contains_key(&key) {
-            let new = Module {
+        let module = match modules.entry(image.as_ptr().addr()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Module {
                 _image: image.clone(),
                 handle: self.load(image)?,
                 kernels: HashMap::new(),
-            };
-            modules.insert(key, new);
-        }
-        let module = modules.get_mut(&key).ok_or("it is not loaded")?;
+            }),
+        };
         let symbol = CString::new(name).unwrap_or_default();
         if !module.kernels.contains_key(&symbol) {
             let (mut handle, mut most) = (ptr::null_mut(), 0);
