@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs passes over a module, lowers its host code, compiles it and calls a function of it. Kernels run in the interpreter of async-sim.
+/// Runs passes over a module, lowers its host code, compiles it and calls a function of it. Kernels run in the interpreter of async-sim, or on a GPU (--device=cuda).
 ///
 /// All other options are passes, as for async-opt itself: --PASS or --PASS="OPTION=VALUE …", which run in their order, or
 /// --pass-pipeline="builtin.module(…)".
@@ -30,8 +30,8 @@ struct Options {
     /// How many workers run tasks; else what ASYNCOPT_NUM_THREADS says, or one for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// What device operations go through: host, or a simulated device that ends them as late as allowed, early or at random.
-    #[arg(long, value_name = "host|sim|sim:late|sim:early|sim:random:SEED")]
+    /// What device operations go through: host, NVIDIA's GPUs, or a simulated device that ends them as late as allowed, early or at random.
+    #[arg(long, value_name = "host|cuda|sim|sim:late|sim:early|sim:random:SEED")]
     device: Option<String>,
     /// Writes what each worker has run, and when, as a trace for Perfetto.
     #[arg(long, value_name = "FILE.json")]

@@ -176,6 +176,57 @@ fn a_program_that_needs_too_many_threads_ends_with_a_message() -> Result<()> {
 }
 
 /// MLIR's own engine leaves a folder for `perf`, where LLVM was built with support for that.
+/// The stand-in for the driver knows this kernel, and only reads that it gets PTX.
+#[test]
+fn kernels_are_compiled_for_a_gpu_and_launched_there() -> Result<()> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let driver = folder.join("libcuda-stand-in.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/runtime/tests/c/cuda.c");
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-pthread", "-shared", "-fPIC"])
+        .arg(source)
+        .arg("-o")
+        .arg(&driver)
+        .status()?;
+    ensure!(compiled.success());
+    let program = runtime_program("add-one.mlir");
+    let log = folder.join("cuda-calls");
+    let on = |device: &str, driver: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_async-opt"))
+            .args(["run", "--device", device])
+            .arg(&program)
+            .env("ASYNCOPT_CUDA_DRIVER", driver)
+            .env("CUDA_LOG", &log)
+            .output()
+    };
+    // A line before has an address.
+    let last = |output: &Output| -> Result<String> {
+        Ok(printed(output)?.lines().last().unwrap_or_default().to_owned())
+    };
+    let expected: String = last(&on("host", &driver)?)?;
+    ensure!(expected == "[8,  8,  8,  8,  8,  8,  8,  8]", "{expected}");
+    let output = on("cuda", &driver)?;
+    ensure!(
+        last(&output)? == expected && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let calls = fs::read_to_string(&log)?;
+    for call in [
+        "cuModuleLoadDataEx PTX",
+        "cuLaunchKernel 2,1,1 4,1,1 0",
+        "left: 0 contexts, 0 streams, 0 allocations",
+    ] {
+        ensure!(calls.contains(call), "{calls}");
+    }
+    let output = on("cuda", Path::new("/nowhere/libcuda.so.1"))?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.code() == Some(1) && message.contains("install NVIDIA's driver"),
+        "{output:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn nothing_is_left_behind() -> Result<()> {
     let home = file("home", "")?.with_file_name("empty-home");

@@ -2,12 +2,14 @@
 
 use crate::{Reported, lower};
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::is_kernel;
+use async_mlir::gpu::{is_kernel, objects};
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, gpu, linalg};
 use async_sim::code::Code;
 use async_sim::read::{self, UncountedWaits};
+use asyncopt_rt::interface::asyncopt_rt_register_module;
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Kernels by name, such as `module::kernel`.
@@ -80,6 +82,27 @@ impl Kernels {
             format!("there is no kernel '{name}': {others}")
         })
     }
+}
+
+/// Compiles the kernels of a module for a device that runs machine code, unless some pass has, and hands them to the runtime.
+pub fn compile_for(chip: &str, module: Op<'_>) -> Result<(), Reported> {
+    if lower::top_level(module).iter().any(|op| op.is(gpu::MODULE)) {
+        lower::run(module, &format!("gpux-lower-to-nvvm{{chip={chip}}}"))?;
+    }
+    for binary in lower::top_level(module)
+        .into_iter()
+        .filter(|op| op.is(gpu::BINARY))
+    {
+        let name = CString::new(binary.str_attr(attr::SYM_NAME).unwrap_or_default()).unwrap_or_default();
+        // The driver refuses what it can't load, with its reason.
+        if let Some(image) = objects(binary).first() {
+            let size = i64::try_from(image.len()).unwrap_or(0);
+            // SAFETY: a string, and so many bytes.
+            unsafe { asyncopt_rt_register_module(name.as_ptr(), image.as_ptr().cast(), size) };
+        }
+        binary.erase();
+    }
+    Ok(())
 }
 
 fn has_linalg(module: Op<'_>) -> bool {

@@ -1,5 +1,5 @@
 //! Runs host code in this process: MLIR's execution engine compiles it, it calls [the runtime](asyncopt_rt), and its kernels run in
-//! [the interpreter](async_sim).
+//! [the interpreter](async_sim), or on a GPU.
 //!
 //! - `lower`: what takes a module to the LLVM dialect.
 //! - `link`: where the functions are that the module declares; `builtins`: those that LLVM calls by itself.
@@ -53,7 +53,17 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     let libraries = Libraries::open(&options.shared_libs)?;
     let returns = lower::check_entry(module, &options.entry)?;
     lower::bufferize(module)?;
-    let kernels = Kernels::read(module, file)?;
+    let chip = asyncopt_rt::device::chip().map_err(|message| {
+        eprintln!("async-opt run: {message}");
+        Reported
+    })?;
+    let kernels = match chip {
+        Some(chip) => {
+            kernels::compile_for(&chip, module)?;
+            None
+        }
+        None => Some(Kernels::read(module, file)?),
+    };
     lower::to_llvm(module)?;
     let symbols = libraries.resolve(module)?;
     let fails = |message: String| {
@@ -63,7 +73,7 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     let engine = Engine::compile(module, options.opt_level, &options.shared_libs, &symbols).map_err(fails)?;
     let main = Entry::of(&engine, &options.entry, returns).map_err(fails)?;
     start_runtime(options);
-    launch::register(Some(&kernels));
+    launch::register(kernels.as_ref());
     engine.initialize();
     // SAFETY: what it does is up to whoever has it run.
     let code = unsafe { main.call() };

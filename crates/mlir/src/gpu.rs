@@ -6,9 +6,9 @@ use crate::llvm::AddressSpace;
 use crate::names::{attr, gpu, nvvm};
 use crate::types::{keyword, known_attribute, memory_space};
 use melior::Context;
-use melior::ir::attribute::{DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
+use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute, TypeAttribute};
 use melior::ir::r#type::FunctionType;
-use melior::ir::{Attribute, Type, TypeLike};
+use melior::ir::{Attribute, AttributeLike, Type, TypeLike};
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,28 @@ impl MemorySpace {
 #[must_use]
 pub fn global_memory(context: &Context) -> Attribute<'_> {
     known_attribute(context, "#gpu.address_space<global>")
+}
+
+/// The code in a `gpu.binary`, for each target: text, or the bytes of a file.
+#[must_use]
+pub fn objects<'c>(binary: Op<'c>) -> Vec<&'c [u8]> {
+    let list = binary
+        .attr(attr::OBJECTS)
+        .and_then(|list| ArrayAttribute::try_from(list).ok());
+    let list = list
+        .into_iter()
+        .flat_map(|list| (0..list.len()).filter_map(move |i| list.element(i).ok()));
+    list.filter_map(|object| {
+        // SAFETY: a live attribute, which is an object where it is asked for its bytes; these live as long as the context.
+        unsafe {
+            let object = object.to_raw();
+            mlir_sys::mlirAttributeIsAGPUObjectAttr(object).then(|| {
+                let bytes = mlir_sys::mlirGPUObjectAttrGetObject(object);
+                std::slice::from_raw_parts(bytes.data.cast::<u8>(), bytes.length)
+            })
+        }
+    })
+    .collect()
 }
 
 /// Returns true if `ty` is the type of the tokens of `gpu`.

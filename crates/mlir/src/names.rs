@@ -639,6 +639,7 @@ attributes! {
         NVGPU_NUM_GROUPS = "numGroups" of [nvgpu::DEVICE_ASYNC_WAIT],
         OFFSETS = "offsets" of [vector::EXTRACT_STRIDED_SLICE, vector::INSERT_STRIDED_SLICE],
         OP = "op" of [gpu::ALL_REDUCE, gpu::SUBGROUP_REDUCE],
+        OBJECTS = "objects" of [gpu::BINARY],
         OPERAND_SEGMENT_SIZES = "operandSegmentSizes" of [gpu::LAUNCH, gpu::LAUNCH_FUNC, memref::SUBVIEW, nvgpu::DEVICE_ASYNC_COPY, nvgpu::TMA_ASYNC_LOAD, nvgpu::TMA_ASYNC_STORE, nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_SHARED_CLUSTER_GLOBAL, nvvm::CP_ASYNC_BULK_TENSOR_GLOBAL_SHARED_CTA, nvvm::CP_ASYNC_BULK_TENSOR_SHARED_CLUSTER_GLOBAL, nvvm::BARRIER, nvvm::MMA_SP_SYNC, nvvm::MMA_SYNC, vector::TRANSFER_READ, vector::TRANSFER_WRITE],
         OP_TYPE = "opType" of [gpu::SUBGROUP_MMA_ELEMENTWISE],
         ORDERED_METADATA = "orderedMetadata" of [nvvm::MMA_SP_SYNC],

@@ -220,9 +220,12 @@ void asyncopt_rt_trace(const char *path);
 //
 // Device operations are called by the body of their task. Those that fail set
 // the error of `self` and return null or nonzero; if `self` is null they abort.
-// For now, each device is the host: its memory is the host's, and everything is
-// done on return. With ASYNCOPT_DEVICE=sim in the environment, an operation
-// waits in its task until a schedule lets it begin, and addresses are checked.
+// ASYNCOPT_DEVICE in the environment says what the devices are. With host,
+// which is the default, each is the host: its memory is the host's, and
+// everything is done on return. With sim, an operation waits in its task until
+// a schedule lets it begin, and addresses are checked. With cuda, devices are
+// NVIDIA's GPUs, and an operation is done on return but after
+// asyncopt_rt_device_trailing.
 //===----------------------------------------------------------------------===//
 
 void *asyncopt_rt_device_alloc(asyncopt_rt_token *self, int32_t device,
@@ -264,6 +267,18 @@ int32_t asyncopt_rt_device_launch(asyncopt_rt_token *self, int32_t device,
                                   const asyncopt_rt_launch_sizes *sizes,
                                   void *const *arguments, int64_t num_arguments,
                                   const char *location);
+
+/// The body does nothing after the device operations to come that needs them
+/// done: they may go on after it, and `self` is complete when they are, too.
+/// Returns 0.
+int32_t asyncopt_rt_device_trailing(asyncopt_rt_token *self);
+
+/// Notes the code of the kernels of a module, `bytes` bytes of PTX, a cubin or
+/// a fat binary, for devices that run machine code: asyncopt_rt_device_launch
+/// finds "name::kernel" there. The code is copied. Another of the same name
+/// replaces it.
+void asyncopt_rt_register_module(const char *name, const void *image,
+                                 int64_t bytes);
 
 /// Runs kernels. Returns 0, or nonzero with a message in `message`, of at most
 /// `capacity` bytes with its null byte. Workers may call it concurrently.

@@ -1,23 +1,29 @@
 //! Device operations.
 //!
-//! Compiled code calls them from tasks of their own, so that each may take its time. [`Host`] is the device that there is; with
-//! `ASYNCOPT_DEVICE=sim`, an adversary stands between it and the program (`simulated`).
+//! Compiled code calls them from tasks of their own, so that each may take its time. [`Host`] is the device where nothing else is selected; with
+//! `ASYNCOPT_DEVICE=sim`, an adversary stands between it and the program (`simulated`), and with `cuda`, the devices are NVIDIA's (`cuda`).
 
 use std::{
     alloc::Layout,
+    cell::Cell,
     collections::HashMap,
+    env,
     ffi::{CStr, c_char, c_void},
+    mem::ManuallyDrop,
     ptr,
+    ptr::NonNull,
     sync::{Mutex, OnceLock, RwLock},
 };
 
 use crate::{
     census::{self, Count},
-    simulated,
+    cuda::Cuda,
+    simulated::Simulated,
+    token::{Ref, Token},
 };
 
-/// What a device does for a task. Everything is done when a function returns. Pointers to memory of the device are opaque to the host,
-/// and several workers call at a time.
+/// What a device does for a task. Everything is done when a function returns, but for what the task waits for at its end (`Site`). Pointers to
+/// memory of the device are opaque to the host, and several workers call at a time.
 ///
 /// Errors are messages for the author of the program.
 pub trait Device: Send + Sync {
@@ -125,21 +131,148 @@ pub struct Host {
     launcher: RwLock<Option<(Launcher, usize)>>,
 }
 
-/// What does the operations of the device of a number. For now there is one, whatever the number.
-pub(crate) fn current(number: i32) -> &'static dyn Device {
-    match simulated::selected() {
-        Some(simulated) => simulated,
-        None => device(number),
+/// What device operations go through.
+enum Selected {
+    Host,
+    Simulated(Box<Simulated>),
+    /// Or why there is none.
+    Cuda(Result<Cuda, String>),
+}
+
+static SELECTED: OnceLock<Selected> = OnceLock::new();
+
+fn selected() -> &'static Selected {
+    SELECTED.get_or_init(|| {
+        let name = env::var("ASYNCOPT_DEVICE").unwrap_or_default();
+        parse(&name).unwrap_or_else(|message| {
+            eprintln!("asyncopt_rt: ASYNCOPT_DEVICE: {message}");
+            Selected::Host
+        })
+    })
+}
+
+fn parse(name: &str) -> Result<Selected, String> {
+    match name.split_once(':').unwrap_or((name, "")) {
+        ("" | "host", "") => Ok(Selected::Host),
+        ("cuda", "") => Ok(Selected::Cuda(Cuda::open())),
+        ("sim", schedule) => {
+            Simulated::of_schedule(schedule).map(|simulated| Selected::Simulated(Box::new(simulated)))
+        }
+        _ => Err(format!(
+            "'{name}' is no device: give host, cuda, sim, sim:late, sim:early or sim:random:SEED"
+        )),
     }
 }
 
-/// Selects the device: `host`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.
+/// What does the operations of the device of a number. The host and the simulated device are one, whatever the number.
+pub(crate) fn current(number: i32) -> Result<&'static dyn Device, String> {
+    match selected() {
+        Selected::Host => Ok(device(number)),
+        Selected::Simulated(simulated) => Ok(&**simulated),
+        Selected::Cuda(cuda) => {
+            let cuda = cuda.as_ref().map_err(Clone::clone)?;
+            cuda.device(number).map(|gpu| gpu as _)
+        }
+    }
+}
+
+/// The simulated device, if it is what device operations go through.
+pub(crate) fn simulated() -> Option<&'static Simulated> {
+    match selected() {
+        Selected::Simulated(simulated) => Some(simulated),
+        _ => None,
+    }
+}
+
+/// Selects the device: `host`, `cuda`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.
 ///
 /// # Errors
 ///
 /// If there is no such device, or one was selected or used before.
 pub fn select(name: &str) -> Result<(), String> {
-    simulated::select(name)
+    let new = parse(name)?;
+    if let Selected::Cuda(Err(message)) = new {
+        return Err(message);
+    }
+    SELECTED
+        .set(new)
+        .map_err(|_| "a device is in use already".to_owned())
+}
+
+/// What LLVM calls the architecture of the device that runs machine code, such as `sm_90a`; `None` if kernels go to the launcher.
+///
+/// # Errors
+///
+/// If there is no such device.
+pub fn chip() -> Result<Option<String>, String> {
+    match selected() {
+        Selected::Cuda(cuda) => cuda.as_ref().map_err(Clone::clone)?.chip().map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Frees what devices keep until the end. Nothing is running.
+pub(crate) fn release() {
+    // Who has used none does not begin now.
+    if let Some(Selected::Cuda(Ok(cuda))) = SELECTED.get() {
+        cuda.release();
+    }
+}
+
+/// Whose operation it is: the task that calls, and the place in the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    task: *mut Token,
+    location: *const c_char,
+}
+
+// SAFETY: the location is a constant of the program, and the task is asked for only by the thread that runs it.
+unsafe impl Send for Site {}
+
+thread_local! {
+    static SITE: Cell<Site> = const {
+        Cell::new(Site {
+            task: ptr::null_mut(),
+            location: ptr::null(),
+        })
+    };
+}
+
+impl Site {
+    /// The task, if its body does nothing after this operation that needs it done.
+    pub fn trailing(self) -> Option<ManuallyDrop<Ref>> {
+        // SAFETY: while the operation is called, the task is alive.
+        let task = NonNull::new(self.task).map(|task| unsafe { Ref::borrow(task) });
+        task.filter(|task| task.is_trailing())
+    }
+
+    /// The place.
+    pub fn location(self) -> Option<&'static CStr> {
+        // SAFETY: a constant of the program, or null.
+        (!self.location.is_null()).then(|| unsafe { CStr::from_ptr(self.location) })
+    }
+}
+
+/// Whose operation is called.
+pub(crate) fn site() -> Site {
+    SITE.get()
+}
+
+/// Calls an operation of a device for a task.
+pub(crate) fn call<T>(
+    task: *mut Token,
+    number: i32,
+    location: *const c_char,
+    operation: impl FnOnce(&'static dyn Device) -> Result<T, String>,
+) -> Result<T, String> {
+    let device = current(number)?;
+    SITE.set(Site { task, location });
+    let result = operation(device);
+    SITE.set(Site {
+        task: ptr::null_mut(),
+        location: ptr::null(),
+    });
+    result
 }
 
 /// The host as a device, whatever the number.

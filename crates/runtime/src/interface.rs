@@ -12,7 +12,8 @@ use std::{
 
 use crate::{
     census::{self, Census},
-    device::{LaunchSizes, Launcher, current, device},
+    cuda,
+    device::{self, LaunchSizes, Launcher, device},
     error::Error,
     pool::POOL,
     token::{Ref, Token, Type},
@@ -391,7 +392,8 @@ pub unsafe extern "C" fn asyncopt_rt_device_alloc(
     size: i64,
     location: *const c_char,
 ) -> *mut c_void {
-    let result = bytes(size).and_then(|size| current(number).alloc(size));
+    let result =
+        bytes(size).and_then(|size| device::call(token, number, location, |device| device.alloc(size)));
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, ptr::null_mut()) }
 }
@@ -403,7 +405,9 @@ pub unsafe extern "C" fn asyncopt_rt_device_dealloc(
     pointer: *mut c_void,
     location: *const c_char,
 ) -> i32 {
-    let result = current(number).dealloc(pointer).map(|()| 0);
+    let result = device::call(token, number, location, |device| {
+        device.dealloc(pointer).map(|()| 0)
+    });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
 }
@@ -415,7 +419,8 @@ pub unsafe extern "C" fn asyncopt_rt_host_alloc(
     size: i64,
     location: *const c_char,
 ) -> *mut c_void {
-    let result = bytes(size).and_then(|size| current(number).host_alloc(size));
+    let result =
+        bytes(size).and_then(|size| device::call(token, number, location, |device| device.host_alloc(size)));
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, ptr::null_mut()) }
 }
@@ -427,7 +432,9 @@ pub unsafe extern "C" fn asyncopt_rt_host_dealloc(
     pointer: *mut c_void,
     location: *const c_char,
 ) -> i32 {
-    let result = current(number).host_dealloc(pointer).map(|()| 0);
+    let result = device::call(token, number, location, |device| {
+        device.host_dealloc(pointer).map(|()| 0)
+    });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
 }
@@ -442,8 +449,10 @@ pub unsafe extern "C" fn asyncopt_rt_device_transfer(
     location: *const c_char,
 ) -> i32 {
     let result = bytes(size).and_then(|size| {
-        // SAFETY: compiled code transfers what is there, ordered by tokens.
-        unsafe { current(number).transfer(destination, source, size) }.map(|()| 0)
+        device::call(token, number, location, |device| {
+            // SAFETY: compiled code transfers what is there, ordered by tokens.
+            unsafe { device.transfer(destination, source, size) }.map(|()| 0)
+        })
     });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
@@ -463,8 +472,10 @@ pub unsafe extern "C" fn asyncopt_rt_device_memset(
         // SAFETY: compiled code has an element of that size.
         let element = unsafe { std::slice::from_raw_parts(element.cast::<u8>(), size) };
         let count = usize::try_from(count).map_err(|_| format!("a count of {count} is negative"))?;
-        // SAFETY: compiled code has room for the elements, ordered by tokens.
-        unsafe { current(number).memset(destination, element, count) }.map(|()| 0)
+        device::call(token, number, location, |device| {
+            // SAFETY: compiled code has room for the elements, ordered by tokens.
+            unsafe { device.memset(destination, element, count) }.map(|()| 0)
+        })
     });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
@@ -487,11 +498,13 @@ pub unsafe extern "C" fn asyncopt_rt_device_launch(
         }
         _ => &[],
     };
-    // SAFETY: the name is a string, the sizes are there, and the arguments are those of the kernel.
-    let result = unsafe {
-        let kernel = string(kernel).unwrap_or_default();
-        current(number).launch(kernel, &*sizes, arguments).map(|()| 0)
-    };
+    let result = device::call(token, number, location, |device| {
+        // SAFETY: the name is a string, the sizes are there, and the arguments are those of the kernel.
+        unsafe {
+            let kernel = string(kernel).unwrap_or_default();
+            device.launch(kernel, &*sizes, arguments).map(|()| 0)
+        }
+    });
     // SAFETY: the body of the token calls this.
     unsafe { device_result(token, location, result, 1) }
 }
@@ -499,4 +512,24 @@ pub unsafe extern "C" fn asyncopt_rt_device_launch(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn asyncopt_rt_set_launcher(launcher: Option<Launcher>, context: *mut c_void) {
     device(0).set_launcher(launcher, context);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_device_trailing(token: *mut Token) -> i32 {
+    // SAFETY: the body of the token calls this.
+    if let Some(token) = unsafe { borrow(token) } {
+        token.set_trailing();
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn asyncopt_rt_register_module(name: *const c_char, image: *const c_void, size: i64) {
+    // SAFETY: it is a string.
+    let name = unsafe { string(name) }.unwrap_or_default().to_string_lossy();
+    let size = usize::try_from(size).unwrap_or(0);
+    if size > 0 && !image.is_null() {
+        // SAFETY: there are that many bytes.
+        cuda::register_module(&name, unsafe { std::slice::from_raw_parts(image.cast(), size) });
+    }
 }

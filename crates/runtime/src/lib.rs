@@ -6,7 +6,7 @@
 //! - `token`: tokens, their counts and their completion.
 //! - `pool`: workers, deques, awaits; `idle`: who sleeps and whom to wake.
 //! - `census`, `error`, `trace`: what is alive, what failed, what ran when.
-//! - `device`: device operations; `simulated`: a device that is an adversary. `memref`: MLIR's functions for printing and copying.
+//! - `device`: device operations; `simulated`: a device that is an adversary; `cuda`: NVIDIA's GPUs. `memref`: MLIR's functions for printing and copying.
 //! - `interface`: the functions of the C interface; `symbols`: what the library exports, by name.
 
 // tools/test-runtime sets it.
@@ -20,6 +20,8 @@ mod idle;
 mod sync;
 mod token;
 
+#[cfg(not(loom))]
+mod cuda;
 #[cfg(not(loom))]
 pub mod device;
 #[cfg(not(loom))]

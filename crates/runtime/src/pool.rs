@@ -17,6 +17,7 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 
 use crate::{
     census::{self, Census},
+    device,
     error::first_unobserved,
     idle::{Idle, Sleeper},
     simulated,
@@ -50,6 +51,8 @@ pub struct Pool {
     surplus: AtomicUsize,
     running: AtomicBool,
     stopping: AtomicBool,
+    /// Tokens that others than workers are going to complete, such as a device: workers don't end before.
+    external: AtomicUsize,
     threads: Mutex<Threads>,
 }
 
@@ -70,6 +73,7 @@ pub static POOL: Pool = Pool {
     surplus: AtomicUsize::new(0),
     running: AtomicBool::new(false),
     stopping: AtomicBool::new(false),
+    external: AtomicUsize::new(0),
     threads: Mutex::new(Threads {
         workers: 0,
         handles: vec![],
@@ -143,9 +147,25 @@ impl Pool {
     fn has_work(&self) -> bool {
         let deques = self.deques.load(Ordering::Acquire);
         let mut stealers = self.stealers[..deques].iter().filter_map(OnceLock::get);
-        !self.shared().is_empty()
-            || stealers.any(|stealer| !stealer.is_empty())
-            || self.stopping.load(Ordering::Relaxed)
+        !self.shared().is_empty() || stealers.any(|stealer| !stealer.is_empty()) || self.is_stopping()
+    }
+
+    /// Whether workers without work should end.
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst) && self.external.load(Ordering::SeqCst) == 0
+    }
+
+    /// Somebody else than a worker is going to complete a token.
+    pub fn begin_external(&self) {
+        self.external.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It is complete, and what became ready was pushed.
+    pub fn end_external(&self) {
+        let before = self.external.fetch_sub(1, Ordering::SeqCst);
+        if before == 1 && self.stopping.load(Ordering::SeqCst) {
+            self.idle.wake_all();
+        }
     }
 
     /// Runs a task. The result is one that it has made ready, to be run next.
@@ -297,7 +317,7 @@ impl Pool {
         let me = Sleeper::current();
         loop {
             // Before the search, which finds what was pushed before the stop.
-            let stopping = self.stopping.load(Ordering::Acquire);
+            let stopping = self.is_stopping();
             let Some(task) = self.search() else {
                 if stopping {
                     self.idle.end_search(|| false);
@@ -338,7 +358,7 @@ impl Pool {
     fn search(&self) -> Option<Ref> {
         (1..=SEARCHES).find_map(|searches| {
             let task = self.find();
-            if task.is_none() && !self.stopping.load(Ordering::Relaxed) {
+            if task.is_none() && !self.is_stopping() {
                 pause(searches);
             }
             task
@@ -363,7 +383,7 @@ impl Pool {
         let waits = simulated::host_waits();
         // A task that ends the process can't wait for itself.
         if self.running.load(Ordering::Acquire) && !IN_TASK.get() {
-            self.stopping.store(true, Ordering::Release);
+            self.stopping.store(true, Ordering::SeqCst);
             self.idle.wake_all();
             loop {
                 let handle = self.threads.lock().unwrap().handles.pop();
@@ -375,9 +395,16 @@ impl Pool {
             self.running.store(false, Ordering::Release);
         }
         drop(waits);
+        // Without workers, nobody has waited for devices.
+        while self.external.load(Ordering::SeqCst) > 0 {
+            thread::yield_now();
+        }
         trace::flush();
         trace::finish();
         report();
+        if !IN_TASK.get() {
+            device::release();
+        }
     }
 }
 

@@ -10,65 +10,25 @@
 use std::{
     alloc::{Layout, alloc, dealloc},
     collections::BTreeSet,
-    env,
     ffi::{CStr, c_void},
     ptr,
-    sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
 use async_device::{Adversary, Failure, Handle, Memory, Options};
 
 use crate::{
     census::{self, Count},
-    device::{Device, LaunchSizes, device},
+    device::{self, Device, LaunchSizes, device},
     pool::{POOL, Pool},
 };
-
-/// The simulated device, if it is selected.
-static SELECTED: OnceLock<Option<Simulated>> = OnceLock::new();
-
-/// The simulated device, if it is what device operations go through.
-pub fn selected() -> Option<&'static Simulated> {
-    let selected = SELECTED.get_or_init(|| {
-        let name = env::var("ASYNCOPT_DEVICE").unwrap_or_default();
-        parse(&name).unwrap_or_else(|message| {
-            eprintln!("asyncopt_rt: ASYNCOPT_DEVICE: {message}");
-            None
-        })
-    });
-    selected.as_ref()
-}
-
-/// See [`crate::device::select`].
-pub fn select(name: &str) -> Result<(), String> {
-    let selected = parse(name)?;
-    SELECTED
-        .set(selected)
-        .map_err(|_| "a device is in use already".to_owned())
-}
-
-fn parse(name: &str) -> Result<Option<Simulated>, String> {
-    match name.split_once(':').unwrap_or((name, "")) {
-        ("" | "host", "") => Ok(None),
-        ("sim", schedule) => {
-            let mut options = Options::from_environment(|message| eprintln!("asyncopt_rt: {message}"));
-            if !schedule.is_empty() {
-                options.schedule = schedule.parse()?;
-            }
-            Ok(Some(Simulated::new(options)))
-        }
-        _ => Err(format!(
-            "'{name}' is no device: give host, sim, sim:late, sim:early or sim:random:SEED"
-        )),
-    }
-}
 
 /// While this lives, code outside of tasks waits for some of them.
 pub struct HostWaits(Option<&'static Simulated>);
 
 /// Code outside of tasks begins to wait.
 pub fn host_waits() -> HostWaits {
-    let simulated = selected();
+    let simulated = device::simulated();
     if let Some(simulated) = simulated {
         let mut gate = simulated.gate();
         gate.waits += 1;
@@ -134,6 +94,15 @@ impl Drop for Passed<'_> {
 }
 
 impl Simulated {
+    /// The device with a schedule, or with that of the environment.
+    pub fn of_schedule(schedule: &str) -> Result<Self, String> {
+        let mut options = Options::from_environment(|message| eprintln!("asyncopt_rt: {message}"));
+        if !schedule.is_empty() {
+            options.schedule = schedule.parse()?;
+        }
+        Ok(Self::new(options))
+    }
+
     fn new(options: Options) -> Self {
         let gate = Gate {
             adversary: options.schedule.clone(),

@@ -24,7 +24,8 @@ symbols! {
         asyncopt_rt_set_num_threads asyncopt_rt_num_threads asyncopt_rt_blocking_begin asyncopt_rt_blocking_end
         asyncopt_rt_take_census asyncopt_rt_shutdown asyncopt_rt_trace
         asyncopt_rt_device_alloc asyncopt_rt_device_dealloc asyncopt_rt_host_alloc asyncopt_rt_host_dealloc
-        asyncopt_rt_device_transfer asyncopt_rt_device_memset asyncopt_rt_device_launch asyncopt_rt_set_launcher;
+        asyncopt_rt_device_transfer asyncopt_rt_device_memset asyncopt_rt_device_launch asyncopt_rt_device_trailing
+        asyncopt_rt_register_module asyncopt_rt_set_launcher;
     memref:
         _mlir_ciface_printMemrefI8 _mlir_ciface_printMemrefI16 _mlir_ciface_printMemrefI32 _mlir_ciface_printMemrefI64
         _mlir_ciface_printMemrefF16 _mlir_ciface_printMemrefBF16 _mlir_ciface_printMemrefF32 _mlir_ciface_printMemrefF64

@@ -62,6 +62,8 @@ pub struct Token {
     started: AtomicBool,
     /// Whether the body has failed, so that there are no results.
     failed: AtomicBool,
+    /// Whether what devices do for the body may go on after it.
+    trailing: AtomicBool,
     /// Whether `link` is taken.
     linked: AtomicBool,
     /// For the first dependency; others are allocated.
@@ -204,6 +206,7 @@ impl Ref {
                 always: AtomicBool::new(false),
                 started: AtomicBool::new(false),
                 failed: AtomicBool::new(false),
+                trailing: AtomicBool::new(false),
                 linked: AtomicBool::new(false),
                 link: Link {
                     next: AtomicPtr::new(ptr::null_mut()),
@@ -288,6 +291,16 @@ impl Ref {
     /// The open end of this token is still due.
     pub unsafe fn run_always(&self) {
         self.token().always.store(true, Ordering::Relaxed);
+    }
+
+    /// What devices do for its body from now on may go on after it, and delays the token.
+    pub fn set_trailing(&self) {
+        self.token().trailing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what devices do for its body may go on after it.
+    pub fn is_trailing(&self) -> bool {
+        self.token().trailing.load(Ordering::Relaxed)
     }
 
     /// Its error so far.

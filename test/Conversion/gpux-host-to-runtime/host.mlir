@@ -65,6 +65,21 @@ module attributes {gpu.container_module} {
     return
   }
 
+  // No worker waits for what the device does at the end of a region, unless it goes element by element.
+  // CHECK-LABEL: func.func @trailing
+  // CHECK: async.region
+  // CHECK: call @asyncopt_rt_device_trailing(%{{[0-9]+}}) : (!llvm.ptr) -> i32
+  // CHECK: call @asyncopt_rt_device_transfer(
+  // CHECK: async.region
+  // CHECK-NOT: @asyncopt_rt_device_trailing
+  // CHECK: call @asyncopt_rt_device_transfer_rank1(
+  func.func @trailing(%h: memref<4xf32>, %s: memref<4xf32, strided<[2]>>, %d: memref<4xf32, #gpu.address_space<global>>) {
+    %t = gpux.transfer async %h, %d : memref<4xf32> to memref<4xf32, #gpu.address_space<global>>
+    %u = gpux.transfer async [%t] %s, %d : memref<4xf32, strided<[2]>> to memref<4xf32, #gpu.address_space<global>>
+    async.await %u
+    return
+  }
+
   // A region says which device its operations use, and those in it that say nothing else.
   // CHECK-LABEL: func.func @placed
   // CHECK: %[[ONE:[a-z0-9]+]] = llvm.mlir.constant(1 : i32)

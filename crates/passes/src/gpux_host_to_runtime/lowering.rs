@@ -48,6 +48,13 @@ impl<'c> Lowering<'_, 'c> {
         });
         let device = placed.unwrap_or(0);
         let site = Site { at, location, device };
+        if token.is_some() && is_one_call(op) {
+            // The region does nothing after it.
+            let null = self.emitter.null(location, at);
+            let status = Some(self.emitter.int(32));
+            self.emitter
+                .call(rt::DEVICE_TRAILING, &[null], status, location, at);
+        }
         let results = match op.name() {
             gpux::ALLOC => vec![self.alloc(rt::DEVICE_ALLOC, op.result(0).ty(), &operands, site)],
             gpux::HOST_ALLOC => vec![self.alloc(rt::HOST_ALLOC, op.result(0).ty(), &operands, site)],
@@ -335,6 +342,15 @@ struct Metadata<'c> {
     pointer: Value<'c>,
     sizes: Vec<Value<'c>>,
     strides: Vec<Value<'c>>,
+}
+
+/// Returns true if `op` has a stream of the device do one thing. Of elements that go one by one, each would have a stream of its own.
+fn is_one_call(op: Op<'_>) -> bool {
+    let values = || op.operands().chain(op.results());
+    match op.name() {
+        gpux::TRANSFER => values().all(|value| is_token(value.ty()) || is_row_major(value.ty())),
+        name => matches!(name, gpux::MEMSET | gpux::ASYNC_LAUNCH),
+    }
 }
 
 fn binary<'c>(

@@ -45,6 +45,7 @@ pub(crate) mod rt {
     pub(crate) const DEVICE_DEALLOC: &str = "asyncopt_rt_device_dealloc";
     pub(crate) const DEVICE_LAUNCH: &str = "asyncopt_rt_device_launch";
     pub(crate) const DEVICE_MEMSET: &str = "asyncopt_rt_device_memset";
+    pub(crate) const DEVICE_TRAILING: &str = "asyncopt_rt_device_trailing";
     pub(crate) const DEVICE_TRANSFER: &str = "asyncopt_rt_device_transfer";
     pub(crate) const HOST_ALLOC: &str = "asyncopt_rt_host_alloc";
     pub(crate) const HOST_DEALLOC: &str = "asyncopt_rt_host_dealloc";
