@@ -4,7 +4,7 @@
 //! `driver` has its functions, `context` what is made once for each device.
 //!
 //! An operation takes a stream that nobody uses, and gives it back when it is done. What tokens order is done by then, so no stream ever waits for
-//! another. An operation at the end of a task ([`crate::device::trailing`]) does not wait for its stream: a token that the task's depends on is
+//! another. An operation at the end of a task ([`Site::trailing`]) does not wait for its stream: a token that the task's depends on is
 //! completed by the driver. Others wait, and meanwhile another worker runs.
 //!
 //! Memory is allocated and freed in the order of one stream for each device, where the driver can do that.

@@ -244,9 +244,11 @@ impl Pool {
         }
     }
 
+    /// Has one worker fewer, if there is one too many. At the end there never is: workers that have found nothing are gone.
     fn take_surplus(&self) -> bool {
         let less = |surplus: usize| surplus.checked_sub(1);
         self.surplus.load(Ordering::Relaxed) > 0
+            && !self.stopping.load(Ordering::SeqCst)
             && self
                 .surplus
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)

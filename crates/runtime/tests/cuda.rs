@@ -139,8 +139,10 @@ fn free(device: i32, address: &Address, of_host: bool) {
 /// Numbers to the device, a kernel that adds one to each, and back.
 fn round_trip() {
     register(PTX);
-    let ((a, d), (b, h)) = (alloc(0, 32), host_alloc(32));
-    if good(&a) & good(&b) {
+    let (a, d) = alloc(0, 32);
+    let is_there = good(&a);
+    let (b, h) = host_alloc(32);
+    if good(&b) && is_there {
         // SAFETY: there is room for them, and nobody else knows it.
         let numbers = unsafe { std::slice::from_raw_parts_mut(at(get(&h)).cast::<i32>(), 8) };
         numbers.copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);

@@ -278,6 +278,19 @@ fn an_await_in_a_task_gets_another_worker() {
 }
 
 #[test]
+fn a_task_that_awaits_again_and_again_ends_at_the_end() {
+    for _ in 0..200 {
+        let _session = session(1);
+        drop(task(&[], |_| {
+            for _ in 0..4 {
+                task(&[], |_| DONE).wait();
+            }
+            DONE
+        }));
+    }
+}
+
+#[test]
 fn while_a_task_blocks_another_worker_runs() {
     let _session = session(1);
     let (go, blocked) = mpsc::channel();
