@@ -175,7 +175,6 @@ fn a_program_that_needs_too_many_threads_ends_with_a_message() -> Result<()> {
     Ok(())
 }
 
-/// MLIR's own engine leaves a folder for `perf`, where LLVM was built with support for that.
 /// The stand-in for the driver knows this kernel, and only reads that it gets PTX.
 #[test]
 fn kernels_are_compiled_for_a_gpu_and_launched_there() -> Result<()> {
@@ -227,6 +226,7 @@ fn kernels_are_compiled_for_a_gpu_and_launched_there() -> Result<()> {
     Ok(())
 }
 
+/// MLIR's own engine leaves a folder for `perf`, where LLVM was built with support for that.
 #[test]
 fn nothing_is_left_behind() -> Result<()> {
     let home = file("home", "")?.with_file_name("empty-home");

@@ -20,7 +20,7 @@ func.func @main() {
   %pinned = gpu.alloc host_shared () : memref<16xi32>
   %freed = gpu.alloc () : memref<4xi32>
   gpu.dealloc %freed : memref<4xi32>
-  // Memory of the host alone is the business of other tools.
+  // Memory that only the host accesses is not looked at.
   %host = memref.alloc() : memref<4xi32>
   return
 }

@@ -4,10 +4,11 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     ffi::{CString, c_int, c_uint, c_void},
     ptr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use super::driver::{Driver, Handle, LaunchAttribute, LaunchConfig, call, number};
+use super::lock;
 use crate::device::LaunchSizes;
 
 /// A stream of a context.
@@ -56,10 +57,6 @@ struct Kernel {
 
 /// The blocks of the largest cluster that each device with clusters has room for.
 const PORTABLE_CLUSTER: u64 = 8;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 // SAFETY of all calls: handles are alive, and there is a place for what is returned.
 #[allow(clippy::undocumented_unsafe_blocks)]
