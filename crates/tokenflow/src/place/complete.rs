@@ -302,39 +302,37 @@ mod tests {
     fn in_flight_at_end(program: &Program, queue: Queue, solution: &QueueSolution) -> bool {
         let mut found = false;
         // How many groups were committed after the latest operation, if it is in flight; none: not itself committed.
-        explore(
-            &Code::new(program),
-            None,
-            |_, step, latest: Option<Option<u32>>| {
-                let commit =
-                    |latest: Option<Option<u32>>| latest.map(|n| Some(n.map_or(0, |n| 70.min(n + 1))));
-                let wait =
-                    |latest: Option<Option<u32>>, count: u32| latest.filter(|n| n.is_none_or(|n| n < count));
-                let next = match step {
-                    Step::Issue { queue: q, .. } if *q == queue => Some(None),
-                    Step::Commit { queue: q, .. } if *q == queue => commit(latest),
-                    Step::Slot(slot) => {
-                        let n = solution.commits[slot.0 as usize];
-                        (0..n).fold(latest, |latest, _| commit(latest))
-                    }
-                    Step::Wait {
-                        queue: q,
-                        n,
-                        own: true,
-                    } if *q == queue => wait(latest, *n),
-                    Step::Await { site, .. } => match solution.waits[site.0 as usize] {
-                        Some(count) => wait(latest, count.n.into()),
-                        None => latest,
-                    },
-                    Step::Halt => {
-                        found |= latest.is_some();
-                        latest
-                    }
-                    _ => latest,
-                };
-                vec![next]
-            },
-        );
+        let code = Code::new(program);
+        // Executions that halt elsewhere never get to what comes next.
+        let end = code.steps.len() - 1;
+        explore(&code, None, |at, step, latest: Option<Option<u32>>| {
+            let commit = |latest: Option<Option<u32>>| latest.map(|n| Some(n.map_or(0, |n| 70.min(n + 1))));
+            let wait =
+                |latest: Option<Option<u32>>, count: u32| latest.filter(|n| n.is_none_or(|n| n < count));
+            let next = match step {
+                Step::Issue { queue: q, .. } if *q == queue => Some(None),
+                Step::Commit { queue: q, .. } if *q == queue => commit(latest),
+                Step::Slot(slot) => {
+                    let n = solution.commits[slot.0 as usize];
+                    (0..n).fold(latest, |latest, _| commit(latest))
+                }
+                Step::Wait {
+                    queue: q,
+                    n,
+                    own: true,
+                } if *q == queue => wait(latest, *n),
+                Step::Await { site, .. } => match solution.waits[site.0 as usize] {
+                    Some(count) => wait(latest, count.n.into()),
+                    None => latest,
+                },
+                Step::Halt => {
+                    found |= at == end && latest.is_some();
+                    latest
+                }
+                _ => latest,
+            };
+            vec![next]
+        });
         found
     }
 

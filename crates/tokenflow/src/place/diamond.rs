@@ -378,16 +378,18 @@ mod tests {
         committed.graphs[program_info.root.id]
     }
 
-    /// How many groups executions commit; no more than `most` and one are told apart.
+    /// How many groups executions commit that reach the program's end; no more than `most` and one are told apart.
     fn totals(program: &Program, queue: Queue, commits: &Commits, most: u64) -> BTreeSet<u64> {
         let mut totals = BTreeSet::new();
-        explore(&Code::new(program), 0, |_, step, n: u64| {
+        let code = Code::new(program);
+        let end = code.steps.len() - 1;
+        explore(&code, 0, |at, step, n: u64| {
             let here = match step {
                 Step::Commit { queue: q, .. } => u64::from(*q == queue),
                 Step::Slot(slot) => commits[slot.0 as usize].into(),
                 _ => 0,
             };
-            if let Step::Halt = step {
+            if at == end {
                 totals.insert(n);
             }
             vec![(n + here).min(most + 1)]
