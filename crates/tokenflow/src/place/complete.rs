@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::brute_force::{commits, explore, queues};
     use crate::counts::{QueueSolution, solve_queue};
-    use crate::oracle::build::{Build, Q};
+    use crate::oracle::build::{Build, Q, exit};
     use crate::oracle::code::{Code, Step};
     use crate::oracle::generate::{Style, any_program, config};
     use crate::program::Block;
@@ -303,8 +303,6 @@ mod tests {
         let mut found = false;
         // How many groups were committed after the latest operation, if it is in flight; none: not itself committed.
         let code = Code::new(program);
-        // Executions that halt elsewhere never get to what comes next.
-        let end = code.steps.len() - 1;
         explore(&code, None, |at, step, latest: Option<Option<u32>>| {
             let commit = |latest: Option<Option<u32>>| latest.map(|n| Some(n.map_or(0, |n| 70.min(n + 1))));
             let wait =
@@ -326,7 +324,8 @@ mod tests {
                     None => latest,
                 },
                 Step::Halt => {
-                    found |= at == end && latest.is_some();
+                    // What halts elsewhere never gets to the next item.
+                    found |= at == code.end() && latest.is_some();
                     latest
                 }
                 _ => latest,
@@ -350,7 +349,9 @@ mod tests {
                     // No counts are sound if something awaited is not committed.
                     let is_sound = solution.uncovered.is_empty();
                     for i in (0..after.len()).filter(|&i| after[i] && is_sound) {
-                        let up_to = Block { items: block.items[..=i].to_vec(), ..block.clone() };
+                        // A body that never returns has an end after the item, too.
+                        let mut up_to = Block { items: block.items[..=i].to_vec(), ..block.clone() };
+                        up_to.edges.push(exit(Vec::new()));
                         let body = Graph { blocks: vec![up_to] };
                         let prefix = Program { body, ..program.clone() };
                         prop_assert!(!in_flight_at_end(&prefix, queue, &solution), "after item {}", i);

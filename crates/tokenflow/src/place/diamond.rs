@@ -382,14 +382,13 @@ mod tests {
     fn totals(program: &Program, queue: Queue, commits: &Commits, most: u64) -> BTreeSet<u64> {
         let mut totals = BTreeSet::new();
         let code = Code::new(program);
-        let end = code.steps.len() - 1;
         explore(&code, 0, |at, step, n: u64| {
             let here = match step {
                 Step::Commit { queue: q, .. } => u64::from(*q == queue),
                 Step::Slot(slot) => commits[slot.0 as usize].into(),
                 _ => 0,
             };
-            if at == end {
+            if at == code.end() {
                 totals.insert(n);
             }
             vec![(n + here).min(most + 1)]

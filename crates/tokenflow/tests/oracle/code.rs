@@ -61,6 +61,11 @@ impl Code {
             live,
         }
     }
+
+    /// The step at which an execution halts if it reaches the end of the program, and not in a block without edges.
+    pub fn end(&self) -> usize {
+        self.steps.len() - 1
+    }
 }
 
 impl Step {
