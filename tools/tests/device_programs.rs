@@ -4,6 +4,7 @@
 //!   alive.
 //! - Straight programs with tokens at random: `async-sim` finds one clean if, and only if, no two accesses of a buffer conflict that no path of tokens
 //!   and awaits orders.
+//! - Each call of the simulated device fails in turn ([`errors`]).
 //!
 //! The programs are the same in every run; `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
 #![allow(missing_docs)]
@@ -11,6 +12,9 @@
 #[path = "../../crates/sim/tests/host/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod host;
+
+#[path = "device_programs/errors.rs"]
+mod errors;
 
 use host::config;
 use proptest::prelude::*;
@@ -273,16 +277,21 @@ memref.store %n, %h{buffer}[%i] : !h
     text
 }
 
-/// The program: what it prints are the buffers of the host, and then those of the device.
-fn source(stmts: &[Stmt]) -> String {
+/// A program that has begun.
+fn writer() -> Writer {
     let tokens = ["%r", "%z"]
         .into_iter()
         .flat_map(|name| (0..BUFFERS).map(move |buffer| format!("{name}{buffer}")));
-    let mut writer = Writer {
+    Writer {
         text: begin(),
         names: 0,
         tokens: tokens.collect(),
-    };
+    }
+}
+
+/// The program: what it prints are the buffers of the host, and then those of the device.
+fn source(stmts: &[Stmt]) -> String {
+    let mut writer = writer();
     writer.stmts(stmts);
     for buffer in 0..BUFFERS {
         let line = format!(
