@@ -2,8 +2,9 @@
 //!
 //! - Programs whose tokens order all that has to be: they are clean under every schedule, print what the sequential program prints, and leave nothing
 //!   alive.
+//! - The same without one dependency: the runtime's simulated device finds one clean if, and only if, `async-sim` does.
 //! - Straight programs with tokens at random: `async-sim` finds one clean if, and only if, no two accesses of a buffer conflict that no path of tokens
-//!   and awaits orders.
+//!   and awaits orders; so does the runtime's simulated device, for buffers of the device.
 //! - Each call of the simulated device fails in turn ([`errors`]).
 //!
 //! The programs are the same in every run; `PROPTEST_CASES` makes it more or fewer of them, `PROPTEST_RNG_SEED` others.
@@ -130,11 +131,23 @@ struct Writer {
     names: usize,
     /// The tokens of the buffers, those of the host first.
     tokens: Vec<String>,
+    /// How many dependencies there are on the tokens of buffers of the device, and the number of one that is left out.
+    dependencies: usize,
+    left_out: Option<usize>,
 }
 
 /// Where the token of a buffer of the device is.
 fn device(buffer: usize) -> usize {
     BUFFERS + buffer
+}
+
+/// The clause for dependencies.
+fn clause(tokens: &[String]) -> String {
+    if tokens.is_empty() {
+        String::new()
+    } else {
+        format!("[{}] ", tokens.join(", "))
+    }
 }
 
 impl Writer {
@@ -150,12 +163,16 @@ impl Writer {
     /// An asynchronous operation that accesses some buffers; `rest` comes after its dependencies.
     fn op(&mut self, op: &str, buffers: &[usize], rest: &str) {
         let token = self.name();
-        let mut dependencies: Vec<String> = buffers
-            .iter()
-            .map(|buffer| self.tokens[*buffer].clone())
-            .collect();
+        let mut dependencies = Vec::new();
+        for &buffer in buffers {
+            let is_left_out = buffer >= BUFFERS && self.left_out == Some(self.dependencies);
+            self.dependencies += usize::from(buffer >= BUFFERS);
+            if !is_left_out {
+                dependencies.push(self.tokens[buffer].clone());
+            }
+        }
         dependencies.dedup();
-        let line = format!("{token} = {op} [{}] {rest}", dependencies.join(", "));
+        let line = format!("{token} = {op} {}{rest}", clause(&dependencies));
         self.line(&line);
         for buffer in buffers {
             self.tokens[*buffer].clone_from(&token);
@@ -286,12 +303,20 @@ fn writer() -> Writer {
         text: begin(),
         names: 0,
         tokens: tokens.collect(),
+        dependencies: 0,
+        left_out: None,
     }
 }
 
 /// The program: what it prints are the buffers of the host, and then those of the device.
 fn source(stmts: &[Stmt]) -> String {
+    written(stmts, None).text
+}
+
+/// The same without a dependency on the token of a buffer of the device, by number.
+fn written(stmts: &[Stmt], left_out: Option<usize>) -> Writer {
     let mut writer = writer();
+    writer.left_out = left_out;
     writer.stmts(stmts);
     for buffer in 0..BUFFERS {
         let line = format!(
@@ -323,7 +348,7 @@ memref.dealloc %h{buffer} : !h",
         writer.line(&line);
     }
     writer.line("return\n}");
-    writer.text
+    writer
 }
 
 fn meant(stmts: &[Stmt]) -> Vec<String> {
@@ -365,6 +390,15 @@ fn simulate(source: &str, arguments: &[&str]) -> (String, bool) {
     );
     assert!(errors.is_empty(), "{errors}\n{source}");
     (printed, clean)
+}
+
+/// The devices that the runtime finds races on.
+const SCHEDULES: [&str; 3] = ["sim:late", "sim:early", "sim:random:1"];
+
+/// What the runtime says of a program on a simulated device.
+fn run_simulated(device: &str, source: &str) -> (String, String, bool) {
+    let options = ["run", "-O0", "--threads=2", "--device", device];
+    piped(env!("CARGO_BIN_EXE_async-opt"), &options, source)
 }
 
 /// The lines with the elements of memrefs, with one space after each comma.
@@ -418,8 +452,8 @@ fn accesses(stmt: &Stmt) -> Accesses {
     }
 }
 
-/// A straight program, and whether two accesses of it conflict that nothing orders.
-fn straight(steps: &[Step]) -> (String, bool) {
+/// A straight program, and whether two accesses of it conflict that nothing orders: of any buffer, and of one of the device.
+fn straight(steps: &[Step]) -> (String, bool, bool) {
     let mut text = begin();
     for buffer in 0..BUFFERS {
         writeln!(text, "async.await %z{buffer}").unwrap();
@@ -428,12 +462,14 @@ fn straight(steps: &[Step]) -> (String, bool) {
         text,
         names: 1000,
         tokens: vec![String::new(); 2 * BUFFERS],
+        dependencies: 0,
+        left_out: None,
     };
     // Of each operation: its accesses, and the operations before it.
     let mut ops: Vec<(Accesses, Vec<usize>)> = Vec::new();
     let mut tokens: Vec<(usize, String)> = Vec::new();
     let mut known: Vec<usize> = Vec::new();
-    let mut races = false;
+    let (mut races, mut device_races) = (false, false);
     for step in steps {
         let mut after: Vec<usize> = step
             .after
@@ -443,12 +479,8 @@ fn straight(steps: &[Step]) -> (String, bool) {
             .collect();
         after.sort_unstable();
         after.dedup();
-        let names: Vec<&str> = after.iter().map(|i| tokens[*i].1.as_str()).collect();
-        let clause = if names.is_empty() {
-            String::new()
-        } else {
-            format!("[{}] ", names.join(", "))
-        };
+        let names: Vec<String> = after.iter().map(|i| tokens[*i].1.clone()).collect();
+        let clause = clause(&names);
         let learned = after
             .iter()
             .flat_map(|i| ops[tokens[*i].0].1.iter().copied().chain([tokens[*i].0]));
@@ -486,11 +518,17 @@ fn straight(steps: &[Step]) -> (String, bool) {
         let What::Op(stmt) = &step.what else { continue };
         let (reads, writes) = accesses(stmt);
         for (other, ((other_reads, other_writes), _)) in ops.iter().enumerate() {
-            let conflicts = writes
+            if before.contains(&other) {
+                continue;
+            }
+            let written = writes
                 .iter()
-                .any(|buffer| other_writes.contains(buffer) || other_reads.contains(buffer))
-                || reads.iter().any(|buffer| other_writes.contains(buffer));
-            races |= conflicts && !before.contains(&other);
+                .filter(|buffer| other_writes.contains(buffer) || other_reads.contains(buffer));
+            let read = reads.iter().filter(|buffer| other_writes.contains(buffer));
+            for buffer in written.chain(read) {
+                races = true;
+                device_races |= *buffer >= BUFFERS;
+            }
         }
         if matches!(stmt, Stmt::AddNow(..)) {
             known.push(ops.len());
@@ -502,7 +540,7 @@ fn straight(steps: &[Step]) -> (String, bool) {
         writer.line(&format!("async.await {}", all.join(", ")));
     }
     writer.line("return\n}");
-    (writer.text, races)
+    (writer.text, races, device_races)
 }
 
 proptest! {
@@ -521,6 +559,22 @@ proptest! {
             prop_assert_eq!(&elements(&printed), &meant, "{} workers\n{}", threads, source);
             prop_assert!(errors.contains("0 tokens, 0 tasks") && errors.contains("0 device allocations"), "{errors}\n{source}");
         }
+        for schedule in SCHEDULES {
+            let (printed, errors, good) = run_simulated(schedule, &source);
+            prop_assert!(good && !errors.contains("error: "), "{schedule}: {errors}\n{source}");
+            prop_assert_eq!(&elements(&printed), &meant, "{}\n{}", schedule, source);
+        }
+    }
+
+    #[test]
+    fn the_simulated_device_finds_what_async_sim_finds_without_a_dependency(stmts in statements(), number: usize) {
+        let dependencies = written(&stmts, None).dependencies;
+        let source = written(&stmts, Some(number % dependencies)).text;
+        let (printed, clean) = simulate(&source, &["--schedule=late"]);
+        for schedule in SCHEDULES {
+            let (_, errors, good) = run_simulated(schedule, &source);
+            prop_assert_eq!(good, clean, "{}: {}\n{}\n{}", schedule, errors, printed, source);
+        }
     }
 }
 
@@ -528,10 +582,16 @@ proptest! {
     #![proptest_config(config(60))]
     #[test]
     fn races_are_found_if_and_only_if_no_path_orders_two_accesses(steps in steps()) {
-        let (source, races) = straight(&steps);
+        let (source, races, device_races) = straight(&steps);
         for schedule in ["--schedule=late", "--schedule=early", "--schedule=random"] {
             let (printed, clean) = simulate(&source, &[schedule]);
             prop_assert_eq!(clean, !races, "{}: {}\n{}", schedule, printed, source);
+        }
+        // It does not know memory of the host.
+        for schedule in SCHEDULES {
+            let (_, errors, good) = run_simulated(schedule, &source);
+            prop_assert_eq!(good, !device_races, "{}: {}\n{}", schedule, errors, source);
+            prop_assert_eq!(errors.contains("and nothing orders the two\n<stdin>:"), device_races, "{}: {}\n{}", schedule, errors, source);
         }
     }
 }

@@ -113,6 +113,7 @@ impl<M: Memory> Device<M> {
         let Some(start) = start.map(|start| start + ZONE) else {
             return Err(Failure {
                 message: format!("{}: the device has no {bytes} bytes left", self.call),
+                against: None,
                 is_finding: false,
             });
         };
@@ -357,14 +358,20 @@ impl<M: Memory> Device<M> {
         epoch
     }
 
-    /// Reports allocations that nobody has freed.
-    pub(crate) fn report_leaked_memory(&mut self) {
+    /// The calls that have made an allocation which nobody has freed.
+    pub fn not_freed(&self) -> Vec<Call> {
         let left = self.allocations.by_start.values();
         let mut left: Vec<Call> = left
             .filter(|allocation| allocation.freed.is_none())
             .map(|allocation| allocation.made)
             .collect();
         left.sort_by_key(|call| call.number);
+        left
+    }
+
+    /// Reports allocations that nobody has freed.
+    pub(crate) fn report_leaked_memory(&mut self) {
+        let left = self.not_freed();
         self.report_leak("an allocation", &left);
         for what in [What::Stream, What::Event, What::Module] {
             let left = self.handles.alive(what);

@@ -26,6 +26,9 @@ pub struct Options {
     pub patience: u32,
     /// How many steps of kernels run without an end of any before they are given up.
     pub max_steps: u32,
+    /// Whether accesses of the host's own memory race with each other, too. Whoever frees and allocates such memory again without saying so is told of
+    /// races that there aren't.
+    pub host_memory: bool,
 }
 
 impl Default for Options {
@@ -35,6 +38,7 @@ impl Default for Options {
             fail_at: None,
             patience: 1000,
             max_steps: 1_000_000,
+            host_memory: true,
         }
     }
 }
@@ -70,6 +74,8 @@ pub struct Device<M> {
     pub(crate) loader: Box<dyn Loader>,
     /// The call that runs.
     pub(crate) call: Call,
+    /// How many there were.
+    calls: u64,
     pub(crate) adversary: Adversary,
     pub(crate) handles: Handles,
     pub(crate) streams: Streams,
@@ -102,7 +108,9 @@ impl<M: Memory> Device<M> {
             call: Call {
                 name: "the start",
                 number: 0,
+                place: "",
             },
+            calls: 0,
             handles: Handles::default(),
             streams: Streams::default(),
             records: Records::default(),
@@ -130,15 +138,44 @@ impl<M: Memory> Device<M> {
     ///
     /// If this is the call that has to fail: then nothing may follow.
     pub fn begin(&mut self, name: &'static str) -> Result<Call, Failure> {
-        let number = self.call.number + 1;
-        self.call = Call { name, number };
+        self.begin_at(name, "")
+    }
+
+    /// Begins a call that the program makes at `place`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::begin`].
+    pub fn begin_at(&mut self, name: &'static str, place: &'static str) -> Result<Call, Failure> {
+        self.calls += 1;
+        let number = self.calls;
+        self.call = Call { name, number, place };
         if self.options.fail_at == Some(number) {
             return Err(Failure {
                 message: format!("{}: fails, as it was told to", self.call),
+                against: None,
                 is_finding: false,
             });
         }
         Ok(self.call)
+    }
+
+    /// The call that runs.
+    pub fn current(&self) -> Call {
+        self.call
+    }
+
+    /// Goes on with a call that others have come after.
+    pub fn resume(&mut self, call: Call) {
+        self.call = call;
+    }
+
+    /// Has a part of the host call the device that knows `clock` and no more, such as a task. It learns what it waits for.
+    pub fn acting<T>(&mut self, clock: &mut Clock, what: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.host, clock);
+        let result = what(self);
+        std::mem::swap(&mut self.host, clock);
+        result
     }
 
     /// Puts a copy into a stream. One within the host's memory is done on return; one between pageable memory of the host and the device may
@@ -270,6 +307,7 @@ impl<M: Memory> Device<M> {
     pub(crate) fn wrong(&mut self, kind: Kind, against: Option<Call>, message: String) -> Failure {
         let failure = Failure {
             message: format!("{}: {message}", self.call),
+            against,
             is_finding: true,
         };
         self.findings.add(kind, self.call, against, message);

@@ -9,6 +9,8 @@ pub struct Call {
     pub name: &'static str,
     /// Its number, counted from 1 over all calls.
     pub number: u64,
+    /// Where the program makes it; empty if nobody has said.
+    pub place: &'static str,
 }
 
 impl fmt::Display for Call {
@@ -104,7 +106,7 @@ pub struct Finding {
     pub against: Option<Call>,
     /// What is wrong, in words.
     pub message: String,
-    /// How many more there are of the same kind, between calls of the same names.
+    /// How many more there are of the same kind, between calls of the same names and places.
     pub repeated: u64,
 }
 
@@ -114,8 +116,8 @@ impl Finding {
         let names = |finding: &Self| {
             (
                 finding.kind,
-                finding.at.name,
-                finding.against.map(|call| call.name),
+                (finding.at.name, finding.at.place),
+                finding.against.map(|call| (call.name, call.place)),
             )
         };
         names(self) == names(other)
@@ -157,6 +159,8 @@ impl Findings {
 pub struct Failure {
     /// The reason, for the author of the program.
     pub message: String,
+    /// The call that it collides with, or that made or destroyed what is used.
+    pub against: Option<Call>,
     /// True if the program is wrong, which is among the findings; false if the device can't.
     pub is_finding: bool,
 }

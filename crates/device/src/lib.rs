@@ -30,6 +30,7 @@ mod tests;
 
 pub use adversary::Adversary;
 pub use census::{Census, Made};
+pub use clock::Clock;
 pub use device::{Device, Options};
 pub use findings::{Call, Failure, Finding, Kind};
 pub use handles::Handle;

@@ -283,7 +283,8 @@ impl<M: Memory> Device<M> {
     }
 
     fn access_by(&mut self, item: &Item, deed: Deed, bytes: Range<u64>) {
-        if !bytes.is_empty() {
+        let counts = self.options.host_memory || !self.allocations.is_host(&bytes);
+        if counts && !bytes.is_empty() {
             let past = Past {
                 deed,
                 epoch: item.epoch,

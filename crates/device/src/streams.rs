@@ -25,10 +25,9 @@ pub struct Stream {
     pub is_destroyed: bool,
 }
 
-/// A timeline whose stream is gone.
+/// Of a timeline whose stream is gone.
 #[derive(Clone, Debug)]
 pub struct Retired {
-    timeline: Timeline,
     issued: u64,
     last: Option<Call>,
 }
@@ -36,7 +35,7 @@ pub struct Retired {
 #[derive(Clone, Default, Debug)]
 pub struct Streams {
     pub all: BTreeMap<Handle, Stream>,
-    retired: Vec<Retired>,
+    retired: BTreeMap<Timeline, Retired>,
     timelines: u32,
 }
 
@@ -46,17 +45,18 @@ pub type Records = HashMap<Handle, (ItemId, Clock)>;
 impl Streams {
     /// A stream without work. It takes the timeline of one that is gone if the host knows all that was there.
     fn make(&mut self, host: &Clock) -> Stream {
-        let known = |retired: &Retired| host.get(retired.timeline) >= retired.issued;
-        let (timeline, issued) = match self.retired.iter().position(known) {
-            Some(index) => {
-                let retired = self.retired.swap_remove(index);
-                (retired.timeline, retired.issued)
-            }
-            None => {
+        let known = host.epochs().find(|known| {
+            let retired = self.retired.get(&known.timeline);
+            retired.is_some_and(|retired| known.number >= retired.issued)
+        });
+        let known = known.and_then(|known| self.retired.remove_entry(&known.timeline));
+        let (timeline, issued) = known.map_or_else(
+            || {
                 self.timelines += 1;
                 (Timeline(self.timelines), 0)
-            }
-        };
+            },
+            |(timeline, retired)| (timeline, retired.issued),
+        );
         Stream {
             timeline,
             issued,
@@ -73,11 +73,11 @@ impl Streams {
         if self.all.get(&handle).is_some_and(gone)
             && let Some(stream) = self.all.remove(&handle)
         {
-            self.retired.push(Retired {
-                timeline: stream.timeline,
+            let retired = Retired {
                 issued: stream.issued,
                 last: stream.last.map(|(call, _)| call),
-            });
+            };
+            self.retired.insert(stream.timeline, retired);
         }
     }
 
@@ -86,7 +86,7 @@ impl Streams {
         let all = self.all.values();
         let all = all.map(|stream| (stream.timeline, stream.issued, stream.last.map(|(call, _)| call)));
         let retired = self.retired.iter();
-        let retired = retired.map(|stream| (stream.timeline, stream.issued, stream.last));
+        let retired = retired.map(|(timeline, stream)| (*timeline, stream.issued, stream.last));
         let left = all
             .chain(retired)
             .filter(|(timeline, issued, _)| host.get(*timeline) < *issued);

@@ -7,7 +7,7 @@
 //! kernels may run at a time that write different bytes of one memref.
 
 use async_sim::code::{Code, ParamKind};
-use async_sim::memory::{Buffer, Contents, Memory, Space};
+use async_sim::memory::{Buffer, Contents, Memory, Space, Touched};
 use async_sim::value::{BufferId, Elem, Value, View};
 use std::ffi::c_void;
 use std::ops::Range;
@@ -95,6 +95,19 @@ impl Arguments {
         // SAFETY: as the caller promises.
         let copies = unsafe { copy_in(memrefs, &mut values, memory) }?;
         Ok(Self { values, copies })
+    }
+
+    /// Calls `f` with the addresses of what the kernel has accessed, whether it has written there, and whether all that was atomic.
+    pub fn each_access(&self, touched: &Touched, mut f: impl FnMut(Range<usize>, bool, bool)) {
+        for (buffer, bytes, writes, is_atomic) in touched.each() {
+            let Some(copied) = self.copies.iter().find(|copied| copied.buffer == buffer) else {
+                continue;
+            };
+            // The buffer begins with what aligns it.
+            let first = copied.host.start - copied.host.start % ALIGN;
+            let start = (first + bytes.start).max(copied.host.start);
+            f(start..first + bytes.end, writes, is_atomic);
+        }
     }
 
     /// Writes back what the kernel has changed.

@@ -12,7 +12,7 @@ use async_sim::code::Code;
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::show::{self, Names};
-use asyncopt_rt::device::{LaunchSizes, device};
+use asyncopt_rt::device::{Access, LaunchSizes, device, note_access};
 use asyncopt_rt::interface::asyncopt_rt_num_threads;
 use asyncopt_rt::memref::printString;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -106,6 +106,7 @@ unsafe fn run(
     let printed = CString::new(printed).unwrap_or_default();
     // SAFETY: it is a string.
     unsafe { printString(printed.as_ptr()) };
+    let touched = machine.memory.touched(machine.memory.buffer_count());
     let (iterations, tasks) = (std::mem::take(&mut machine.iterations), machine.started());
     let (buffers, _, reports) = machine.memory.into_parts();
     let names = Names {
@@ -121,6 +122,14 @@ unsafe fn run(
     if let Some(first) = show::groups(&findings).first() {
         return Err(first.text());
     }
+    arguments.each_access(&touched, |bytes, writes, is_atomic| {
+        let access = match (writes, is_atomic) {
+            (_, true) => Access::Atomic,
+            (true, _) => Access::Write,
+            _ => Access::Read,
+        };
+        note_access(access, bytes);
+    });
     // SAFETY: as the caller promises.
     unsafe { arguments.write_back(&buffers) };
     if let Some(variables) = &mut variables {

@@ -48,7 +48,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// Where the module can't be compiled, which diagnostics at its operations say, and where its entry returns the status of an error.
+/// Where the module can't be compiled, which diagnostics at its operations say, where its entry returns the status of an error, and where the
+/// simulated device has found races or the like.
 pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported> {
     let libraries = Libraries::open(&options.shared_libs)?;
     let returns = lower::check_entry(module, &options.entry)?;
@@ -80,6 +81,9 @@ pub fn run(module: Op<'_>, file: &str, options: &Options) -> Result<u8, Reported
     // Tasks may run until here, and their code ends with the engine.
     asyncopt_rt::interface::asyncopt_rt_shutdown();
     launch::register(None);
+    if asyncopt_rt::device::findings() > 0 {
+        return Err(Reported);
+    }
     code.map(|code| code.to_le_bytes()[0])
 }
 

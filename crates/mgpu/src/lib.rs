@@ -223,6 +223,7 @@ unsafe extern "C" fn mgpuMemHostRegisterMemRef(rank: i64, descriptor: *const i64
         Some((start, bytes)) => device.register(start, bytes),
         None => Err(Failure {
             message: "mgpuMemHostRegisterMemRef: the elements of the memref don't lie in a row".to_owned(),
+            against: None,
             is_finding: false,
         }),
     });

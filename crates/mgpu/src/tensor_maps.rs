@@ -10,6 +10,7 @@ fn refuse(name: &'static str) {
             message: format!(
                 "{name}: tensor map descriptors can't be made here, and no kernel could use one"
             ),
+            against: None,
             is_finding: false,
         })
     });

@@ -10,15 +10,18 @@ use std::{
     env,
     ffi::{CStr, c_char, c_void},
     mem::ManuallyDrop,
+    ops::Range,
     ptr,
     ptr::NonNull,
     sync::{Mutex, OnceLock, RwLock},
 };
 
+pub use async_device::Access;
+
 use crate::{
     census::{self, Count},
     cuda::Cuda,
-    simulated::Simulated,
+    simulated::{self, Simulated},
     token::{Ref, Token},
 };
 
@@ -182,6 +185,21 @@ pub(crate) fn simulated() -> Option<&'static Simulated> {
         Selected::Simulated(simulated) => Some(simulated),
         _ => None,
     }
+}
+
+/// The simulated device, if device operations have gone through it.
+pub(crate) fn used_simulated() -> Option<&'static Simulated> {
+    SELECTED.get().and_then(|_| simulated())
+}
+
+/// How many mistakes of the program the simulated device has found that no error of a task tells.
+pub fn findings() -> u64 {
+    used_simulated().map_or(0, Simulated::findings)
+}
+
+/// A kernel that the launcher runs for the calling thread has accessed bytes. The simulated device finds races of kernels by that; the others don't ask.
+pub fn note_access(access: Access, bytes: Range<usize>) {
+    simulated::note_access(access, bytes.start as u64..bytes.end as u64);
 }
 
 /// Selects the device: `host`, `cuda`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.

@@ -45,11 +45,11 @@ unsafe fn string<'a>(text: *const c_char) -> Option<&'a CStr> {
 }
 
 fn state(token: &Ref) -> i32 {
-    match token.is_complete() {
-        false => PENDING,
-        true if token.error().is_some() => FAILED,
-        true => COMPLETE,
+    if !token.is_complete() {
+        return PENDING;
     }
+    token.learn();
+    if token.error().is_some() { FAILED } else { COMPLETE }
 }
 
 fn push(task: Ref) {

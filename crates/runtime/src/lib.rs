@@ -6,6 +6,7 @@
 //! - `token`: tokens, their counts and their completion.
 //! - `pool`: workers, deques, awaits; `idle`: who sleeps and whom to wake.
 //! - `census`, `error`, `trace`: what is alive, what failed, what ran when.
+//! - `order`: what comes before what, which the simulated device is told.
 //! - `device`: device operations; `simulated`: a device that is an adversary; `cuda`: NVIDIA's GPUs. `memref`: MLIR's functions for printing and copying.
 //! - `interface`: the functions of the C interface; `symbols`: what the library exports, by name.
 
@@ -17,6 +18,7 @@
 mod census;
 mod error;
 mod idle;
+mod order;
 mod sync;
 mod token;
 

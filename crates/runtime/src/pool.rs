@@ -282,6 +282,8 @@ impl Pool {
             }
             crate::interface::shut_down_at_exit();
         });
+        // Whether the order of tasks is kept is known before the first one runs.
+        let _ = device::simulated();
         let mut threads = self.threads.lock().unwrap();
         if self.running.load(Ordering::Relaxed) {
             return;
@@ -467,6 +469,10 @@ fn report() {
     if REPORTED.lock().unwrap().replace(census) == Some(census) {
         return;
     }
+    let simulated = device::used_simulated();
+    if let Some(simulated) = simulated {
+        simulated.report_repeated();
+    }
     let wanted = match std::env::var("ASYNCOPT_CENSUS").as_deref() {
         Ok("0") => false,
         Ok("1") => true,
@@ -487,5 +493,8 @@ fn report() {
     );
     if let Some(error) = first_unobserved() {
         eprintln!("asyncopt_rt: the first of these: {error}");
+    }
+    if let Some(simulated) = simulated {
+        simulated.report_census();
     }
 }

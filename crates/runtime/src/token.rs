@@ -21,6 +21,7 @@ use std::{
 use crate::{
     census::{self, Count},
     error::Error,
+    order,
     sync::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, thread::Thread},
 };
 
@@ -303,6 +304,11 @@ impl Ref {
         self.token().trailing.load(Ordering::Relaxed)
     }
 
+    /// The caller knows that it is complete.
+    pub fn learn(&self) {
+        order::caller_learns(self.0);
+    }
+
     /// Its error so far.
     pub fn error(&self) -> Option<&Arc<Error>> {
         self.token().error.get()
@@ -332,6 +338,7 @@ impl Ref {
             if let Some(error) = on.error() {
                 let _ = me.error.set(error.clone());
             }
+            order::token_tells(on.0, self.0);
             me.pending.fetch_sub(1, Ordering::Relaxed);
             // SAFETY: the list has not taken it.
             unsafe { Link::free(link) };
@@ -377,6 +384,7 @@ impl Ref {
     ///
     /// The caller adds no dependency afterwards, and calls this once for the open end and once for the body.
     pub unsafe fn settle(&self, ready: &mut impl FnMut(Ref)) {
+        order::caller_tells(self.0);
         // SAFETY: it is still due.
         let Some(token) = (unsafe { Self::release_pending(self.0) }) else {
             return;
@@ -439,6 +447,7 @@ impl Ref {
                 // SAFETY: this dependency is still pending, which keeps it alive.
                 let _ = unsafe { target.as_ref() }.error.set(error.clone());
             }
+            order::token_tells(self.0, target);
             // SAFETY: this dependency is complete, and its link is gone.
             if let Some(token) = unsafe { Self::release_pending(target) } {
                 if token.is_ready() {
@@ -457,6 +466,7 @@ impl Ref {
         let token = this.token();
         token.pending.store(1, Ordering::Relaxed);
         token.started.store(true, Ordering::Relaxed);
+        let _body = order::begin_body(this.0);
         // One of `run` and `skip` is called, once, as `asyncopt_rt.h` promises.
         if token.error.get().is_some() && !token.always.load(Ordering::Relaxed) {
             // It has no results.
@@ -584,6 +594,7 @@ fn free_now(token: NonNull<Token>) {
     let this = unsafe { token.as_ref() };
     let kind = this.kind;
     let (layout, offset) = kind.layout();
+    order::forget(token);
     if let Some(drop) = kind.drop
         && this.has_results()
     {

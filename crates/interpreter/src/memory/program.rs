@@ -21,6 +21,21 @@ pub enum Owner {
 /// What a kernel has done to the buffers that it shares with the host.
 pub struct Touched(Vec<(BufferId, Range<usize>, Touch, Kind)>);
 
+impl Touched {
+    /// The bytes of each buffer, whether they were written, and whether all accesses to them were atomic.
+    pub fn each(&self) -> impl Iterator<Item = (BufferId, Range<usize>, bool, bool)> {
+        let each = self.0.iter();
+        each.map(|(buffer, range, touch, kind)| {
+            (
+                *buffer,
+                range.clone(),
+                *touch == Touch::Write,
+                *kind == Kind::Atomic,
+            )
+        })
+    }
+}
+
 impl Memory {
     /// From now on this is what the host has of a program with a device.
     pub fn use_owners(&mut self) {
