@@ -4,7 +4,9 @@
 // RUN: async-opt %s --gpux-pack-workgroup-memory --gpux-lower-to-nvvm="chip=sm_90a format=isa" -o %t.mlir
 // RUN: async-translate --ptx %t.mlir -o %t.ptx
 // RUN: ptxas -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SILENT --allow-empty
-// RUN: nvdisasm %t.cubin | FileCheck %s --check-prefix=SASS
+// RUN: nvdisasm %t.cubin > %t.sass
+// RUN: FileCheck %s --input-file %t.sass --check-prefix=SASS
+// RUN: FileCheck %s --input-file %t.sass --check-prefix=TYPES
 
 // SILENT-NOT: {{.}}
 
@@ -15,23 +17,32 @@
 !matrix = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, #gpu.address_space<workgroup>>>
 !bmatrix = !nvgpu.warpgroup.descriptor<tensor = memref<128x64xf16, #gpu.address_space<workgroup>>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
-!f8a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf8E4M3FN, 3>>
-!f8b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xf8E5M2, 3>>
-!tf = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf32, 3>>
-!tfb = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, 3>>
-!bf = !nvgpu.warpgroup.descriptor<tensor = memref<32x64xbf16, 3>>
+!f8a_tile = memref<64x128xf8E4M3FN, #gpu.address_space<workgroup>>
+!f8a_map = !nvgpu.tensormap.descriptor<tensor = memref<64x128xf8E4M3FN, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!f8a = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf8E4M3FN, #gpu.address_space<workgroup>>>
+!f8b_tile = memref<8x128xf8E5M2, #gpu.address_space<workgroup>>
+!f8b_map = !nvgpu.tensormap.descriptor<tensor = memref<8x128xf8E5M2, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!f8b = !nvgpu.warpgroup.descriptor<tensor = memref<8x128xf8E5M2, #gpu.address_space<workgroup>>>
+!tf_tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!tf_map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!tf = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf32, #gpu.address_space<workgroup>>>
+!tfb_tile = memref<8x32xf32, #gpu.address_space<workgroup>>
+!tfb_map = !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!tfb = !nvgpu.warpgroup.descriptor<tensor = memref<8x32xf32, #gpu.address_space<workgroup>>>
+!bf_tile = memref<32x64xbf16, #gpu.address_space<workgroup>>
+!bf_map = !nvgpu.tensormap.descriptor<tensor = memref<32x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!bf = !nvgpu.warpgroup.descriptor<tensor = memref<32x64xbf16, #gpu.address_space<workgroup>>>
 !narrow = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
 !square = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 
 gpu.module @wgmma {
   // The matrices lie in one loop, of two slots: a step is issued before the products of the step before are awaited, whose slot is
-  // filled again then. The four instructions of a step follow each other, and one group stays in flight.
+  // filled again then. The four instructions of a step are one group, and one stays in flight.
   // SASS-LABEL: .text.gemm:
   // SASS: SYNCS.PHASECHK.TRANS64.TRYWAIT
   // SASS: WARPGROUP.ARRIVE
   // SASS: HGMMA.64x128x16.F32
-  // SASS-NEXT: HGMMA.64x128x16.F32
-  // SASS-NEXT: HGMMA.64x128x16.F32
+  // SASS-COUNT-2: HGMMA.64x128x16.F32
   // SASS-NEXT: HGMMA.64x128x16.F32 {{.*}}gsb0
   // SASS-NEXT: WARPGROUP.DEPBAR.LE gsb0, 0x1
   // SASS-NEXT: BAR.SYNC
@@ -74,11 +85,17 @@ gpu.module @wgmma {
     gpu.return
   }
 
-  // SASS-LABEL: .text.types:
-  // SASS-COUNT-4: QGMMA.64x8x32.F32.E4M3.E5M2
-  // SASS-COUNT-4: HGMMA.64x8x8.F32.TF32
-  // SASS-COUNT-2: HGMMA.64x64x16.F32.BF16
-  gpu.func @types(%f8a: !f8a, %f8b: !f8b, %tf: !tf, %tfb: !tfb, %bf: !bf, %out: memref<64x8xf32>, %more: memref<64x64xf32>) kernel {
+  // TYPES-LABEL: .text.types:
+  // TYPES-COUNT-4: QGMMA.64x8x32.F32.E4M3.E5M2
+  // TYPES-COUNT-4: HGMMA.64x8x8.F32.TF32
+  // TYPES-COUNT-2: HGMMA.64x64x16.F32.BF16
+  gpu.func @types(%f8a_map: !f8a_map, %f8b_map: !f8b_map, %tf_map: !tf_map, %tfb_map: !tfb_map, %bf_map: !bf_map, %out: memref<64x8xf32>, %more: memref<64x64xf32>)
+      workgroup(%f8a_tile: !f8a_tile, %f8b_tile: !f8b_tile, %tf_tile: !tf_tile, %tfb_tile: !tfb_tile, %bf_tile: !bf_tile) kernel {
+    %f8a = nvgpu.warpgroup.generate.descriptor %f8a_tile, %f8a_map : !f8a_tile, !f8a_map -> !f8a
+    %f8b = nvgpu.warpgroup.generate.descriptor %f8b_tile, %f8b_map : !f8b_tile, !f8b_map -> !f8b
+    %tf = nvgpu.warpgroup.generate.descriptor %tf_tile, %tf_map : !tf_tile, !tf_map -> !tf
+    %tfb = nvgpu.warpgroup.generate.descriptor %tfb_tile, %tfb_map : !tfb_tile, !tfb_map -> !tfb
+    %bf = nvgpu.warpgroup.generate.descriptor %bf_tile, %bf_map : !bf_tile, !bf_map -> !bf
     %c = nvgpu.warpgroup.mma.init.accumulator -> !narrow
     %s = nvgpu.warpgroup.mma.init.accumulator -> !square
     %0, %t0 = gpux.wgmma async %f8a, %f8b, %c {transpose_b} : !f8a, !f8b, !narrow

@@ -11,23 +11,22 @@ gpu.module @m {
   // K goes on within the rows of A, by 2 units of 16 bytes, and with 16 more rows of B, by 128 units. The second block of rows of A
   // begins 512 units further on.
   // CHECK-LABEL: gpu.func @two_blocks
-  // CHECK: %[[INIT:.*]] = nvgpu.warpgroup.mma.init.accumulator
-  // CHECK: %[[ACC:.*]] = builtin.unrealized_conversion_cast %[[INIT]]
   // CHECK: nvvm.wgmma.fence.aligned
   // CHECK-DAG: %[[A:.*]] = builtin.unrealized_conversion_cast {{.*}}memref<128x64xf16, 3>> to i64
   // CHECK-DAG: %[[B:.*]] = builtin.unrealized_conversion_cast {{.*}}memref<64x64xf16, 3>> to i64
-  // CHECK: %[[SUM:.*]] = llvm.extractvalue %[[ACC]][0]
-  // CHECK: %[[SUM0:.*]] = nvvm.wgmma.mma_async %[[A]], %[[B]], %[[SUM]], <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
+  // Nothing is added to zeros.
+  // CHECK: %[[NONE:.*]] = llvm.mlir.undef
+  // CHECK: %[[SUM0:.*]] = nvvm.wgmma.mma_async %[[A]], %[[B]], %[[NONE]], <m = 64, n = 64, k = 16>, D[<f32>, <zero>], A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
   // CHECK: %[[STEP_A:.*]] = arith.constant 2 : i64
   // CHECK: %[[A1:.*]] = arith.addi %[[A]], %[[STEP_A]]
   // CHECK: %[[STEP_B:.*]] = arith.constant 128 : i64
   // CHECK: %[[B1:.*]] = arith.addi %[[B]], %[[STEP_B]]
-  // CHECK: nvvm.wgmma.mma_async %[[A1]], %[[B1]], %[[SUM0]]
+  // CHECK: nvvm.wgmma.mma_async %[[A1]], %[[B1]], %[[SUM0]], <m = 64, n = 64, k = 16>, D[<f32>, <one>]
   // CHECK-COUNT-2: nvvm.wgmma.mma_async
-  // CHECK: llvm.extractvalue %[[ACC]][1]
+  // CHECK: llvm.mlir.undef
   // CHECK: %[[BLOCK:.*]] = arith.constant 512 : i64
   // CHECK: %[[A4:.*]] = arith.addi %[[A]], %[[BLOCK]]
-  // CHECK: nvvm.wgmma.mma_async %[[A4]], %[[B]]
+  // CHECK: nvvm.wgmma.mma_async %[[A4]], %[[B]], {{.*}}D[<f32>, <zero>]
   // CHECK-COUNT-3: nvvm.wgmma.mma_async
   // CHECK-NOT: nvvm.wgmma
   // CHECK: nvvm.wgmma.commit.group.sync.aligned
@@ -89,9 +88,9 @@ gpu.module @m {
 
 gpu.module @types {
   // CHECK-LABEL: gpu.func @types
-  // CHECK-COUNT-4: <m = 64, n = 8, k = 32>, D[<f32>, <one>], A[<e4m3>, <one>, <row>], B[<e5m2>, <one>, <col>]
+  // CHECK-COUNT-4: <m = 64, n = 8, k = 32>, D[<f32>, <{{one|zero}}>], A[<e4m3>, <one>, <row>], B[<e5m2>, <one>, <col>]
   // CHECK-COUNT-4: <m = 64, n = 8, k = 8>, D[<f32>, <one>], A[<tf32>, <one>, <row>], B[<tf32>, <one>, <col>]
-  // CHECK-COUNT-2: <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <col>], B[<bf16>, <one>, <row>]
+  // CHECK-COUNT-2: <m = 64, n = 64, k = 16>, D[<f32>, <{{one|zero}}>], A[<bf16>, <one>, <col>], B[<bf16>, <one>, <row>]
   // CHECK-NOT: nvvm.wgmma.mma_async
   gpu.func @types(%f8a: !f8a, %f8b: !f8b, %tf: !tf, %tfb: !tfb, %bf: !bf) kernel {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc

@@ -4,7 +4,8 @@
 //! upstream's own operations get casts. What reads one gets it from an empty volatile `asm` that takes all of its registers
 //! and returns them: LLVM moves no such `asm` above a wait, while it was seen to hoist what takes registers out of a struct.
 //!
-//! **Fences** stand before the first multiplication of several in a row, between which nothing writes registers.
+//! **Fences** stand before the first multiplication of several in a row, between which nothing writes registers. What begins with
+//! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
 //! **Refusals.** Accumulators that functions hand to each other.
 
@@ -227,6 +228,7 @@ impl<'c> Accumulators<'c> {
         let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
         let i64 = IntegerType::new(self.context, 64).into();
         let [a, b] = [a, b].map(|matrix| cast(matrix, i64, op.location()).before(op).result(0));
+        let is_zero = is_zero(accumulator);
         let registers = Registers {
             element: Type::float32(self.context),
             blocks: product.blocks,
@@ -235,10 +237,16 @@ impl<'c> Accumulators<'c> {
         let block = registers.block(self.context);
         let blocks: Vec<Value> = (0..registers.blocks)
             .map(|i| {
-                let sum = self.extract(op, accumulator, i, block);
-                product
-                    .steps(i)
-                    .fold(sum, |sum, offsets| product.step(op, [a, b], offsets, sum))
+                let (sum, mut adds) = if is_zero {
+                    let none = OpBuilder::new(llvm::MLIR_UNDEF, op.location()).results(&[block]);
+                    (none.before(op).result(0), false)
+                } else {
+                    (self.extract(op, accumulator, i, block), true)
+                };
+                product.steps(i).fold(sum, |sum, offsets| {
+                    let adds = std::mem::replace(&mut adds, true);
+                    product.step(op, [a, b], offsets, sum, adds)
+                })
             })
             .collect();
         let result = self.assemble(op, &blocks, &registers);
@@ -279,6 +287,15 @@ impl<'c> Accumulators<'c> {
 /// Returns true if accumulators are to upstream's `op` what its types say.
 fn is_upstream(op: Op<'_>) -> bool {
     op.dialect() == nvgpu::NAMESPACE || op.is(builtin::UNREALIZED_CONVERSION_CAST)
+}
+
+/// Returns true if `accumulator`, a struct, is one of zeros.
+fn is_zero(accumulator: Value<'_>) -> bool {
+    let cast = accumulator
+        .defining_op()
+        .filter(|cast| cast.is(builtin::UNREALIZED_CONVERSION_CAST));
+    let init = cast.and_then(|cast| cast.operand(0).defining_op());
+    init.is_some_and(|init| init.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR))
 }
 
 fn accumulators_of(op: Op<'_>) -> Vec<Operand<'_>> {

@@ -113,8 +113,15 @@ impl<'c> Product<'c> {
         (0..steps).map(move |step| [self.a.offset(block, step), self.b.offset(0, step)])
     }
 
-    /// Makes an instruction that adds the product of parts of `matrices`, two descriptors, to `sum`.
-    pub fn step(&self, op: Op<'c>, matrices: [Value<'c>; 2], offsets: [i64; 2], sum: Value<'c>) -> Value<'c> {
+    /// Makes an instruction that adds the product of parts of `matrices`, two descriptors, to `sum`, or to nothing.
+    pub fn step(
+        &self,
+        op: Op<'c>,
+        matrices: [Value<'c>; 2],
+        offsets: [i64; 2],
+        sum: Value<'c>,
+        adds: bool,
+    ) -> Value<'c> {
         let [a, b] = [0, 1].map(|i| self.advanced(op, matrices[i], offsets[i]));
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
         let k = STEP_BYTES / self.a.bytes();
@@ -127,7 +134,10 @@ impl<'c> Product<'c> {
             (attr::TYPE_D, kind("wgmma_type", "f32")),
             (attr::SCALE_A, kind("wgmma_scale_in", "one")),
             (attr::SCALE_B, kind("wgmma_scale_in", "one")),
-            (attr::SCALE_D, kind("wgmma_scale_out", "one")),
+            (
+                attr::SCALE_D,
+                kind("wgmma_scale_out", if adds { "one" } else { "zero" }),
+            ),
             // What these call row and column is where K is contiguous in A, and in B.
             (attr::LAYOUT_A, layout(self.a.is_k_major)),
             (attr::LAYOUT_B, layout(!self.b.is_k_major)),
