@@ -63,10 +63,10 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
            << type;
   Type element = type.getElementType();
   if (!isMultiplied(element))
-    return op.emitOpError(factor.name)
-           << " has elements of type " << element
-           << ", but those that can be multiplied are f16, bf16, f32 (as tf32), "
-              "f8E4M3FN and f8E5M2";
+    return op.emitOpError(factor.name) << " has elements of type " << element
+                                       << ", but those that can be multiplied "
+                                          "are f16, bf16, f32 (as tf32), "
+                                          "f8E4M3FN and f8E5M2";
   int64_t bits = element.getIntOrFloatBitWidth();
   if (factor.isKMajor) {
     if (factor.getK() * bits / 8 != rowBytes)
@@ -131,8 +131,9 @@ LogicalResult WgmmaOp::verify() {
            << " at a time";
   if (n > 256 || n % 8 != 0)
     return emitOpError("multiplies ")
-           << n << " columns of B, but the hardware multiplies a multiple of 8 "
-                   "up to 256";
+           << n
+           << " columns of B, but the hardware multiplies a multiple of 8 "
+              "up to 256";
 
   VectorType sum = getAccumulator().getType().getFragmented();
   auto product = VectorType::get({m, n}, Float32Type::get(getContext()));

@@ -122,7 +122,7 @@ impl<'c> Product<'c> {
         sum: Value<'c>,
         adds: bool,
     ) -> Value<'c> {
-        let [a, b] = [0, 1].map(|i| self.advanced(op, matrices[i], offsets[i]));
+        let [a, b] = [0, 1].map(|i| advanced(op, matrices[i], offsets[i]));
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
         let k = STEP_BYTES / self.a.bytes();
         let shape = format!("m = {ROWS}, n = {}, k = {k}", self.columns);
@@ -152,19 +152,19 @@ impl<'c> Product<'c> {
             });
         multiplication.before(op).result(0)
     }
+}
 
-    /// The descriptor of what lies further on.
-    fn advanced(&self, op: Op<'c>, descriptor: Value<'c>, offset: i64) -> Value<'c> {
-        if offset == 0 {
-            return descriptor;
-        }
-        let offset = constant(op.location(), descriptor.ty(), offset)
-            .before(op)
-            .result(0);
-        OpBuilder::new(arith::ADDI, op.location())
-            .operands(&[descriptor, offset])
-            .results(&[descriptor.ty()])
-            .before(op)
-            .result(0)
+/// The descriptor of what lies further on.
+fn advanced<'c>(op: Op<'c>, descriptor: Value<'c>, offset: i64) -> Value<'c> {
+    if offset == 0 {
+        return descriptor;
     }
+    let offset = constant(op.location(), descriptor.ty(), offset)
+        .before(op)
+        .result(0);
+    OpBuilder::new(arith::ADDI, op.location())
+        .operands(&[descriptor, offset])
+        .results(&[descriptor.ty()])
+        .before(op)
+        .result(0)
 }
