@@ -138,7 +138,7 @@ def Gpux_CommitGroupOp : Gpux_Op<"commit_group", [
 
     ```mlir
     func.func @commit_async() {
-      // ... operations of the wgmma queue ...
+      // ... nvvm.wgmma.mma_async ...
       %t = gpux.commit_group async <wgmma>
       async.await %t
       return
@@ -239,9 +239,10 @@ def Gpux_WaitFlagOp : Gpux_FlagOp<"wait_flag"> {
   }];
 }
 
-// Block-wide operations, and those of the host, are in files of their own, but
-// on the same page.
+// Block-wide operations, those of the host, and those of warpgroups are in files
+// of their own, but on the same page.
 include "gpux/GpuxBulkOps.td"
 include "gpux/GpuxHostOps.td"
+include "gpux/GpuxWgmmaOps.td"
 
 #endif // ASYNC_OPT_GPUX_OPS_TD

@@ -136,3 +136,12 @@ Value BulkStoreOp::getAsyncDestination() { return getDst(); }
 ExecutionScope BulkStoreOp::getExecutionScope() {
   return scopeOf(!getTokens().empty());
 }
+
+GroupEffect WgmmaOp::getGroupEffect() { return GroupEffect::Issue; }
+const GroupQueue *WgmmaOp::getGroupQueue() {
+  return &gpux::getGroupQueue(Queue::Wgmma);
+}
+Value WgmmaOp::getDoneToken() { return getToken(); }
+ExecutionScope WgmmaOp::getExecutionScope() {
+  return ExecutionScope::Warpgroup;
+}

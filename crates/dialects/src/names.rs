@@ -31,6 +31,7 @@ operations! {
         TRANSFER = "transfer",
         WAIT_FLAG = "wait_flag",
         WAIT_GROUP = "wait_group",
+        WGMMA = "wgmma",
     }
     transform "transform" {
         ASYNC_PIPELINE = "async.pipeline",
@@ -74,6 +75,8 @@ attributes! {
         READ = (async_mlir::names::attr::READ) of [gpux::WAIT_GROUP],
         SYM_NAME = (async_mlir::names::attr::SYM_NAME) of [async_::FUNC],
         TO = "to" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
+        TRANSPOSE_A = "transpose_a" of [gpux::WGMMA],
+        TRANSPOSE_B = "transpose_b" of [gpux::WGMMA],
     }
     discardable {
         /// On a loop: its pipeline goes on from one iteration of the loop around it to the next.

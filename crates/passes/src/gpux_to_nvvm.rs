@@ -6,7 +6,7 @@
 //! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
 //! waits are `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
 //! contiguous memory ([`transfers`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes become
-//! pointers ([`tensors`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
+//! pointers ([`tensors`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s ([`mod@wgmma`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken
@@ -19,6 +19,7 @@ mod spaces;
 mod static_memory;
 mod tensors;
 mod transfers;
+mod wgmma;
 
 use crate::utils::chip::sm_of;
 use crate::utils::device::device_code;
@@ -40,6 +41,8 @@ use transfers::Transfers;
 
 /// The oldest GPU that has bulk and tensor copies.
 const FIRST_BULK_SM: u32 = 90;
+/// The GPU that has multiplications of warpgroups. (PTX ISA, wgmma.mma_async, Target ISA Notes.)
+const WGMMA_CHIP: &str = "sm_90a";
 
 /// The pass.
 pub struct GpuxToNvvm;
@@ -74,6 +77,10 @@ impl Pass for GpuxToNvvm {
                 description: "Number of block-wide loads and stores lowered",
             },
             StatisticInfo {
+                name: "multiplications",
+                description: "Number of multiplications of warpgroups lowered",
+            },
+            StatisticInfo {
                 name: "aligned",
                 description: "Number of buffers whose alignment was raised",
             },
@@ -94,6 +101,7 @@ impl Pass for GpuxToNvvm {
             groups,
             transfers,
             elects,
+            multiplications,
             functions,
             launches,
         } = device;
@@ -110,6 +118,10 @@ impl Pass for GpuxToNvvm {
         for (function, elects) in by_function(elects) {
             elect::lower(function, &elects);
         }
+        let multiplied = multiplications.len() as u64;
+        for (function, multiplications) in by_function(multiplications) {
+            wgmma::lower(function, &multiplications, &mut buffers)?;
+        }
         for function in functions {
             tensors::lower_arguments(function);
         }
@@ -122,6 +134,7 @@ impl Pass for GpuxToNvvm {
         }
         cx.count("copies", copies.len() as u64);
         cx.count("transfers", transfers.len() as u64);
+        cx.count("multiplications", multiplied);
         cx.count("aligned", buffers.raised());
         Ok(())
     }
@@ -136,6 +149,8 @@ struct Device<'c> {
     /// Block-wide loads and stores.
     transfers: Vec<Op<'c>>,
     elects: Vec<Op<'c>>,
+    /// Those of warpgroups.
+    multiplications: Vec<Op<'c>>,
     /// Functions of device code, whose arguments are lowered as well.
     functions: Vec<Op<'c>>,
     /// Launches of such functions, and what makes descriptors for them.
@@ -166,11 +181,12 @@ fn check_counted<'c>(root: Op<'c>) -> Result<Device<'c>, PassError<'c>> {
                 found.transfers.push(op);
             }
             gpux::ELECT => found.elects.push(op),
+            gpux::WGMMA if op.num_results() == 1 => found.multiplications.push(op),
             gpux::TMA_LOAD | gpux::BULK_LOAD => {
                 let help = "run --gpux-tokens-to-mbarriers before --gpux-to-nvvm";
                 return Err(PassError::new(op, HAS_TOKEN).note(op, help));
             }
-            gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE => {
+            gpux::COPY | gpux::COMMIT_GROUP | gpux::TMA_STORE | gpux::BULK_STORE | gpux::WGMMA => {
                 return Err(PassError::new(op, HAS_TOKEN).note(op, run_before));
             }
             gpu::FUNC | func::FUNC
@@ -235,9 +251,14 @@ fn is_from_call(value: Value<'_>) -> bool {
 
 /// Returns an error if something in `device` is not for the GPU `chip`, which may be empty.
 fn check_chip<'c>(root: Op<'c>, device: &Device<'c>, chip: &str) -> Result<(), PassError<'c>> {
-    if chip.is_empty()
-        || sm_of(chip).map_err(|message| PassError::new(root.location(), message))? >= FIRST_BULK_SM
-    {
+    if chip.is_empty() {
+        return Ok(());
+    }
+    if let Some(&op) = device.multiplications.first().filter(|_| chip != WGMMA_CHIP) {
+        let message = format!("needs {WGMMA_CHIP}, the only GPU that has wgmma, but the chip is {chip}");
+        return Err(PassError::new(op, message));
+    }
+    if sm_of(chip).map_err(|message| PassError::new(root.location(), message))? >= FIRST_BULK_SM {
         return Ok(());
     }
     let bulk = HardwareQueue::Bulk.attribute(root.context());

@@ -93,7 +93,7 @@ func.func @commit(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<
 // -----
 
 func.func @commit_async() {
-  // ... operations of the wgmma queue ...
+  // ... nvvm.wgmma.mma_async ...
   %t = gpux.commit_group async <wgmma>
   async.await %t
   return
@@ -257,5 +257,18 @@ func.func @wait() {
 
 func.func @wait_read() {
   gpux.wait_group <bulk>, 0 read
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
+func.func @multiply(%a: !a, %b: !b, %out: memref<64x128xf32>) {
+  %zero = nvgpu.warpgroup.mma.init.accumulator -> !acc
+  %sum, %t = gpux.wgmma async %a, %b, %zero : !a, !b, !acc
+  async.await %t
+  nvgpu.warpgroup.mma.store %sum, %out : !acc to memref<64x128xf32>
   return
 }

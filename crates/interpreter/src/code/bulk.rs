@@ -1,6 +1,6 @@
 //! Bulk copies, which one thread issues, and the mbarriers that loads complete on.
 
-use super::{Copy, Issued, Op, Queue, Reg};
+use super::{Copy, Issued, Op, Queue, Reg, Warpgroup};
 use crate::value::Tile;
 use std::sync::Arc;
 
@@ -183,7 +183,7 @@ impl Op {
         matches!(does, MBarrierOp::Wait { .. } | MBarrierOp::Test { .. })
     }
 
-    /// Returns true if it is issued by one thread, and has a token that can be awaited.
+    /// Returns true if it is issued by one thread or warpgroup, and has a token that can be awaited.
     #[must_use]
     pub fn is_awaitable(&self) -> bool {
         matches!(
@@ -192,7 +192,7 @@ impl Op {
                 issued: Issued { awaitable: true, .. },
                 ..
             }) | Self::Issue(Issued { awaitable: true, .. })
-        )
+        ) || matches!(self, Self::Warpgroup(Warpgroup::Multiply(wgmma)) if wgmma.token.is_some())
     }
 
     /// Returns true if what it issues is complete with its group alone.

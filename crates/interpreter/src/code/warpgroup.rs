@@ -56,6 +56,8 @@ pub struct Wgmma {
     pub saturates: bool,
     /// The queue that it is in.
     pub queue: Queue,
+    /// Where the token that it can be awaited by goes.
+    pub token: Option<Reg>,
 }
 
 /// A or B, in shared memory.

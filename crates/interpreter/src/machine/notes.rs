@@ -56,7 +56,10 @@ impl Machine<'_> {
             };
             let problem = match guard.accumulator {
                 None => Problem::early_use(spot, copy, &guard.by),
-                Some(_) => Problem::early_accumulator(spot, copy),
+                Some(_) => {
+                    let awaitable = self.code.instrs[copy.instr as usize].op.is_awaitable();
+                    Problem::early_accumulator(spot, copy, awaitable)
+                }
             };
             self.memory.reports.problem(problem);
         }

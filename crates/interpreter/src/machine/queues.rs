@@ -120,7 +120,7 @@ impl Machine<'_> {
                 let done = self.memory.is_done(Pending { copy: id, source });
                 if !done {
                     let problem = if issue.is_wgmma() {
-                        Problem::unfinished_multiplication(spot, committed)
+                        Problem::unfinished_multiplication(spot, committed, issue.is_awaitable())
                     } else {
                         Problem::undrained(spot, !source, committed || tracked, issue.is_awaitable())
                     };

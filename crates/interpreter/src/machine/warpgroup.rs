@@ -120,6 +120,9 @@ impl Machine<'_> {
         for t in all.clone() {
             self.check_fence(t, wgmma.accumulator);
             self.threads[t].queues.push(wgmma.queue, id);
+            if let Some(token) = wgmma.token {
+                self.set(t, token, Value::Token(Arc::new([id.into()])));
+            }
             let spot = self.spot(t);
             if let Some(trace) = &mut self.trace {
                 trace.issue(id, None, None, spot);

@@ -20,7 +20,7 @@ impl Problem {
 
     /// An accumulator that is used while a multiplication may still write it.
     #[must_use]
-    pub fn early_accumulator(at: Spot, multiplication: Spot) -> Self {
+    pub fn early_accumulator(at: Spot, multiplication: Spot, awaitable: bool) -> Self {
         Self {
             kind: "early-use",
             note: false,
@@ -30,8 +30,12 @@ impl Problem {
             message:
                 "uses an accumulator before the matrix multiplication that writes it has been waited for"
                     .into(),
-            advice: "commit a group after the multiplication and wait for it before this, or let the wait there leave fewer \
-                     groups in flight",
+            advice: if awaitable {
+                "await the multiplication's token before this"
+            } else {
+                "commit a group after the multiplication and wait for it before this, or let the wait there leave fewer \
+                 groups in flight"
+            },
         }
     }
 
@@ -56,12 +60,16 @@ impl Problem {
 
     /// A multiplication that nobody has waited for when the kernel ends.
     #[must_use]
-    pub fn unfinished_multiplication(at: Spot, committed: bool) -> Self {
-        let (kind, message, advice) = if committed {
+    pub fn unfinished_multiplication(at: Spot, committed: bool, awaitable: bool) -> Self {
+        let (kind, message, advice) = if committed || awaitable {
             (
                 "undrained",
                 "the kernel ends and nobody has waited for this",
-                "wait for its group before the kernel ends: it may still read workgroup memory",
+                if awaitable {
+                    "await its token before the kernel ends: it may still read workgroup memory"
+                } else {
+                    "wait for its group before the kernel ends: it may still read workgroup memory"
+                },
             )
         } else {
             (

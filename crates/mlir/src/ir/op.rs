@@ -2,7 +2,7 @@
 
 use super::{Block, Op, Region, Value, context_of, count, position};
 use crate::ffi;
-use melior::ir::attribute::{BoolAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::attribute::{BoolAttribute, IntegerAttribute};
 use melior::{
     Context,
     ir::{Attribute, AttributeLike, Location, OperationRef, operation::OperationLike},
@@ -256,7 +256,12 @@ impl<'c> Op<'c> {
     /// The string attribute `name`, or `None` if there is none or it is of another kind.
     #[must_use]
     pub fn str_attr(self, name: &str) -> Option<&'c str> {
-        Some(StringAttribute::try_from(self.attr(name)?).ok()?.value())
+        let attribute = self.attr(name)?.to_raw();
+        // SAFETY: a live attribute, which is a string where its value is asked for. The context has the characters. (melior's
+        // getter takes an empty string for one of at least one character.)
+        unsafe {
+            mlirAttributeIsAString(attribute).then(|| ffi::str_from_raw(mlirStringAttrGetValue(attribute)))
+        }
     }
 
     /// Sets the attribute `name`: the inherent one if the operation has one of this name, else a discardable one.

@@ -9,7 +9,7 @@ use async_mlir::calls::callee_name;
 use async_mlir::control_flow::append;
 use async_mlir::gpu::function_type;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
-use async_mlir::melior::ir::attribute::{StringAttribute, TypeAttribute};
+use async_mlir::melior::ir::attribute::TypeAttribute;
 use async_mlir::melior::ir::r#type::FunctionType;
 use async_mlir::melior::ir::{Attribute, Location, Type};
 use async_mlir::names::{attr, cf, func, llvm};
@@ -185,10 +185,7 @@ impl<'c> Body<'_, 'c> {
         let Some(next) = op.next() else {
             return;
         };
-        let message = op
-            .attr(attr::MSG)
-            .and_then(|text| StringAttribute::try_from(text).ok());
-        let message = message.map_or("", |text| text.value()).to_owned();
+        let message = op.str_attr(attr::MSG).unwrap_or_default().to_owned();
         let fail = branch_on(op.operand(0), false, next, location);
         let at = At::End(fail);
         let place = emitter.location(location, at);

@@ -113,7 +113,7 @@ impl<'c> Converted<'c> {
 /// How `op` gets a token; if it can't, why.
 fn convert(op: Op<'_>) -> Result<Conversion<'_>, String> {
     match op.name() {
-        gpux::COPY => Ok(Conversion::Results(1)),
+        gpux::COPY | gpux::WGMMA => Ok(Conversion::Results(1)),
         gpux::BULK_STORE | gpux::TMA_STORE => Ok(Conversion::Results(2)),
         nvgpu::DEVICE_ASYNC_COPY => from_nvgpu(op).map(Conversion::Replacement),
         nvvm::CP_ASYNC_SHARED_GLOBAL => from_nvvm(op).map(Conversion::Replacement),

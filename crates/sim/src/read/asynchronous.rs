@@ -84,6 +84,7 @@ impl<'c> Reader<'c> {
                 let [to, from, count] = segments(op, [1, 3, 4])?;
                 self.copy(op, completion, [from, to, count], attr::NVGPU_ELEMENTS)?;
             }
+            gpux::WGMMA => self.wgmma(op, completion.done)?,
             nvvm::CP_ASYNC_SHARED_GLOBAL => self.nvvm_copy(op, completion)?,
             nvvm::CP_ASYNC_BULK_GLOBAL_SHARED_CTA => self.nvvm_bulk_store(op, completion)?,
             _ if moves_nothing(op, completion) => {

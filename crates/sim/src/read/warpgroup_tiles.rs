@@ -1,4 +1,4 @@
-//! Matrix multiplication of warpgroups: `nvgpu.warpgroup.*`, as upstream lowers it to `nvvm.wgmma.*`.
+//! Matrix multiplication of warpgroups: `gpux.wgmma`, and `nvgpu.warpgroup.*` as upstream lowers it to `nvvm.wgmma.*`.
 //!
 //! **Refusals.** Matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are
 //! right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
@@ -8,6 +8,7 @@ use crate::code::{Factor, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value as Constant};
 use crate::wgmma::{Descriptor, Major, ROWS, Swizzle};
+use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, nvgpu};
@@ -16,14 +17,73 @@ use async_mlir::types;
 
 /// The numbers of a row of A and of B's boxes, which are as many as K has.
 const K: usize = 64;
-/// The K of one multiplication.
-const STEP: usize = 16;
+/// The bytes of K that one multiplication has.
+const STEP: usize = 32;
 /// The bytes of a row, and of an address in descriptors.
 const LINE: u64 = 128;
 const UNIT: u64 = 16;
 
 /// The numbers of rows and columns, and the type of the elements.
 type Matrix = ([usize; 2], Elem);
+
+/// What is multiplied.
+struct Product {
+    /// The rows of A, the columns of B, and what A has as columns and B as rows.
+    rows: usize,
+    n: usize,
+    k: usize,
+    /// The types of the numbers of A and B, and which of their dimensions is contiguous.
+    elems: [Elem; 2],
+    majors: [Major; 2],
+    /// The type of the numbers of the accumulator.
+    output: Elem,
+    /// True if each multiplication has a token.
+    awaited: bool,
+}
+
+impl Product {
+    /// What `op` multiplies, whose last operands are A, B and the accumulator; A is MxK unless it is transposed, and B is KxN.
+    fn of(op: Op<'_>, transposed: [bool; 2]) -> Result<Self, Unknown<'_>> {
+        let ([rows, n], output) = Reader::accumulator(op, op.result(0))?;
+        let first = op.num_operands() - 3;
+        let described = |i: usize| {
+            let ty = described_matrix(op.operand(first + i).ty())?;
+            let (mut sizes, elem) = matrix(ty, types::memref_shape(ty).map(|shape| shape.element))?;
+            if transposed[i] {
+                sizes.reverse();
+            }
+            Some((sizes, elem))
+        };
+        let (Some((a, elem)), Some((b, other))) = (described(0), described(1)) else {
+            return Err(Unknown::operation(op));
+        };
+        if a != [rows, b[0]] || b[1] != n {
+            return Err(Unknown::operation(op));
+        }
+        let major = |is_k| if is_k { Major::K } else { Major::MN };
+        Ok(Self {
+            rows,
+            n,
+            k: b[0],
+            elems: [elem, other],
+            majors: [major(!transposed[0]), major(transposed[1])],
+            output,
+            awaited: false,
+        })
+    }
+
+    /// Where the part of A or B begins that has block `block` of 64 rows (or columns) and step `step` of K, in units of a
+    /// descriptor.
+    fn offset(&self, i: usize, block: usize, step: usize) -> u64 {
+        let (block, step) = (block as u64, step as u64);
+        let bytes = match self.majors[i] {
+            Major::K => block * ROWS as u64 * LINE + step * STEP as u64,
+            // A box has all of K, and a step so many of its lines.
+            Major::MN => (block * self.k as u64 + step * (STEP / self.elems[i].bytes()) as u64) * LINE,
+        };
+        bytes / UNIT
+    }
+}
 
 impl<'c> Reader<'c> {
     /// Reads `op` if it belongs to such a multiplication of `nvgpu`; returns false if not.
@@ -79,31 +139,16 @@ impl<'c> Reader<'c> {
     }
 
     fn warpgroup_mma(&mut self, op: Op<'c>) -> Done<'c> {
-        let ([rows, n], output) = Self::accumulator(op, op.result(0))?;
-        let described = |i: usize| {
-            let ty = described_matrix(op.operand(i).ty())?;
-            matrix(ty, types::memref_shape(ty).map(|shape| shape.element))
-        };
-        let (Some((a, elem)), Some((b, other))) = (described(0), described(1)) else {
-            return Err(Unknown::operation(op));
-        };
-        let fits = a == [rows, K] && b == [K, n] && n.is_multiple_of(K) && elem == other;
+        let product = Product::of(op, [false, false])?;
+        let Product { n, k, elems, .. } = product;
+        let fits = k == K && n.is_multiple_of(K) && elems[0] == elems[1];
         let plain = op.has_attr(attr::TRANSPOSE_B) && !op.has_attr(attr::TRANSPOSE_A);
-        if !fits || !plain || !matches!(elem, Elem::F16 | Elem::BF16) {
+        if !fits || !plain || !matches!(elems[0], Elem::F16 | Elem::BF16) {
             let message = "upstream lowers this to descriptors of other matrices than the types say, but for A of Mx64 and B \
                            of 64xN numbers of 16 bits with transposeB";
             return Err(Unknown::new(op, message));
         }
-        self.fence_accumulators(op);
-        let (from, to) = (self.operand(op, 2), self.reg(op.result(0)));
-        let parts = (0..rows / ROWS).map(|part| self.rows_of_mma(op, part, (elem, output, n), from));
-        let parts: Vec<Reg> = parts.collect();
-        let count = u32::try_from(n / 2).unwrap_or(0);
-        let picks = (0..parts.len()).flat_map(|part| (0..count).map(move |i| (part, i)));
-        let picks = picks
-            .map(|(part, i)| (u32::try_from(part).unwrap_or(0), i))
-            .collect();
-        self.picked(op, to, parts.into(), picks);
+        self.multiply_tiles(op, &product);
         let queue = self.wgmma_queue();
         self.meet_for(op, queue);
         self.emit(op, Instruction::Commit { queue, token: None });
@@ -121,6 +166,48 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
+    /// Reads a `gpux.wgmma`, whose `token` is complete when all of its instructions are.
+    pub(super) fn wgmma(&mut self, op: Op<'c>, token: Option<Value<'c>>) -> Done<'c> {
+        let tokens = op.num_operands() - 3;
+        self.dependencies(op, 0..tokens);
+        let transposed = [gpux_attr::TRANSPOSE_A, gpux_attr::TRANSPOSE_B].map(|name| op.has_attr(name));
+        let product = Product::of(op, transposed)?;
+        let product = Product {
+            awaited: token.is_some(),
+            ..product
+        };
+        let from = self.multiply_tiles(op, &product);
+        if let Some(token) = token {
+            let to = self.reg(token);
+            self.emit(
+                op,
+                Instruction::Join {
+                    to,
+                    from: from.into(),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Multiplies all blocks of rows. Returns the tokens of the multiplications.
+    fn multiply_tiles(&mut self, op: Op<'c>, product: &Product) -> Vec<Reg> {
+        self.fence_accumulators(op);
+        let last = op.num_operands() - 1;
+        let (from, to) = (self.operand(op, last), self.reg(op.result(0)));
+        let mut tokens = Vec::new();
+        let parts =
+            (0..product.rows / ROWS).map(|part| self.multiply_rows(op, part, product, from, &mut tokens));
+        let parts: Vec<Reg> = parts.collect();
+        let count = u32::try_from(product.n / 2).unwrap_or(0);
+        let picks = (0..parts.len()).flat_map(|part| (0..count).map(move |i| (part, i)));
+        let picks = picks
+            .map(|(part, i)| (u32::try_from(part).unwrap_or(0), i))
+            .collect();
+        self.picked(op, to, parts.into(), picks);
+        tokens
+    }
+
     fn picked(&mut self, op: Op<'c>, to: Reg, from: Box<[Reg]>, picks: Box<[(u32, u32)]>) {
         let pick = VectorOp::Pick {
             to,
@@ -132,42 +219,43 @@ impl<'c> Reader<'c> {
     }
 
     /// Multiplies 64 rows of A with B, step by step along K. Returns the accumulator.
-    fn rows_of_mma(
+    fn multiply_rows(
         &mut self,
         op: Op<'c>,
         part: usize,
-        (elem, output, n): (Elem, Elem, usize),
+        product: &Product,
         from: Reg,
+        tokens: &mut Vec<Reg>,
     ) -> Reg {
-        let count = n / 2;
+        let count = product.n / 2;
         let mut accumulator = self.fresh();
         let numbers = part * count..(part + 1) * count;
         let picks = numbers.map(|i| (0, u32::try_from(i).unwrap_or(0)));
         self.picked(op, accumulator, [from].into(), picks.collect());
-        for k in 0..K / STEP {
-            let (part, k) = (part as u64, k as u64);
-            let a = (part * ROWS as u64 * LINE + k * STEP as u64 * 2) / UNIT;
-            let b = k * STEP as u64 * LINE / UNIT;
-            let mut factor = |operand: usize, step: u64, major: Major| Factor {
-                descriptor: self.stepped(op, operand, step),
-                major,
-                elem,
+        let first = op.num_operands() - 3;
+        for step in 0..product.k * product.elems[0].bytes() / STEP {
+            let mut factor = |i: usize, block: usize| Factor {
+                descriptor: self.stepped(op, first + i, product.offset(i, block, step)),
+                major: product.majors[i],
+                elem: product.elems[i],
                 unsigned: false,
                 negative: false,
             };
-            let (a, b) = (factor(0, a, Major::K), factor(1, b, Major::MN));
+            let (a, b) = (factor(0, part), factor(1, 0));
             let wgmma = Wgmma {
                 to: self.fresh(),
                 accumulator,
                 a,
                 b,
-                n,
-                output,
-                held: output,
+                n: product.n,
+                output: product.output,
+                held: product.output,
                 zero: false,
                 saturates: false,
                 queue: self.wgmma_queue(),
+                token: product.awaited.then(|| self.fresh()),
             };
+            tokens.extend(wgmma.token);
             accumulator = wgmma.to;
             self.emit_wgmma(op, wgmma);
         }

@@ -1,0 +1,320 @@
+//! The lowering of `gpux.wgmma` in counted form, and the fences that it needs (PTX ISA, `wgmma.mma_async` and `wgmma.fence`).
+//!
+//! **Accumulators** become structs of registers in all of the function, as upstream's conversion of `nvgpu` makes them;
+//! upstream's own operations get casts. What reads one gets it from an empty volatile `asm` that takes all of its registers
+//! and returns them: LLVM moves no such `asm` above a wait, while it was seen to hoist what takes registers out of a struct.
+//!
+//! **Fences** stand before the first multiplication of several in a row, between which nothing writes registers. What begins with
+//! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
+//!
+//! **Refusals.** Accumulators that functions hand to each other.
+
+mod product;
+
+use self::product::Product;
+use super::buffers::Buffers;
+use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
+use async_dialects::names::gpux;
+use async_mlir::calls::is_call;
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::llvm::structure;
+use async_mlir::melior::Context;
+use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StringAttribute};
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::melior::ir::{Attribute, Location, Type};
+use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
+use async_mlir::nvgpu::accumulated_matrix;
+use async_mlir::pass::PassError;
+use async_mlir::types::{bit_width, vector_shape};
+
+/// The rows of A that an instruction multiplies.
+const ROWS: i64 = 64;
+
+/// Lowers the multiplications of `function`, in program order.
+pub(super) fn lower<'c>(
+    function: Op<'c>,
+    multiplications: &[Op<'c>],
+    buffers: &mut Buffers<'c>,
+) -> Result<(), PassError<'c>> {
+    let ops = function.self_and_nested();
+    refuse_calls(&ops)?;
+    for &op in &ops {
+        if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {
+            buffers.align(op, op.operand(0), SWIZZLED_TILE_ALIGNMENT);
+        }
+    }
+    let blocks = ops.iter().flat_map(|op| op.regions()).flat_map(Region::blocks);
+    blocks.for_each(fence);
+    let accumulators = Accumulators {
+        context: function.context(),
+    };
+    accumulators.convert(&ops);
+    for &op in multiplications {
+        accumulators.multiply(op);
+    }
+    Ok(())
+}
+
+/// Returns an error if an accumulator is an argument or a result of a function.
+fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    for &op in ops {
+        let handed_on = if op.is_function() {
+            op.region(0)
+                .first()
+                .is_some_and(|entry| entry.args().any(is_accumulator))
+        } else {
+            is_call(op) && op.operands().chain(op.results()).any(is_accumulator)
+        };
+        if handed_on {
+            let message = "hands an accumulator from function to function, which its registers can't follow";
+            return Err(PassError::new(op, message).note(op, "run --gpux-inline-calls first"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts fences into a block.
+fn fence(block: Block<'_>) {
+    let mut fenced = false;
+    for op in block.ops() {
+        if op.is(gpux::WGMMA) {
+            if !fenced {
+                OpBuilder::new(nvvm::WGMMA_FENCE_ALIGNED, op.location()).before(op);
+            }
+            fenced = true;
+        } else if op.num_regions() > 0 || is_call(op) || op.results().any(is_accumulator) {
+            fenced = false;
+        } else if op.is(nvvm::WGMMA_FENCE_ALIGNED) {
+            fenced = true;
+        }
+    }
+}
+
+fn is_accumulator(value: Value<'_>) -> bool {
+    accumulated_matrix(value.ty()).is_some()
+}
+
+/// The registers of a thread for an accumulator: so many for each 64 rows.
+struct Registers<'c> {
+    element: Type<'c>,
+    blocks: usize,
+    /// How many there are for a block of rows.
+    count: usize,
+}
+
+impl<'c> Registers<'c> {
+    /// The registers for `ty`, if it is an accumulator of what `gpux.wgmma` adds.
+    fn of(ty: Type<'c>) -> Option<Self> {
+        let shape = vector_shape(accumulated_matrix(ty)?)?;
+        let [Some(rows), Some(columns)] = shape.sizes[..] else {
+            return None;
+        };
+        if bit_width(shape.element) != Some(32) {
+            return None;
+        }
+        // The 128 threads of a warpgroup have 64 rows.
+        let count = columns / 2;
+        Some(Self {
+            element: shape.element,
+            blocks: usize::try_from(rows / ROWS).ok()?,
+            count: usize::try_from(count).ok()?,
+        })
+    }
+
+    /// The struct for 64 rows.
+    fn block(&self, context: &'c Context) -> Type<'c> {
+        structure(context, &vec![self.element; self.count])
+    }
+
+    /// The struct for all.
+    fn all(&self, context: &'c Context) -> Type<'c> {
+        structure(context, &vec![self.block(context); self.blocks])
+    }
+}
+
+/// Converts accumulators, and what computes them.
+struct Accumulators<'c> {
+    context: &'c Context,
+}
+
+/// An operand of one of upstream's operations.
+struct Operand<'c> {
+    op: Op<'c>,
+    index: usize,
+    ty: Type<'c>,
+    registers: Registers<'c>,
+}
+
+impl<'c> Accumulators<'c> {
+    /// Makes structs of all accumulators that `ops` define.
+    fn convert(&self, ops: &[Op<'c>]) {
+        let upstream = ops.iter().filter(|op| is_upstream(**op));
+        let operands: Vec<Operand> = upstream.flat_map(|op| accumulators_of(*op)).collect();
+        for &op in ops {
+            for arg in op.regions().flat_map(Region::blocks).flat_map(Block::args) {
+                self.retype(arg);
+            }
+            for result in op.results() {
+                if is_upstream(op) {
+                    self.cast_result(op, result);
+                } else {
+                    self.retype(result);
+                }
+            }
+        }
+        for operand in operands {
+            self.cast_operand(&operand);
+        }
+    }
+
+    fn retype(&self, value: Value<'c>) {
+        if let Some(registers) = Registers::of(value.ty()) {
+            value.set_type(registers.all(self.context));
+        }
+    }
+
+    /// Has what uses a result of upstream's operation use a struct.
+    fn cast_result(&self, op: Op<'c>, result: Value<'c>) {
+        if let Some(registers) = Registers::of(result.ty()) {
+            let cast = cast(result, registers.all(self.context), op.location()).after(op);
+            result.replace_uses_if(cast.result(0), |operand| operand.owner != cast);
+        }
+    }
+
+    /// Gives upstream's operation an accumulator, which another multiplication adds to, and all else reads.
+    fn cast_operand(&self, operand: &Operand<'c>) {
+        let &Operand {
+            op,
+            index,
+            ty,
+            ref registers,
+        } = operand;
+        let mut value = op.operand(index);
+        if !op.is(nvgpu::WARPGROUP_MMA) {
+            value = self.read(op, value, registers);
+        }
+        op.set_operand(index, cast(value, ty, op.location()).before(op).result(0));
+    }
+
+    /// Takes an accumulator through an `asm`.
+    fn read(&self, op: Op<'c>, accumulator: Value<'c>, registers: &Registers<'c>) -> Value<'c> {
+        let Registers { element, count, .. } = *registers;
+        let outputs = vec!["=f".to_owned(); count];
+        let constraints: Vec<String> = outputs
+            .into_iter()
+            .chain((0..count).map(|i| i.to_string()))
+            .collect();
+        let text = |text: &str| Attribute::from(StringAttribute::new(self.context, text));
+        let blocks: Vec<Value> = (0..registers.blocks)
+            .map(|block| {
+                let block = self.extract(op, accumulator, block, registers.block(self.context));
+                let numbers: Vec<Value> = (0..count).map(|i| self.extract(op, block, i, element)).collect();
+                OpBuilder::new(llvm::INLINE_ASM, op.location())
+                    .operands(&numbers)
+                    .results(&[registers.block(self.context)])
+                    .attr(attr::ASM_STRING, text(""))
+                    .attr(attr::CONSTRAINTS, text(&constraints.join(",")))
+                    .attr(attr::HAS_SIDE_EFFECTS, Attribute::unit(self.context))
+                    .before(op)
+                    .result(0)
+            })
+            .collect();
+        self.assemble(op, &blocks, registers)
+    }
+
+    /// Lowers a multiplication.
+    fn multiply(&self, op: Op<'c>) {
+        let product = Product::of(op);
+        let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
+        let i64 = IntegerType::new(self.context, 64).into();
+        let [a, b] = [a, b].map(|matrix| cast(matrix, i64, op.location()).before(op).result(0));
+        let is_zero = is_zero(accumulator);
+        let registers = Registers {
+            element: Type::float32(self.context),
+            blocks: product.blocks,
+            count: product.columns / 2,
+        };
+        let block = registers.block(self.context);
+        let blocks: Vec<Value> = (0..registers.blocks)
+            .map(|i| {
+                let (sum, mut adds) = if is_zero {
+                    let none = OpBuilder::new(llvm::MLIR_UNDEF, op.location()).results(&[block]);
+                    (none.before(op).result(0), false)
+                } else {
+                    (self.extract(op, accumulator, i, block), true)
+                };
+                product.steps(i).fold(sum, |sum, offsets| {
+                    let adds = std::mem::replace(&mut adds, true);
+                    product.step(op, [a, b], offsets, sum, adds)
+                })
+            })
+            .collect();
+        let result = self.assemble(op, &blocks, &registers);
+        op.replace_with(&[result]);
+    }
+
+    /// The struct of all `blocks`.
+    fn assemble(&self, op: Op<'c>, blocks: &[Value<'c>], registers: &Registers<'c>) -> Value<'c> {
+        let all = registers.all(self.context);
+        let none = OpBuilder::new(llvm::MLIR_POISON, op.location())
+            .results(&[all])
+            .before(op);
+        blocks.iter().zip(0..).fold(none.result(0), |sum, (&block, i)| {
+            OpBuilder::new(llvm::INSERTVALUE, op.location())
+                .operands(&[sum, block])
+                .results(&[all])
+                .attr(attr::POSITION, self.position(i))
+                .before(op)
+                .result(0)
+        })
+    }
+
+    fn extract(&self, op: Op<'c>, from: Value<'c>, index: usize, ty: Type<'c>) -> Value<'c> {
+        OpBuilder::new(llvm::EXTRACTVALUE, op.location())
+            .operands(&[from])
+            .results(&[ty])
+            .attr(attr::POSITION, self.position(index))
+            .before(op)
+            .result(0)
+    }
+
+    fn position(&self, index: usize) -> Attribute<'c> {
+        let index = i64::try_from(index).expect("a struct has few members");
+        DenseI64ArrayAttribute::new(self.context, &[index]).into()
+    }
+}
+
+/// Returns true if accumulators are to upstream's `op` what its types say.
+fn is_upstream(op: Op<'_>) -> bool {
+    op.dialect() == nvgpu::NAMESPACE || op.is(builtin::UNREALIZED_CONVERSION_CAST)
+}
+
+/// Returns true if `accumulator`, a struct, is one of zeros.
+fn is_zero(accumulator: Value<'_>) -> bool {
+    let cast = accumulator
+        .defining_op()
+        .filter(|cast| cast.is(builtin::UNREALIZED_CONVERSION_CAST));
+    let init = cast.and_then(|cast| cast.operand(0).defining_op());
+    init.is_some_and(|init| init.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR))
+}
+
+fn accumulators_of(op: Op<'_>) -> Vec<Operand<'_>> {
+    let operands = op.operands().enumerate();
+    let accumulators = operands.filter_map(|(index, operand)| {
+        let ty = operand.ty();
+        let registers = Registers::of(ty)?;
+        Some(Operand {
+            op,
+            index,
+            ty,
+            registers,
+        })
+    });
+    accumulators.collect()
+}
+
+fn cast<'c>(value: Value<'c>, ty: Type<'c>, location: Location<'c>) -> OpBuilder<'c> {
+    OpBuilder::new(builtin::UNREALIZED_CONVERSION_CAST, location)
+        .operands(&[value])
+        .results(&[ty])
+}
