@@ -12,13 +12,14 @@
 //! The steps, each a module: asynchronous regions, dependencies and escapes ([`escapes`]) are written as awaits; the
 //! skeleton is read ([`crate::analysis`]) and solved (`tokenflow`); [`peel`] takes iterations off loops, which are
 //! read again; [`emit`] writes the solution; [`mod@erase`] removes the tokens; block-wide stores are issued by one thread
-//! ([`mod@stores`]).
+//! ([`mod@stores`]). What all threads of a block or warpgroup execute is checked first ([`together`]).
 
 mod emit;
 mod escapes;
 mod explain;
 mod peel;
 mod stores;
+mod together;
 
 use crate::analysis::skeleton::{self, Skeleton};
 use crate::analysis::token_origins::TokenOrigins;
@@ -110,7 +111,7 @@ impl Pass for TokensToGroups {
         write_awaits(op)?;
         let mut vocabulary = AsyncVocabulary::default();
         let mut skeleton = skeleton::read(op, &vocabulary, &FxHashSet::default());
-        stores::check(&skeleton)?;
+        together::check(&skeleton)?;
         let silent = escapes::drain_escapes(&skeleton);
         if !silent.is_empty() {
             vocabulary.covered.clone_from(&silent);

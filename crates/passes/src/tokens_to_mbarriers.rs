@@ -27,6 +27,7 @@ use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
+use async_dialects::completion::ExecutionScope;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
@@ -112,7 +113,7 @@ impl Pass for TokensToMbarriers {
         if loads.is_empty() {
             return Ok(());
         }
-        let mut uniform = Uniformity::default();
+        let mut uniform = Uniformity::of(ExecutionScope::Block);
         loads.into_iter().try_for_each(|load| uniform.check(load))?;
         refuse_token_arguments(op)?;
         inline_async_regions(op)?;

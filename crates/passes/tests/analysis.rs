@@ -1,6 +1,7 @@
 //! What the analyses say of the smallest IR that shows it. Operations that are asked about have an attribute `here`.
 #![allow(missing_docs)]
 
+use async_dialects::completion::ExecutionScope;
 use async_dialects::registry::register_all_dialects;
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::Context;
@@ -285,6 +286,8 @@ fn operations_of_all_threads_stand_where_all_come() {
          scf.if %by_thread { gpu.barrier {here} }
          scf.forall (%i) in (32) { gpu.barrier {here} }",
     );
-    let found = ask(&source, |op| Uniformity::default().check(op).is_ok());
+    let found = ask(&source, |op| {
+        Uniformity::of(ExecutionScope::Block).check(op).is_ok()
+    });
     assert_eq!(found, [true, false, false]);
 }

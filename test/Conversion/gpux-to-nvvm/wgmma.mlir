@@ -130,3 +130,17 @@ gpu.module @handed_on {
     gpu.return
   }
 }
+
+// -----
+
+!m = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+gpu.module @returned {
+  gpu.func @returned(%a: !m) -> !acc {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d = gpux.wgmma %a, %a, %c : !m, !m, !acc
+    // expected-error @+2 {{'gpu.return' op hands an accumulator from function to function, which its registers can't follow}}
+    // expected-note @+1 {{run --gpux-inline-calls first}}
+    gpu.return %d : !acc
+  }
+}

@@ -1,6 +1,11 @@
-//! In what the threads of a block may differ: values, control flow, and whether they execute an operation together.
+//! In what the threads of a block, or of a warpgroup, may differ: values, control flow, and whether they execute an operation
+//! together.
 
+mod warpgroup;
+
+use self::warpgroup::is_same_in_warpgroup;
 use crate::utils::device::is_workgroup_alloc;
+use async_dialects::completion::ExecutionScope;
 use async_dialects::names::{async_, gpux};
 use async_dialects::types::is_token;
 use async_mlir::control_flow::{entry_edges, region_exit_edges};
@@ -39,7 +44,12 @@ pub fn control_operands(op: Op<'_>) -> Vec<Value<'_>> {
 /// from memory depends on the address alone: a race is not what makes threads differ, and what a thread has put into
 /// memory of its own is not known.
 pub fn find_thread_varying_op(value: Value<'_>) -> Option<Op<'_>> {
-    search(value, usize::MAX, |source| match source {
+    find_varying_op(value, ExecutionScope::Block)
+}
+
+/// The same for the threads of `scope`: a block, or a warpgroup of it.
+fn find_varying_op(value: Value<'_>, scope: ExecutionScope) -> Option<Op<'_>> {
+    search(value, usize::MAX, scope, |source| match source {
         Source::Computed(op) if is_thread_varying(op) => Some(op),
         _ => None,
     })
@@ -72,7 +82,7 @@ pub fn all_threads_reach(op: Op<'_>) -> bool {
 
 /// Returns true if `value` is known to be the same in all threads of a block.
 pub fn is_uniform(value: Value<'_>) -> bool {
-    let found = search(value, PROOF_LIMIT, |source| match source {
+    let found = search(value, PROOF_LIMIT, ExecutionScope::Block, |source| match source {
         Source::Computed(op) => is_thread_varying(op).then_some(()),
         Source::Unknown => Some(()),
         Source::Given(function, index) => (!is_shared(function, index)).then_some(()),
@@ -98,8 +108,14 @@ enum Source<'c> {
     Unknown,
 }
 
-/// Looks at what `value` depends on until `found` returns something; what comes after `limit` values is not known.
-fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> Option<T>) -> Option<T> {
+/// Looks at what `value` depends on until `found` returns something, but for what is the same in all threads of `scope`; what
+/// comes after `limit` values is not known.
+fn search<'c, T>(
+    value: Value<'c>,
+    limit: usize,
+    scope: ExecutionScope,
+    found: impl Fn(Source<'c>) -> Option<T>,
+) -> Option<T> {
     let mut seen = FxHashSet::default();
     let mut work = vec![value];
     while let Some(value) = work.pop() {
@@ -132,7 +148,10 @@ fn search<'c, T>(value: Value<'c>, limit: usize, found: impl Fn(Source<'c>) -> O
         }
         let Source::Computed(op) = source else { continue };
         // The same in all threads, whatever they bring.
-        if op.is(gpu::ALL_REDUCE) || is_workgroup_alloc(op) {
+        if op.is(gpu::ALL_REDUCE)
+            || is_workgroup_alloc(op)
+            || scope == ExecutionScope::Warpgroup && is_same_in_warpgroup(op)
+        {
             continue;
         }
         if op.num_regions() > 0 {
@@ -189,15 +208,24 @@ fn bound_to<'c>(op: Op<'c>, value: Value<'c>) -> Vec<Value<'c>> {
         .collect()
 }
 
-/// Which operations threads of one block execute together, all of them equally often. Conservative in what it refuses:
-/// control flow that is known to differ.
-#[derive(Default)]
+/// Which operations threads of one block, or of one warpgroup, execute together, all of them equally often. Conservative in what
+/// it refuses: control flow that is known to differ.
 pub struct Uniformity<'c> {
+    scope: ExecutionScope,
     /// Operations around others in which threads don't differ.
     known: FxHashSet<Op<'c>>,
 }
 
 impl<'c> Uniformity<'c> {
+    /// Of the threads of a block, or of a warpgroup.
+    #[must_use]
+    pub fn of(scope: ExecutionScope) -> Self {
+        Self {
+            scope,
+            known: FxHashSet::default(),
+        }
+    }
+
     /// Returns an error if threads may differ in whether, or how often, they execute `op`.
     ///
     /// # Errors
@@ -209,35 +237,39 @@ impl<'c> Uniformity<'c> {
             if self.known.contains(&outer) {
                 break;
             }
-            check_inside(op, outer)?;
+            self.check_inside(op, outer)?;
         }
         let outer = op.ancestors().take_while(|outer| !outer.is_function());
         self.known.extend(outer);
         Ok(())
     }
-}
 
-/// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
-fn check_inside<'c>(op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
-    let fault = |why: String| {
-        let message = format!(
-            "has to be executed by all threads of the block, but the '{}' around it {why}",
-            outer.name()
-        );
-        PassError::new(op, message).note(outer, "threads diverge here: move the operation out of it")
-    };
-    if runs_for_some_threads(outer) {
-        return Err(fault("is executed by some threads only".to_owned()));
-    }
-    if outer.is(gpu::LAUNCH) {
-        let message = "is in a gpu.launch, which is not a function yet";
-        return Err(PassError::new(op, message).note(outer, "run --gpu-kernel-outlining first"));
-    }
-    for value in control_operands(outer) {
-        if let Some(source) = find_thread_varying_op(value) {
-            let why = format!("depends on '{}', which differs between threads", source.name());
-            return Err(fault(why).note(source, "this differs between threads"));
+    /// Returns an error if threads may differ in whether, or how often, they execute what is in `outer`, such as `op`.
+    fn check_inside(&self, op: Op<'c>, outer: Op<'c>) -> Result<(), PassError<'c>> {
+        let threads = match self.scope {
+            ExecutionScope::Warpgroup => "warpgroup",
+            _ => "block",
+        };
+        let fault = |why: String| {
+            let message = format!(
+                "has to be executed by all threads of the {threads}, but the '{}' around it {why}",
+                outer.name()
+            );
+            PassError::new(op, message).note(outer, "threads diverge here: move the operation out of it")
+        };
+        if runs_for_some_threads(outer) {
+            return Err(fault("is executed by some threads only".to_owned()));
         }
+        if outer.is(gpu::LAUNCH) {
+            let message = "is in a gpu.launch, which is not a function yet";
+            return Err(PassError::new(op, message).note(outer, "run --gpu-kernel-outlining first"));
+        }
+        for value in control_operands(outer) {
+            if let Some(source) = find_varying_op(value, self.scope) {
+                let why = format!("depends on '{}', which differs between threads", source.name());
+                return Err(fault(why).note(source, "this differs between threads"));
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -25,7 +25,7 @@ use async_mlir::melior::ir::{Attribute, Location, Type};
 use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
-use async_mlir::types::{bit_width, vector_shape};
+use async_mlir::types::vector_shape;
 
 /// The rows of A that an instruction multiplies.
 const ROWS: i64 = 64;
@@ -63,7 +63,9 @@ fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
                 .first()
                 .is_some_and(|entry| entry.args().any(is_accumulator))
         } else {
-            is_call(op) && op.operands().chain(op.results()).any(is_accumulator)
+            let leaves = op.is_terminator() && op.parent().is_some_and(Op::is_function);
+            let hands_on = is_call(op) || leaves && op.successors().len() == 0;
+            hands_on && op.operands().chain(op.results()).any(is_accumulator)
         };
         if handed_on {
             let message = "hands an accumulator from function to function, which its registers can't follow";
@@ -104,12 +106,12 @@ struct Registers<'c> {
 
 impl<'c> Registers<'c> {
     /// The registers for `ty`, if it is an accumulator of what `gpux.wgmma` adds.
-    fn of(ty: Type<'c>) -> Option<Self> {
+    fn of(ty: Type<'c>, context: &'c Context) -> Option<Self> {
         let shape = vector_shape(accumulated_matrix(ty)?)?;
         let [Some(rows), Some(columns)] = shape.sizes[..] else {
             return None;
         };
-        if bit_width(shape.element) != Some(32) {
+        if shape.element != Type::float32(context) {
             return None;
         }
         // The 128 threads of a warpgroup have 64 rows.
@@ -168,14 +170,14 @@ impl<'c> Accumulators<'c> {
     }
 
     fn retype(&self, value: Value<'c>) {
-        if let Some(registers) = Registers::of(value.ty()) {
+        if let Some(registers) = Registers::of(value.ty(), self.context) {
             value.set_type(registers.all(self.context));
         }
     }
 
     /// Has what uses a result of upstream's operation use a struct.
     fn cast_result(&self, op: Op<'c>, result: Value<'c>) {
-        if let Some(registers) = Registers::of(result.ty()) {
+        if let Some(registers) = Registers::of(result.ty(), self.context) {
             let cast = cast(result, registers.all(self.context), op.location()).after(op);
             result.replace_uses_if(cast.result(0), |operand| operand.owner != cast);
         }
@@ -302,7 +304,7 @@ fn accumulators_of(op: Op<'_>) -> Vec<Operand<'_>> {
     let operands = op.operands().enumerate();
     let accumulators = operands.filter_map(|(index, operand)| {
         let ty = operand.ty();
-        let registers = Registers::of(ty)?;
+        let registers = Registers::of(ty, op.context())?;
         Some(Operand {
             op,
             index,

@@ -10,7 +10,7 @@
 use super::Refusal;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
-use async_dialects::completion::{Completion, GroupEffect, GroupQueue};
+use async_dialects::completion::{Completion, ExecutionScope, GroupEffect, GroupQueue};
 use async_dialects::names::gpux;
 use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Op};
@@ -32,7 +32,7 @@ pub(super) fn hoist<'c>(code: Op<'c>, queue: GroupQueue) -> Result<Hoisted<'c>, 
         return Ok(Hoisted::default());
     }
     let mut branches: Vec<Op> = Vec::new();
-    let mut uniform = Uniformity::default();
+    let mut uniform = Uniformity::of(ExecutionScope::Block);
     for &op in ops.iter().filter(|op| is_of(**op, queue)) {
         let branch = op.parent().filter(|parent| is_leaders(*parent));
         let Some(branch) = branch else {

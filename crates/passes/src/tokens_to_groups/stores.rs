@@ -4,11 +4,9 @@
 use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::skeleton::Skeleton;
 use crate::analysis::token_origins::TokenOrigins;
-use crate::analysis::uniformity::Uniformity;
 use crate::utils::block_wide::Issuer;
 use async_dialects::completion::{Completion, GroupQueue};
 use async_mlir::ir::{Block, Op, Region};
-use async_mlir::pass::PassError;
 use tokenflow::{Queue, QueueSolution, Solution, covered_by_awaits, unread_exits};
 
 /// The stores of a function in token form, and what they need.
@@ -18,24 +16,6 @@ pub(super) struct Stores<'c> {
     barriers: Vec<bool>,
     /// The terminators before which the sources of a queue's operations have to be read.
     returns: Vec<(Op<'c>, GroupQueue)>,
-}
-
-/// Returns an error if a store in token form, or an await of one, is not executed by all threads of the block together.
-pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
-    if skeleton.block_wide.is_empty() {
-        return Ok(());
-    }
-    let mut uniform = Uniformity::default();
-    for &store in skeleton.sites.iter().filter(|op| is_block_wide_store(**op)) {
-        uniform.check(store)?;
-    }
-    let origins = TokenOrigins::new(skeleton);
-    for &op in &skeleton.awaits {
-        if awaits_block(op, skeleton, &origins) {
-            uniform.check(op)?;
-        }
-    }
-    Ok(())
 }
 
 impl<'c> Stores<'c> {
@@ -102,7 +82,7 @@ impl<'c> Stores<'c> {
 }
 
 /// Returns true if `op` awaits something that is complete for all threads of the block.
-fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &TokenOrigins) -> bool {
+pub(super) fn awaits_block<'c>(op: Op<'c>, skeleton: &Skeleton<'c>, origins: &TokenOrigins) -> bool {
     let tokens = op.operands().filter_map(|value| skeleton.tokens.get(&value));
     tokens.into_iter().any(|&token| origins.may_be_block_wide(token))
 }
