@@ -360,6 +360,10 @@ fn a_kernel_races_by_what_its_launcher_says_it_accesses() {
         _: *mut std::ffi::c_char,
         _: i64,
     ) -> i32 {
+        // The launch is the one that collides, and not what came last.
+        let other = Buffer::new();
+        other.fill(c"kernel:other");
+        other.free(c"kernel:other");
         if let Some((write, read)) = *KERNEL.lock().unwrap() {
             device::note_access(Access::Write, write..write + 4);
             device::note_access(Access::Read, read..read + 4);
