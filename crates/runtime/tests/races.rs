@@ -452,10 +452,8 @@ fn memory_of_the_host_is_nobodys_business() {
         assert_eq!(status, 0);
     }
     let _session = simulated();
-    let (host, buffer) = (
-        Buffer(Box::leak(Box::new([0u8; 16])).as_mut_ptr().cast()),
-        Buffer::new(),
-    );
+    let mut bytes = Box::new([0u8; 16]);
+    let (host, buffer) = (Buffer(bytes.as_mut_ptr().cast()), Buffer::new());
     let copying = |place: &'static CStr| {
         let_it_end(|done| {
             task(&[], move |_| {
