@@ -2,6 +2,7 @@
 
 mod garbage;
 mod random;
+mod tasks;
 
 use crate::*;
 use std::sync::{

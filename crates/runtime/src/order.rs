@@ -79,7 +79,10 @@ pub fn caller_tells(token: NonNull<Token>) {
 /// A token is complete, and another one depends on it.
 pub fn token_tells(on: NonNull<Token>, dependent: NonNull<Token>) {
     if is_on() {
-        tell(dependent, &told_to(on));
+        let mut told = told();
+        if let Some(clock) = told.get(&on.addr().get()).cloned() {
+            told.entry(dependent.addr().get()).or_default().join(&clock);
+        }
     }
 }
 

@@ -360,6 +360,10 @@ fn a_kernel_races_by_what_its_launcher_says_it_accesses() {
         _: *mut std::ffi::c_char,
         _: i64,
     ) -> i32 {
+        // The launch is the one that collides, and not what came last.
+        let other = Buffer::new();
+        other.fill(c"kernel:other");
+        other.free(c"kernel:other");
         if let Some((write, read)) = *KERNEL.lock().unwrap() {
             device::note_access(Access::Write, write..write + 4);
             device::note_access(Access::Read, read..read + 4);
@@ -448,10 +452,8 @@ fn memory_of_the_host_is_nobodys_business() {
         assert_eq!(status, 0);
     }
     let _session = simulated();
-    let (host, buffer) = (
-        Buffer(Box::leak(Box::new([0u8; 16])).as_mut_ptr().cast()),
-        Buffer::new(),
-    );
+    let mut bytes = Box::new([0u8; 16]);
+    let (host, buffer) = (Buffer(bytes.as_mut_ptr().cast()), Buffer::new());
     let copying = |place: &'static CStr| {
         let_it_end(|done| {
             task(&[], move |_| {
