@@ -69,11 +69,13 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
                                           "f8E4M3FN and f8E5M2";
   int64_t bits = element.getIntOrFloatBitWidth();
   if (factor.isKMajor) {
-    if (factor.getK() * bits / 8 != rowBytes)
+    int64_t rowElements = rowBytes * 8 / bits;
+    if (factor.getK() != rowElements)
       return op.emitOpError(factor.name)
-             << " has rows of " << factor.getK() * bits / 8
-             << " bytes along K, but a row that is swizzled by 128 bytes has "
-             << rowBytes << ": multiply slices of K one after the other";
+             << " has rows of " << factor.getK()
+             << " elements along K, but a row that is swizzled by 128 bytes "
+                "has "
+             << rowElements << ": multiply slices of K one after the other";
     return success();
   }
   if (bits != 16)
@@ -87,7 +89,7 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
            << " has rows of " << factor.getSize()
            << " elements, but consists of boxes with rows of " << boxElements
            << " elements";
-  if (factor.getK() % stepOf16Bits != 0)
+  if (factor.getK() == 0 || factor.getK() % stepOf16Bits != 0)
     return op.emitOpError(factor.name)
            << " has K = " << factor.getK() << ", but an instruction multiplies "
            << stepOf16Bits << " at a time";
@@ -125,11 +127,11 @@ LogicalResult WgmmaOp::verify() {
     return failure();
 
   int64_t m = a.getSize(), n = b.getSize();
-  if (m % rowsOfA != 0)
+  if (m == 0 || m % rowsOfA != 0)
     return emitOpError("multiplies ")
            << m << " rows of A, but a warpgroup multiplies " << rowsOfA
            << " at a time";
-  if (n > 256 || n % 8 != 0)
+  if (n == 0 || n > 256 || n % 8 != 0)
     return emitOpError("multiplies ")
            << n
            << " columns of B, but the hardware multiplies a multiple of 8 "

@@ -45,6 +45,24 @@ gpu.module @m {
     gpu.return
   }
 
+  // A choice between accumulators reads them: it must not move above the wait.
+  // CHECK-LABEL: gpu.func @chosen
+  // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+  // CHECK-COUNT-4: llvm.inline_asm has_side_effects ""
+  // CHECK: arith.select
+  // CHECK-COUNT-2: llvm.inline_asm has_side_effects ""
+  // CHECK: nvgpu.warpgroup.mma.store
+  gpu.func @chosen(%a: !a, %b: !b, %p: i1, %out: memref<128x64xf32>) kernel {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
+    %e = gpux.wgmma %a, %b, %c : !a, !b, !acc
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    %f = arith.select %p, %d, %e : !acc
+    nvgpu.warpgroup.mma.store %f, %out : !acc to memref<128x64xf32>
+    gpu.return
+  }
+
   // Multiplications right after each other have one fence; the body of a loop has its own.
   // CHECK-LABEL: gpu.func @fences
   // CHECK: nvvm.wgmma.fence.aligned

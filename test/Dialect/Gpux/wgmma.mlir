@@ -93,7 +93,7 @@ func.func @global_memory(%a: !a, %c: !acc) {
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<32x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 func.func @short_rows(%a: !a, %b: !b, %c: !acc) {
-  // expected-error @+1 {{'gpux.wgmma' op A has rows of 64 bytes along K, but a row that is swizzled by 128 bytes has 128}}
+  // expected-error @+1 {{'gpux.wgmma' op A has rows of 32 elements along K, but a row that is swizzled by 128 bytes has 64}}
   %sum = gpux.wgmma %a, %b, %c : !a, !b, !acc
   return
 }
@@ -172,5 +172,49 @@ func.func @odd_columns(%a: !a, %b: !b, %c: !acc) {
 func.func @other_accumulator(%a: !a, %b: !b, %c: !acc) {
   // expected-error @+1 {{'gpux.wgmma' op adds 'vector<64x128xf32>' to the accumulator, which has 'vector<64x64xf32>'}}
   %sum = gpux.wgmma %a, %b, %c : !a, !b, !acc
+  return
+}
+
+// -----
+
+// No size is 0, and none is too large to be told.
+!z = !nvgpu.warpgroup.descriptor<tensor = memref<0x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @no_k(%a: !z, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op A has K = 0, but an instruction multiplies 16 at a time}}
+  %d = gpux.wgmma %a, %a, %c {transpose_a} : !z, !z, !acc
+  return
+}
+
+// -----
+
+!z = !nvgpu.warpgroup.descriptor<tensor = memref<0x64xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @no_rows(%a: !z, %b: !b, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op multiplies 0 rows of A}}
+  %d = gpux.wgmma %a, %b, %c : !z, !b, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!z = !nvgpu.warpgroup.descriptor<tensor = memref<64x0xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @no_columns(%a: !a, %b: !z, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op multiplies 0 columns of B}}
+  %d = gpux.wgmma %a, %b, %c : !a, !z, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x4611686018427387904xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @large_k(%a: !a, %b: !b, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op A has rows of 4611686018427387904 elements along K}}
+  %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
   return
 }

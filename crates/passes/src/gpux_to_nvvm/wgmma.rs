@@ -22,7 +22,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StringAttribute};
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Attribute, Location, Type};
-use async_mlir::names::{attr, builtin, llvm, nvgpu, nvvm};
+use async_mlir::names::{arith, attr, builtin, llvm, nvgpu, nvvm};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::vector_shape;
@@ -152,6 +152,8 @@ impl<'c> Accumulators<'c> {
     fn convert(&self, ops: &[Op<'c>]) {
         let upstream = ops.iter().filter(|op| is_upstream(**op));
         let operands: Vec<Operand> = upstream.flat_map(|op| accumulators_of(*op)).collect();
+        let selects = ops.iter().filter(|op| op.is(arith::SELECT));
+        let chosen: Vec<Operand> = selects.flat_map(|op| accumulators_of(*op)).collect();
         for &op in ops {
             for arg in op.regions().flat_map(Region::blocks).flat_map(Block::args) {
                 self.retype(arg);
@@ -166,6 +168,11 @@ impl<'c> Accumulators<'c> {
         }
         for operand in operands {
             self.cast_operand(&operand);
+        }
+        for operand in chosen {
+            let value = operand.op.operand(operand.index);
+            let read = self.read(operand.op, value, &operand.registers);
+            operand.op.set_operand(operand.index, read);
         }
     }
 
