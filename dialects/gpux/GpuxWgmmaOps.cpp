@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpux/Gpux.h"
+#include "gpux/Memory.h"
 #include "support/MemorySpaces.h"
 
 using namespace mlir;
@@ -31,6 +32,10 @@ static constexpr int64_t rowsOfA = 64;
 /// multiplies them.
 static constexpr int64_t boxElements = 64;
 static constexpr int64_t stepOf16Bits = 16;
+
+/// The most workgroup memory that a block has (CUDA C++ Programming Guide,
+/// compute capability 9.0).
+static constexpr int64_t maxBytes = 227 * 1024;
 
 namespace {
 /// A or B: how many rows (of A) or columns (of B) it has, and K.
@@ -68,6 +73,18 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
                                           "are f16, bf16, f32 (as tf32), "
                                           "f8E4M3FN and f8E5M2";
   int64_t bits = element.getIntOrFloatBitWidth();
+  // Each size first, so that the product does not overflow.
+  if (factor.getSize() > maxBytes || factor.getK() > maxBytes ||
+      factor.getSize() * factor.getK() * bits / 8 > maxBytes)
+    return op.emitOpError(factor.name)
+           << " is larger than the workgroup memory of a block, " << maxBytes
+           << " bytes: " << type;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(getLayout(type, strides, offset)) ||
+      ArrayRef<int64_t>(strides) != ArrayRef<int64_t>{type.getDimSize(1), 1})
+    return op.emitOpError(factor.name)
+           << " must lie row by row, without gaps, got " << type;
   if (factor.isKMajor) {
     int64_t rowElements = rowBytes * 8 / bits;
     if (factor.getK() != rowElements)
@@ -88,7 +105,8 @@ static LogicalResult verifyFactor(WgmmaOp op, const Factor &factor) {
     return op.emitOpError(factor.name)
            << " has rows of " << factor.getSize()
            << " elements, but consists of boxes with rows of " << boxElements
-           << " elements";
+           << " elements: " << factor.dimension
+           << " must be a multiple of that";
   if (factor.getK() == 0 || factor.getK() % stepOf16Bits != 0)
     return op.emitOpError(factor.name)
            << " has K = " << factor.getK() << ", but an instruction multiplies "

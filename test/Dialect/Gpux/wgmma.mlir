@@ -214,7 +214,17 @@ func.func @no_columns(%a: !a, %b: !z, %c: !acc) {
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
 func.func @large_k(%a: !a, %b: !b, %c: !acc) {
-  // expected-error @+1 {{'gpux.wgmma' op A has rows of 4611686018427387904 elements along K}}
+  // expected-error @+1 {{'gpux.wgmma' op A is larger than the workgroup memory of a block, 232448 bytes: 'memref<64x4611686018427387904xf16, 3>'}}
   %d = gpux.wgmma %a, %b, %c : !a, !b, !acc
+  return
+}
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, strided<[128, 1]>, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @slice(%a: !a, %c: !acc) {
+  // expected-error @+1 {{'gpux.wgmma' op A must lie row by row, without gaps, got 'memref<64x64xf16, strided<[128, 1]>, 3>'}}
+  %d = gpux.wgmma %a, %a, %c : !a, !a, !acc
   return
 }

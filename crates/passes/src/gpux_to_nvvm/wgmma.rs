@@ -1,13 +1,13 @@
 //! The lowering of `gpux.wgmma` in counted form, and the fences that it needs (PTX ISA, `wgmma.mma_async` and `wgmma.fence`).
 //!
-//! **Accumulators** become structs of registers in all of the function, as upstream's conversion of `nvgpu` makes them;
-//! upstream's own operations get casts. What reads one gets it from an empty volatile `asm` that takes all of its registers
+//! **Accumulators** of `f32` become structs of registers in all of the function, as upstream's conversion of `nvgpu` makes
+//! them; upstream's own operations get casts. What reads one gets it from an empty volatile `asm` that takes all of its registers
 //! and returns them: LLVM moves no such `asm` above a wait, while it was seen to hoist what takes registers out of a struct.
 //!
 //! **Fences** stand before the first multiplication of several in a row, between which nothing writes registers. What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
-//! **Refusals.** Accumulators that functions hand to each other.
+//! **Refusals.** Accumulators that functions hand to each other, and those that upstream would store elsewhere.
 
 mod product;
 
@@ -38,6 +38,7 @@ pub(super) fn lower<'c>(
 ) -> Result<(), PassError<'c>> {
     let ops = function.self_and_nested();
     refuse_calls(&ops)?;
+    refuse_stores(&ops)?;
     for &op in &ops {
         if op.is(nvgpu::WARPGROUP_GENERATE_DESCRIPTOR) {
             buffers.align(op, op.operand(0), SWIZZLED_TILE_ALIGNMENT);
@@ -75,21 +76,54 @@ fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Puts fences into a block.
+/// Returns an error if upstream stores an accumulator elsewhere than where it belongs: from the second 64 rows on, it takes the
+/// number of columns for that of rows.
+fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
+    for &op in ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE)) {
+        let shape = accumulated_matrix(op.operand(0).ty()).and_then(vector_shape);
+        let Some([Some(rows), Some(columns)]) = shape.as_ref().map(|shape| &shape.sizes[..]) else {
+            continue;
+        };
+        if *rows > ROWS && *columns != 2 * ROWS {
+            let message = format!(
+                "stores {rows}x{columns}, of which upstream puts all but the first {ROWS} rows elsewhere: it does so \
+                 unless there are {} columns",
+                2 * ROWS
+            );
+            return Err(PassError::new(op, message).note(op, "multiply 64 rows of A at a time"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts fences into a block. PTX asks for one before the first multiplication, and after any other access of registers that one
+/// adds to; instructions of the same shape need none between them.
 fn fence(block: Block<'_>) {
     let mut fenced = false;
     for op in block.ops() {
         if op.is(gpux::WGMMA) {
-            if !fenced {
+            if !fenced || adds_to_other_shape(op) {
                 OpBuilder::new(nvvm::WGMMA_FENCE_ALIGNED, op.location()).before(op);
             }
             fenced = true;
-        } else if op.num_regions() > 0 || is_call(op) || op.results().any(is_accumulator) {
-            fenced = false;
         } else if op.is(nvvm::WGMMA_FENCE_ALIGNED) {
             fenced = true;
+        } else if op.num_regions() > 0 || is_call(op) || op.operands().chain(op.results()).any(is_accumulator)
+        {
+            // What it does to registers is not known, or it accesses those of an accumulator.
+            fenced = false;
         }
     }
+}
+
+/// Returns true if `op` adds to the result of a multiplication whose instructions have another K.
+fn adds_to_other_shape(op: Op<'_>) -> bool {
+    let k = |op: Op<'_>| Product::of(op).instruction_k();
+    let before = op
+        .operand(2)
+        .defining_op()
+        .filter(|before| before.is(gpux::WGMMA));
+    before.is_some_and(|before| k(before) != k(op))
 }
 
 fn is_accumulator(value: Value<'_>) -> bool {

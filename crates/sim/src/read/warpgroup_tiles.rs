@@ -1,6 +1,6 @@
 //! Matrix multiplication of warpgroups: `gpux.wgmma`, and `nvgpu.warpgroup.*` as upstream lowers it to `nvvm.wgmma.*`.
 //!
-//! **Refusals.** Matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are
+//! **Refusals.** Of `nvgpu`'s, matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are
 //! right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
 
 use super::{Done, Reader, Unknown, number};
@@ -15,7 +15,7 @@ use async_mlir::names::{attr, nvgpu};
 use async_mlir::nvgpu::{accumulated_matrix, described_matrix, tensor_map};
 use async_mlir::types;
 
-/// The numbers of a row of A and of B's boxes, which are as many as K has.
+/// The numbers of a row of A and of B's boxes in `nvgpu.warpgroup.mma`, which are as many as K has.
 const K: usize = 64;
 /// The bytes of K that one multiplication has.
 const STEP: usize = 32;
@@ -139,6 +139,7 @@ impl<'c> Reader<'c> {
     }
 
     fn warpgroup_mma(&mut self, op: Op<'c>) -> Done<'c> {
+        // Its B is KxN, whatever its `transposeB` says, which is what PTX calls the layout.
         let product = Product::of(op, [false, false])?;
         let Product { n, k, elems, .. } = product;
         let fits = k == K && n.is_multiple_of(K) && elems[0] == elems[1];

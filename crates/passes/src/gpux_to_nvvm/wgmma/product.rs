@@ -53,7 +53,8 @@ impl<'c> Factor<'c> {
     }
 
     fn bytes(&self) -> i64 {
-        bit_width(self.element).map_or(1, |bits| i64::from(bits / 8))
+        let bits = bit_width(self.element).expect("a verified matrix is of floats");
+        i64::from(bits / 8)
     }
 
     /// Where the part begins that has block `block` of 64 rows of A, and step `step` along K, in units of a descriptor.
@@ -74,10 +75,12 @@ impl<'c> Factor<'c> {
             (Type::bfloat16(context), "bf16"),
             (Type::float32(context), "tf32"),
             (Type::float8_e4m3fn(context), "e4m3"),
+            (Type::float8_e5m2(context), "e5m2"),
         ];
         let known = known.into_iter().find(|(ty, _)| *ty == self.element);
-        // All that is left of what can be multiplied.
-        known.map_or("e5m2", |(_, name)| name)
+        known
+            .expect("a verified matrix has elements that can be multiplied")
+            .1
     }
 }
 
@@ -106,6 +109,11 @@ impl<'c> Product<'c> {
         }
     }
 
+    /// The K of an instruction.
+    pub fn instruction_k(&self) -> i64 {
+        STEP_BYTES / self.a.bytes()
+    }
+
     /// Where the parts of A and B begin that instructions multiply one after the other for a block of 64 rows.
     pub fn steps(&self, block: usize) -> impl Iterator<Item = [i64; 2]> {
         let block = i64::try_from(block).expect("a verified matrix has a size");
@@ -124,7 +132,7 @@ impl<'c> Product<'c> {
     ) -> Value<'c> {
         let [a, b] = [0, 1].map(|i| advanced(op, matrices[i], offsets[i]));
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
-        let k = STEP_BYTES / self.a.bytes();
+        let k = self.instruction_k();
         let shape = format!("m = {ROWS}, n = {}, k = {k}", self.columns);
         let layout = |is_row| kind("mma_layout", if is_row { "row" } else { "col" });
         let attributes: [(&str, Attribute); 9] = [
