@@ -90,7 +90,7 @@ gpu.module @wgmma {
   // TYPES-COUNT-4: HGMMA.64x8x8.F32.TF32
   // TYPES-COUNT-2: HGMMA.64x64x16.F32.BF16
   gpu.func @types(%f8a_map: !f8a_map, %f8b_map: !f8b_map, %tf_map: !tf_map, %tfb_map: !tfb_map, %bf_map: !bf_map, %out: memref<64x8xf32>, %more: memref<64x64xf32>)
-      workgroup(%f8a_tile: !f8a_tile, %f8b_tile: !f8b_tile, %tf_tile: !tf_tile, %tfb_tile: !tfb_tile, %bf_tile: !bf_tile) kernel {
+      workgroup(%f8a_tile: !f8a_tile {llvm.align = 1024 : i64}, %f8b_tile: !f8b_tile {llvm.align = 1024 : i64}, %tf_tile: !tf_tile {llvm.align = 1024 : i64}, %tfb_tile: !tfb_tile {llvm.align = 1024 : i64}, %bf_tile: !bf_tile {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %f8a = nvgpu.warpgroup.generate.descriptor %f8a_tile, %f8a_map : !f8a_tile, !f8a_map -> !f8a
     %f8b = nvgpu.warpgroup.generate.descriptor %f8b_tile, %f8b_map : !f8b_tile, !f8b_map -> !f8b
     %tf = nvgpu.warpgroup.generate.descriptor %tf_tile, %tf_map : !tf_tile, !tf_map -> !tf

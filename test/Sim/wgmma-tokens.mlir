@@ -48,7 +48,7 @@ gpu.module @tokens {
   func.func private @check(%u: !sized, %v: !sized, %out: !sum, %times: f32, %transpose_a: i1, %transpose_b: i1) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c9 = arith.constant 9 : index
+    %c23 = arith.constant 23 : index
     %c64 = arith.constant 64 : index
     %zero = arith.constant 0.0 : f32
     %small = arith.constant 0.01 : f32
@@ -56,8 +56,8 @@ gpu.module @tokens {
     %columns = memref.dim %out, %c1 : !sum
     %t = gpu.thread_id x
     %row = arith.remui %t, %rows : index
-    %first = arith.remui %t, %c9 : index
-    scf.for %column = %first to %columns step %c9 {
+    %first = arith.remui %t, %c23 : index
+    scf.for %column = %first to %columns step %c23 {
       %sum = scf.for %k = %c0 to %c64 step %c1 iter_args(%sum = %zero) -> f32 {
         %i = arith.select %transpose_a, %k, %row : index
         %j = arith.select %transpose_a, %row, %k : index

@@ -71,7 +71,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 50] = [
+const EXPLAINED: [(&str, &str); 51] = [
     (
         "Sim/programs/",
         "host code with device work is run as a whole program",
@@ -175,6 +175,10 @@ const EXPLAINED: [(&str, &str); 50] = [
     (
         "of type !nvgpu.mbarrier.group",
         "whoever calls this has made the mbarriers, and is run",
+    ),
+    (
+        "of type !nvgpu.warpgroup.descriptor",
+        "whoever calls this has made the descriptor",
     ),
     (
         "Dialect/Gpux/bulk-ops.mlir",
