@@ -27,9 +27,8 @@ gpu.module @kernels {
 }
 
 // The host copies what a memset may not have written yet.
-// The line of the later one comes first.
-// CHECK: races.mlir:{{(38:8|39:3)}}: error: {{(WAR race: gpux.transfer .* reads and gpux.memset .* writes|RAW race: gpux.memset .* writes and gpux.transfer .* reads)}} bytes 0 to 15 of
-// CHECK-NEXT: races.mlir:{{(38:8|39:3)}}: note: gpux.{{(transfer|memset).*}} is here
+// CHECK: races.mlir:{{(37:8|38:3)}}: error: {{(WAR race: gpux.transfer .* reads and gpux.memset .* writes|RAW race: gpux.memset .* writes and gpux.transfer .* reads)}} bytes 0 to 15 of
+// CHECK-NEXT: races.mlir:{{(37:8|38:3)}}: note: gpux.{{(transfer|memset).*}} is here
 func.func @main() {
   %one = arith.constant 1 : i32
   %h = memref.alloc() : !host
@@ -43,8 +42,8 @@ func.func @main() {
   return
 }
 
-// COPIES: races.mlir:{{(52|53)}}:8: error: WAW race: gpux.transfer {{.*}} writes and gpux.transfer
-// COPIES-NEXT: races.mlir:{{(52|53)}}:8: note: gpux.transfer
+// COPIES: races.mlir:{{(51|52)}}:8: error: WAW race: gpux.transfer {{.*}} writes and gpux.transfer
+// COPIES-NEXT: races.mlir:{{(51|52)}}:8: note: gpux.transfer
 func.func @two_copies() {
   %one = arith.constant 1 : i32
   %h = memref.alloc() : !host

@@ -26,8 +26,8 @@ pub struct Options {
     pub patience: u32,
     /// How many steps of kernels run without an end of any before they are given up.
     pub max_steps: u32,
-    /// Whether accesses of the host's own memory race with each other, too. Whoever frees and allocates such memory again without saying so is told of
-    /// races that there aren't.
+    /// Whether accesses of the host's own memory race with each other, too. Where such memory is freed and allocated again without
+    /// the device being told, that gives false reports.
     pub host_memory: bool,
 }
 

@@ -6,7 +6,8 @@
 //! `nvgpu.device_async_copy`, with its treatment of strides, dynamic shapes and partial counts ([`copies`]); commits and
 //! waits are `nvvm` operations of their queue. Block-wide loads and stores become `nvgpu`'s of tiles and `nvvm`'s of
 //! contiguous memory ([`transfers`]), which one thread issues ([`mod@elect`]); the descriptors that a kernel takes become
-//! pointers ([`tensors`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s ([`mod@wgmma`]). The buffers that all these touch are aligned ([`buffers`]). Discardable attributes stay.
+//! pointers ([`tensors`]). A multiplication of a warpgroup becomes `nvvm.wgmma.mma_async`s ([`mod@wgmma`]). The buffers
+//! that all these touch are aligned ([`buffers`]). Discardable attributes stay.
 //!
 //! **Refusals.** Tokens: how many groups a wait leaves in flight is decided by `--gpux-tokens-to-groups`. Operations
 //! that the GPU named by `chip` doesn't have. Addresses that are known to be in another memory space than they are taken

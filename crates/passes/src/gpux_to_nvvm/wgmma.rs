@@ -4,7 +4,8 @@
 //! them; upstream's own operations get casts. What reads one gets it from an empty volatile `asm` that takes all of its registers
 //! and returns them: LLVM moves no such `asm` above a wait, while it was seen to hoist what takes registers out of a struct.
 //!
-//! **Fences** stand before the first multiplication of several in a row, between which nothing writes registers. What begins with
+//! **Fences** stand before the first multiplication of several in a row, between which nothing else accesses
+//! accumulators, and where an instruction of another shape adds to the same registers. What begins with
 //! zeros is not added to them (`scale-d`): LLVM would write them right before the instruction, after the fence.
 //!
 //! **Refusals.** Accumulators that functions hand to each other, and those that upstream would store elsewhere.
@@ -76,8 +77,8 @@ fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Returns an error if upstream stores an accumulator elsewhere than where it belongs: from the second 64 rows on, it takes the
-/// number of columns for that of rows.
+/// Returns an error if upstream stores an accumulator elsewhere than where it belongs: of several blocks of 64 rows, all are where
+/// they should be only if there are 128 columns.
 fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     for &op in ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE)) {
         let shape = accumulated_matrix(op.operand(0).ty()).and_then(vector_shape);
@@ -327,7 +328,7 @@ impl<'c> Accumulators<'c> {
     }
 }
 
-/// Returns true if accumulators are to upstream's `op` what its types say.
+/// Returns true if `op` keeps upstream's type of accumulators.
 fn is_upstream(op: Op<'_>) -> bool {
     op.dialect() == nvgpu::NAMESPACE || op.is(builtin::UNREALIZED_CONVERSION_CAST)
 }

@@ -28,8 +28,12 @@ pub(super) fn check<'c>(skeleton: &Skeleton<'c>) -> Result<(), PassError<'c>> {
         in_warpgroup.check(multiplication)?;
     }
     let origins = TokenOrigins::new(skeleton);
-    let queues = multiplications.iter().filter_map(|op| Completion::of(*op)?.queue);
-    let queues: Vec<GroupQueue> = queues.collect();
+    let mut queues: Vec<GroupQueue> = Vec::new();
+    for queue in multiplications.iter().filter_map(|op| Completion::of(*op)?.queue) {
+        if !queues.contains(&queue) {
+            queues.push(queue);
+        }
+    }
     for &op in &skeleton.awaits {
         if awaits_block(op, skeleton, &origins) {
             in_block.check(op)?;

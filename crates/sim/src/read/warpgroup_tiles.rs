@@ -1,7 +1,7 @@
 //! Matrix multiplication of warpgroups: `gpux.wgmma`, and `nvgpu.warpgroup.*` as upstream lowers it to `nvvm.wgmma.*`.
 //!
-//! **Refusals.** Of `nvgpu`'s, matrices for which upstream's descriptors are of something else than the types say: its steps along K and M are
-//! right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
+//! **Refusals.** Of `nvgpu`'s, matrices for which upstream's descriptors are of something else than the types say: its steps
+//! along K and M are right for rows of 64 numbers of 16 bits, swizzled by 128 bytes, and for B as it lies in rows (`transposeB`).
 
 use super::{Done, Reader, Unknown, number};
 use crate::code::{Factor, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
