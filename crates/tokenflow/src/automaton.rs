@@ -21,9 +21,9 @@ mod last_first;
 mod pairs;
 mod whole;
 
+pub(crate) use interner::Interner;
 pub(crate) use pairs::PairAutomaton;
 
-use self::interner::Interner;
 use self::last_first::LastFirst;
 use self::whole::Recent;
 use crate::age::Age;

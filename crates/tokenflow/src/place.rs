@@ -8,7 +8,7 @@
 //! looks at all legal places, whoever proposed them.
 //!
 //! The body is cut into [`mod@segments`] first, so that the number of trials depends on a segment's size
-//! and not on the program's.
+//! and not on the program's. Where there is but one execution, nothing has to be tried ([`mod@single_path`]).
 
 mod balance;
 mod complete;
@@ -17,6 +17,7 @@ mod diamond;
 mod flows;
 mod form_groups;
 mod incremental;
+mod least;
 mod legality;
 mod open_groups;
 mod peeling;
@@ -24,6 +25,7 @@ mod points;
 mod queue;
 mod search;
 mod segments;
+mod single_path;
 mod staging;
 mod what_if;
 
@@ -94,6 +96,13 @@ impl<'p> Placer<'p> {
 
     /// Places the commits of every queue, after some rounds of peeling.
     pub fn place(&self, options: &Options) -> (Vec<Round>, Vec<Placed>) {
+        let direct = self
+            .queues
+            .iter()
+            .map(|placer| placer.place_on_single_path(options));
+        if let Some(placed) = direct.collect() {
+            return (Vec::new(), placed);
+        }
         let segments = segments(self);
         if segments.len() < 2 {
             let queues = self.queues.iter().zip(self.bases());

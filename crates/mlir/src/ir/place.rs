@@ -210,7 +210,9 @@ impl<'c> Op<'c> {
             Walk::Stop => return Walk::Stop,
         }
         for region in self.regions() {
-            for block in region.blocks() {
+            let mut next = region.first();
+            while let Some(block) = next {
+                next = block.next();
                 let mut current = block.first();
                 while let Some(op) = current {
                     // SAFETY: a live operation in a block; null means that it is the last.

@@ -122,8 +122,14 @@ impl<'c> RegionFlow<'c> {
 /// The indices of the operands of `op` that none of `edges` hands over.
 #[must_use]
 pub fn unbound_operands<'c>(op: Op<'c>, edges: &[Edge<'c>]) -> Vec<usize> {
-    let bindings = edges.iter().flat_map(|edge| &edge.bindings);
-    let bound: FxHashSet<Value> = bindings.map(|(from, _)| *from).collect();
+    let bound: FxHashSet<Value> = match edges {
+        // The usual terminator hands on what it has, in order.
+        [edge] if edge.bindings.iter().map(|(from, _)| *from).eq(op.operands()) => return Vec::new(),
+        _ => {
+            let bindings = edges.iter().flat_map(|edge| &edge.bindings);
+            bindings.map(|(from, _)| *from).collect()
+        }
+    };
     let operands = op.operands().enumerate();
     operands
         .filter(|(_, value)| !bound.contains(value))

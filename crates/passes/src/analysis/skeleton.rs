@@ -85,7 +85,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
             escapes: Vec::new(),
             graphs: Vec::new(),
         },
-        defined: FxHashSet::default(),
+        defined: Vec::new(),
     };
     let regions: Vec<ir::Region> = function.regions().collect();
     let scope = Scope::new(RegionFlow::of_function(function), 0);
@@ -105,7 +105,7 @@ pub fn read<'c, V: Vocabulary<'c>>(
     reader.out.program.commit_rules = rules.collect();
     let undefined: Vec<Token> = {
         let tokens = reader.out.tokens.values().copied();
-        tokens.filter(|token| !reader.defined.contains(token)).collect()
+        tokens.filter(|token| !reader.is_defined(*token)).collect()
     };
     reader.out.foreign.extend(undefined);
     reader.out
@@ -115,7 +115,8 @@ struct Reader<'a, 'c, V> {
     vocabulary: &'a V,
     unpeelable: &'a FxHashSet<Op<'c>>,
     out: Skeleton<'c>,
-    defined: FxHashSet<Token>,
+    /// By token, whether something defines it; false for those after the last.
+    defined: Vec<bool>,
 }
 
 /// The blocks that one graph is made of.
@@ -168,8 +169,16 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 
     fn define(&mut self, value: Value<'c>) -> Token {
         let token = self.token(value);
-        self.defined.insert(token);
+        let index = token.0 as usize;
+        if index >= self.defined.len() {
+            self.defined.resize(index + 1, false);
+        }
+        self.defined[index] = true;
         token
+    }
+
+    fn is_defined(&self, token: Token) -> bool {
+        self.defined.get(token.0 as usize).copied().unwrap_or(false)
     }
 
     /// Notes that nothing is known of where `token` comes from.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::rc::Rc;
 
 /// Sequences, each with a number.
-pub(super) struct Interner<T> {
+pub(crate) struct Interner<T> {
     numbers: FxHashMap<Rc<[T]>, u32>,
     sequences: Vec<Rc<[T]>>,
 }

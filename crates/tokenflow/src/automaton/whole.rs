@@ -74,7 +74,7 @@ impl Automaton {
     }
 
     /// The action of each step.
-    fn actions(&mut self, body: Body, translation: Translation) -> Rc<[u32]> {
+    pub fn actions(&mut self, body: Body, translation: Translation) -> Rc<[u32]> {
         let mut recent = self.recent.iter();
         let known =
             recent.position(|known| known.n == translation.n && known.commits == *translation.commits);

@@ -44,6 +44,8 @@ pub(super) type ColumnSlots = Vec<Slot>;
 pub(super) struct Balanced {
     pub solution: QueueSolution,
     pub columns: Vec<ColumnSlots>,
+    /// True if balancing has changed commits, and no solution whatsoever is known to force less.
+    pub forces_least: bool,
 }
 
 pub(super) struct AppliedForms {
@@ -69,6 +71,7 @@ impl QueuePlacer<'_> {
         best = self.prune(graphs, base, best);
         self.balanced.replace(Some(best.solution.clone()));
         Balanced {
+            forces_least: best.solution.commits != base.commits && self.forces_least(&best.solution),
             columns: best.rendered.columns,
             solution: best.solution,
         }

@@ -6,7 +6,7 @@
 
 use crate::program::{Commits, Graph, Item, Queue, Slot, Target};
 use crate::program_info::GraphInfo;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Arms of more blocks than this are not followed, so that many diamonds in a row stay linear.
 const CHAIN_LIMIT: usize = 128;
@@ -161,10 +161,7 @@ fn find<'p>(graph: &'p Graph, info: &'p GraphInfo, after: Option<Slot>, in_loop:
 /// Returns the first block of the first chain that is in all chains.
 fn first_common(chains: &[Vec<usize>]) -> Option<usize> {
     let (first, others) = chains.split_first()?;
-    let others: Vec<FxHashSet<usize>> = others
-        .iter()
-        .map(|chain| chain.iter().copied().collect())
-        .collect();
+    // Chains are short.
     let mut common = first
         .iter()
         .filter(|block| others.iter().all(|other| other.contains(block)));
@@ -205,9 +202,9 @@ fn chain(
     meets: &FxHashMap<usize, usize>,
 ) -> Vec<usize> {
     let mut chain = Vec::new();
-    let mut seen = FxHashSet::from_iter([head]);
     let mut at = block;
-    while seen.insert(at) {
+    // Short enough to be looked through.
+    while at != head && !chain.contains(&at) {
         chain.push(at);
         if at == exit || chain.len() == CHAIN_LIMIT {
             break;

@@ -135,9 +135,12 @@ impl<'p> QueuePlacer<'p> {
             balance: false,
             ..*options
         };
-        let mut best = go_on(points.start(base), &[], &plain);
         let graphs = diamonds(&self.program.body, &self.program_info.root);
         let balanced = options.balance.then(|| self.balance(&graphs, base));
+        let mut best = points.start(base);
+        if !balanced.as_ref().is_some_and(|balanced| balanced.forces_least) {
+            best = go_on(best, &[], &plain);
+        }
         if let Some(balanced) = &balanced {
             let balance = Options {
                 balance: true,
@@ -217,11 +220,19 @@ impl<'p> QueuePlacer<'p> {
         Balanced {
             solution: balanced,
             columns,
+            forces_least,
         }: &Balanced,
     ) -> QueueSolution {
         let grouped = self.form_groups(balanced, columns);
         // Not in very large programs without a cut, whose time it would double.
         if balanced.commits == base.commits || self.trials == 0 {
+            return grouped;
+        }
+        if *forces_least {
+            debug_assert!(
+                self.compare(balanced, &grouped).forces_no_more(),
+                "groups force no more than what they are made of"
+            );
             return grouped;
         }
         let groups_alone = self.form_groups(base, &[]);

@@ -5,7 +5,6 @@ use crate::analysis::cfg::{Edge as IrEdge, RegionFlow, Target as IrTarget, unbou
 use crate::analysis::uniformity::may_diverge;
 use crate::analysis::vocabulary::Vocabulary;
 use async_mlir::ir::{self, Op, Value};
-use rustc_hash::FxHashMap;
 use tokenflow::{Block, Edge, Graph, Item, Target, Token};
 
 impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
@@ -138,19 +137,22 @@ impl<'c, V: Vocabulary<'c>> Reader<'_, 'c, V> {
 
     /// Returns what `edge` binds to each of `targets`, which are tokens.
     pub(super) fn bind(&mut self, edge: &IrEdge<'c>, targets: &[Value<'c>]) -> Vec<Token> {
-        let bound: FxHashMap<Value, Value> = edge.bindings.iter().map(|&(from, to)| (to, from)).collect();
-        let args = targets.iter().map(|&to| match bound.get(&to) {
-            Some(&from) if self.is_token(from) => {
-                let binding = (self.token(from), self.token(to));
-                self.out.bindings.push(binding);
-                binding.0
-            }
-            _ => {
-                let (from, to) = (self.unknown_token(), self.token(to));
-                self.out.bindings.push((from, to));
-                from
-            }
-        });
+        // An edge binds values in the order of what it binds them to.
+        let mut bindings = edge.bindings.iter();
+        let args = targets
+            .iter()
+            .map(|&to| match bindings.find(|(_, bound)| *bound == to) {
+                Some(&(from, _)) if self.is_token(from) => {
+                    let binding = (self.token(from), self.token(to));
+                    self.out.bindings.push(binding);
+                    binding.0
+                }
+                _ => {
+                    let (from, to) = (self.unknown_token(), self.token(to));
+                    self.out.bindings.push((from, to));
+                    from
+                }
+            });
         args.collect()
     }
 
