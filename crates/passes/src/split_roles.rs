@@ -5,7 +5,8 @@
 //!
 //! **Effect.** From the first operation of its body with such a condition in it to the last one (and what uses their results) the
 //! body is copied for each role. In a copy, these conditions are decided; so are those on whether a thread is the elected one of
-//! a warp, where that has another role. All come together again after the copies.
+//! a warp, where that has another role. All come together again after the copies. A barrier of the block, which is then in several
+//! places, becomes the one with number 0 of all threads, to which it does not matter where they come from.
 //!
 //! **Refusals.** What is there once for a block would be there once for each role: allocations in workgroup memory, mbarriers,
 //! reductions of the whole block.
@@ -13,12 +14,15 @@
 //! **Cost.** The size of the body times the roles, of which there are at most as many as warps.
 
 use crate::analysis::roles::Roles;
-use crate::analysis::warps::warps_where;
+use crate::analysis::warps::{WARP, warps_where};
+use crate::utils::builders::constant;
 use crate::utils::device::{is_workgroup_alloc, own_ops};
 use crate::utils::warps::in_warps;
 use async_dialects::names::{gpux, gpux_attr};
+use async_mlir::gpu::is_barrier;
 use async_mlir::ir::{Block, Mapping, Op, OpBuilder, Region, Value};
-use async_mlir::names::{gpu, nvgpu, scf};
+use async_mlir::melior::ir::r#type::IntegerType;
+use async_mlir::names::{gpu, nvgpu, nvvm, scf};
 use async_mlir::pass::{Anchor, Dialect, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use rustc_hash::FxHashMap;
 
@@ -29,7 +33,7 @@ impl Pass for SplitRoles {
     const INFO: PassInfo = PassInfo {
         description: include_str!("split_roles/description.md"),
         anchor: Anchor::Functions,
-        dependent_dialects: &[Dialect::ARITH, Dialect::GPU, Dialect::SCF],
+        dependent_dialects: &[Dialect::ARITH, Dialect::GPU, Dialect::NVVM, Dialect::SCF],
         statistics: &[StatisticInfo {
             name: "roles",
             description: "Number of copies of code for roles",
@@ -47,10 +51,14 @@ impl Pass for SplitRoles {
         let (Some(roles), [body]) = (roles, body.as_slice()) else {
             return Ok(());
         };
-        let Some(shared) = shared_by_roles(*body, &roles) else {
+        let Some(mut shared) = shared_by_roles(*body, &roles) else {
             return Ok(());
         };
         shared.iter().try_for_each(|op| refuse_single(*op))?;
+        let threads = WARP * roles.all_warps().count_ones();
+        for op in &mut shared {
+            *op = number_barriers(*op, threads);
+        }
         split(&shared, &roles);
         cx.count("roles", u64::from(roles.number()));
         Ok(())
@@ -140,6 +148,28 @@ fn copy<'c>(shared: &[Op<'c>], warps: u32, before: Op<'c>) {
     for op in copies {
         decide(op, warps);
     }
+}
+
+/// Writes barriers of the block in `op` as such of `threads` threads, by number: others may come to them elsewhere. Returns what `op`
+/// is then.
+fn number_barriers<'c>(op: Op<'c>, threads: u32) -> Op<'c> {
+    let is_barrier = |op: &Op| is_barrier(*op) || op.is(gpu::BARRIER);
+    let mut new = op;
+    for barrier in op.self_and_nested().into_iter().filter(is_barrier) {
+        let i32 = IntegerType::new(op.context(), 32).into();
+        let [number, threads] = [0, i64::from(threads)].map(|value| {
+            let constant = constant(barrier.location(), i32, value);
+            constant.before(barrier).result(0)
+        });
+        let numbered = OpBuilder::new(nvvm::BARRIER, barrier.location())
+            .operand_groups(&[&[number], &[threads], &[]])
+            .before(barrier);
+        if barrier == op {
+            new = numbered;
+        }
+        barrier.erase();
+    }
+    new
 }
 
 /// Takes out of `op` what `warps` don't run.

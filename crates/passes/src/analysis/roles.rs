@@ -27,10 +27,15 @@ impl<'c> Roles<'c> {
         let mut conditions = FxHashMap::default();
         for op in ops.iter().filter(|op| op.is(scf::IF)) {
             let condition = op.operand(0);
-            if !conditions.contains_key(&condition)
-                && let Some(warps) = warps_where(condition)
+            if conditions.contains_key(&condition) {
+                continue;
+            }
+            // What all warps agree on is no matter of roles.
+            if let Some(warps) = warps_where(condition).map(|warps| warps & all)
+                && warps != 0
+                && warps != all
             {
-                conditions.insert(condition, warps & all);
+                conditions.insert(condition, warps);
             }
         }
         // Each condition splits what the ones before have left together.

@@ -42,9 +42,10 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         Err(loads) => return unallocated(loads),
     };
     // A kernel whose warps have roles is split where the first of them is run: what all share comes before that.
-    let scope = match tree.has_roles() {
-        true => BlockId(0),
-        false => scope(tree, &placement, &sites, &partition),
+    let scope = if tree.has_roles() {
+        BlockId(0)
+    } else {
+        scope(tree, &placement, &sites, &partition)
     };
     let partly_awaited = allocator.partly_awaited(&rings);
     let numbering = number_phases(tree, &placement, &partition, &rings, &always_awaited, scope);

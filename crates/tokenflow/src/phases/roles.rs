@@ -122,7 +122,7 @@ impl Tree {
     fn roles_of_blocks(&self) -> IndexVec<BlockId, RoleSet> {
         let mut roles = IndexVec::filled(self.all_roles(), self.blocks.len());
         // Region ops inside of others come after them.
-        for op in self.region_ops.iter() {
+        for op in &self.region_ops {
             for (place, &block) in op.blocks.iter().enumerate() {
                 let own = op.roles.get(place).copied();
                 roles[block] = roles[op.parent].and(own.unwrap_or(self.all_roles()));

@@ -22,8 +22,12 @@ impl Generator<'_> {
                     if self.choices.chance(1, 2) {
                         self.access_in_role(block);
                     }
-                    let readers = self.some_roles(self.tree.all_roles());
-                    self.await_in_roles(block, readers, &[token]);
+                    if self.choices.chance(1, 5) {
+                        self.await_tokens(block, vec![token]);
+                    } else {
+                        let readers = self.some_roles(self.tree.all_roles());
+                        self.await_in_roles(block, readers, &[token]);
+                    }
                     scope.push(token);
                 }
                 3 | 4 => self.access_in_role(block),

@@ -24,7 +24,8 @@ pub(super) fn warps_text(warps: u32) -> String {
 /// Checks all barriers of which some are in roles.
 pub(super) fn check<'c>(roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
     let mut named: BTreeMap<i64, (u32, Vec<Op<'c>>)> = BTreeMap::new();
-    for &op in ops {
+    let is_any = |op: &Op| is_barrier(*op) || matches!(op.name(), gpu::BARRIER | nvvm::BARRIER);
+    for op in ops.iter().copied().filter(is_any) {
         let warps = roles.warps_at(op);
         let in_role = warps != roles.all_warps();
         let is_named = op.is(nvvm::BARRIER) && op.num_operands() >= 2;
@@ -33,7 +34,7 @@ pub(super) fn check<'c>(roles: &Roles<'c>, ops: &[Op<'c>]) -> Result<(), PassErr
             let entry = named.entry(id.unwrap_or(-1)).or_default();
             entry.0 |= warps;
             entry.1.push(op);
-        } else if in_role && (is_barrier(op) || matches!(op.name(), gpu::BARRIER | nvvm::BARRIER)) {
+        } else if in_role {
             let threads = WARP * warps.count_ones();
             let message = format!(
                 "is a barrier of the whole block, but is executed by {} alone",
