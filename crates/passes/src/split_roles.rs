@@ -177,7 +177,9 @@ fn decide(op: Op<'_>, warps: u32) {
     let Some(place) = taken(op, warps) else {
         let blocks = op.regions().flat_map(Region::blocks);
         let inside: Vec<Op> = blocks.flat_map(Block::ops).collect();
-        inside.into_iter().for_each(|inner| decide(inner, warps));
+        for inner in inside {
+            decide(inner, warps);
+        }
         return;
     };
     let mut results = Vec::new();

@@ -23,7 +23,7 @@ enum Known {
     /// The number of the thread.
     Thread,
     /// The same in all threads of a warp: by warp.
-    Warps([i64; MAX_WARPS]),
+    Warps(Box<[i64; MAX_WARPS]>),
 }
 
 /// How many warps a block of `function` has, if that is known, all of them are whole, and threads are numbered in one dimension.
@@ -50,7 +50,7 @@ pub fn by_warp(value: Value<'_>) -> Option<[i64; MAX_WARPS]> {
     let function = op.ancestors().find(|outer| outer.is_function())?;
     num_warps(function)?;
     match known(value, &mut { LIMIT })? {
-        Known::Warps(table) => Some(table),
+        Known::Warps(table) => Some(*table),
         Known::Thread => None,
     }
 }
@@ -58,7 +58,7 @@ pub fn by_warp(value: Value<'_>) -> Option<[i64; MAX_WARPS]> {
 fn known(value: Value<'_>, left: &mut usize) -> Option<Known> {
     *left = left.checked_sub(1)?;
     if let Some(constant) = value.as_constant_int() {
-        return Some(Known::Warps([constant; MAX_WARPS]));
+        return Some(table(|_| constant));
     }
     let op = value.defining_op()?;
     match op.name() {
@@ -83,7 +83,7 @@ fn table(of: impl Fn(i64) -> i64) -> Known {
         .iter_mut()
         .zip(0..)
         .for_each(|(entry, warp)| *entry = of(warp));
-    Known::Warps(table)
+    Known::Warps(Box::new(table))
 }
 
 fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
@@ -99,7 +99,7 @@ fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
         };
         *entry = result(op, left, right)?;
     }
-    Some(Known::Warps(out))
+    Some(Known::Warps(Box::new(out)))
 }
 
 /// Returns true if `op`, of the number of a thread and of `right`, has one result in all threads of a warp.

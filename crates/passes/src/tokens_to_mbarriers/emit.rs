@@ -190,9 +190,10 @@ impl<'c> Emitter<'_, 'c> {
         let always_awaited = self.plan.rings[phase.ring].always_awaited;
         let last = (!always_awaited && !self.plan.is_first(phase)).then_some((ring, opened));
         // Threads that have other roles than those of the last phase don't wait for it.
-        let (by_all, by_leader) = match self.has_roles() {
-            true => (None, last),
-            false => (last, None),
+        let (by_all, by_leader) = if self.has_roles() {
+            (None, last)
+        } else {
+            (last, None)
         };
         let sync = self.plan.syncs.phases[id];
         let met = self.sync(sync, Before::Phase(id), by_all, before)?;
