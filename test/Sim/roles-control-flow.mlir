@@ -20,6 +20,7 @@
 // CHECK-DAG: conditional: clean
 // CHECK-DAG: shared_barrier: clean
 // CHECK-DAG: ahead: clean
+// CHECK-DAG: stored: clean
 
 // FEWER: error: nvgpu.mbarrier.try_wait.parity: waits for phase 0 of {{.*}}, and nothing keeps phase 1 from being complete before
 // BARRIER: error: nvgpu.mbarrier.arrive.expect_tx: arrives on phase 0 of {{.*}}, which has all its arrivals already
@@ -234,6 +235,51 @@ gpu.module @roles {
     scf.if %first {
       memref.store %r, %sums[%tid] : memref<96xf32>
     }
+    gpu.return
+  }
+
+  // Two warps exchange sums between steps, with a barrier of their own. All come together again for a store of the whole block.
+  // IR-LABEL: gpu.func @stored
+  // IR: nvvm.barrier id = %c1_i32 number_of_threads = %c64_i32
+  // IR: else
+  // IR-NOT: nvvm.barrier
+  // IR: gpu.barrier
+  // IR-NEXT: scf.if %leader
+  // IR-NEXT: gpux.bulk_store
+  gpu.func @stored(%x: !twenty, %sums: memref<96xf32>, %n: index)
+      workgroup(%xs: !slots, %tile: memref<96xf32, #gpu.address_space<workgroup>>) kernel attributes {known_block_size = array<i32: 96, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c31 = arith.constant 31 : index
+    %c63 = arith.constant 63 : index
+    %id = arith.constant 1 : i32
+    %threads = arith.constant 64 : i32
+    %zero = arith.constant 0.0 : f32
+    %tid = gpu.thread_id x
+    %lane = arith.andi %tid, %c31 : index
+    %mirror = arith.subi %c63, %tid : index
+    %warp = gpu.subgroup_id : index
+    %reads = arith.cmpi ult, %warp, %c2 : index
+    memref.store %zero, %tile[%tid] : memref<96xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    scf.for %i = %c0 to %n step %c1 {
+      %k = arith.andi %i, %c1 : index
+      %xn = memref.subview %x[%i, 0] [1, 32] [1, 1] : !twenty to !row
+      %slot = memref.subview %xs[%k, 0] [1, 32] [1, 1] : !slots to !slot
+      %t = gpux.bulk_load async %xn, %slot {issuer = 2 : i32} : !row to !slot
+      scf.if %reads {
+        async.await %t
+        %v = memref.load %slot[%lane] : !slot
+        %old = memref.load %tile[%mirror] : memref<96xf32, #gpu.address_space<workgroup>>
+        %new = arith.addf %old, %v : f32
+        nvvm.barrier id = %id number_of_threads = %threads
+        memref.store %new, %tile[%tid] : memref<96xf32, #gpu.address_space<workgroup>>
+        nvvm.barrier id = %id number_of_threads = %threads
+      }
+    }
+    %read, %done = gpux.bulk_store async %tile, %sums : memref<96xf32, #gpu.address_space<workgroup>> to memref<96xf32>
+    async.await %done
     gpu.return
   }
 }

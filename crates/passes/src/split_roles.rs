@@ -9,10 +9,11 @@
 //! places, becomes the one with number 0 of all threads, to which it does not matter where they come from.
 //!
 //! **Refusals.** What is there once for a block would be there once for each role: allocations in workgroup memory, mbarriers,
-//! reductions of the whole block.
+//! reductions of the whole block, stores that all threads of a block execute.
 //!
 //! **Cost.** The size of the body times the roles, of which there are at most as many as warps.
 
+use crate::analysis::phase_skeleton::is_block_wide_store;
 use crate::analysis::roles::Roles;
 use crate::analysis::warps::{WARP, warps_where};
 use crate::utils::builders::constant;
@@ -101,14 +102,17 @@ fn shared_by_roles<'c>(body: Block<'c>, roles: &Roles<'c>) -> Option<Vec<Op<'c>>
 
 /// Returns an error if `op` has something in it that a block has once.
 fn refuse_single<'c>(op: Op<'c>) -> Result<(), PassError<'c>> {
-    let is_single =
-        |op: &Op| is_workgroup_alloc(*op) || matches!(op.name(), nvgpu::MBARRIER_CREATE | gpu::ALL_REDUCE);
+    let is_single = |op: &Op| {
+        is_workgroup_alloc(*op)
+            || is_block_wide_store(*op)
+            || matches!(op.name(), nvgpu::MBARRIER_CREATE | gpu::ALL_REDUCE)
+    };
     match op.self_and_nested().into_iter().find(is_single) {
         None => Ok(()),
         Some(inner) => {
             let message =
                 "is there once for a block, but each role of its warps gets a copy of the code around it";
-            let help = "move it before everything that is for some warps only";
+            let help = "move it before everything that is for some warps only, or behind all that";
             Err(PassError::new(inner, message).note(op, help))
         }
     }

@@ -61,9 +61,9 @@ pub(super) fn roles<'c>(function: Op<'c>, issuer: Option<u32>) -> Result<Option<
         return Ok(None);
     };
     for &op in &ops {
-        if is_block_wide_store(op) {
-            let message = "is executed by all threads of the block, which is not supported in a kernel whose warps have roles";
-            let help = "let a thread of a role issue it: without a token, with gpux.commit_group and gpux.wait_group";
+        if is_block_wide_store(op) && roles.warps_at(op) != roles.all_warps() {
+            let message = "is executed by all threads of the block, but is in a role of some warps";
+            let help = "move it behind what is for some warps only, where all come together again";
             return Err(PassError::new(op, message).note(op, help));
         }
         whole_warpgroups(&roles, op)?;

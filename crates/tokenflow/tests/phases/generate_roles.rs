@@ -94,9 +94,10 @@ impl Generator<'_> {
     /// Roles await tokens, together or each for itself, and mostly read something then.
     fn await_in_roles(&mut self, block: BlockId, readers: RoleSet, tokens: &[Token]) {
         let apart = self.choices.chance(1, 3);
-        let sets: Vec<RoleSet> = match apart {
-            true => readers.iter().map(RoleSet::of).collect(),
-            false => vec![readers],
+        let sets: Vec<RoleSet> = if apart {
+            readers.iter().map(RoleSet::of).collect()
+        } else {
+            vec![readers]
         };
         for roles in sets {
             let with_others = self.choices.chance(1, 4);

@@ -182,7 +182,7 @@ impl<'a> Machine<'a> {
         let flight = self.flying.swap_remove(i);
         self.landed[flight.instance] = true;
         let state = self.mbarriers.get_mut(&flight.on).expect("it was issued on one");
-        state.bytes -= flight.bytes as i64;
+        state.bytes -= flight.bytes.cast_signed();
         state.advance();
     }
 
@@ -192,7 +192,7 @@ impl<'a> Machine<'a> {
             What::Arrive(on) => self.mbarriers.get_mut(on).ok_or("no mbarrier")?.arrive()?,
             What::Expect(on, bytes, arrives) => {
                 let state = self.mbarriers.get_mut(on).ok_or("no mbarrier")?;
-                state.bytes += *bytes as i64;
+                state.bytes += bytes.cast_signed();
                 if *arrives {
                     state.arrive()?;
                 }
