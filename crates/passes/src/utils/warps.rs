@@ -21,11 +21,7 @@ pub(crate) fn in_warps<'c>(warps: u32, before: Op<'c>) -> Value<'c> {
         let op = OpBuilder::new(name, location).operands(operands).results(&[ty]);
         op.before(before).result(0)
     };
-    let thread = OpBuilder::new(gpu::THREAD_ID, location)
-        .results(&[index])
-        .attr(attr::DIMENSION, Dimension::X.attribute(before.context()))
-        .before(before);
-    let warp = compute(arith::DIVUI, &[thread.result(0), number(WARP)], index);
+    let warp = warp_number(before);
     let in_run = |first: u32, run: u32| {
         let from_first = match first {
             0 => warp,
@@ -44,4 +40,18 @@ pub(crate) fn in_warps<'c>(warps: u32, before: Op<'c>) -> Value<'c> {
         first += run.max(1);
     }
     any.unwrap_or_else(|| in_run(0, 0))
+}
+
+/// Makes the number of the thread's warp before `before`, in a block of one dimension.
+pub(crate) fn warp_number<'c>(before: Op<'c>) -> Value<'c> {
+    let (location, index) = (before.location(), Type::index(before.context()));
+    let thread = OpBuilder::new(gpu::THREAD_ID, location)
+        .results(&[index])
+        .attr(attr::DIMENSION, Dimension::X.attribute(before.context()))
+        .before(before);
+    let threads = constant(location, index, i64::from(WARP)).before(before);
+    let warp = OpBuilder::new(arith::DIVUI, location)
+        .operands(&[thread.result(0), threads.result(0)])
+        .results(&[index]);
+    warp.before(before).result(0)
 }

@@ -61,7 +61,12 @@ impl RoleSet {
 
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = u32> {
-        (0..u32::BITS).filter(move |&role| self.has(role))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (first < u32::BITS).then_some(first)
+        })
     }
 }
 
