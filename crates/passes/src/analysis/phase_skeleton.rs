@@ -22,8 +22,8 @@ use async_mlir::types;
 use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
-    AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, RoleSet,
-    StoreId, Tree, Trips,
+    AwaitId, Block, BlockId, Buffer, Edge, IndexVec, Inst, Load, LoadId, RegionOp, RegionOpId, StoreId, Tree,
+    Trips,
 };
 
 /// A function's skeleton, and what its numbers stand for.
@@ -315,7 +315,11 @@ impl<'c> Reader<'c> {
                 Err(error) => return Err(error),
             }
         }
-        let roles = self.roles_of_blocks(op);
+        let roles = self
+            .out
+            .roles
+            .as_ref()
+            .map_or(Vec::new(), |roles| roles.of_blocks(op));
         let has_roles = !roles.is_empty();
         let id = self.new_region(
             b,
@@ -353,18 +357,6 @@ impl<'c> Reader<'c> {
             }
         }
         Ok(())
-    }
-
-    /// The roles that run each block of `op`, if they decide.
-    fn roles_of_blocks(&self, op: Op<'c>) -> Vec<RoleSet> {
-        let roles = self.out.roles.as_ref().filter(|roles| roles.number() > 1);
-        let Some((roles, warps)) = roles.and_then(|roles| Some((roles, roles.condition(op)?))) else {
-            return Vec::new();
-        };
-        let others = roles.all_warps() & !warps;
-        let blocks = op.regions().filter(|region| region.first().is_some()).count();
-        let both = [roles.roles_of(warps), roles.roles_of(others)];
-        both.into_iter().take(blocks).collect()
     }
 
     fn edge(

@@ -79,6 +79,17 @@ impl<'c> Roles<'c> {
         self.conditions.get(&op.operand(0)).copied()
     }
 
+    /// The roles that run each block of `op`, if it is up to them.
+    #[must_use]
+    pub fn of_blocks(&self, op: Op<'c>) -> Vec<RoleSet> {
+        let Some(warps) = self.condition(op) else {
+            return Vec::new();
+        };
+        let both = [warps, self.all & !warps].map(|warps| self.roles_of(warps));
+        let blocks = op.regions().filter(|region| region.first().is_some()).count();
+        both.into_iter().take(blocks).collect()
+    }
+
     /// The warps of some roles.
     #[must_use]
     pub fn warps_of(&self, roles: RoleSet) -> u32 {
