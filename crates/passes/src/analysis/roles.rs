@@ -27,15 +27,12 @@ impl<'c> Roles<'c> {
         let mut conditions = FxHashMap::default();
         for op in ops.iter().filter(|op| op.is(scf::IF)) {
             let condition = op.operand(0);
-            if conditions.contains_key(&condition) {
+            // Constants are the same for all threads, and what is in there may be for all.
+            if conditions.contains_key(&condition) || condition.as_constant_int().is_some() {
                 continue;
             }
-            // What all warps agree on is no matter of roles.
-            if let Some(warps) = warps_where(condition).map(|warps| warps & all)
-                && warps != 0
-                && warps != all
-            {
-                conditions.insert(condition, warps);
+            if let Some(warps) = warps_where(condition) {
+                conditions.insert(condition, warps & all);
             }
         }
         // Each condition splits what the ones before have left together.

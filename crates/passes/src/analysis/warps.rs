@@ -2,7 +2,7 @@
 //! constants alone.
 //!
 //! For blocks of known size that are made of whole warps in one dimension. Cost: what a value is computed from is looked at up to
-//! [`LIMIT`] times, for each of the warps.
+//! 64 times, for each of the warps.
 
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_size};
