@@ -53,7 +53,7 @@ fn stream() -> impl Strategy<Value = Stream> {
             readers[1] &= !readers[0];
         }
         readers.retain(|&warps| warps != 0);
-        let alone = readers.len() == 1 && readers[0].count_ones() == 1;
+        let alone = readers.len() == 1 && readers[0].is_power_of_two();
         Stream {
             slots,
             ahead: ahead.clamp(least, most),
