@@ -135,6 +135,9 @@ template <typename LoadT> static LogicalResult verifyLoadForm(LoadT op) {
   if (!isAsync && !op.getDependencies().empty())
     return op.emitOpError("has dependencies but no token: use the async form, "
                           "or wait before the load");
+  if (!isAsync && op.getIssuer())
+    return op.emitOpError("names the warp that issues it, but has no token: "
+                          "whoever executes the issued form issues it");
   return success();
 }
 

@@ -23,6 +23,9 @@ def Gpux_MBarriers
     : Type<CPred<"::llvm::isa<::mlir::nvgpu::MBarrierGroupType>($_self)">,
            "group of mbarriers", "::mlir::nvgpu::MBarrierGroupType">;
 
+// The number of a warp: a block has at most 32.
+def Gpux_Warp : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<31>]>;
+
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
@@ -90,6 +93,10 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
     }
     ```
 
+    In token form, `issuer` may name the warp that issues the load: one thread of
+    it, which it elects. Without it, that is warp 0. A kernel whose loads name an
+    issuer may have roles of warps (see the page on roles).
+
     A box has at most 256 elements in each dimension. A larger destination is
     loaded as several boxes: its outermost dimension (of those that are not 1) may
     be a multiple of the box's, so that each box is contiguous in it.
@@ -113,7 +120,8 @@ def Gpux_TmaLoadOp : Gpux_LoadOp<"tma_load"> {
                        Variadic<Index>:$indices,
                        AnyMemRef:$dst,
                        Optional<Gpux_MBarriers>:$barriers,
-                       Optional<Index>:$slot);
+                       Optional<Index>:$slot,
+                       OptionalAttr<Gpux_Warp>:$issuer);
   let assemblyFormat = [{
     custom<AsyncClause>(type($token), $dependencies) ``
     $tensor `[` $indices `]` `,` $dst (`,` $barriers^ `[` $slot `]`)? attr-dict
@@ -138,6 +146,9 @@ def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load", ["getAsyncSource"]> {
       return
     }
     ```
+
+    In token form, `issuer` may name the warp that issues the copy, as for
+    `gpux.tma_load`.
 
     In issued form, which one thread executes:
 
@@ -165,7 +176,8 @@ def Gpux_BulkLoadOp : Gpux_LoadOp<"bulk_load", ["getAsyncSource"]> {
                        AnyMemRef:$src,
                        AnyMemRef:$dst,
                        Optional<Gpux_MBarriers>:$barriers,
-                       Optional<Index>:$slot);
+                       Optional<Index>:$slot,
+                       OptionalAttr<Gpux_Warp>:$issuer);
   let assemblyFormat = [{
     custom<AsyncClause>(type($token), $dependencies) ``
     $src `,` $dst (`,` $barriers^ `[` $slot `]`)? attr-dict
@@ -300,8 +312,8 @@ def Gpux_ElectOp : Gpux_Op<"elect", [
   ]> {
   let summary = "true in the one thread of a block that issues for all";
   let description = [{
-    True in one thread of the first warp, the same one wherever the op is, and
-    false in all others. On the hardware, the thread is elected once, at the start
+    True in one thread of the first warp, or of warp `warp`, the same one wherever
+    the op is, and false in all others. On the hardware, the thread is elected once, at the start
     of the function, by an `elect.sync` of the whole warp. (If `known_block_size`
     says that a block has less than a warp, it is the first thread.)
 
@@ -320,6 +332,7 @@ def Gpux_ElectOp : Gpux_Op<"elect", [
     (PTX ISA, Parallel synchronization and communication instructions: elect.sync.)
   }];
 
+  let arguments = (ins OptionalAttr<Gpux_Warp>:$warp);
   let results = (outs I1:$leader);
   let assemblyFormat = "attr-dict";
 }

@@ -68,6 +68,7 @@ attributes! {
         FROM = "from" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         FUNCTION_TYPE = (async_mlir::names::attr::FUNCTION_TYPE) of [async_::FUNC],
         ID = "id" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
+        ISSUER = "issuer" of [gpux::BULK_LOAD, gpux::TMA_LOAD],
         KERNEL_SYMBOL = "kernel" of [gpux::ASYNC_LAUNCH],
         OPERAND_SEGMENT_SIZES = (async_mlir::names::attr::OPERAND_SEGMENT_SIZES) of [gpux::BULK_LOAD, gpux::COPY, gpux::TMA_LOAD, gpux::TMA_STORE],
         PENDING = "pending" of [gpux::WAIT_GROUP],
@@ -77,6 +78,7 @@ attributes! {
         TO = "to" of [gpux::SET_FLAG, gpux::WAIT_FLAG],
         TRANSPOSE_A = "transpose_a" of [gpux::WGMMA],
         TRANSPOSE_B = "transpose_b" of [gpux::WGMMA],
+        WARP = "warp" of [gpux::ELECT],
     }
     discardable {
         /// On a loop: its pipeline goes on from one iteration of the loop around it to the next.
@@ -105,6 +107,8 @@ attributes! {
         RESULT_SEGMENT_SIZES = "resultSegmentSizes",
         /// On a function: the last value that it returns says whether something has failed.
         RETURNS_STATUS = "async.returns_status",
+        /// On a kernel: its warps have roles, and loops that they share are to be split.
+        ROLES = "gpux.roles",
         /// On an operation of a loop: its stage.
         STAGE = "async.stage",
         /// On an operation: the numbers of the operands whose memory it writes.

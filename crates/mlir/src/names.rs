@@ -657,6 +657,7 @@ attributes! {
         REASSOCIATION = "reassociation" of [memref::COLLAPSE_SHAPE, memref::EXPAND_SHAPE],
         REDUCTION_DIMS = "reduction_dims" of [vector::MULTI_REDUCTION],
         REDUCTION_OP = "reductionOp" of [nvvm::BARRIER],
+        REG_COUNT = "regCount" of [nvvm::SETMAXREGISTER],
         RELAXED = "relaxed" of [nvvm::MBARRIER_ARRIVE, nvvm::MBARRIER_ARRIVE_EXPECT_TX, nvvm::MBARRIER_TEST_WAIT, nvvm::MBARRIER_TRY_WAIT],
         RELU = "relu" of [nvvm::CONVERT_F16X2_TO_F8X2, nvvm::CONVERT_F32X2_TO_BF16X2, nvvm::CONVERT_F32X2_TO_F16X2, nvvm::CONVERT_F32X2_TO_F4X2, nvvm::CONVERT_F32X2_TO_F6X2, nvvm::CONVERT_F32X2_TO_F8X2, nvvm::CONVERT_F4X2_TO_F16X2, nvvm::CONVERT_F6X2_TO_F16X2, nvvm::CONVERT_F8X2_TO_F16X2, nvvm::CONVERT_FLOAT_TO_TF32],
         RES_ATTRS = "res_attrs" of [func::FUNC, gpu::FUNC],
@@ -705,6 +706,10 @@ attributes! {
         GPU_KERNEL = "gpu.kernel",
         GPU_KNOWN_BLOCK_SIZE = "gpu.known_block_size",
         GPU_KNOWN_GRID_SIZE = "gpu.known_grid_size",
+        /// On a kernel: the most registers of a thread.
+        MAXNREG = "nvvm.maxnreg",
+        /// On a kernel: how many blocks of it a multiprocessor has at least.
+        MINCTASM = "nvvm.minctasm",
         /// On a kernel, where its dialect is not known; on a launch, the kernel.
         KERNEL = "kernel",
         LLVM_ALIGN = "llvm.align",

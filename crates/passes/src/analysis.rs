@@ -7,7 +7,8 @@
 //! parts of one buffer apart, and `buffer_slices` rows. [`barrier_graph`] is what barriers are placed on, with the [`footprints`] of accesses, which
 //! [`thread_values`] are computed for. [`addresses`] are those of one thread, as sums ([`linear`]) and with what divides them
 //! ([`divisors`]), in buffers that [`alias`] tells apart; [`escape`] says which buffers nobody else knows. [`token_origins`] says
-//! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block.
+//! which queues a token can belong to, and [`uniformity`] what differs between the threads of a block. [`warps`] are numbers that each warp has, and [`roles`] what warps
+//! do differently by theirs.
 
 pub mod addresses;
 pub mod alias;
@@ -22,9 +23,11 @@ pub mod escape;
 pub mod footprints;
 pub mod linear;
 pub mod memory;
+pub mod roles;
 pub mod skeleton;
 pub mod thread_values;
 pub mod token_origins;
+pub mod warps;
 
 pub mod phase_skeleton;
 pub mod uniformity;

@@ -31,6 +31,7 @@ mod lower_to_nvvm;
 mod nvgpu_exact_waits;
 mod pack_workgroup_memory;
 mod schedule;
+mod split_roles;
 mod tokens_to_groups;
 mod tokens_to_mbarriers;
 mod utils;
@@ -63,6 +64,7 @@ pub use lower_to_nvvm::LowerToNvvm;
 pub use nvgpu_exact_waits::NvgpuExactWaits;
 pub use pack_workgroup_memory::PackWorkgroupMemory;
 pub use schedule::GpuxSchedule;
+pub use split_roles::SplitRoles;
 pub use tokens_to_groups::TokensToGroups;
 pub use tokens_to_mbarriers::TokensToMbarriers;
 
@@ -86,6 +88,7 @@ pub fn register_all() {
     register_pass::<GpuxSchedule>();
     register_pass::<InsertFlags>();
     register_pass::<TokensToMbarriers>();
+    register_pass::<SplitRoles>();
     register_pass::<TokensToGroups>();
     register_pass::<GroupsToTokens>();
     register_pass::<NvgpuExactWaits>();

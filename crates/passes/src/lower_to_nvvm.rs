@@ -201,6 +201,8 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
                 ("fence-reads", boolean("fence-reads")),
             ],
         )
+        // Next: what is left of tokens is of one role each, so it is counted for each role alone.
+        .pass("gpux-split-roles")
         // While control flow is structured, too; everything below knows no tokens.
         .pass_with(
             "gpux-tokens-to-groups",

@@ -12,6 +12,9 @@
 //! **Refusals.** Loads that only some threads reach; branches between blocks; operations through which the state of a
 //! ring can't be carried. A token that no ring can follow is awaited where its load is issued, with a remark.
 //!
+//! **Roles.** Where loads name the warp that issues them, warps may have roles ([`roles`]): only the threads that use a slot
+//! arrive, and only those that await a load wait for it. `--gpux-split-roles` then gives each role code of its own.
+//!
 //! What to do is decided in `tokenflow::phases`, on plain data; this file and its modules only write it down.
 
 mod awaits;
@@ -21,16 +24,20 @@ mod closed_form;
 mod emit;
 mod explain;
 mod mbarriers;
+mod roles;
 mod state;
 
 use crate::analysis::phase_skeleton::{self, PhaseSkeleton};
+use crate::analysis::roles::Roles;
 use crate::analysis::uniformity::Uniformity;
 use crate::utils::device::own_ops;
 use crate::utils::tokens::{await_dependencies, inline_async_regions, refuse_token_arguments};
 use async_dialects::completion::ExecutionScope;
+use async_dialects::names::gpux_attr;
 use async_dialects::registry::GPUX;
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::ir::Op;
+use async_mlir::melior::ir::Attribute;
 use async_mlir::pass::{Anchor, Dialect, OptionInfo, Pass, PassContext, PassError, PassInfo, StatisticInfo};
 use tokenflow::phases::{self, Plan};
 
@@ -114,16 +121,20 @@ impl Pass for TokensToMbarriers {
             return Ok(());
         }
         let mut uniform = Uniformity::of(ExecutionScope::Block);
-        loads.into_iter().try_for_each(|load| uniform.check(load))?;
+        loads.iter().try_for_each(|load| uniform.check(*load))?;
+        let issuer = roles::issuer(op, &loads)?;
         refuse_token_arguments(op)?;
         inline_async_regions(op)?;
         await_dependencies(op);
-        let (read, plan) = read_and_plan(op, cx.bool("fence-reads"))?;
+        let roles = roles::roles(op, issuer)?;
+        // Threads of different roles never meet at a barrier of the block.
+        let war = if roles.is_some() { War::Mbarrier } else { war };
+        let (read, plan) = read_and_plan(op, cx.bool("fence-reads"), roles.as_ref(), issuer)?;
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
         }
         let rendezvous = if war == War::Mbarrier {
-            plan.rendezvous_depth()
+            plan.rendezvous_mbarriers()
         } else {
             0
         };
@@ -133,8 +144,11 @@ impl Pass for TokensToMbarriers {
         );
         cx.count("phases", plan.phases.len() as u64);
         cx.count("barriers", plan.rendezvous.len() as u64);
-        emit::emit(op, read, &plan, war)?;
+        emit::emit(op, read, &plan, war, issuer)?;
         awaits::erase_complete(op);
+        if roles.is_some() {
+            op.set_attr(gpux_attr::ROLES, Attribute::unit(op.context()));
+        }
         verify_contract(op)
     }
 }
@@ -143,15 +157,19 @@ impl Pass for TokensToMbarriers {
 fn read_and_plan<'c>(
     function: Op<'c>,
     fence_reads: bool,
+    roles: Option<&Roles<'c>>,
+    issuer: Option<u32>,
 ) -> Result<(PhaseSkeleton<'c>, Plan), PassError<'c>> {
     loop {
-        let mut read = phase_skeleton::read(function)?;
+        let mut read = phase_skeleton::read_with_roles(function, roles.cloned())?;
+        roles::check_read(&mut read, issuer)?;
         carry::mark_closed(&mut read);
         if awaits::await_escapes(&read) {
             continue;
         }
         let plan = phases::plan(&read.tree, fence_reads);
         if plan.unallocated.is_empty() {
+            roles::check_plan(&read, &plan)?;
             return Ok((read, plan));
         }
         for &load in &plan.unallocated {

@@ -311,7 +311,7 @@ fn forms(context: &Context, source: &str) -> Vec<(String, Kernels)> {
             pipelines.push((format!("counted {options}"), pass.clone()));
             pipelines.push((format!("lowered {options}"), format!("{pass},gpux-to-nvvm")));
         }
-        let pass = "gpux-tokens-to-mbarriers{war=mbarrier},gpux-tokens-to-groups";
+        let pass = "gpux-tokens-to-mbarriers{war=mbarrier},gpux-split-roles,gpux-tokens-to-groups";
         pipelines.push(("war=mbarrier".to_owned(), pass.to_owned()));
     }
     let forms = pipelines.into_iter();

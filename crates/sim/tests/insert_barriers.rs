@@ -21,7 +21,7 @@ const ATTEMPTS: u64 = 40;
 const ADVERSARIES: [Adversary; 2] = [Adversary::Late, Adversary::Early];
 
 /// Kernels that get more barriers than they have, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 12] = [
+const EXPLAINED: [(&str, &str); 13] = [
     (
         "emit-nvgpu.mlir, @two_tiles",
         "how much it copies is an argument, and what is made up is nothing",
@@ -62,6 +62,10 @@ const EXPLAINED: [(&str, &str); 12] = [
     ),
     (
         "Integration/wgmma.mlir, @gemm",
+        "a multiplication is taken for an access of all workgroup memory",
+    ),
+    (
+        "Integration/roles.mlir, @gemm",
         "a multiplication is taken for an access of all workgroup memory",
     ),
 ];

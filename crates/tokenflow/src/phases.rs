@@ -29,6 +29,9 @@
 //! 9. *Rendezvous* (`rendezvous.rs`, `skew.rs`): the same barriers as phases of mbarriers, and how far threads may be ahead.
 //! 10. *Verification* (`verify.rs`), in debug builds: what an emitter relies on.
 //!
+//! Where threads have different **roles** (`roles.rs`), some steps look at what threads of all of them do together, and others at
+//! what those of one role do.
+//!
 //! Then [`needs_init_barrier`] (`init_barrier.rs`) says whether threads have to meet after the initialization.
 //!
 //! **Cost.** Steps 1 to 4 and 6 to 9 are about linear in the size of the function, times a bounded number of rounds over loops.
@@ -58,6 +61,7 @@ mod planner;
 mod refinement;
 mod rendezvous;
 mod rings;
+mod roles;
 mod simplify;
 mod skew;
 #[cfg(test)]
@@ -69,11 +73,12 @@ mod verify;
 mod webs;
 
 pub use affine::{AffineExpr, Symbol};
-pub use hazards::{RequiredSync, Syncs};
+pub use hazards::{Participants, RequiredSync, Syncs};
 pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
-pub use plan::{Before, Incoming, Phase, Phi, Plan, Rendezvous, Ring};
+pub use plan::{Before, Incoming, Meetings, Phase, Phi, Plan, Rendezvous, Ring};
 pub use planner::{plan, store_syncs};
 pub use rings::MAX_DEPTH;
+pub use roles::RoleSet;
 pub use tree::*;

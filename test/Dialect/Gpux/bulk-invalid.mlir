@@ -873,3 +873,20 @@ func.func @tile_of_two_to_the_64_bytes(%x: !tile, %dst: memref<28823037615171176
   %t = gpux.tma_load async %x[%i, %i], %dst : !tile, memref<288230376151711760x16xf32, 3>
   return
 }
+
+// -----
+
+!ring = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+func.func @issued_form_names_a_warp(%src: memref<64xf32>, %dst: memref<64xf32, 3>, %i: index, %ring: !ring) {
+  // expected-error @+1 {{'gpux.bulk_load' op names the warp that issues it, but has no token: whoever executes the issued form issues it}}
+  gpux.bulk_load %src, %dst, %ring[%i] {issuer = 1 : i32} : memref<64xf32> to memref<64xf32, 3>, !ring
+  return
+}
+
+// -----
+
+func.func @no_such_warp(%src: memref<64xf32>, %dst: memref<64xf32, 3>) {
+  // expected-error @+1 {{'gpux.bulk_load' op attribute 'issuer' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 31}}
+  %t = gpux.bulk_load async %src, %dst {issuer = 32 : i32} : memref<64xf32> to memref<64xf32, 3>
+  return
+}

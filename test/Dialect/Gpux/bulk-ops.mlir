@@ -69,3 +69,13 @@ func.func @elect() -> i1 {
   // CHECK: return %[[LEADER]] : i1
   return %leader : i1
 }
+
+// A load may name the warp that issues it, and a thread of a warp be elected.
+// CHECK-LABEL: @of_a_warp
+func.func @of_a_warp(%src: memref<64xf32>, %dst: memref<64xf32, #gpu.address_space<workgroup>>) -> (!async.token, i1) {
+  // CHECK: gpux.bulk_load async %{{.*}}, %{{.*}} {issuer = 4 : i32}
+  %t = gpux.bulk_load async %src, %dst {issuer = 4 : i32} : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+  // CHECK: gpux.elect {warp = 4 : i32}
+  %leader = gpux.elect {warp = 4 : i32}
+  return %t, %leader : !async.token, i1
+}

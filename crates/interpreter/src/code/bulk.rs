@@ -150,6 +150,8 @@ pub enum Phase {
 pub enum Elect {
     /// One of the block: `gpux.elect`
     Block,
+    /// One of the warp with this number: `gpux.elect` of a warp
+    OfWarp(u32),
     /// One of the warp, of all or of those in a mask: `nvvm.elect.sync`
     Warp(Option<Reg>),
 }

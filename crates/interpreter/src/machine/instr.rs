@@ -55,6 +55,7 @@ impl<'c> Machine<'c> {
             Op::Elect { to, of } => {
                 let elected = match of {
                     Elect::Block => t == 0,
+                    Elect::OfWarp(warp) => t == *warp as usize * WARP,
                     Elect::Warp(mask) => self.elected(t, *mask)?,
                 };
                 self.set(t, *to, Value::flag(elected));

@@ -75,6 +75,7 @@ const NO_EFFECTS: &[&str] = &[
     nvvm::ELECT_SYNC,
     nvvm::FENCE_MBARRIER_INIT,
     nvvm::FENCE_PROXY,
+    nvvm::SETMAXREGISTER,
     nvvm::WGMMA_FENCE_ALIGNED,
 ];
 

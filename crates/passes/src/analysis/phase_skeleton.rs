@@ -7,6 +7,7 @@ mod accesses;
 
 use self::accesses::Buffers;
 use super::cfg::{Edge as IrEdge, RegionFlow, Target, how_to_structure, unbound_operands};
+use super::roles::Roles;
 use super::uniformity::may_diverge;
 use async_dialects::completion::{Completion, ExecutionScope, GroupEffect};
 use async_dialects::names::async_;
@@ -46,6 +47,10 @@ pub struct PhaseSkeleton<'c> {
     pub tokens: FxHashMap<Value<'c>, Token>,
     /// Uses of tokens by operations that can't be followed.
     pub escapes: Vec<Escape<'c>>,
+    /// The roles of warps, if that is of interest.
+    pub roles: Option<Roles<'c>>,
+    /// What operations for some roles pass on, with their tokens.
+    pub role_results: Vec<(Op<'c>, Token)>,
 }
 
 /// A use of a token by an operation that can't be followed.
@@ -65,10 +70,27 @@ pub struct Escape<'c> {
 ///
 /// Where control flow is not structured, or is not known, and loads or stores in token form are inside.
 pub fn read(function: Op<'_>) -> Result<PhaseSkeleton<'_>, PassError<'_>> {
+    read_with_roles(function, None)
+}
+
+/// The same, of a function whose warps have `roles`.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_with_roles<'c>(
+    function: Op<'c>,
+    roles: Option<Roles<'c>>,
+) -> Result<PhaseSkeleton<'c>, PassError<'c>> {
     let mut reader = Reader {
-        out: PhaseSkeleton::default(),
+        out: PhaseSkeleton {
+            roles,
+            ..PhaseSkeleton::default()
+        },
         buffers: Buffers::new(function),
     };
+    let number = reader.out.roles.as_ref().map_or(0, Roles::number);
+    reader.out.tree.roles = number;
     let Some(region) = function
         .regions()
         .next()
@@ -293,19 +315,30 @@ impl<'c> Reader<'c> {
                 Err(error) => return Err(error),
             }
         }
+        let roles = self
+            .out
+            .roles
+            .as_ref()
+            .map_or(Vec::new(), |roles| roles.of_blocks(op));
+        let has_roles = !roles.is_empty();
         let id = self.new_region(
             b,
             op,
             RegionOp {
                 parent: b,
+                roles,
                 trips: trips(op),
                 divergent: may_diverge(op),
                 divides: divides(op),
                 ..RegionOp::default()
             },
         );
-        let results = self.tokens(op.results());
-        self.out.tree.region_ops[id].results = results;
+        if has_roles {
+            self.complete(b, op);
+        } else {
+            let results = self.tokens(op.results());
+            self.out.tree.region_ops[id].results = results;
+        }
         let places: FxHashMap<ir::Block, usize> = blocks.iter().copied().zip(0..).collect();
         let new = blocks.iter().map(|&block| self.new_block(block, Some(id)));
         let ids: Vec<BlockId> = new.collect();
@@ -342,7 +375,12 @@ impl<'c> Reader<'c> {
         };
         let tokens = edge.bindings.iter().filter(|(from, _)| is_token(from.ty()));
         let bindings = tokens.map(|&(from, to)| (self.token(from), self.token(to)));
-        let bindings = bindings.collect();
+        let mut bindings: Vec<(Token, Token)> = bindings.collect();
+        if !self.out.tree.region_ops[region].roles.is_empty() {
+            let op = self.out.region_ops[region];
+            let passed_on = bindings.drain(..).map(|(from, _)| (op, from));
+            self.out.role_results.extend(passed_on);
+        }
         self.out.tree.region_ops[region]
             .edges
             .push(Edge { from, to, bindings });

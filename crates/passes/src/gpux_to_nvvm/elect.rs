@@ -1,10 +1,11 @@
 //! The lowering of `gpux.elect`: decided once, where the function starts and its warps have not diverged.
 //!
-//! It is true in the thread of the first warp that `elect.sync` picks, which is the same one whenever all of the warp
+//! It is true in the thread of the first warp, or of the one that is named, that `elect.sync` picks, which is the same one whenever all of the warp
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the
 //! first thread.
 
 use crate::utils::builders::{compare, constant};
+use async_dialects::names::gpux_attr;
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
@@ -12,6 +13,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{arith, attr, gpu, nvvm, scf};
+use rustc_hash::FxHashMap;
 
 /// Threads of a warp.
 const WARP: i64 = 32;
@@ -26,8 +28,13 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
         location: elects[0].location(),
         before: first,
     };
-    let leader = at.leader(block_threads(function).is_some_and(|threads| threads < WARP.unsigned_abs()));
+    let small_block = block_threads(function).is_some_and(|threads| threads < WARP.unsigned_abs());
+    let mut leaders: FxHashMap<i64, Value> = FxHashMap::default();
     for elect in elects {
+        let warp = elect.int_attr(gpux_attr::WARP).unwrap_or(0);
+        let leader = *leaders
+            .entry(warp)
+            .or_insert_with(|| at.leader(warp, small_block));
         elect.replace_with(&[leader]);
     }
 }
@@ -40,14 +47,19 @@ struct InsertionPoint<'c> {
 }
 
 impl<'c> InsertionPoint<'c> {
-    fn leader(&self, small_block: bool) -> Value<'c> {
+    fn leader(&self, warp: i64, small_block: bool) -> Value<'c> {
         let thread = self.linear_thread();
         if small_block {
-            return self.compare(Predicate::Equal, thread, self.index(0));
+            return self.compare(Predicate::Equal, thread, self.index(warp * WARP));
         }
-        let in_first_warp = self.compare(Predicate::UnsignedLess, thread, self.index(WARP));
+        let in_warp = if warp == 0 {
+            self.compare(Predicate::UnsignedLess, thread, self.index(WARP))
+        } else {
+            let its = self.compute(arith::DIVUI, thread, self.index(WARP));
+            self.compare(Predicate::Equal, its, self.index(warp))
+        };
         let branch = OpBuilder::new(scf::IF, self.location)
-            .operands(&[in_first_warp])
+            .operands(&[in_warp])
             .results(&[self.i1()])
             .regions(2)
             .before(self.before);

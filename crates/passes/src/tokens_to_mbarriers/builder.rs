@@ -1,5 +1,6 @@
 //! Writes single operations: constants are made once, and what one thread executes is put together.
 
+use crate::utils::warps::in_warps;
 use crate::utils::{block_wide, builders};
 use async_mlir::arith::Predicate;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
@@ -18,11 +19,15 @@ pub(super) struct Builder<'c> {
     entry: Block<'c>,
     constants: FxHashMap<(i64, bool), Value<'c>>,
     leader: Option<Value<'c>>,
+    /// The warp that issues, if it is named.
+    issuer: Option<u32>,
+    /// What is true in the threads of some warps, by the warps as bits.
+    in_warps: FxHashMap<u32, Value<'c>>,
 }
 
 impl<'c> Builder<'c> {
     /// A builder for `function`, whose entry block is `entry`.
-    pub fn new(function: Op<'c>, entry: Block<'c>) -> Self {
+    pub fn new(function: Op<'c>, entry: Block<'c>, issuer: Option<u32>) -> Self {
         let context = function.context();
         Self {
             context,
@@ -32,6 +37,8 @@ impl<'c> Builder<'c> {
             entry,
             constants: FxHashMap::default(),
             leader: None,
+            issuer,
+            in_warps: FxHashMap::default(),
         }
     }
 
@@ -61,8 +68,23 @@ impl<'c> Builder<'c> {
 
     /// True in the thread that issues.
     pub fn leader(&mut self) -> Value<'c> {
-        let function = self.function;
-        *self.leader.get_or_insert_with(|| block_wide::leader(function))
+        let (function, issuer) = (self.function, self.issuer);
+        *self
+            .leader
+            .get_or_insert_with(|| block_wide::leader_of(function, issuer))
+    }
+
+    /// Makes what is true in the threads of `warps`, given as bits, before `before`.
+    pub fn make_in_warps(&mut self, warps: u32, before: Op<'c>) {
+        self.in_warps
+            .entry(warps)
+            .or_insert_with(|| in_warps(warps, before));
+    }
+
+    /// The terminator of a block that only threads of `warps` execute, right before `before`.
+    pub fn as_warps(&mut self, warps: u32, before: Op<'c>) -> Op<'c> {
+        let condition = self.in_warps.get(&warps).copied();
+        only_if_again(condition.unwrap_or_else(|| in_warps(warps, before)), before)
     }
 
     pub fn as_index(&self, number: Value<'c>, before: Op<'c>) -> Value<'c> {
@@ -75,16 +97,22 @@ impl<'c> Builder<'c> {
     /// The terminator of a block that only the thread that issues executes, right before `before`.
     pub fn as_leader(&mut self, before: Op<'c>) -> Op<'c> {
         let leader = self.leader();
-        if let Some(last) = before.prev()
-            && last.is(scf::IF)
-            && last.operand(0) == leader
-            && last.num_results() == 0
-            && let Some(end) = last.region(0).first().and_then(Block::terminator)
-        {
-            return end;
-        }
-        block_wide::only_if(leader, before)
+        only_if_again(leader, before)
     }
+}
+
+/// The terminator of a block that is run on `condition`, right before `before`: of the one that is there, if there is one.
+fn only_if_again<'c>(condition: Value<'c>, before: Op<'c>) -> Op<'c> {
+    if let Some(last) = before.prev()
+        && last.is(scf::IF)
+        && last.operand(0) == condition
+        && last.num_results() == 0
+        && last.region(1).first().is_none()
+        && let Some(end) = last.region(0).first().and_then(Block::terminator)
+    {
+        return end;
+    }
+    block_wide::only_if(condition, before)
 }
 
 /// Writes a comparison before `before`.

@@ -13,8 +13,8 @@ use tokenflow::phases::{PhaseValue, PhiId, Plan, RegionOpId, RingId};
 pub(super) enum Carried {
     /// How often a ring has been armed.
     Counter(RingId),
-    /// How often threads have met at mbarriers.
-    RendezvousCounter,
+    /// How often threads have met at a ring of mbarriers.
+    RendezvousCounter(usize),
     /// What a token stands for: the phis of the blocks' arguments and of the result.
     Token {
         blocks: Vec<Option<PhiId>>,
@@ -62,9 +62,9 @@ pub(super) fn carried_through(
         .filter(|&ring| state.counters[ring].is_some())
         .map(Carried::Counter)
         .collect();
-    if state.rendezvous_counter.is_some() && plan.has_rendezvous[op] {
-        all.push(Carried::RendezvousCounter);
-    }
+    let meetings = plan.meetings.iter().enumerate();
+    let counted = meetings.filter(|(ring, it)| state.rendezvous_counters[*ring].is_some() && it.within[op]);
+    all.extend(counted.map(|(ring, _)| Carried::RendezvousCounter(ring)));
     for token in tokens_through(read, plan, phi_of, op) {
         if !all.contains(&token) {
             all.push(token);

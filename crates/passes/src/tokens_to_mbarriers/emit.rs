@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use tokenflow::Token;
 use tokenflow::phases::{
     AwaitId, Before, BlockId, IndexVec, Inst, LoadId, PhaseId, PhaseValue, PhiId, Plan, Rendezvous,
-    RequiredSync, RingId,
+    RequiredSync, RingId, RoleSet,
 };
 
 /// Writes `plan`, of what was read from `function`.
@@ -31,18 +31,19 @@ pub(super) fn emit<'c>(
     read: PhaseSkeleton<'c>,
     plan: &Plan,
     war: War,
+    issuer: Option<u32>,
 ) -> Result<(), PassError<'c>> {
     let Some(entry) = function.region(0).first() else {
         return Ok(());
     };
     let mut emitter = Emitter {
-        builder: Builder::new(function, entry),
+        builder: Builder::new(function, entry, issuer),
         read,
         plan,
         index: PlanIndex::new(plan),
         war,
         rings: IndexVec::default(),
-        rendezvous: None,
+        rendezvous: Vec::new(),
         state: State::new(plan),
     };
     emitter.function()
@@ -95,8 +96,9 @@ struct Emitter<'a, 'c> {
     war: War,
     /// The mbarriers of each ring.
     rings: IndexVec<RingId, MbarrierRing<'c>>,
-    /// The mbarriers at which threads meet before a load, in turn, if they don't meet at a barrier of the block.
-    rendezvous: Option<MbarrierRing<'c>>,
+    /// The mbarriers at which threads meet before a load, in turn, if they don't meet at a barrier of the block; of each set of
+    /// roles.
+    rendezvous: Vec<MbarrierRing<'c>>,
     state: State<'c>,
 }
 
@@ -187,11 +189,20 @@ impl<'c> Emitter<'_, 'c> {
         self.state.opened[id] = Some(opened.clone());
         let always_awaited = self.plan.rings[phase.ring].always_awaited;
         let last = (!always_awaited && !self.plan.is_first(phase)).then_some((ring, opened));
+        // Threads that have other roles than those of the last phase don't wait for it.
+        let (by_all, by_leader) = if self.has_roles() {
+            (None, last)
+        } else {
+            (last, None)
+        };
         let sync = self.plan.syncs.phases[id];
-        let met = self.sync(sync, Before::Phase(id), last, before)?;
+        let met = self.sync(sync, Before::Phase(id), by_all, before)?;
         let bytes = phase.bytes.map(|bytes| self.builder.const_index(bytes));
         let met = self.met(met, before);
         let inside = self.builder.as_leader(before);
+        if let Some((ring, last)) = by_leader {
+            ring.wait_for_previous(&mut self.builder, &self.read, &last, inside);
+        }
         if let Some(met) = met {
             met.wait(&mut self.builder, inside);
         }
@@ -202,6 +213,21 @@ impl<'c> Emitter<'_, 'c> {
         Ok(())
     }
 
+    fn has_roles(&self) -> bool {
+        self.read.tree.has_roles()
+    }
+
+    /// The terminator of a block that threads of `roles` execute before `before`, or `before` itself if all do.
+    fn as_roles(&mut self, roles: RoleSet, before: Op<'c>) -> Op<'c> {
+        match &self.read.roles {
+            Some(of) if self.has_roles() && roles != self.read.tree.all_roles() => {
+                let warps = of.warps_of(roles);
+                self.builder.as_warps(warps, before)
+            }
+            _ => before,
+        }
+    }
+
     /// Writes a fence and a barrier before `before`, with a wait for the last phase of a slot before threads meet. Where they
     /// meet at an mbarrier, its phase is returned, which the issuing thread has yet to wait for.
     fn sync(
@@ -210,9 +236,11 @@ impl<'c> Emitter<'_, 'c> {
         of: Before,
         last: Option<(MbarrierRing<'c>, Opened<'c>)>,
         before: Op<'c>,
-    ) -> Result<Option<Opened<'c>>, PassError<'c>> {
+    ) -> Result<Option<(MbarrierRing<'c>, Opened<'c>)>, PassError<'c>> {
+        let who = self.plan.syncs.participants.get(&of).copied().unwrap_or_default();
         if sync.fence {
-            block_wide::fence(self.builder.context, before.location()).before(before);
+            let at = self.as_roles(who.fence, before);
+            block_wide::fence(self.builder.context, before.location()).before(at);
         }
         if let Some((ring, last)) = last {
             ring.wait_for_previous(&mut self.builder, &self.read, &last, before);
@@ -220,31 +248,39 @@ impl<'c> Emitter<'_, 'c> {
         if !sync.barrier {
             return Ok(None);
         }
-        let Some(ring) = self.rendezvous else {
+        if self.rendezvous.is_empty() {
             write(gpu::BARRIER, &[], &[], before);
             return Ok(None);
-        };
+        }
         let rendezvous = self.index.rendezvous.get(&of).copied();
-        let known = rendezvous.and_then(|rendezvous| rendezvous.number.clone());
-        let counted = || self.state.rendezvous_counter.map(Number::Counted);
-        let number = known.map(Number::Known).or_else(counted);
+        let rendezvous = rendezvous.ok_or_else(|| bug(before, "has a guard that is on no ring"))?;
+        let ring = self.rendezvous[rendezvous.ring];
+        let counter = self.state.rendezvous_counters[rendezvous.ring];
+        let known = rendezvous.number.clone().map(Number::Known);
+        let number = known.or(counter.map(Number::Counted));
         let number = number.ok_or_else(|| bug(before, "has a guard without a number"))?;
         if let Number::Counted(counter) = number {
-            self.state.rendezvous_counter = Some(ring.next(&mut self.builder, counter, before));
+            let next = ring.next(&mut self.builder, counter, before);
+            self.state.rendezvous_counters[rendezvous.ring] = Some(next);
         }
         let slot = ring.slot(&mut self.builder, &self.read, &number, before);
         let opened = Opened { slot, number };
+        let at = self.as_roles(who.barrier, before);
         // Who is ahead of the others must not arrive for them: not on a slot where some have yet to.
-        if rendezvous.is_none_or(|rendezvous| rendezvous.waits) {
-            ring.wait_for_previous(&mut self.builder, &self.read, &opened, before);
+        if rendezvous.waits {
+            ring.wait_for_previous(&mut self.builder, &self.read, &opened, at);
         }
-        ring.arrive(&self.builder, slot, before);
-        Ok(Some(opened))
+        ring.arrive(&self.builder, slot, at);
+        if self.plan.meetings[rendezvous.ring].issuer_arrives {
+            let at = self.builder.as_leader(before);
+            ring.arrive(&self.builder, slot, at);
+        }
+        Ok(Some((ring, opened)))
     }
 
     /// A rendezvous, with the parity that is waited for.
-    fn met(&mut self, opened: Option<Opened<'c>>, before: Op<'c>) -> Option<Met<'c>> {
-        let (ring, Opened { slot, number }) = self.rendezvous.zip(opened)?;
+    fn met(&mut self, met: Option<(MbarrierRing<'c>, Opened<'c>)>, before: Op<'c>) -> Option<Met<'c>> {
+        let (ring, Opened { slot, number }) = met?;
         let parity = ring.parity(&mut self.builder, &self.read, &number, WhichPhase::This, before);
         Some(Met { ring, slot, parity })
     }

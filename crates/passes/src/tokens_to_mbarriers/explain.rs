@@ -31,7 +31,7 @@ pub(super) fn explain(read: &PhaseSkeleton, plan: &Plan, war: War) {
     {
         let text = format!(
             "{} more, at which threads arrive before loads, in turn; the one that issues waits there",
-            mbarriers(plan.rendezvous_depth())
+            mbarriers(plan.rendezvous_mbarriers())
         );
         Diagnostic::remark(load.location(), text).emit();
     }

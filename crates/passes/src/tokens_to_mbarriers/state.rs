@@ -11,8 +11,8 @@ use tokenflow::phases::{IndexVec, PhaseId, PhaseValue, PhiId, Plan, RingId};
 pub(super) struct State<'c> {
     /// How often each ring with a counter has been armed, modulo twice its depth.
     pub counters: IndexVec<RingId, Option<Value<'c>>>,
-    /// How often threads have met at mbarriers, modulo twice their number, if that is counted.
-    pub rendezvous_counter: Option<Value<'c>>,
+    /// How often threads have met at each ring of mbarriers, modulo twice their number, if that is counted.
+    pub rendezvous_counters: Vec<Option<Value<'c>>>,
     /// The phases that are open.
     pub opened: IndexVec<PhaseId, Option<Opened<'c>>>,
     /// The number of each phi of a ring with a counter.
@@ -23,7 +23,7 @@ impl<'c> State<'c> {
     pub fn new(plan: &Plan) -> Self {
         Self {
             counters: IndexVec::filled(None, plan.rings.len()),
-            rendezvous_counter: None,
+            rendezvous_counters: vec![None; plan.meetings.len()],
             opened: IndexVec::filled(None, plan.phases.len()),
             phis: IndexVec::filled(None, plan.phis.len()),
         }
@@ -33,7 +33,7 @@ impl<'c> State<'c> {
     pub fn counter(&self, carried: &Carried) -> Option<Value<'c>> {
         match carried {
             Carried::Counter(ring) => self.counters[*ring],
-            Carried::RendezvousCounter => self.rendezvous_counter,
+            Carried::RendezvousCounter(ring) => self.rendezvous_counters[*ring],
             Carried::Token { .. } => None,
         }
     }
@@ -43,7 +43,7 @@ impl<'c> State<'c> {
         for (carried, &counter) in all.iter().zip(counters) {
             match carried {
                 Carried::Counter(ring) => self.counters[*ring] = counter,
-                Carried::RendezvousCounter => self.rendezvous_counter = counter,
+                Carried::RendezvousCounter(ring) => self.rendezvous_counters[*ring] = counter,
                 Carried::Token { .. } => {}
             }
         }
@@ -53,7 +53,7 @@ impl<'c> State<'c> {
     pub fn set(&mut self, carried: &Carried, block: Option<usize>, value: Value<'c>) {
         match carried {
             Carried::Counter(ring) => self.counters[*ring] = Some(value),
-            Carried::RendezvousCounter => self.rendezvous_counter = Some(value),
+            Carried::RendezvousCounter(ring) => self.rendezvous_counters[*ring] = Some(value),
             Carried::Token { blocks, result } => {
                 if let Some(phi) = block.map_or(*result, |block| blocks[block]) {
                     self.phis[phi] = Some(value);

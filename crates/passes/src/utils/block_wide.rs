@@ -8,10 +8,10 @@
 //! **Refusals.** Code that only some threads execute: the barriers that such an operation takes would never be passed.
 
 use crate::analysis::phase_skeleton;
-use async_dialects::names::gpux;
+use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::control_flow::erase_results;
 use async_mlir::gpu::is_barrier;
-use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
+use async_mlir::ir::{Block, Op, OpBuilder, Region, Value, int_attr};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::Location;
 use async_mlir::melior::ir::r#type::IntegerType;
@@ -74,13 +74,29 @@ impl<'c> Issuer<'c> {
 
 /// The value that is true in the thread that issues; there is one in a function, where it starts.
 pub(crate) fn leader<'c>(function: Op<'c>) -> Value<'c> {
+    leader_of(function, None)
+}
+
+/// The same, of a warp that is named.
+pub(crate) fn leader_of<'c>(function: Op<'c>, warp: Option<u32>) -> Value<'c> {
     let entry = function.regions().next().and_then(Region::first);
     let entry = entry.expect("a function with operations has a block");
-    let known = entry.ops().into_iter().find(|op| op.is(gpux::ELECT));
+    let is_it = |op: &Op| {
+        op.is(gpux::ELECT)
+            && warp.is_none_or(|warp| op.int_attr(gpux_attr::WARP).unwrap_or(0) == i64::from(warp))
+    };
+    let known = entry.ops().into_iter().find(is_it);
     let elect = known.unwrap_or_else(|| {
-        OpBuilder::new(gpux::ELECT, function.location())
-            .results(&[IntegerType::new(function.context(), 1).into()])
-            .at_start(entry)
+        let elect = OpBuilder::new(gpux::ELECT, function.location()).results(&[IntegerType::new(
+            function.context(),
+            1,
+        )
+        .into()]);
+        match warp.filter(|warp| *warp > 0) {
+            Some(warp) => elect.attr(gpux_attr::WARP, int_attr(function.context(), 32, i64::from(warp))),
+            None => elect,
+        }
+        .at_start(entry)
     });
     // It computes from nothing, and whoever uses it may stand anywhere.
     if let Some(first) = entry.first().filter(|first| *first != elect) {

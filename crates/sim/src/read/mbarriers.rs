@@ -3,7 +3,7 @@
 use super::{Done, Reader, Unknown};
 use crate::code::{Arrival, BufferDecl, Elect, Init, MBarrierOp, Op as Instruction, Phase, Reg, Slot};
 use crate::value::{BufferId, Elem, View};
-use async_dialects::names::gpux;
+use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::Op;
 use async_mlir::names::{attr, nvgpu, nvvm};
 use async_mlir::nvgpu::mbarriers;
@@ -31,7 +31,10 @@ impl<'c> Reader<'c> {
             | nvvm::PMEVENT
             | nvvm::SETMAXREGISTER => {}
             gpux::ELECT => {
-                let (to, of) = (self.reg(op.result(0)), Elect::Block);
+                let warp = op
+                    .int_attr(gpux_attr::WARP)
+                    .and_then(|warp| u32::try_from(warp).ok());
+                let (to, of) = (self.reg(op.result(0)), warp.map_or(Elect::Block, Elect::OfWarp));
                 self.emit(op, Instruction::Elect { to, of });
             }
             nvvm::ELECT_SYNC => {

@@ -10,12 +10,13 @@
 use super::anticipation;
 use super::coalescing;
 use super::hazards::{self, Allocated};
-use super::ids::{Id, IndexVec, LoadId, PhaseId, RingId};
+use super::ids::{AwaitId, Id, IndexVec, LoadId, PhaseId, RingId};
 use super::liveness;
 use super::partition::Partition;
 use super::phase_order;
 use super::placement::Placement;
 use super::rings::{self, InstPositions, MAX_DEPTH, Rings};
+use super::roles;
 use super::tree::Tree;
 use super::union_find::UnionFind;
 
@@ -44,6 +45,10 @@ impl Allocator<'_> {
     pub fn allocate(&self) -> Result<Allocation, Vec<LoadId>> {
         let mut joined = UnionFind::new(self.partition.phases.len() + self.partition.phis.len());
         let mut allocation = self.rings(&joined)?;
+        // Threads of one role may not await what others do, so nobody but the issuing thread knows when a ring is free.
+        if self.tree.has_roles() {
+            return Ok(allocation);
+        }
         let pairs = self.non_interfering(&allocation);
         if !pairs.is_empty() {
             let mut merged = joined.clone();
@@ -101,11 +106,49 @@ impl Allocator<'_> {
                 *depth = needed.max(*depth);
             }
         }
-        let always_awaited = anticipation::always_awaited(tree, placement, sites, partition, &rings);
+        let always_awaited = self.always_awaited(&rings);
         Ok(Allocation {
             rings,
             always_awaited,
         })
+    }
+
+    /// For each ring, whether all its phases are awaited on every path, by threads of some role.
+    fn always_awaited(&self, rings: &Rings) -> IndexVec<RingId, bool> {
+        let of = |tree: &Tree| {
+            anticipation::always_awaited(tree, self.placement, self.sites, self.partition, rings)
+        };
+        if !self.tree.has_roles() {
+            return of(self.tree);
+        }
+        let mut any = IndexVec::filled(false, rings.depth.len());
+        for role in self.tree.all_roles().iter() {
+            let awaited = of(&self.tree.of_role(role));
+            any.iter_mut()
+                .zip(awaited.iter())
+                .for_each(|(any, awaited)| *any |= awaited);
+        }
+        any
+    }
+
+    /// The first awaits of roles that await some phases of a ring, and not all of them on every path. Such a role might be ahead
+    /// of the phase before, on the same slot, and take that one's end for what it waits for.
+    pub fn partly_awaited(&self, rings: &Rings) -> Vec<AwaitId> {
+        let mut partly = Vec::new();
+        if !self.tree.has_roles() {
+            return partly;
+        }
+        let awaited = roles::awaited_rings(self.tree, self.partition, rings);
+        for (role, awaited) in self.tree.all_roles().iter().zip(awaited) {
+            let tree = self.tree.of_role(role);
+            let always =
+                anticipation::always_awaited(&tree, self.placement, self.sites, self.partition, rings);
+            let some = awaited.with_ids().filter(|(ring, _)| !always[*ring]);
+            partly.extend(some.filter_map(|(_, first)| *first));
+        }
+        partly.sort_unstable();
+        partly.dedup();
+        partly
     }
 
     fn allocated<'a>(&'a self, rings: &'a Rings) -> Allocated<'a> {

@@ -24,10 +24,13 @@ use super::divergence::divergent_awaits;
 use super::hazard_state::{COPIED, FENCED, HazardState, LANDED, NO_DEPTH, READ, UNFENCED, WRITTEN};
 use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, RegionOpId, RingId, StoreId};
 use super::partition::{Partition, PhaseValue};
+use super::plan::Before;
 use super::rings::Rings;
+use super::roles::RoleSet;
 use super::tree::{AccessKind, Buffer, Inst, Tree};
 use crate::program::ensure_sufficient_stack;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
@@ -53,6 +56,17 @@ pub struct Syncs {
     pub phases: IndexVec<PhaseId, RequiredSync>,
     /// Before a store.
     pub stores: IndexVec<StoreId, RequiredSync>,
+    /// Who takes part in what is needed before a load, if threads have different roles.
+    pub participants: BTreeMap<Before, Participants>,
+}
+
+/// The roles whose threads take part in a [`RequiredSync`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Participants {
+    /// Whose threads have written through the generic proxy.
+    pub fence: RoleSet,
+    /// Whose threads the issuing one has to know to have come so far.
+    pub barrier: RoleSet,
 }
 
 /// What is synchronized in addition to stores.
@@ -95,6 +109,8 @@ struct Hazards<'t> {
     divergent_awaits: IndexVec<AwaitId, Vec<Buffer>>,
     /// The loops around.
     loops: usize,
+    /// The roles of the threads that run what is looked at.
+    roles: RoleSet,
     /// All that a region op may leave pending.
     touched: IndexVec<RegionOpId, Option<HazardState>>,
     /// After which instruction of the body rings are armed no more.
@@ -115,6 +131,7 @@ impl<'t> Hazards<'t> {
             fence_reads,
             divergent_awaits: divergent_awaits(tree),
             loops: 0,
+            roles: tree.all_roles(),
             touched: IndexVec::filled(None, tree.region_ops.len()),
             last_arms: allocated
                 .map_or_else(FxHashMap::default, |allocated| last_arms(tree, allocated.rings)),
@@ -130,6 +147,7 @@ impl<'t> Hazards<'t> {
                     allocated.map_or(0, |allocated| allocated.partition.phases.len()),
                 ),
                 stores: IndexVec::filled(RequiredSync::default(), tree.stores),
+                participants: BTreeMap::new(),
             },
         }
     }
@@ -147,7 +165,7 @@ impl<'t> Hazards<'t> {
             self.inst(inst, &mut state);
             let last = self.last_arms.get(&i).filter(|_| block == BlockId(0));
             for &ring in last.into_iter().flatten() {
-                state.rings.remove(&ring);
+                state.forget(ring);
                 self.done[ring] = true;
             }
         }
@@ -156,8 +174,8 @@ impl<'t> Hazards<'t> {
 
     fn inst(&mut self, inst: &Inst, state: &mut HazardState) {
         match inst {
-            Inst::Barrier => state.barrier(),
-            Inst::Fence => state.fence(),
+            Inst::Barrier => state.meet(self.tree.all_roles()),
+            Inst::Fence => state.fence(self.roles),
             Inst::Access { buffer, kind } => {
                 let pending = match kind {
                     AccessKind::Read if self.fence_reads => READ | UNFENCED,
@@ -165,19 +183,30 @@ impl<'t> Hazards<'t> {
                     AccessKind::Write => WRITTEN | UNFENCED,
                     AccessKind::Copy => WRITTEN | UNFENCED | COPIED,
                 };
-                state.record(*buffer, pending);
+                state.record(*buffer, pending, self.roles);
             }
-            Inst::WaitForCopies => state.complete_copies(),
+            Inst::WaitForCopies => state.complete_copies(self.roles),
             Inst::Await { id, .. } => self.wait(*id, state),
             // Loads in token form are synchronized when they are planned, and not before.
             Inst::Load { .. } if self.allocated.is_none() => {}
             Inst::Load { load, .. } => {
-                let needs = Self::needs(self.tree.loads[*load].buffer, READ | WRITTEN | LANDED, state);
-                self.out.loads[*load] = apply(needs, state);
+                let (buffer, minds) = (self.tree.loads[*load].buffer, READ | WRITTEN | LANDED);
+                let (needs, who) = (
+                    Self::needs(buffer, minds, state),
+                    participants(buffer, minds, state),
+                );
+                self.out.loads[*load] = self.apply(needs, who, Before::Load(*load), state);
             }
             Inst::Store { store, buffer } => {
                 let needs = Self::needs(*buffer, WRITTEN | LANDED, state);
-                self.out.stores[*store] = apply(needs, state);
+                let all = self.tree.all_roles();
+                if needs.fence {
+                    state.fence(all);
+                }
+                if needs.barrier {
+                    state.meet(all);
+                }
+                self.out.stores[*store] = needs;
             }
             Inst::RegionOp(op) => {
                 *state = ensure_sufficient_stack(|| self.region_op(*op, std::mem::take(state)));
@@ -203,14 +232,14 @@ impl<'t> Hazards<'t> {
             .is_none_or(|allocated| !allocated.partition.awaits[id].is_empty())
         {
             let buffers = self.divergent_awaits[id].iter();
-            buffers.for_each(|&buffer| state.record(buffer, LANDED));
+            buffers.for_each(|&buffer| state.record(buffer, LANDED, self.roles));
         }
         let Some(allocated) = self.allocated else { return };
         for &phase in &allocated.partition.awaits[id] {
             let ring = allocated.rings.of(phase);
             if !self.done[ring] {
                 let age = allocated.rings.age_at.get(&(id, phase)).copied().unwrap_or(0);
-                state.record_wait(ring, age + 1);
+                state.record_wait(ring, age + 1, self.roles);
             }
         }
     }
@@ -220,25 +249,56 @@ impl<'t> Hazards<'t> {
         let Some(allocated) = self.allocated else { return };
         // Who waits for the phase that had the slot before may be as far after.
         let shift = allocated.rings.shift[phase];
-        let waited = state.rings.get(&ring);
-        let waited = waited.map_or(0, |waited| waited.saturating_add_signed(shift));
+        let depth = allocated.rings.depth[ring];
+        let behind = state
+            .waits(ring)
+            .filter(|(_, arms)| arms.saturating_add_signed(shift) >= depth);
+        let behind = behind.fold(RoleSet::default(), |roles, (role, _)| roles.or(RoleSet::of(role)));
+        let mut who = Participants::default();
+        if self.needed.is_none() {
+            who.barrier = behind;
+        }
         let mut sync = RequiredSync {
             fence: false,
-            barrier: waited >= allocated.rings.depth[ring] && self.needed.is_none(),
+            barrier: !who.barrier.is_empty(),
         };
         for &load in &allocated.partition.phases[phase] {
-            let needs = Self::needs(self.tree.loads[load].buffer, READ | WRITTEN | LANDED, state);
+            let (buffer, minds) = (self.tree.loads[load].buffer, READ | WRITTEN | LANDED);
+            let needs = Self::needs(buffer, minds, state);
             sync.fence |= needs.fence;
             sync.barrier |= needs.barrier;
+            let its = participants(buffer, minds, state);
+            who.fence = who.fence.or(its.fence);
+            who.barrier = who.barrier.or(its.barrier);
         }
-        self.out.phases[phase] = apply(sync, state);
-        let waited = state.rings.get_mut(&ring).map_or(1, |waited| {
-            *waited = (*waited + 1).min(NO_DEPTH);
-            *waited
-        });
+        self.out.phases[phase] = self.apply(sync, who, Before::Phase(phase), state);
+        let waited = state.arm(ring);
         if let Some(needed) = &mut self.needed {
             needed[phase] = waited.saturating_add_signed(shift).max(1);
         }
+    }
+
+    /// Applies what comes before a load to the state, and notes who takes part.
+    fn apply(
+        &mut self,
+        sync: RequiredSync,
+        who: Participants,
+        before: Before,
+        state: &mut HazardState,
+    ) -> RequiredSync {
+        if sync.fence {
+            state.fence(who.fence);
+        }
+        if sync.barrier {
+            state.meet(who.barrier);
+        }
+        if self.tree.has_roles() {
+            self.out.participants.remove(&before);
+            if sync.barrier {
+                self.out.participants.insert(before, who);
+            }
+        }
+        sync
     }
 
     fn region_op(&mut self, id: RegionOpId, before: HazardState) -> HazardState {
@@ -267,7 +327,10 @@ impl<'t> Hazards<'t> {
                     start.widen();
                 }
                 if starts[b].as_ref() != Some(&start) {
+                    let outer = self.roles;
+                    self.roles = outer.and(op.roles.get(b).copied().unwrap_or(outer));
                     ends[b] = Some(self.block(block, start.clone()));
+                    self.roles = outer;
                     starts[b] = Some(start);
                     changed = true;
                 }
@@ -293,21 +356,23 @@ impl<'t> Hazards<'t> {
             return known.clone();
         }
         let mut state = HazardState::default();
+        // Whoever runs what is inside: at most those that run the region op, and it is the worst that is asked for.
+        let roles = self.tree.all_roles();
         for &block in &self.tree.region_ops[id].blocks {
             for inst in &self.tree.blocks[block].insts {
                 match inst {
                     Inst::Access { buffer, .. } => {
-                        state.record(*buffer, READ | WRITTEN | UNFENCED | COPIED);
+                        state.record(*buffer, READ | WRITTEN | UNFENCED | COPIED, roles);
                     }
                     Inst::Await { id, .. } => {
                         self.divergent_awaits[*id]
                             .iter()
-                            .for_each(|&buffer| state.record(buffer, LANDED));
+                            .for_each(|&buffer| state.record(buffer, LANDED, roles));
                         if let Some(allocated) = self.allocated {
                             let rings = allocated.partition.awaits[*id]
                                 .iter()
                                 .map(|&phase: &PhaseValue| allocated.rings.of(phase));
-                            rings.for_each(|ring| state.record_wait(ring, NO_DEPTH));
+                            rings.for_each(|ring| state.record_wait(ring, NO_DEPTH, roles));
                         }
                     }
                     Inst::RegionOp(inner) => {
@@ -345,15 +410,12 @@ fn last_arms(tree: &Tree, rings: &Rings) -> FxHashMap<usize, Vec<RingId>> {
     after
 }
 
-/// Applies what comes before an operation to the state.
-fn apply(sync: RequiredSync, state: &mut HazardState) -> RequiredSync {
-    if sync.fence {
-        state.fence();
+/// Who takes part in what is needed before a load into `buffer` that minds `accesses`.
+fn participants(buffer: Buffer, accesses: u64, state: &HazardState) -> Participants {
+    Participants {
+        fence: state.roles(buffer, UNFENCED),
+        barrier: state.roles(buffer, accesses | UNFENCED | FENCED),
     }
-    if sync.barrier {
-        state.barrier();
-    }
-    sync
 }
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ enum FirstAction {
 /// block, rather than mbarriers.
 #[must_use]
 pub fn needs_init_barrier(tree: &Tree, plan: &Plan, by_barrier: bool) -> bool {
+    // Threads of different roles go different ways from here.
+    if tree.has_roles() {
+        return true;
+    }
     let mut opened: FxHashMap<(BlockId, usize), Vec<PhaseId>> = FxHashMap::default();
     for (id, phase) in plan.phases.with_ids() {
         opened

@@ -4,6 +4,7 @@ use super::affine::AffineExpr;
 use super::hazards::Syncs;
 use super::ids::{AwaitId, BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::PhaseValue;
+use super::roles::RoleSet;
 use crate::program::Token;
 use std::collections::BTreeSet;
 
@@ -29,12 +30,12 @@ pub struct Plan {
     pub syncs: Syncs,
     /// The barriers of [`Plan::syncs`], in order, with numbers as if they were the arms of a ring of their own.
     pub rendezvous: Vec<Rendezvous>,
-    /// True if the running program counts the barriers.
-    pub counts_rendezvous: bool,
+    /// Those rings: one for each set of roles that meet.
+    pub meetings: Vec<Meetings>,
+    /// Awaits of roles for which no ring is made: a role that awaits one phase of a ring has to await all of them.
+    pub partly_awaited: Vec<AwaitId>,
     /// The rings that are armed in each region op.
     pub armed_rings: IndexVec<RegionOpId, BTreeSet<RingId>>,
-    /// The region ops that have barriers.
-    pub has_rendezvous: IndexVec<RegionOpId, bool>,
 }
 
 impl Plan {
@@ -44,6 +45,12 @@ impl Plan {
     pub fn rendezvous_depth(&self) -> u64 {
         let depths = self.rings.iter().map(|ring| ring.depth);
         depths.max().filter(|_| !self.rendezvous.is_empty()).unwrap_or(0)
+    }
+
+    /// How many mbarriers that takes, for all sets of roles that meet.
+    #[must_use]
+    pub fn rendezvous_mbarriers(&self) -> u64 {
+        self.rendezvous_depth() * self.meetings.len() as u64
     }
 
     /// What an edge of an operation binds a phi to; `None`: a complete token, or nothing.
@@ -140,8 +147,24 @@ pub enum Before {
 pub struct Rendezvous {
     /// What it stands before.
     pub before: Before,
+    /// On which ring of [`Plan::meetings`] it is.
+    pub ring: usize,
     /// How many rendezvous come before it, if that is known.
     pub number: Option<AffineExpr>,
     /// True if, where threads meet at mbarriers, one may be so far ahead that it has to wait for the slot's last phase.
     pub waits: bool,
+}
+
+/// The rendezvous of the same threads.
+#[derive(Clone, Debug)]
+pub struct Meetings {
+    /// The roles of the threads that arrive; none: threads don't differ in roles.
+    pub roles: RoleSet,
+    /// True if the running program counts them.
+    pub counted: bool,
+    /// The region ops that have any.
+    pub within: IndexVec<RegionOpId, bool>,
+    /// True if the issuing thread, which has another role, arrives as well: else others could be so far ahead that it takes one
+    /// phase for another.
+    pub issuer_arrives: bool,
 }

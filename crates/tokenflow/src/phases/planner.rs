@@ -17,14 +17,16 @@ use super::tree::Tree;
 /// Plans the phases of all loads of a function.
 #[must_use]
 pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
-    let tree = &simplify(tree);
+    // What is available everywhere is so on all paths through blocks for some roles; all else is about what some thread does.
+    let alternatives = &simplify(tree);
+    let tree = &alternatives.together();
     let sites = InstPositions::new(tree);
     let placement = place_phases(tree);
     let mut partition = partition::partition(tree, &placement);
     if !partition.unallocated.is_empty() {
         return unallocated(partition.unallocated);
     }
-    partition.awaits = without_available(tree, &placement, &partition);
+    partition.awaits = without_available(alternatives, &placement, &partition);
     let allocator = Allocator {
         tree,
         placement: &placement,
@@ -39,7 +41,13 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
         Ok(allocation) => allocation,
         Err(loads) => return unallocated(loads),
     };
-    let scope = scope(tree, &placement, &sites, &partition);
+    // A kernel whose warps have roles is split where the first of them is run: what all share comes before that.
+    let scope = if tree.has_roles() {
+        BlockId(0)
+    } else {
+        scope(tree, &placement, &sites, &partition)
+    };
+    let partly_awaited = allocator.partly_awaited(&rings);
     let numbering = number_phases(tree, &placement, &partition, &rings, &always_awaited, scope);
     let allocated = Allocated {
         partition: &partition,
@@ -58,13 +66,19 @@ pub fn plan(tree: &Tree, fence_reads: bool) -> Plan {
             .map(|rings| rings.keys().copied().collect())
             .collect(),
         awaits: partition.awaits.clone(),
+        partly_awaited,
         ..Plan::default()
     };
+    if let Some(first) = tree.first_with_roles().filter(|_| tree.has_roles()) {
+        plan.extent.0 = first.min(plan.extent.0);
+    }
     plan.phases = phases_of(tree, &placement, &sites, &partition, &rings, &numbering);
     // All threads wait for the last phase of a slot before it is armed again, and meet: else one that has not could take
-    // the phase before that for the next one, whose parity is the same.
+    // the phase before that for the next one, whose parity is the same. With roles, the issuing thread alone waits: nobody else
+    // waits for phases of such a ring.
     for (sync, phase) in syncs.phases.iter_mut().zip(&plan.phases) {
-        sync.barrier |= !plan.rings[phase.ring].always_awaited && !plan.is_first(phase);
+        let waits = !plan.rings[phase.ring].always_awaited && !plan.is_first(phase);
+        sync.barrier |= waits && !tree.has_roles();
     }
     plan.phis = phis(&partition, &rings, &numbering);
     plan.syncs = syncs;
@@ -121,7 +135,7 @@ fn phases_of(
 /// Finds what has to come before each store, whatever comes before loads.
 #[must_use]
 pub fn store_syncs(tree: &Tree, fence_reads: bool) -> Syncs {
-    required_syncs(tree, None, fence_reads)
+    required_syncs(&tree.together(), None, fence_reads)
 }
 
 fn unallocated(unallocated: Vec<LoadId>) -> Plan {

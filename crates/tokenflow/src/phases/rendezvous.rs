@@ -1,18 +1,20 @@
 //! Step 9: which number each rendezvous has, where threads meet at mbarriers.
 //!
-//! **In:** the barriers that step 8 asks for. **Out:** their numbers, as if they were the arms of one ring of their own, and
-//! which of them need a wait before ([`super::skew`]).
+//! **In:** the barriers that step 8 asks for. **Out:** their numbers, as if those of the same roles were the arms of a ring of
+//! their own, and which of them need a wait before ([`super::skew`]).
 
 use super::arm_counts::{ArmCounts, Point};
 use super::ids::{Id, IndexVec, LoadId, PhaseId, RingId};
 use super::numbering::number_phases;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::plan::{Before, Plan, Rendezvous};
+use super::plan::{Before, Meetings, Plan, Rendezvous};
 use super::rings::{self, InstPositions, Opened, Rings};
+use super::roles::RoleSet;
 use super::skew::rendezvous_waits;
 use super::tree::Tree;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The ring that all rendezvous are on.
 const THE_RING: RingId = RingId(0);
@@ -26,8 +28,28 @@ pub(super) fn plan_rendezvous(
     rings: &Rings,
     plan: &mut Plan,
 ) {
-    let mut meetings = as_ring(tree, sites, rings, plan);
-    plan.has_rendezvous = meetings
+    // Without roles, all threads meet.
+    let everybody = (!tree.has_roles()).then(RoleSet::default);
+    let participants = plan.syncs.participants.values().map(|who| who.barrier);
+    let sets: BTreeSet<RoleSet> = participants.chain(everybody).collect();
+    for roles in sets {
+        let meetings = as_ring(tree, sites, rings, plan, roles);
+        plan_meetings(tree, placement, sites, partition, meetings, plan, roles);
+    }
+    plan.rendezvous.sort_by_key(|meeting| meeting.before);
+}
+
+/// Numbers the rendezvous of `roles`.
+fn plan_meetings(
+    tree: &Tree,
+    placement: &Placement,
+    sites: &InstPositions,
+    partition: &Partition,
+    mut meetings: Rings,
+    plan: &mut Plan,
+    roles: RoleSet,
+) {
+    let within = meetings
         .counts
         .per_op
         .iter()
@@ -42,8 +64,7 @@ pub(super) fn plan_rendezvous(
         &IndexVec::filled(true, 1),
         plan.scope,
     );
-    plan.counts_rendezvous =
-        numbering.expensive[THE_RING] || all.iter().any(|&id| numbering.phase[id].is_none());
+    let counted = numbering.expensive[THE_RING] || all.iter().any(|&id| numbering.phase[id].is_none());
     // Where a phase has no rendezvous of its own, those before it are known to be over.
     for (id, phase) in plan.phases.with_ids() {
         let before = meetings
@@ -53,19 +74,23 @@ pub(super) fn plan_rendezvous(
     }
     meetings.phi = IndexVec::filled(THE_RING, partition.phis.len());
     rings::ages(tree, placement, partition, sites, &mut meetings);
-    plan.rendezvous = all
-        .into_iter()
-        .map(|id| Rendezvous {
-            before: before(id, plan.phases.len()),
-            number: numbering.phase[id].clone().filter(|_| !plan.counts_rendezvous),
-            waits: true,
-        })
-        .collect();
-    plan.rendezvous.sort_by_key(|meeting| meeting.before);
-    let waits = rendezvous_waits(tree, partition, &meetings, plan);
-    for meeting in &mut plan.rendezvous {
-        meeting.waits = waits.contains(&phase_id(meeting.before, plan.phases.len()));
-    }
+    let waits = rendezvous_waits(tree, partition, &meetings, plan, roles);
+    let ring = plan.meetings.len();
+    plan.rendezvous.extend(all.into_iter().map(|id| Rendezvous {
+        before: before(id, plan.phases.len()),
+        ring,
+        number: numbering.phase[id].clone().filter(|_| !counted),
+        waits: waits.contains(&id),
+    }));
+    // Who waits before arriving knows that all have come to the last phase of the slot, and not that the issuing thread has seen
+    // it end: unless that one has come to it as well.
+    let issuer_arrives = tree.has_roles() && !waits.is_empty() && !roles.has(tree.issuer);
+    plan.meetings.push(Meetings {
+        roles,
+        counted,
+        within,
+        issuer_arrives,
+    });
 }
 
 /// The phase that stands for a rendezvous: that before which it is, or one after all of these for each load.
@@ -84,18 +109,28 @@ fn before(id: PhaseId, phases: usize) -> Before {
     }
 }
 
-/// All rendezvous as if they were the arms of one ring.
-fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan) -> Rings {
+/// All rendezvous of `roles` as if they were the arms of one ring.
+fn as_ring(tree: &Tree, sites: &InstPositions, rings: &Rings, plan: &Plan, roles: RoleSet) -> Rings {
     let syncs = &plan.syncs;
+    let who = |before: Before| {
+        syncs
+            .participants
+            .get(&before)
+            .copied()
+            .unwrap_or_default()
+            .barrier
+    };
     let mut opened = Opened::default();
     let opens = rings
         .opened
         .iter()
         .flat_map(|(&block, opens)| opens.iter().map(move |&(inst, _, phase)| (block, inst, phase)));
-    for (block, inst, phase) in opens.filter(|&(.., phase)| syncs.phases[phase].barrier) {
+    let meets = |phase: PhaseId| syncs.phases[phase].barrier && who(Before::Phase(phase)) == roles;
+    for (block, inst, phase) in opens.filter(|&(.., phase)| meets(phase)) {
         opened.entry(block).or_default().push((inst, THE_RING, phase));
     }
-    for (load, _) in syncs.loads.with_ids().filter(|(_, sync)| sync.barrier) {
+    let meets = |load: LoadId| syncs.loads[load].barrier && who(Before::Load(load)) == roles;
+    for load in syncs.loads.ids().filter(|&load| meets(load)) {
         let (block, inst) = sites.load[load];
         let id = phase_id(Before::Load(load), plan.phases.len());
         opened.entry(block).or_default().push((inst, THE_RING, id));

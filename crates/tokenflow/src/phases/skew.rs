@@ -17,6 +17,7 @@ use super::ids::{AwaitId, BlockId, PhaseId, RegionOpId};
 use super::partition::{Partition, PhaseValue};
 use super::plan::Plan;
 use super::rings::Rings;
+use super::roles::RoleSet;
 use super::tree::{Inst, Tree};
 use crate::program::ensure_sufficient_stack;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,26 +25,36 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The most loops around one another that are run until nothing changes.
 const DEPTH: usize = 4;
 
-/// The rendezvous before which threads have to wait for the slot's last phase. `rendezvous` are
-/// all of them as if they were the arms of one ring, with the ages of what is awaited; phases and loads (after them)
+/// The rendezvous before which threads have to wait for the slot's last phase: those of any of `roles`, which meet there.
+/// `rendezvous` are all of them as if they were the arms of one ring, with the ages of what is awaited; phases and loads (after them)
 /// number them.
 pub(super) fn rendezvous_waits(
     tree: &Tree,
     partition: &Partition,
     rendezvous: &Rings,
     plan: &Plan,
+    roles: RoleSet,
 ) -> FxHashSet<PhaseId> {
-    let mut work = Skew {
-        tree,
-        partition,
-        rendezvous,
-        plan,
-        depth: plan.rendezvous_depth(),
-        loops: 0,
-        waits: FxHashMap::default(),
+    let depth = plan.rings.iter().map(|ring| ring.depth).max().unwrap_or(0);
+    let waits_in = |tree: &Tree| {
+        let mut work = Skew {
+            tree,
+            partition,
+            rendezvous,
+            plan,
+            depth,
+            loops: 0,
+            waits: FxHashMap::default(),
+        };
+        work.block(BlockId(0), 0);
+        work.waits
     };
-    work.block(BlockId(0), 0);
-    let waits = work.waits.into_iter();
+    let waits: Vec<_> = if tree.has_roles() {
+        roles.iter().map(|role| waits_in(&tree.of_role(role))).collect()
+    } else {
+        vec![waits_in(tree)]
+    };
+    let waits = waits.into_iter().flatten();
     waits.filter_map(|(of, waits)| waits.then_some(of)).collect()
 }
 
@@ -179,6 +190,7 @@ mod tests {
             ),
             rendezvous: vec![Rendezvous {
                 before: Before::Phase(PhaseId(0)),
+                ring: 0,
                 number: None,
                 waits: true,
             }],
@@ -188,7 +200,13 @@ mod tests {
             },
             ..Plan::default()
         };
-        rendezvous_waits(&steps.tree, partition, &steps.one_ring(), &plan)
+        rendezvous_waits(
+            &steps.tree,
+            partition,
+            &steps.one_ring(),
+            &plan,
+            RoleSet::default(),
+        )
     }
 
     /// Whether threads wait before each load.

@@ -4,6 +4,7 @@
 //! its own and edges between them, as MLIR's `RegionBranchOpInterface` tells them. Tokens are in SSA form.
 
 use super::ids::{AwaitId, BlockId, IndexVec, LoadId, RegionOpId, StoreId};
+use super::roles::RoleSet;
 use crate::program::Token;
 
 /// A function body.
@@ -25,6 +26,10 @@ pub struct Tree {
     pub buffers: usize,
     /// True if threads may have accessed any of them before: the function is called by others.
     pub called: bool,
+    /// How many roles the threads of a block have, if not all of them have the same one.
+    pub roles: u32,
+    /// The role of the thread that issues.
+    pub issuer: u32,
 }
 
 /// A load that completes on an mbarrier.
@@ -135,6 +140,9 @@ pub struct RegionOp {
     pub divides: bool,
     /// True if nothing can be carried through it but what it carries by itself.
     pub closed: bool,
+    /// For each of its blocks, the roles that run it, if they are what decides. There is no load in the blocks then, and no
+    /// edge binds a token.
+    pub roles: Vec<RoleSet>,
 }
 
 /// How often the blocks of a region op run.

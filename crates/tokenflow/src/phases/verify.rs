@@ -9,6 +9,7 @@ use super::ids::{BlockId, IndexVec, LoadId, PhaseId, PhiId, RegionOpId, RingId};
 use super::partition::{MAX_PHASE_BYTES, PhaseValue};
 use super::plan::{Before, Phase, Plan};
 use super::rings::{InstPositions, MAX_DEPTH};
+use super::roles::RoleSet;
 use super::tree::{Tree, Trips};
 use std::collections::BTreeSet;
 
@@ -67,9 +68,15 @@ impl Verifier<'_> {
             ("syncs of phases", plan.syncs.phases.len(), plan.phases.len()),
             ("syncs of stores", plan.syncs.stores.len(), tree.stores),
             ("region ops with armed rings", plan.armed_rings.len(), ops),
-            ("region ops with rendezvous", plan.has_rendezvous.len(), ops),
         ] {
             ensure!(has == needs, "there are {has} {what}, and should be {needs}");
+        }
+        for meetings in &plan.meetings {
+            let has = meetings.within.len();
+            ensure!(
+                has == ops,
+                "there are {has} region ops with rendezvous, and should be {ops}"
+            );
         }
         Ok(())
     }
@@ -257,19 +264,26 @@ impl Verifier<'_> {
             barriers == rendezvous && all().count() == rendezvous.len(),
             "barriers and rendezvous differ"
         );
-        let known = || all().all(|rendezvous| rendezvous.number.is_some());
-        ensure!(
-            self.plan.counts_rendezvous || known(),
-            "a rendezvous has no number, and nothing counts"
-        );
         for rendezvous in all() {
+            let Some(meetings) = self.plan.meetings.get(rendezvous.ring) else {
+                return Err("a rendezvous is on no ring".to_owned());
+            };
+            ensure!(
+                meetings.counted || rendezvous.number.is_some(),
+                "a rendezvous has no number, and nothing counts"
+            );
+            let who = syncs.participants.get(&rendezvous.before);
+            ensure!(
+                who.map_or(RoleSet::default(), |who| who.barrier) == meetings.roles,
+                "those who arrive at a rendezvous are not those who meet there"
+            );
             let block = match rendezvous.before {
                 Before::Phase(phase) => self.plan.phases[phase].open_block,
                 Before::Load(load) => self.sites.load[load].0,
             };
             for op in self.ops_around(block) {
                 ensure!(
-                    self.plan.has_rendezvous[op],
+                    meetings.within[op],
                     "threads meet in region op {op}, in which it is said that they don't"
                 );
             }

@@ -44,13 +44,15 @@ impl std::fmt::Debug for Planned {
 ///
 /// The plan is made by whoever asks for it, inside of the property, so that a panic of the planner is shrunk like any failure.
 #[derive(Clone)]
-pub struct Recipe(Vec<u64>);
+pub struct Recipe {
+    choices: Vec<u64>,
+    roles: bool,
+}
 
 impl Recipe {
     fn tree(&self) -> Tree {
-        generate(&mut Choices {
-            values: self.0.clone().into_iter(),
-        })
+        let values = self.choices.clone().into_iter();
+        generate(&mut Choices { values }, self.roles)
     }
 
     /// The program, with its plan; loads that no ring can follow are awaited at once.
@@ -77,34 +79,53 @@ impl std::fmt::Debug for Recipe {
 
 /// Any program.
 pub fn any_program() -> impl Strategy<Value = Recipe> {
-    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(Recipe)
+    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(|choices| Recipe {
+        choices,
+        roles: false,
+    })
+}
+
+/// Any program of threads with different roles.
+pub fn any_program_with_roles() -> impl Strategy<Value = Recipe> {
+    prop::collection::vec(any::<u64>(), 0..=CHOICES).prop_map(|choices| Recipe { choices, roles: true })
 }
 
 /// More choices than most programs take.
 const CHOICES: usize = 400;
 
 /// The choices that make a program; where they run out, the simplest one is taken.
-struct Choices {
+pub struct Choices {
     values: std::vec::IntoIter<u64>,
 }
 
 impl Choices {
     /// A number less than `n`.
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.values.next().unwrap_or(0) % n
     }
 
     /// True `a` times out of `b`.
-    fn chance(&mut self, a: u64, b: u64) -> bool {
+    pub fn chance(&mut self, a: u64, b: u64) -> bool {
         self.below(b) < a
     }
 }
 
 /// Makes a program.
-fn generate(choices: &mut Choices) -> Tree {
+fn generate(choices: &mut Choices, with_roles: bool) -> Tree {
+    let roles = if with_roles {
+        2 + choices.below(2) as u32
+    } else {
+        0
+    };
     let mut new = Generator {
         tree: Tree {
             buffers: 3,
+            roles,
+            issuer: if with_roles {
+                choices.below(u64::from(roles)) as u32
+            } else {
+                0
+            },
             ..Tree::default()
         },
         choices,
@@ -112,6 +133,10 @@ fn generate(choices: &mut Choices) -> Tree {
     };
     let body = new.new_block(None, Vec::new());
     let mut scope = Vec::new();
+    if with_roles {
+        new.fill_with_roles(body, &mut scope, 0);
+        return new.tree;
+    }
     new.fill(body, &mut scope, 0);
     // Most tokens are awaited in the end.
     if !scope.is_empty() && new.choices.chance(4, 5) {
@@ -123,14 +148,14 @@ fn generate(choices: &mut Choices) -> Tree {
     new.tree
 }
 
-struct Generator<'r> {
-    tree: Tree,
-    choices: &'r mut Choices,
-    budget: u32,
+pub struct Generator<'r> {
+    pub tree: Tree,
+    pub choices: &'r mut Choices,
+    pub budget: u32,
 }
 
 impl Generator<'_> {
-    fn new_block(&mut self, parent_op: Option<RegionOpId>, params: Vec<Token>) -> BlockId {
+    pub fn new_block(&mut self, parent_op: Option<RegionOpId>, params: Vec<Token>) -> BlockId {
         self.tree.blocks.push(Block {
             params,
             insts: Vec::new(),
@@ -138,7 +163,7 @@ impl Generator<'_> {
         })
     }
 
-    fn push(&mut self, block: BlockId, inst: Inst) {
+    pub fn push(&mut self, block: BlockId, inst: Inst) {
         self.tree.blocks[block].insts.push(inst);
     }
 
@@ -146,7 +171,7 @@ impl Generator<'_> {
         (0..n).map(|_| self.tree.token()).collect()
     }
 
-    fn pick(&mut self, block: BlockId, scope: &[Token]) -> Token {
+    pub fn pick(&mut self, block: BlockId, scope: &[Token]) -> Token {
         if scope.is_empty() || self.choices.chance(1, 12) {
             let token = self.tree.token();
             self.push(
@@ -163,7 +188,7 @@ impl Generator<'_> {
         scope[scope.len() - 1 - back]
     }
 
-    fn await_tokens(&mut self, block: BlockId, tokens: Vec<Token>) {
+    pub fn await_tokens(&mut self, block: BlockId, tokens: Vec<Token>) {
         let id = AwaitId(self.tree.awaits);
         self.tree.awaits += 1;
         self.push(block, Inst::Await { id, tokens });
@@ -204,14 +229,14 @@ impl Generator<'_> {
         }
     }
 
-    fn buffer(&mut self) -> Buffer {
+    pub fn buffer(&mut self) -> Buffer {
         match self.choices.below(10) {
             0 => Buffer::Any,
             n => Buffer::Known((n % 3) as usize),
         }
     }
 
-    fn load(&mut self, block: BlockId, scope: &mut Vec<Token>) {
+    pub fn load(&mut self, block: BlockId, scope: &mut Vec<Token>) {
         let buffer = self.buffer();
         let load = self.tree.loads.push(Load {
             bytes: 16 * (1 + self.choices.below(8)),
@@ -222,7 +247,7 @@ impl Generator<'_> {
         scope.push(token);
     }
 
-    fn region_op(&mut self, parent: BlockId, trips: Trips, results: Vec<Token>) -> RegionOpId {
+    pub fn region_op(&mut self, parent: BlockId, trips: Trips, results: Vec<Token>) -> RegionOpId {
         self.tree.region_ops.push(RegionOp {
             parent,
             trips,
@@ -231,7 +256,7 @@ impl Generator<'_> {
         })
     }
 
-    fn edge(&mut self, op: RegionOpId, from: Option<usize>, to: Option<usize>, args: &[Token]) {
+    pub fn edge(&mut self, op: RegionOpId, from: Option<usize>, to: Option<usize>, args: &[Token]) {
         let it = &self.tree.region_ops[op];
         let targets = match to {
             Some(to) => self.tree.blocks[it.blocks[to]].params.clone(),
@@ -306,7 +331,7 @@ impl Generator<'_> {
         });
     }
 
-    fn for_loop(
+    pub fn for_loop(
         &mut self,
         block: BlockId,
         scope: &mut Vec<Token>,

@@ -21,6 +21,8 @@
 #![allow(clippy::cast_possible_truncation)] // All numbers are small.
 
 mod generate;
+mod generate_roles;
+mod roles;
 mod run;
 mod verify;
 

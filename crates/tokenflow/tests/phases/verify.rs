@@ -95,7 +95,7 @@ fn sizes_and_scope() {
         plan.armed_rings.push([].into());
     });
     refused("region ops with rendezvous", |plan, _| {
-        plan.has_rendezvous.push(true);
+        plan.meetings[0].within.push(true);
     });
     refused("the scope is no block", |plan, _| plan.scope = BlockId(NONE));
     refused("has no instructions", |plan, _| plan.extent.1 = NONE);
@@ -205,11 +205,15 @@ fn rendezvous() {
     refused("barriers and rendezvous differ", |plan, _| {
         plan.rendezvous[0].before = Before::Load(LoadId(0));
     });
+    refused("is on no ring", |plan, _| plan.rendezvous[0].ring = NONE);
+    refused("those who arrive", |plan, _| {
+        plan.meetings[0].roles = tokenflow::phases::RoleSet(1);
+    });
     refused("a rendezvous has no number", |plan, _| {
-        plan.counts_rendezvous = false;
+        plan.meetings[0].counted = false;
         plan.rendezvous[0].number = None;
     });
     refused("in which it is said that they don't", |plan, _| {
-        plan.has_rendezvous[RegionOpId(0)] = false;
+        plan.meetings[0].within[RegionOpId(0)] = false;
     });
 }

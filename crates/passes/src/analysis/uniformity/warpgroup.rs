@@ -1,5 +1,6 @@
 //! What is the same in all threads of a warpgroup: which of several warpgroups a thread is in, and what follows from that.
 
+use crate::analysis::warps::by_warp;
 use async_mlir::gpu::{Dimension, block_size};
 use async_mlir::ir::{Op, Value};
 use async_mlir::names::{arith, attr, gpu, nvvm};
@@ -7,9 +8,20 @@ use async_mlir::names::{arith, attr, gpu, nvvm};
 /// Threads of a warpgroup.
 const THREADS: i64 = 128;
 
+/// Warps of a warpgroup.
+const WARPS: usize = 4;
+
 /// Returns true if `op` computes the same in all threads of a warpgroup from what differs between its threads: the number of a
-/// thread in x, compared with a multiple of 128, or divided by one.
+/// thread in x, compared with a multiple of 128, or divided by one; and what is known for each warp.
 pub(super) fn is_same_in_warpgroup(op: Op<'_>) -> bool {
+    let by_warp = (op.num_results() == 1).then(|| by_warp(op.result(0))).flatten();
+    if by_warp.is_some_and(|warps| {
+        warps
+            .chunks(WARPS)
+            .all(|own| own.iter().all(|warp| *warp == own[0]))
+    }) {
+        return true;
+    }
     if op.num_operands() != 2 || !is_thread_number(op.operand(0)) {
         return false;
     }

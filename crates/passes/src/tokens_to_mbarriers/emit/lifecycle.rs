@@ -1,13 +1,14 @@
 //! What comes before all loads and after them: mbarriers are initialized once, and invalidated.
 
 use super::Emitter;
+use crate::analysis::warps::WARP;
 use crate::tokens_to_mbarriers::War;
 use crate::tokens_to_mbarriers::builder::{value, write};
 use crate::tokens_to_mbarriers::mbarriers::{MbarrierRing, Number, WhichPhase};
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::names::{arith, attr, gpu, nvgpu, nvvm};
-use tokenflow::phases::{RingId, needs_init_barrier};
+use tokenflow::phases::{Meetings, RingId, needs_init_barrier};
 
 impl<'c> Emitter<'_, 'c> {
     /// Makes and initializes the rings before `before`: by one thread, with a fence, so that all threads and the
@@ -20,17 +21,20 @@ impl<'c> Emitter<'_, 'c> {
             self.initialize_ring(ring, one, before);
         }
         if self.war == War::Mbarrier && !self.plan.rendezvous.is_empty() {
-            let ring = MbarrierRing::create(&self.builder, self.plan.rendezvous_depth(), before);
-            let threads = self.threads(before);
-            self.initialize_ring(ring, threads, before);
-            self.rendezvous = Some(ring);
-            if self.plan.counts_rendezvous {
-                self.state.rendezvous_counter = Some(self.builder.const_count(0));
+            for meetings in &self.plan.meetings {
+                let ring = MbarrierRing::create(&self.builder, self.plan.rendezvous_depth(), before);
+                let arrivals = self.arrivals(meetings, before);
+                self.initialize_ring(ring, arrivals, before);
+                self.rendezvous.push(ring);
+            }
+            for (ring, _) in self.plan.meetings.iter().enumerate().filter(|(_, it)| it.counted) {
+                self.state.rendezvous_counters[ring] = Some(self.builder.const_count(0));
             }
         }
         for (ring, _) in self.plan.rings.with_ids().filter(|(_, ring)| ring.has_counter) {
             self.state.counters[ring] = Some(self.builder.const_count(0));
         }
+        self.make_roles(before);
         write(nvvm::FENCE_MBARRIER_INIT, &[], &[], before);
         if needs_init_barrier(&self.read.tree, self.plan, self.war == War::Barrier) {
             write(gpu::BARRIER, &[], &[], before);
@@ -43,6 +47,32 @@ impl<'c> Emitter<'_, 'c> {
             let slot = self.builder.const_index(slot);
             let operands = [ring.group, arrivals, slot, leader];
             write(nvgpu::MBARRIER_INIT, &operands, &[], before);
+        }
+    }
+
+    /// Makes what says which threads take part where threads meet, before `before`.
+    fn make_roles(&mut self, before: Op<'c>) {
+        let Some(roles) = self.read.roles.as_ref().filter(|_| self.read.tree.has_roles()) else {
+            return;
+        };
+        for who in self.plan.syncs.participants.values() {
+            for some in [who.fence, who.barrier] {
+                if !some.is_empty() && some != self.read.tree.all_roles() {
+                    self.builder.make_in_warps(roles.warps_of(some), before);
+                }
+            }
+        }
+    }
+
+    /// How many threads arrive where these meet.
+    fn arrivals(&mut self, meetings: &Meetings, before: Op<'c>) -> Value<'c> {
+        match &self.read.roles {
+            Some(roles) if self.read.tree.has_roles() => {
+                let threads = WARP * roles.warps_of(meetings.roles).count_ones();
+                let arrivals = u64::from(threads) + u64::from(meetings.issuer_arrives);
+                self.builder.const_index(arrivals)
+            }
+            _ => self.threads(before),
         }
     }
 
@@ -77,8 +107,17 @@ impl<'c> Emitter<'_, 'c> {
         {
             self.drain(ring, before);
         }
+        // Threads of some roles may be through long before others: what they don't wait for lives as long as the block.
+        if self.read.tree.has_roles() {
+            return;
+        }
         write(gpu::BARRIER, &[], &[], before);
-        let rings: Vec<MbarrierRing> = self.rings.iter().copied().chain(self.rendezvous).collect();
+        let rings: Vec<MbarrierRing> = self
+            .rings
+            .iter()
+            .copied()
+            .chain(self.rendezvous.iter().copied())
+            .collect();
         let inside = self.builder.as_leader(before);
         for ring in rings {
             for slot in 0..ring.depth {

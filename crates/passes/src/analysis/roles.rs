@@ -1,0 +1,122 @@
+//! Roles of warps: which warps take which way through `scf.if`s on the number of a warp.
+//!
+//! Warps have the same role if they take the same way through all of them.
+
+use super::warps::{num_warps, warps_where};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::scf;
+use rustc_hash::FxHashMap;
+use tokenflow::phases::RoleSet;
+
+/// The roles of the warps of a kernel.
+#[derive(Clone)]
+pub struct Roles<'c> {
+    /// All warps, as bits.
+    all: u32,
+    /// The warps of each role, as bits.
+    warps: Vec<u32>,
+    /// The warps in which each condition is true.
+    conditions: FxHashMap<Value<'c>, u32>,
+}
+
+impl<'c> Roles<'c> {
+    /// The roles in `function`, of which `ops` are all operations; `None` if it is not known what warps a block has.
+    #[must_use]
+    pub fn of(function: Op<'c>, ops: &[Op<'c>]) -> Option<Self> {
+        let all = RoleSet::first(num_warps(function)?).0;
+        let mut conditions = FxHashMap::default();
+        for op in ops.iter().filter(|op| op.is(scf::IF)) {
+            let condition = op.operand(0);
+            // Constants are the same for all threads, and what is in there may be for all.
+            if conditions.contains_key(&condition) || condition.as_constant_int().is_some() {
+                continue;
+            }
+            if let Some(warps) = warps_where(condition) {
+                conditions.insert(condition, warps & all);
+            }
+        }
+        // Each condition splits what the ones before have left together.
+        let mut warps = vec![all];
+        for &inside in conditions.values() {
+            let parts = warps.iter().flat_map(|&role| [role & inside, role & !inside]);
+            warps = parts.filter(|&part| part != 0).collect();
+        }
+        warps.sort_unstable();
+        Some(Self {
+            all,
+            warps,
+            conditions,
+        })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        u32::try_from(self.warps.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The warps of each role, as bits.
+    #[must_use]
+    pub fn warps(&self) -> &[u32] {
+        &self.warps
+    }
+
+    /// All warps, as bits.
+    #[must_use]
+    pub fn all_warps(&self) -> u32 {
+        self.all
+    }
+
+    /// The warps that run the first block of `op`, if that depends on the number of the warp.
+    #[must_use]
+    pub fn condition(&self, op: Op<'c>) -> Option<u32> {
+        if !op.is(scf::IF) {
+            return None;
+        }
+        self.conditions.get(&op.operand(0)).copied()
+    }
+
+    /// The roles that run each block of `op`, if it is up to them.
+    #[must_use]
+    pub fn of_blocks(&self, op: Op<'c>) -> Vec<RoleSet> {
+        let Some(warps) = self.condition(op) else {
+            return Vec::new();
+        };
+        let both = [warps, self.all & !warps].map(|warps| self.roles_of(warps));
+        let blocks = op.regions().filter(|region| region.first().is_some()).count();
+        both.into_iter().take(blocks).collect()
+    }
+
+    /// The warps of some roles.
+    #[must_use]
+    pub fn warps_of(&self, roles: RoleSet) -> u32 {
+        let some = self.warps.iter().zip(0..).filter(|(_, role)| roles.has(*role));
+        some.fold(0, |warps, (of_role, _)| warps | of_role)
+    }
+
+    /// The roles of some warps.
+    #[must_use]
+    pub fn roles_of(&self, warps: u32) -> RoleSet {
+        let some = self
+            .warps
+            .iter()
+            .zip(0..)
+            .filter(|(of_role, _)| *of_role & warps != 0);
+        some.fold(RoleSet::default(), |roles, (_, role)| roles.or(RoleSet::of(role)))
+    }
+
+    /// The warps that run `op`, as bits.
+    #[must_use]
+    pub fn warps_at(&self, op: Op<'c>) -> u32 {
+        let mut warps = self.all;
+        let mut inside = op;
+        for outer in op.ancestors().take_while(|outer| !outer.is_function()) {
+            if let Some(condition) = self.condition(outer) {
+                let is_then = inside.block().and_then(async_mlir::ir::Block::region) == Some(outer.region(0));
+                warps &= if is_then { condition } else { !condition };
+            }
+            inside = outer;
+        }
+        warps
+    }
+}

@@ -1,0 +1,170 @@
+//! What is the same in all threads of a warp, and known for each warp: numbers of warps, and what is computed of them and of
+//! constants alone.
+//!
+//! For blocks of known size that are made of whole warps in one dimension. Cost: what a value is computed from is looked at up to
+//! 64 times, for each of the warps.
+
+use async_mlir::arith::Predicate;
+use async_mlir::gpu::{Dimension, block_size};
+use async_mlir::ir::{Op, Value};
+use async_mlir::names::{arith, attr, gpu, nvvm};
+
+/// Threads of a warp.
+pub const WARP: u32 = 32;
+
+/// The most warps that a block can have.
+pub const MAX_WARPS: usize = 32;
+
+/// How many values are looked at.
+const LIMIT: usize = 64;
+
+/// A value.
+enum Known {
+    /// The number of the thread.
+    Thread,
+    /// The same in all threads of a warp: by warp.
+    Warps(Box<[i64; MAX_WARPS]>),
+}
+
+/// How many warps a block of `function` has, if that is known, all of them are whole, and threads are numbered in one dimension.
+#[must_use]
+pub fn num_warps(function: Op<'_>) -> Option<u32> {
+    let [x, y, z] = block_size(function)?;
+    let warps = x / WARP;
+    let whole = x % WARP == 0 && (y, z) == (1, 1) && (1..=MAX_WARPS).contains(&(warps as usize));
+    whole.then_some(warps)
+}
+
+/// The warps in which `condition` is true, as bits, if all threads of each warp agree.
+#[must_use]
+pub fn warps_where(condition: Value<'_>) -> Option<u32> {
+    let table = by_warp(condition)?;
+    let bits = table.iter().enumerate().filter(|(_, value)| **value & 1 != 0);
+    Some(bits.fold(0, |bits, (warp, _)| bits | 1 << warp))
+}
+
+/// What `value` is in each warp of a block, if all threads of each warp agree.
+#[must_use]
+pub fn by_warp(value: Value<'_>) -> Option<[i64; MAX_WARPS]> {
+    let op = value.defining_op()?;
+    let function = op.ancestors().find(|outer| outer.is_function())?;
+    num_warps(function)?;
+    match known(value, &mut { LIMIT })? {
+        Known::Warps(table) => Some(*table),
+        Known::Thread => None,
+    }
+}
+
+fn known(value: Value<'_>, left: &mut usize) -> Option<Known> {
+    *left = left.checked_sub(1)?;
+    if let Some(constant) = value.as_constant_int() {
+        return Some(table(|_| constant));
+    }
+    let op = value.defining_op()?;
+    match op.name() {
+        gpu::THREAD_ID => {
+            let x = Dimension::X.attribute(op.context());
+            (op.attr(attr::DIMENSION) == Some(x)).then_some(Known::Thread)
+        }
+        nvvm::READ_PTX_SREG_TID_X => Some(Known::Thread),
+        gpu::SUBGROUP_ID => Some(table(|warp| warp)),
+        arith::INDEX_CAST | arith::INDEX_CASTUI => known(op.operand(0), left),
+        _ if op.num_operands() == 2 && op.num_results() == 1 => {
+            let (first, second) = (known(op.operand(0), left)?, known(op.operand(1), left)?);
+            computed(op, &first, &second)
+        }
+        _ => None,
+    }
+}
+
+fn table(of: impl Fn(i64) -> i64) -> Known {
+    let mut table = [0; MAX_WARPS];
+    table
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(entry, warp)| *entry = of(warp));
+    Known::Warps(Box::new(table))
+}
+
+fn computed(op: Op<'_>, left: &Known, right: &Known) -> Option<Known> {
+    let Known::Warps(right) = right else { return None };
+    let mut out = [0; MAX_WARPS];
+    for (warp, entry) in out.iter_mut().enumerate() {
+        let right = right[warp];
+        let left = match left {
+            Known::Warps(left) => left[warp],
+            // The first thread of a warp stands for all, where the others are told the same.
+            Known::Thread if is_same_in_warp(op, right) => i64::from(WARP) * i64::try_from(warp).ok()?,
+            Known::Thread => return None,
+        };
+        *entry = result(op, left, right)?;
+    }
+    Some(Known::Warps(Box::new(out)))
+}
+
+/// Returns true if `op`, of the number of a thread and of `right`, has one result in all threads of a warp.
+fn is_same_in_warp(op: Op<'_>, right: i64) -> bool {
+    let warp = i64::from(WARP);
+    match op.name() {
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI => right > 0 && right % warp == 0,
+        arith::SHRUI | arith::SHRSI => (5..32).contains(&right),
+        arith::ANDI => right & (warp - 1) == 0,
+        arith::CMPI => {
+            use Predicate::{
+                SignedGreater, SignedGreaterOrEqual, SignedLess, SignedLessOrEqual, UnsignedGreater,
+                UnsignedGreaterOrEqual, UnsignedLess, UnsignedLessOrEqual,
+            };
+            match predicate(op) {
+                Some(SignedLess | UnsignedLess | SignedGreaterOrEqual | UnsignedGreaterOrEqual) => {
+                    right.rem_euclid(warp) == 0
+                }
+                Some(SignedLessOrEqual | UnsignedLessOrEqual | SignedGreater | UnsignedGreater) => {
+                    right.rem_euclid(warp) == warp - 1
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+fn predicate(op: Op<'_>) -> Option<Predicate> {
+    let number = op.int_attr(attr::PREDICATE)?;
+    let mut all = Predicate::ALL.into_iter().map(|(predicate, _)| predicate);
+    all.find(|predicate| *predicate as i64 == number)
+}
+
+/// What `op` makes of two integers, if it is known, and small enough that it is the same in all types.
+fn result(op: Op<'_>, left: i64, right: i64) -> Option<i64> {
+    let is_natural = left >= 0 && right >= 0;
+    let out = match op.name() {
+        arith::ADDI => left.checked_add(right)?,
+        arith::SUBI => left.checked_sub(right)?,
+        arith::MULI => left.checked_mul(right)?,
+        arith::DIVUI | arith::DIVSI | arith::FLOORDIVSI if is_natural => left.checked_div(right)?,
+        arith::REMUI | arith::REMSI if is_natural => left.checked_rem(right)?,
+        arith::SHRUI | arith::SHRSI if is_natural && right < 31 => left >> right,
+        arith::ANDI => left & right,
+        arith::ORI => left | right,
+        arith::XORI => left ^ right,
+        arith::CMPI => i64::from(compare(predicate(op)?, left, right)),
+        _ => return None,
+    };
+    i32::try_from(out).is_ok().then_some(out)
+}
+
+fn compare(predicate: Predicate, left: i64, right: i64) -> bool {
+    let (unsigned_left, unsigned_right) = (left.cast_unsigned(), right.cast_unsigned());
+    match predicate {
+        Predicate::Equal => left == right,
+        Predicate::NotEqual => left != right,
+        Predicate::SignedLess => left < right,
+        Predicate::SignedLessOrEqual => left <= right,
+        Predicate::SignedGreater => left > right,
+        Predicate::SignedGreaterOrEqual => left >= right,
+        Predicate::UnsignedLess => unsigned_left < unsigned_right,
+        Predicate::UnsignedLessOrEqual => unsigned_left <= unsigned_right,
+        Predicate::UnsignedGreater => unsigned_left > unsigned_right,
+        Predicate::UnsignedGreaterOrEqual => unsigned_left >= unsigned_right,
+    }
+}
