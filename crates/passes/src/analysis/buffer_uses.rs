@@ -3,7 +3,7 @@
 //! Conservative: a buffer escapes if anything uses it, or a view of it, that neither makes a view nor says that it accesses
 //! memory there. Accesses that are not known then may be accesses to it; to others they are not.
 
-use super::memory::{Effects, effects, view_source};
+use super::memory::{Effects, effects, is_descriptor, view_source};
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
@@ -74,5 +74,5 @@ fn only_accesses<'c>(op: Op<'c>, memory: Value<'c>) -> bool {
 }
 
 fn is_memory(value: Value<'_>) -> bool {
-    value.ty().is_mem_ref() || is_pointer(value.ty())
+    value.ty().is_mem_ref() || is_pointer(value.ty()) || is_descriptor(value)
 }
