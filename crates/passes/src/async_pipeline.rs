@@ -9,7 +9,8 @@
 //! that only asks for stages is left alone if it can't be pipelined, with a remark that says why.
 //!
 //! [`lifting`] puts hand-counted copies into token form. [`pipeliner`] goes through the steps: [`annotations`] reads what the loop
-//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages; [`body`] has statements and values,
+//! says, [`transfers`] makes synchronous transfers asynchronous, [`staging`] chooses stages, and
+//! [`deferring`] what is awaited an iteration later; [`body`] has statements and values,
 //! [`dependences`] what has to stay in order, [`early_reads`] what is wrong with that already, [`outside`] what happens to buffers before and after the loop; [`plan`] puts this
 //! together, [`expand`] makes the rounds, and [`storage`] room for the versions of buffers, if [`memory`] allows. [`across_rounds`]
 //! makes one loop of two; [`report`] says what was done, [`refused`] puts back what can't be pipelined, and [`upstream`] writes
@@ -20,6 +21,7 @@ mod across_rounds;
 mod annotations;
 mod body;
 mod bounds;
+mod deferring;
 mod dependences;
 mod early_reads;
 mod expand;

@@ -57,13 +57,18 @@ pub(super) struct Rotation {
 
 impl Rotation {
     /// Checks that values are defined before they are read, and finds out how long each is needed.
-    pub fn of<'c>(body: &Body<'c>) -> Result<Self, PassError<'c>> {
+    pub fn of<'c>(body: &Body<'c>, epilogue: Epilogue) -> Result<Self, PassError<'c>> {
         let values = Values::new(&body.problem, body.definitions.clone());
         let reads = body.reads(&values)?;
         let last = body.problem.last_stage();
         let results = body.around.results().zip(&body.carried);
         let results = results.filter(|(result, _)| result.has_uses());
-        let results = results.map(|(_, (carried, _))| Source::Start(*carried, last));
+        // The rounds of an epilogue make of what is there after the kernel what is there in the end.
+        let lag_after_kernel = |carried| match epilogue {
+            Epilogue::Peel => values.available(carried),
+            Epilogue::Predicate => last,
+        };
+        let results = results.map(|(_, (carried, _))| Source::Start(*carried, lag_after_kernel(*carried)));
         let sources: Vec<Source> = reads.into_iter().chain(results).collect();
         let exported = sources.iter().map(|source| match *source {
             Source::Defined(id) => id,
