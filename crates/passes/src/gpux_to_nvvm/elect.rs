@@ -3,8 +3,12 @@
 //! It is true in the thread of the first warp that `elect.sync` picks, which is the same one whenever all of the warp
 //! take part. A block that is known to have fewer threads than a warp can't have them all take part; there it is the
 //! first thread.
+//!
+//! In a loop, a branch on it asks again, since it is the same thread: inside a branch that the whole first warp takes. `ptxas` then
+//! knows that one thread executes what is in there, and needs no loop over those that might (`BRA.U.ANY`) around each transfer.
 
-use crate::utils::builders::{compare, constant};
+use crate::utils::block_wide::{next_with_effect, only_if};
+use crate::utils::builders::{compare, constant, of_first_lane};
 use async_mlir::arith::Predicate;
 use async_mlir::gpu::{Dimension, block_threads};
 use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
@@ -26,10 +30,63 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
         location: elects[0].location(),
         before: first,
     };
-    let leader = at.leader(block_threads(function).is_some_and(|threads| threads < WARP.unsigned_abs()));
+    let threads = block_threads(function);
+    let in_loops: Vec<Op> = elects
+        .iter()
+        .flat_map(|elect| branches_in_loops(*elect))
+        .collect();
+    if threads.is_some_and(|threads| threads.is_multiple_of(WARP.unsigned_abs())) && !in_loops.is_empty() {
+        let in_first_warp = at.first_warp();
+        for branch in joined(in_loops) {
+            elect_again(branch, in_first_warp);
+        }
+    }
+    let leader = at.leader(threads.is_some_and(|threads| threads < WARP.unsigned_abs()));
     for elect in elects {
         elect.replace_with(&[leader]);
     }
+}
+
+/// The branches on `elect` that are in loops.
+fn branches_in_loops(elect: Op<'_>) -> Vec<Op<'_>> {
+    let branches = elect.result(0).uses().into_iter().map(|used| used.owner);
+    let is_loop = |op: Op| matches!(op.name(), scf::FOR | scf::WHILE);
+    branches
+        .filter(|branch| branch.is(scf::IF) && branch.num_results() == 0 && branch.ancestors().any(is_loop))
+        .collect()
+}
+
+/// Makes one of branches between which nothing but computation happens; returns those that are left.
+fn joined(mut branches: Vec<Op<'_>>) -> Vec<Op<'_>> {
+    let mut left = Vec::new();
+    while let Some(branch) = branches.pop() {
+        let next = next_with_effect(branch).filter(|next| left.contains(next) || branches.contains(next));
+        let blocks = next.and_then(|next| Some((branch.region(0).first()?, next.region(0).first()?)));
+        let Some((from, into)) = blocks else {
+            left.push(branch);
+            continue;
+        };
+        let start = into.first();
+        let end = from.terminator();
+        for op in from.ops().into_iter().filter(|op| Some(*op) != end) {
+            if let Some(start) = start {
+                op.move_before(start);
+            }
+        }
+        branch.erase();
+    }
+    left
+}
+
+/// Has the first warp elect a thread at `branch`, which that alone takes.
+fn elect_again<'c>(branch: Op<'c>, in_first_warp: Value<'c>) {
+    let location = branch.location();
+    let warp = only_if(in_first_warp, branch);
+    let elect = OpBuilder::new(nvvm::ELECT_SYNC, location)
+        .results(&[IntegerType::new(branch.context(), 1).into()])
+        .before(warp);
+    branch.move_before(warp);
+    branch.set_operand(0, elect.result(0));
 }
 
 /// Where operations are made.
@@ -63,6 +120,17 @@ impl<'c> InsertionPoint<'c> {
                 .at_end(block);
         }
         branch.result(0)
+    }
+
+    /// Whether it is the first warp, in a register that the warp shares.
+    fn first_warp(&self) -> Value<'c> {
+        let i32 = IntegerType::new(self.context, 32).into();
+        let warp = self.compute(arith::DIVUI, self.linear_thread(), self.index(WARP));
+        let cast = OpBuilder::new(arith::INDEX_CAST, self.location).operands(&[warp]);
+        let warp = cast.results(&[i32]).before(self.before).result(0);
+        let warp = of_first_lane(warp, self.before);
+        let first = constant(self.location, i32, 0).before(self.before).result(0);
+        self.compare(Predicate::Equal, warp, first)
     }
 
     /// `x + size_x * (y + size_y * z)`
