@@ -61,6 +61,7 @@ impl Pipeline for LowerToNvvm {
             ),
             OptionInfo::choice("war", "barrier", WARS, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("fence-reads", false, "as in gpux-tokens-to-mbarriers"),
+            OptionInfo::bool("round-rings", false, "as in gpux-tokens-to-mbarriers"),
             OptionInfo::bool("form-groups", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("balance", true, "as in gpux-tokens-to-groups"),
             OptionInfo::bool("drop-implied", true, "as in gpux-tokens-to-groups"),
@@ -199,6 +200,7 @@ fn device_passes(options: &PipelineOptions, libdevice: &Libdevice) -> PassList {
             &[
                 ("war", options.str("war")),
                 ("fence-reads", boolean("fence-reads")),
+                ("round-rings", boolean("round-rings")),
             ],
         )
         // While control flow is structured, too; everything below knows no tokens.
