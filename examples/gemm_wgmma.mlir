@@ -1,7 +1,7 @@
 // C = A * B on the tensor cores of sm_90, which multiply asynchronously (wgmma): fp16 in, fp32 accumulation, fp32 out. The loop is the
 // one that is meant: load a tile of A and of B, multiply, wait. It says that it wants four stages, and no more.
 //
-//   async-opt gemm_wgmma.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa pipeline=true" | async-translate --ptx
+//   async-opt gemm_wgmma.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa pipeline=true computed-slots=true round-rings=true" | async-translate --ptx
 //   async-sim gemm_wgmma.mlir --arg 0=128x64:random --arg 1=256x64:random --arg 2=128x256:zero --arg 3=64
 //
 // A is M x K and row-major, B is K x N and column-major (so N x K, row by row): K is contiguous in both, as the tensor cores like it.

@@ -12,7 +12,8 @@
 // RUN: async-sim %t.counted.mlir --refines=%t.pipelined.mlir --dynamic-workgroup=196608 --arg 0=128x328:random --arg 1=256x328:random --arg 2=128x256:zero --arg 3=328 | FileCheck %s
 // RUN: async-sim %t.counted.mlir --schedule=random --runs=3 --dynamic-workgroup=196608 --grid=2,2 --arg 0=132x328:random --arg 1=260x328:random --arg 2=132x260:zero --arg 3=328 --out 2=%t.c3.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c3.npy
-// RUN: async-opt %t.pipelined.mlir --gpux-tokens-to-mbarriers="war=mbarrier round-rings" --gpux-tokens-to-groups --gpux-to-nvvm=chip=sm_90a -o %t.nvvm.mlir
+// RUN: async-opt %S/../../examples/gemm_wgmma.mlir --async-pipeline="chip=sm_90a short-trips=branch computed-slots insert-barriers=false" --gpux-pack-workgroup-memory --gpux-insert-barriers -o %t.computed.mlir 2>/dev/null
+// RUN: async-opt %t.computed.mlir --gpux-tokens-to-mbarriers="war=mbarrier round-rings" --gpux-tokens-to-groups --gpux-to-nvvm=chip=sm_90a -o %t.nvvm.mlir
 // RUN: async-sim %t.nvvm.mlir --schedule=random --runs=3 --dynamic-workgroup=196608 --grid=2,2 --arg 0=132x328:random --arg 1=260x328:random --arg 2=132x260:zero --arg 3=328 --out 2=%t.c4.npy | FileCheck %s
 // RUN: cmp %t.c.npy %t.c4.npy
 

@@ -131,6 +131,12 @@ const OF_THE_PASS: &[OptionInfo] = &[
         0,
         "how many stages loops with transfers are to have that say nothing themselves; 0: they stay as they are",
     ),
+    OptionInfo::bool(
+        "computed-slots",
+        false,
+        "work slots out from the number of the iteration where that takes no division, instead of carrying them; with \
+         short-trips=branch",
+    ),
     OptionInfo::choice(
         "emit",
         "gpux",
@@ -198,6 +204,7 @@ fn pipeline<'c>(function: Op<'c>, cx: &PassContext<'c>, fewer: Option<usize>) ->
     check_places(function)?;
     let mut settings = read_settings(function.location(), cx)?;
     settings.num_stages = read_num_stages(function, cx)?;
+    settings.shape.computed_slots = cx.bool("computed-slots");
     let is_wanted =
         |around: &Op<'c>| is_annotated(*around) || settings.num_stages.is_some() && is_candidate(*around);
     let mut wanted = inner_first(loops(function));
@@ -268,7 +275,11 @@ fn read_settings<'c>(at: Location<'c>, options: &impl PassOptions) -> Result<Set
             distinct_arguments: true,
             ..read_options(at, options)?
         },
-        shape: Shape { epilogue, short },
+        shape: Shape {
+            epilogue,
+            short,
+            computed_slots: false,
+        },
         num_stages: None,
         insert_barriers: options.bool("insert-barriers"),
     })

@@ -54,6 +54,7 @@ impl Pipeline for LowerToNvvm {
             OptionInfo::choice("memory", "error", MEMORY, "as in async-pipeline"),
             OptionInfo::choice("epilogue", "peel", EPILOGUES, "as in async-pipeline"),
             OptionInfo::choice("short-trips", "branch", SHORT_TRIPS, "as in async-pipeline"),
+            OptionInfo::bool("computed-slots", false, "as in async-pipeline"),
             OptionInfo::bool(
                 "schedule",
                 false,
@@ -147,6 +148,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
         .pass("lower-affine")
         // What is put into vectors of fragments at constant places is taken from there.
         .pass("canonicalize");
+    let computed_slots = options.bool("computed-slots").to_string();
     let device = PassList::new()
         .pass("gpux-inline-calls")
         .nest(gpu::FUNC, bodies)
@@ -159,6 +161,7 @@ fn pipelined(passes: PassList, options: &PipelineOptions) -> PassList {
                 ("epilogue", options.str("epilogue")),
                 ("short-trips", options.str("short-trips")),
                 ("num-stages", &options.int("num-stages").to_string()),
+                ("computed-slots", &computed_slots),
                 ("insert-barriers", "false"),
             ],
         );
