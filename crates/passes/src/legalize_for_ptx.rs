@@ -37,7 +37,8 @@ impl Pass for LegalizeForPtx {
     const INFO: PassInfo = PassInfo {
         description: "Makes dynamic shared memory an external symbol (`.extern .shared`), aligned to what \
                       `gpux.dynamic_alignment` of the module says, aligns buffers that do not say \
-                      their alignment to the 16 bytes that LLVM assumes of them, and replaces calls of CUDA's device \
+                      their alignment to the 16 bytes that LLVM assumes of them, keeps addresses in memory of the block \
+                      short where they become addresses in memory of the cluster, and replaces calls of CUDA's device \
                       library by an instruction where there is one. With `libdevice=false`, refuses other calls of it, \
                       at the operation that they come from.",
         anchor: Anchor::Ops(&[gpu::MODULE]),

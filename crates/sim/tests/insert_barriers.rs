@@ -60,10 +60,6 @@ const EXPLAINED: [(&str, &str); 12] = [
         "Sim/subgroup-mma.mlir, @warp_barrier",
         "does not say that its block is one warp",
     ),
-    (
-        "Integration/wgmma.mlir, @gemm",
-        "a multiplication is taken for an access of all workgroup memory",
-    ),
 ];
 
 /// Calls that a kernel is clean with, and what it writes. None if it is not.
