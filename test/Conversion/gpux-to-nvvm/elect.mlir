@@ -80,6 +80,11 @@ gpu.module @kernels {
   // CHECK-NEXT: %[[LAST:.*]] = nvvm.elect.sync
   // CHECK-NEXT: scf.if %[[LAST]] {
   // CHECK-NEXT: "test.third"()
+  // Where the others have something to do, too, the branch stays as it is.
+  // CHECK: scf.if %[[ONCE]] {
+  // CHECK-NEXT: "test.one"()
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: "test.others"()
   gpu.func @in_a_loop(%n: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -98,6 +103,11 @@ gpu.module @kernels {
       "test.between"() : () -> ()
       scf.if %leader {
         "test.third"() : () -> ()
+      }
+      scf.if %leader {
+        "test.one"() : () -> ()
+      } else {
+        "test.others"() : () -> ()
       }
     }
     gpu.return

@@ -80,6 +80,20 @@ gpu.module @m {
     gpu.return
   }
 
+  // Where a buffer begins that somebody else has cut out of another one is not known here.
+  // CHECK-LABEL: gpu.func @cut_out
+  // CHECK: %[[MATRIX:.*]] = nvgpu.warpgroup.generate.descriptor %arg1
+  // CHECK: %[[WHOLE:.*]] = builtin.unrealized_conversion_cast %[[MATRIX]] {{.*}} to i64
+  // CHECK: nvvm.wgmma.mma_async %[[WHOLE]], %
+  gpu.func @cut_out(%map: !map, %rows: !rows) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = nvgpu.warpgroup.generate.descriptor %rows, %map : !rows, !map -> !a
+    %zero = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+    %next = gpux.wgmma %a, %a, %zero {transpose_b} : !a, !a, !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+    gpux.commit_group <wgmma>
+    gpux.wait_group <wgmma>, 0
+    gpu.return
+  }
+
   // In a block of two warpgroups, a thread's number in its own says where its part of the matrix goes. It has 4 of 64x8.
   // CHECK-LABEL: gpu.func @second_warpgroup
   // CHECK-NOT: nvgpu.warpgroup.mma.store

@@ -7,9 +7,9 @@ use super::rounds::{Emitter, Registers, Round, nothing};
 use super::versions::Slots;
 use async_dialects::names::async_;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
+use async_mlir::melior::ir::TypeLike;
 use async_mlir::names::{attr, scf};
 use async_mlir::pass::PassError;
-use async_mlir::melior::ir::TypeLike;
 use async_mlir::types::{bit_width, known_attribute};
 use rustc_hash::FxHashSet;
 use tokenflow::pipeline::values::{Definition, Source, ValueId, Values};
@@ -313,7 +313,8 @@ impl<'c> Pipeline<'_, 'c> {
     fn computes_slots(&self) -> bool {
         let bounds = self.emitter.bounds;
         let is_number = bounds.lower.as_constant() == Some(0) && bounds.step.as_constant() == Some(1);
-        let is_wide = bounds.arithmetic.ty.is_index() || bit_width(bounds.arithmetic.ty).is_some_and(|bits| bits >= 32);
+        let is_wide =
+            bounds.arithmetic.ty.is_index() || bit_width(bounds.arithmetic.ty).is_some_and(|bits| bits >= 32);
         self.shape.computed_slots && is_number && is_wide && bounds.at_least >= self.last
     }
 

@@ -47,12 +47,16 @@ pub(super) fn lower<'c>(function: Op<'c>, elects: &[Op<'c>]) {
     }
 }
 
-/// The branches on `elect` that are in loops.
+/// The branches on `elect` that are in loops, and have nothing for the others to do.
 fn branches_in_loops(elect: Op<'_>) -> Vec<Op<'_>> {
     let branches = elect.result(0).uses().into_iter().map(|used| used.owner);
     let is_loop = |op: Op| matches!(op.name(), scf::FOR | scf::WHILE);
+    let is_one_way = |branch: Op| {
+        let others = branch.regions().nth(1);
+        branch.is(scf::IF) && others.is_none_or(|others| others.first().is_none())
+    };
     branches
-        .filter(|branch| branch.is(scf::IF) && branch.num_results() == 0 && branch.ancestors().any(is_loop))
+        .filter(|branch| is_one_way(*branch) && branch.num_results() == 0 && branch.ancestors().any(is_loop))
         .collect()
 }
 

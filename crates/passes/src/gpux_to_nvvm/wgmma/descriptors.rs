@@ -9,7 +9,7 @@
 //! the warp shares. `ptxas` moves what depends on the thread's number there for each instruction anew; what comes out of a shuffle it
 //! keeps there.
 //!
-//! **Condition.** Each part of the address is known to be a multiple of 16 bytes. Other descriptors stay as upstream makes them.
+//! **Condition.** Each part of the address is known to be a multiple of 16 bytes, and the buffer begins where it says. Other descriptors stay as upstream makes them.
 
 use super::cast;
 use crate::analysis::addresses::{Addresses, element_bytes};
@@ -22,7 +22,7 @@ use async_mlir::melior::ir::attribute::DenseI64ArrayAttribute;
 use async_mlir::melior::ir::r#type::{IntegerType, MemRefType};
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{arith, attr, memref};
-use async_mlir::types::{memory_space, memref_shape};
+use async_mlir::types::{memory_space, memref_layout, memref_shape};
 
 /// What a descriptor counts addresses in, in bytes.
 pub(super) const UNIT: i64 = 16;
@@ -182,6 +182,8 @@ fn is_defined_outside<'c>(op: Op<'c>, value: Value<'c>) -> bool {
 /// A matrix like `view` at the start of `buffer`, made before `op`.
 fn start_of<'c>(buffer: Value<'c>, view: Value<'c>, op: Op<'c>) -> Option<Value<'c>> {
     let (shape, whole) = (memref_shape(view.ty())?, memref_shape(buffer.ty())?);
+    // What comes before the buffer is in its descriptor, and nowhere else.
+    memref_layout(buffer.ty()).filter(|layout| layout.offset == Some(0))?;
     let sizes = shape.sizes.iter().copied().collect::<Option<Vec<i64>>>()?;
     let location: Location = op.location();
     let ty = MemRefType::new(shape.element, &sizes, None, memory_space(buffer.ty()));
