@@ -97,11 +97,11 @@ impl<'c> Descriptors<'c> {
         let first = generate.clone_mapped(&mut mapping);
         first.move_before(outer);
         let bits = self.bits(first.result(0), outer);
-        let low = self.make(arith::TRUNCI, outer, &[bits], self.i32);
+        let low = make(arith::TRUNCI, outer, &[bits], self.i32);
         let mask = constant(op.location(), self.i64, -1 << HALF)
             .before(outer)
             .result(0);
-        let high = self.make(arith::ANDI, outer, &[bits, mask], self.i64);
+        let high = make(arith::ANDI, outer, &[bits, mask], self.i64);
         let low = self.plus_constant(outer, low, further);
         let mut low = self.plus(outer, low, &fixed);
         if !fixed.iter().all(|(_, value)| is_uniform(*value)) {
@@ -117,12 +117,12 @@ impl<'c> Descriptors<'c> {
             Descriptor::Whole(bits) if units == 0 => bits,
             Descriptor::Whole(bits) => {
                 let units = constant(op.location(), self.i64, units).before(op).result(0);
-                self.make(arith::ADDI, op, &[bits, units], self.i64)
+                make(arith::ADDI, op, &[bits, units], self.i64)
             }
             Descriptor::Halves { low, high } => {
                 let low = self.plus_constant(op, low, units);
-                let low = self.make(arith::EXTUI, op, &[low], self.i64);
-                self.make(arith::ORI, op, &[low, high], self.i64)
+                let low = make(arith::EXTUI, op, &[low], self.i64);
+                make(arith::ORI, op, &[low, high], self.i64)
             }
         }
     }
@@ -133,8 +133,8 @@ impl<'c> Descriptors<'c> {
             let factor = constant(before.location(), self.i32, units)
                 .before(before)
                 .result(0);
-            let term = self.make(arith::MULI, before, &[value, factor], self.i32);
-            self.make(arith::ADDI, before, &[sum, term], self.i32)
+            let term = make(arith::MULI, before, &[value, factor], self.i32);
+            make(arith::ADDI, before, &[sum, term], self.i32)
         })
     }
 
@@ -145,27 +145,27 @@ impl<'c> Descriptors<'c> {
         let units = constant(before.location(), self.i32, units)
             .before(before)
             .result(0);
-        self.make(arith::ADDI, before, &[sum, units], self.i32)
+        make(arith::ADDI, before, &[sum, units], self.i32)
     }
 
     fn in_32_bits(&self, before: Op<'c>, value: Value<'c>) -> Value<'c> {
         if value.ty() == self.index {
-            return self.make(arith::INDEX_CAST, before, &[value], self.i32);
+            return make(arith::INDEX_CAST, before, &[value], self.i32);
         }
         if value.ty() == self.i32 {
             return value;
         }
         // What a sum is made of has 32 bits or more.
-        self.make(arith::TRUNCI, before, &[value], self.i32)
+        make(arith::TRUNCI, before, &[value], self.i32)
     }
+}
 
-    fn make(&self, name: &str, before: Op<'c>, operands: &[Value<'c>], ty: Type<'c>) -> Value<'c> {
-        OpBuilder::new(name, before.location())
-            .operands(operands)
-            .results(&[ty])
-            .before(before)
-            .result(0)
-    }
+fn make<'c>(name: &str, before: Op<'c>, operands: &[Value<'c>], ty: Type<'c>) -> Value<'c> {
+    OpBuilder::new(name, before.location())
+        .operands(operands)
+        .results(&[ty])
+        .before(before)
+        .result(0)
 }
 
 /// Returns true if `value` is there before `op`, an operation of the body of a function, or one in there.
