@@ -32,7 +32,7 @@
 !Acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x256xf32>>
 
 gpu.module @gemm {
-  gpu.func @gemm_wgmma(%A: !ATile, %B: !BTile, %C: !CTile, %K: i32) kernel
+  gpu.func @gemm_wgmma(%A: !ATile, %B: !BTile, %C: !CTile, %K: i32) workgroup(%As: !ASmem, %Bs: !BSmem, %Cs: !CSmem) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
@@ -45,9 +45,6 @@ gpu.module @gemm {
     nvgpu.tma.fence.descriptor %A : !ATile
     nvgpu.tma.fence.descriptor %B : !BTile
     nvgpu.tma.fence.descriptor %C : !CTile
-
-    %As = memref.alloc() : !ASmem
-    %Bs = memref.alloc() : !BSmem
 
     // This block's tile of C, and this warpgroup's rows of it.
     %block_x = gpu.block_id x
@@ -75,8 +72,7 @@ gpu.module @gemm {
       scf.yield %next : !Acc
     } {async.num_stages = 4}
 
-    // The tile of C goes where those of A and B were.
-    %Cs = memref.alloc() : !CSmem
+    // The tile of C goes where those of B were, which nobody needs any more.
     %own = memref.subview %Cs[%row, 0] [64, 256] [1, 1] : !CSmem to !CRows
     nvgpu.warpgroup.mma.store %sum, %own : !Acc to !CRows
     %read, %done = gpux.tma_store async %Cs, %C[%m, %n] : !CSmem, !CTile
