@@ -38,4 +38,25 @@ gpu.module @m {
     memref.store %w, %y[%thread] : memref<256xf32>
     gpu.return
   }
+
+  // Upstream's multiplication may go on after the operation: nothing shares its matrix.
+  // CHECK-LABEL: gpu.func @of_upstream
+  // CHECK-DAG: memref.view %{{.*}}[%c0{{.*}}][] : memref<8256xi8, {{.*}}> to memref<64x64xf16
+  // CHECK-DAG: memref.view %{{.*}}[%c8192{{.*}}][] : memref<8256xi8, {{.*}}> to memref<16xf32
+  gpu.func @of_upstream(%map: !map, %y: memref<256xf32>) workgroup(%a: !tile, %after: !row) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %v = arith.constant 1.0 : f32
+    %thread = gpu.thread_id x
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %loaded = gpux.tma_load async %map[%c0, %c0], %a : !map, !tile
+    async.await %loaded
+    %da = nvgpu.warpgroup.generate.descriptor %a, %map : !tile, !map -> !matrix
+    %d = nvgpu.warpgroup.mma %da, %da, %c {transposeB} : !matrix, !matrix, !acc -> !acc
+    %i = arith.remui %thread, %c16 : index
+    memref.store %v, %after[%i] : !row
+    %w = memref.load %after[%i] : !row
+    memref.store %w, %y[%thread] : memref<256xf32>
+    gpu.return
+  }
 }

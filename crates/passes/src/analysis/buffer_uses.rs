@@ -7,7 +7,7 @@ use super::memory::{Effects, effects, is_descriptor, view_source};
 use async_mlir::ir::{Op, Use, Value};
 use async_mlir::llvm::is_pointer;
 use async_mlir::melior::ir::TypeLike;
-use async_mlir::names::memref;
+use async_mlir::names::{memref, nvgpu};
 use rustc_hash::FxHashMap;
 
 /// The views of some buffers.
@@ -62,7 +62,8 @@ impl<'c> BufferUses<'c> {
 
 /// Returns true if all that `op` does with `memory` is to access it, or to look at its type.
 fn only_accesses<'c>(op: Op<'c>, memory: Value<'c>) -> bool {
-    if op.is_terminator() || op.results().any(is_memory) {
+    // What upstream multiplies is read until some later operation waits.
+    if op.is_terminator() || op.results().any(is_memory) || op.is(nvgpu::WARPGROUP_MMA) {
         return false;
     }
     let Effects::Known(effects) = effects(op) else {

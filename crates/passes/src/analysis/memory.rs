@@ -103,8 +103,7 @@ pub fn effects(op: Op<'_>) -> Effects<'_> {
     if NO_EFFECTS.contains(&op.name()) || op.is_function() || op.view_source().is_some() {
         return none;
     }
-    // What upstream multiplies is read until a later operation waits.
-    if is_call(op) || op.is(gpu::LAUNCH_FUNC) || op.is(nvgpu::WARPGROUP_MMA) {
+    if is_call(op) || op.is(gpu::LAUNCH_FUNC) {
         return Effects::Unknown;
     }
     if let Some(completion) = Completion::of(op) {
@@ -132,8 +131,13 @@ pub fn effects(op: Op<'_>) -> Effects<'_> {
     if !BY_OPERANDS.contains(&op.dialect()) {
         return Effects::Unknown;
     }
-    let memrefs = op.operands().filter(|value| is_memory(*value));
-    let access = Access::Write;
+    // What upstream multiplies it only reads.
+    let (access, is_accessed): (_, fn(Value) -> bool) = if op.is(nvgpu::WARPGROUP_MMA) {
+        (Access::Read, is_descriptor)
+    } else {
+        (Access::Write, is_memory)
+    };
+    let memrefs = op.operands().filter(|value| is_accessed(*value));
     Effects::Known(memrefs.map(|memory| Effect { memory, access }).collect())
 }
 
