@@ -9,7 +9,6 @@
 //!    threads at the barrier after the awaits. Of transfers, those of later stages come first, since fewer registers hold what they
 //!    read then; where they read what other transfers have brought to workgroup memory, those of earlier stages, so that no
 //!    barrier has to be between the reads and the next transfer to the same buffer, which has one more version.
-//!
 //! 4. Multiplications of the last stage read workgroup memory until they are awaited. Where nothing needs their sums before the next
 //!    iteration adds to them, they are awaited one stage later, after those of the next iteration have been issued, so that the tensor
 //!    cores never wait. Transfers come after that in a round: they may then fill what these have read.

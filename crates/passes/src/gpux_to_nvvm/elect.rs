@@ -16,6 +16,7 @@ use async_mlir::melior::Context;
 use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Location, Type};
 use async_mlir::names::{arith, attr, gpu, nvvm, scf};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Threads of a warp.
 const WARP: i64 = 32;
@@ -61,23 +62,30 @@ fn branches_in_loops(elect: Op<'_>) -> Vec<Op<'_>> {
 }
 
 /// Makes one of branches between which nothing but computation happens; returns those that are left.
-fn joined(mut branches: Vec<Op<'_>>) -> Vec<Op<'_>> {
+fn joined(branches: Vec<Op<'_>>) -> Vec<Op<'_>> {
+    let all: FxHashSet<Op> = branches.iter().copied().collect();
+    let next = branches.iter().filter_map(|branch| {
+        let next = next_with_effect(*branch).filter(|next| all.contains(next));
+        Some((*branch, next?))
+    });
+    let next: FxHashMap<Op, Op> = next.collect();
+    let followers: FxHashSet<Op> = next.values().copied().collect();
     let mut left = Vec::new();
-    while let Some(branch) = branches.pop() {
-        let next = next_with_effect(branch).filter(|next| left.contains(next) || branches.contains(next));
-        let blocks = next.and_then(|next| Some((branch.region(0).first()?, next.region(0).first()?)));
-        let Some((from, into)) = blocks else {
-            left.push(branch);
-            continue;
-        };
-        let start = into.first();
-        let end = from.terminator();
-        for op in from.ops().into_iter().filter(|op| Some(*op) != end) {
-            if let Some(start) = start {
-                op.move_before(start);
+    for first in branches.into_iter().filter(|branch| !followers.contains(branch)) {
+        let mut row: Vec<Op> =
+            std::iter::successors(Some(first), |branch| next.get(branch).copied()).collect();
+        let Some(last) = row.pop() else { continue };
+        left.push(last);
+        let start = last.region(0).first().and_then(Block::first);
+        for branch in row {
+            let body = branch.region(0).first().map_or(Vec::new(), Block::ops);
+            for op in body.into_iter().filter(|op| !op.is_terminator()) {
+                if let Some(start) = start {
+                    op.move_before(start);
+                }
             }
+            branch.erase();
         }
-        branch.erase();
     }
     left
 }
