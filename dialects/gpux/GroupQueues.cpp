@@ -142,6 +142,7 @@ const GroupQueue *WgmmaOp::getGroupQueue() {
   return &gpux::getGroupQueue(Queue::Wgmma);
 }
 Value WgmmaOp::getDoneToken() { return getToken(); }
+SmallVector<Value, 2> WgmmaOp::getAsyncMatrices() { return {getA(), getB()}; }
 ExecutionScope WgmmaOp::getExecutionScope() {
   return ExecutionScope::Warpgroup;
 }

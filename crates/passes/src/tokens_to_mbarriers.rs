@@ -74,6 +74,11 @@ impl Pass for TokensToMbarriers {
                 "fence earlier reads from asynchronous writes, too, not only earlier writes",
             ),
             OptionInfo::bool(
+                "round-rings",
+                false,
+                "give a ring a power of two of mbarriers where that spares a counter, instead of as few as can be",
+            ),
+            OptionInfo::bool(
                 "explain",
                 false,
                 "emit remarks that say which tokens each mbarrier carries",
@@ -129,7 +134,11 @@ impl Pass for TokensToMbarriers {
         let roles = roles::roles(op, issuer)?;
         // Threads of different roles never meet at a barrier of the block.
         let war = if roles.is_some() { War::Mbarrier } else { war };
-        let (read, plan) = read_and_plan(op, cx.bool("fence-reads"), roles.as_ref(), issuer)?;
+        let options = phases::Options {
+            fence_reads: cx.bool("fence-reads"),
+            round_rings: cx.bool("round-rings"),
+        };
+        let (read, plan) = read_and_plan(op, options, roles.as_ref(), issuer)?;
         if cx.bool("explain") {
             explain::explain(&read, &plan, war);
         }
@@ -156,7 +165,7 @@ impl Pass for TokensToMbarriers {
 /// Reads `function` and plans its phases; loads that no ring can follow are awaited where they are issued.
 fn read_and_plan<'c>(
     function: Op<'c>,
-    fence_reads: bool,
+    options: phases::Options,
     roles: Option<&Roles<'c>>,
     issuer: Option<u32>,
 ) -> Result<(PhaseSkeleton<'c>, Plan), PassError<'c>> {
@@ -167,7 +176,7 @@ fn read_and_plan<'c>(
         if awaits::await_escapes(&read) {
             continue;
         }
-        let plan = phases::plan(&read.tree, fence_reads);
+        let plan = phases::plan_with(&read.tree, options);
         if plan.unallocated.is_empty() {
             roles::check_plan(&read, &plan)?;
             return Ok((read, plan));

@@ -78,7 +78,7 @@ pub use ids::*;
 pub use init_barrier::needs_init_barrier;
 pub use partition::{MAX_PHASE_BYTES, PhaseValue};
 pub use plan::{Before, Incoming, Meetings, Phase, Phi, Plan, Rendezvous, Ring};
-pub use planner::{plan, store_syncs};
+pub use planner::{Options, plan, plan_with, store_syncs};
 pub use rings::MAX_DEPTH;
 pub use roles::RoleSet;
 pub use tree::*;

@@ -10,8 +10,11 @@
 //!
 //! **Refusals.** Accumulators that functions hand to each other, and those that upstream would store elsewhere.
 
+mod descriptors;
 mod product;
+mod store;
 
+use self::descriptors::Descriptors;
 use self::product::Product;
 use super::buffers::Buffers;
 use crate::utils::alignment::SWIZZLED_TILE_ALIGNMENT;
@@ -21,7 +24,6 @@ use async_mlir::ir::{Block, Op, OpBuilder, Region, Value};
 use async_mlir::llvm::structure;
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::attribute::{DenseI64ArrayAttribute, StringAttribute};
-use async_mlir::melior::ir::r#type::IntegerType;
 use async_mlir::melior::ir::{Attribute, Location, Type};
 use async_mlir::names::{arith, attr, builtin, llvm, nvgpu, nvvm};
 use async_mlir::nvgpu::accumulated_matrix;
@@ -51,8 +53,9 @@ pub(super) fn lower<'c>(
         context: function.context(),
     };
     accumulators.convert(&ops);
+    let mut descriptors = Descriptors::new(function.context());
     for &op in multiplications {
-        accumulators.multiply(op);
+        accumulators.multiply(op, &mut descriptors);
     }
     Ok(())
 }
@@ -80,7 +83,8 @@ fn refuse_calls<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
 /// Returns an error if upstream stores an accumulator elsewhere than where it belongs: of several blocks of 64 rows, all are where
 /// they should be only if there are 128 columns.
 fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
-    for &op in ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE)) {
+    let stores = ops.iter().filter(|op| op.is(nvgpu::WARPGROUP_MMA_STORE));
+    for &op in stores.filter(|op| !store::is_of_several(**op)) {
         let shape = accumulated_matrix(op.operand(0).ty()).and_then(vector_shape);
         let Some([Some(rows), Some(columns)]) = shape.as_ref().map(|shape| &shape.sizes[..]) else {
             continue;
@@ -112,6 +116,9 @@ fn fence(block: Block<'_>) {
         } else if op.num_regions() > 0 || is_call(op) || op.operands().chain(op.results()).any(is_accumulator)
         {
             // What it does to registers is not known, or it accesses those of an accumulator.
+            fenced = false;
+        } else if op.is(nvgpu::MBARRIER_TRY_WAIT_PARITY) {
+            // It becomes a loop, after which ptxas wants another fence (C7519).
             fenced = false;
         }
     }
@@ -237,6 +244,15 @@ impl<'c> Accumulators<'c> {
         if !op.is(nvgpu::WARPGROUP_MMA) {
             value = self.read(op, value, registers);
         }
+        if op.is(nvgpu::WARPGROUP_MMA_STORE) && store::is_of_several(op) {
+            let blocks =
+                (0..registers.blocks).map(|i| self.extract(op, value, i, registers.block(self.context)));
+            let blocks: Vec<Value> = blocks.collect();
+            store::lower(op, registers, |block, i| {
+                self.extract(op, blocks[block], i, registers.element)
+            });
+            return;
+        }
         op.set_operand(index, cast(value, ty, op.location()).before(op).result(0));
     }
 
@@ -267,11 +283,10 @@ impl<'c> Accumulators<'c> {
     }
 
     /// Lowers a multiplication.
-    fn multiply(&self, op: Op<'c>) {
+    fn multiply(&self, op: Op<'c>, descriptors: &mut Descriptors<'c>) {
         let product = Product::of(op);
-        let [a, b, accumulator] = [0, 1, 2].map(|i| op.operand(i));
-        let i64 = IntegerType::new(self.context, 64).into();
-        let [a, b] = [a, b].map(|matrix| cast(matrix, i64, op.location()).before(op).result(0));
+        let accumulator = op.operand(2);
+        let matrices = [0, 1].map(|i| descriptors.of(op, op.operand(i)));
         let is_zero = is_zero(accumulator);
         let registers = Registers {
             element: Type::float32(self.context),
@@ -289,7 +304,8 @@ impl<'c> Accumulators<'c> {
                 };
                 product.steps(i).fold(sum, |sum, offsets| {
                     let adds = std::mem::replace(&mut adds, true);
-                    product.step(op, [a, b], offsets, sum, adds)
+                    let matrices = [0, 1].map(|i| descriptors.advanced(op, matrices[i], offsets[i]));
+                    product.step(op, matrices, sum, adds)
                 })
             })
             .collect();

@@ -8,7 +8,7 @@ use crate::code::{Factor, Op as Instruction, Reg, VectorOp, Warpgroup, Wgmma};
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value as Constant};
 use crate::wgmma::{Descriptor, Major, ROWS, Swizzle};
-use async_dialects::names::gpux_attr;
+use async_dialects::names::{gpux, gpux_attr};
 use async_mlir::ir::{Op, Value};
 use async_mlir::melior::ir::Type;
 use async_mlir::names::{attr, nvgpu};
@@ -21,6 +21,8 @@ const K: usize = 64;
 const STEP: usize = 32;
 /// The bytes of a row, and of an address in descriptors.
 const LINE: u64 = 128;
+/// The threads of a warpgroup.
+const WARPGROUP: u32 = 128;
 const UNIT: u64 = 16;
 
 /// The numbers of rows and columns, and the type of the elements.
@@ -272,18 +274,39 @@ impl<'c> Reader<'c> {
         to
     }
 
+    /// Returns true if `op` is in a function that multiplies by `gpux.wgmma`: `--gpux-to-nvvm` lowers its stores, if the block is
+    /// known to have several warpgroups.
+    fn is_beside_gpux(&mut self, op: Op<'c>) -> bool {
+        let Some(function) = op.ancestors().find(|outer| outer.is_function()) else {
+            return false;
+        };
+        let multiplies = || {
+            function
+                .self_and_nested()
+                .into_iter()
+                .any(|op| op.is(gpux::WGMMA))
+        };
+        *self.multiplying.entry(function).or_insert_with(multiplies)
+    }
+
     fn store_accumulator(&mut self, op: Op<'c>) -> Done<'c> {
         let ([rows, columns], elem) = Self::accumulator(op, op.operand(0))?;
         let shape = types::memref_shape(op.operand(1).ty()).ok_or_else(|| Unknown::operation(op))?;
         if number(shape.element) != Some(elem) || shape.sizes.len() != 2 {
             return Err(Unknown::operation(op));
         }
-        if rows > ROWS && columns != 2 * ROWS {
+        let in_warpgroup = self.code.block.is_some_and(|[x, ..]| x > WARPGROUP) && self.is_beside_gpux(op);
+        if rows > ROWS && columns != 2 * ROWS && !in_warpgroup {
             let message = "upstream stores accumulators of more than 64 rows where they belong only if they have 128 columns";
             return Err(Unknown::new(op, message));
         }
         let (value, view) = (self.operand(op, 0), self.operand(op, 1));
-        let store = Warpgroup::Store { value, view, columns };
+        let store = Warpgroup::Store {
+            value,
+            view,
+            columns,
+            in_warpgroup,
+        };
         self.emit(op, Instruction::Warpgroup(store));
         Ok(())
     }

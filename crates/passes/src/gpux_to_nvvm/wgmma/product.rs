@@ -6,12 +6,12 @@
 //! layout.)
 
 use super::ROWS;
-use crate::utils::builders::constant;
+use super::descriptors::UNIT;
 use async_dialects::names::gpux_attr;
 use async_mlir::ir::{Op, OpBuilder, Value};
 use async_mlir::melior::Context;
 use async_mlir::melior::ir::{Attribute, Type};
-use async_mlir::names::{arith, attr, nvvm};
+use async_mlir::names::{attr, nvvm};
 use async_mlir::nvgpu::described_matrix;
 use async_mlir::types::{bit_width, known_attribute, memref_shape};
 
@@ -19,8 +19,6 @@ use async_mlir::types::{bit_width, known_attribute, memref_shape};
 const ROW_BYTES: i64 = 128;
 /// The bytes of K that an instruction multiplies.
 const STEP_BYTES: i64 = 32;
-/// What a descriptor counts addresses in, in bytes.
-const UNIT: i64 = 16;
 
 /// A or B.
 struct Factor<'c> {
@@ -121,16 +119,8 @@ impl<'c> Product<'c> {
         (0..steps).map(move |step| [self.a.offset(block, step), self.b.offset(0, step)])
     }
 
-    /// Makes an instruction that adds the product of parts of `matrices`, two descriptors, to `sum`, or to nothing.
-    pub fn step(
-        &self,
-        op: Op<'c>,
-        matrices: [Value<'c>; 2],
-        offsets: [i64; 2],
-        sum: Value<'c>,
-        adds: bool,
-    ) -> Value<'c> {
-        let [a, b] = [0, 1].map(|i| advanced(op, matrices[i], offsets[i]));
+    /// Makes an instruction that adds the product of two matrices, by their descriptors, to `sum`, or to nothing.
+    pub fn step(&self, op: Op<'c>, [a, b]: [Value<'c>; 2], sum: Value<'c>, adds: bool) -> Value<'c> {
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
         let k = self.instruction_k();
         let shape = format!("m = {ROWS}, n = {}, k = {k}", self.columns);
@@ -160,19 +150,4 @@ impl<'c> Product<'c> {
             });
         multiplication.before(op).result(0)
     }
-}
-
-/// The descriptor of what lies further on.
-fn advanced<'c>(op: Op<'c>, descriptor: Value<'c>, offset: i64) -> Value<'c> {
-    if offset == 0 {
-        return descriptor;
-    }
-    let offset = constant(op.location(), descriptor.ty(), offset)
-        .before(op)
-        .result(0);
-    OpBuilder::new(arith::ADDI, op.location())
-        .operands(&[descriptor, offset])
-        .results(&[descriptor.ty()])
-        .before(op)
-        .result(0)
 }
