@@ -33,7 +33,7 @@ mod warpgroup;
 
 use self::barriers::{BARRIERS, NamedBarrier};
 pub use self::kernel::Ended;
-use self::kernel::KernelRun;
+pub(crate) use self::kernel::KernelRun;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
@@ -271,6 +271,11 @@ impl<'c> Machine<'c> {
         let buffers = buffers.collect();
         self.declared = Some(values);
         buffers
+    }
+
+    /// How it is launched.
+    pub(crate) fn launched(&self) -> &Launch {
+        &self.launch
     }
 
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {

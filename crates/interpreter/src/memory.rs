@@ -200,6 +200,16 @@ impl Memory {
         id
     }
 
+    /// All buffers, by their numbers.
+    pub(crate) fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The bytes of a buffer, to be changed by somebody whom nothing is known of.
+    pub(crate) fn bytes_of(&mut self, id: BufferId) -> &mut Vec<u8> {
+        &mut self.buffers[id.0 as usize].data
+    }
+
     /// Returns true if a buffer of so many bytes can be added.
     #[must_use]
     pub fn has_room(&self, bytes: usize) -> bool {

@@ -2,11 +2,11 @@
 
 use crate::{Reported, lower};
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::{is_kernel, objects};
+use async_mlir::gpu::objects;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, gpu, linalg};
 use async_sim::code::Code;
-use async_sim::read::{self, UncountedWaits};
+use async_sim::read;
 use asyncopt_rt::interface::asyncopt_rt_register_module;
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -41,21 +41,14 @@ impl Kernels {
         }
         let mut codes = HashMap::new();
         for kernels in modules {
-            let Some(block) = kernels.region(0).first() else {
-                continue;
-            };
-            for kernel in block
-                .ops()
+            let read = read::read_module(kernels, file).map_err(|unknown| {
+                Diagnostic::error(unknown.op.location(), unknown.message).emit();
+                Reported
+            })?;
+            let named = read
                 .into_iter()
-                .filter(|op| op.is_function() && is_kernel(*op))
-            {
-                let name = |op: Op<'_>| op.str_attr(attr::SYM_NAME).unwrap_or_default().to_owned();
-                let code = read::read_from(kernel, UncountedWaits::All, file).map_err(|unknown| {
-                    Diagnostic::error(unknown.op.location(), unknown.message).emit();
-                    Reported
-                })?;
-                codes.insert(format!("{}::{}", name(kernels), name(kernel)), code);
-            }
+                .map(|code| (format!("{}::{}", code.module, code.name), code));
+            codes.extend(named);
         }
         Ok(Self {
             codes,

@@ -5,11 +5,12 @@
 //!
 //! **Refusals.** What the interpreter finds wrong, such as a race, is the error of the launch, and then nothing is written.
 
-use crate::arguments::Arguments;
+use crate::host::Host;
 use crate::kernels::Kernels;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
-use async_sim::machine::{Launch, Machine};
+use async_sim::embed::{self, Decoded, Outside};
+use async_sim::machine::Machine;
 use async_sim::memory::Memory;
 use async_sim::show::{self, Names};
 use asyncopt_rt::device::{Access, LaunchSizes, device, note_access};
@@ -18,11 +19,6 @@ use asyncopt_rt::memref::printString;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-
-/// What `async-sim` lets a thread run.
-const BUDGET: u64 = 1 << 24;
-/// More workgroup memory than any GPU has.
-const MAX_WORKGROUP: usize = 1 << 20;
 
 /// Has the runtime launch these kernels, which live until it is called with none.
 pub fn register(kernels: Option<&Kernels>) {
@@ -87,10 +83,14 @@ unsafe fn run(
     sizes: &LaunchSizes,
     arguments: &[*mut c_void],
 ) -> Result<(), String> {
-    let launch = sizes_of(code, sizes)?;
+    let dimensions = [sizes.grid, sizes.block, sizes.cluster];
+    let launch = embed::checked(code, dimensions, sizes.workgroup_bytes)?;
     let mut memory = Memory::new(Adversary::Late, code.threads(launch.block));
     // SAFETY: as the caller promises.
-    let arguments = unsafe { Arguments::read(code, arguments, &mut memory) }?;
+    let mut host = unsafe { Host::new() };
+    let addresses: Vec<u64> = arguments.iter().map(|at| at.expose_provenance() as u64).collect();
+    let arguments = Decoded::read(code, &addresses, &|from, into| host.read(from, into))?;
+    let arguments = arguments.bind(&mut memory, &host)?;
     let mut variables = (!code.global.is_empty()).then(|| kernels.variables());
     let mut machine = Machine::new(code, launch.clone(), memory);
     let known = variables.as_ref();
@@ -130,8 +130,7 @@ unsafe fn run(
         };
         note_access(access, bytes);
     });
-    // SAFETY: as the caller promises.
-    unsafe { arguments.write_back(&buffers) };
+    arguments.write_back(&buffers, &mut host);
     if let Some(variables) = &mut variables {
         for (decl, buffer) in code.global.iter().zip(declared) {
             let key = (code.module.clone(), decl.name.clone());
@@ -139,59 +138,6 @@ unsafe fn run(
         }
     }
     Ok(())
-}
-
-/// Checks what a kernel is launched with.
-fn sizes_of(code: &Code, sizes: &LaunchSizes) -> Result<Launch, String> {
-    let dimensions = |of: [i64; 3], what: &str| -> Result<[u32; 3], String> {
-        let mut dimensions = [1; 3];
-        for (to, from) in dimensions.iter_mut().zip(of) {
-            let size = u32::try_from(from).ok().filter(|size| *size > 0);
-            *to =
-                size.ok_or_else(|| format!("it is launched with {what} of {of:?}, and each is 1 at least"))?;
-        }
-        Ok(dimensions)
-    };
-    let (grid, block) = (
-        dimensions(sizes.grid, "a grid")?,
-        dimensions(sizes.block, "blocks")?,
-    );
-    let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
-    if product(block) > 1024 {
-        return Err(format!(
-            "it is launched with blocks of {block:?} threads, and 1024 is the most"
-        ));
-    }
-    if product(grid).saturating_mul(product(block)) > u128::from(u32::MAX) {
-        return Err(format!(
-            "it is launched with more threads than the interpreter counts, {}",
-            u32::MAX
-        ));
-    }
-    if sizes.cluster.iter().any(|&size| size > 1) {
-        return Err("it is launched with clusters, which the interpreter does not know".into());
-    }
-    let known = [("a grid", code.grid, grid), ("blocks", code.block, block)];
-    for (what, known, given) in known {
-        if let Some(known) = known.filter(|known| *known != given) {
-            return Err(format!(
-                "it is launched with {what} of {given:?}, and says itself that it is for {known:?}"
-            ));
-        }
-    }
-    let dynamic_workgroup = usize::try_from(sizes.workgroup_bytes).unwrap_or(usize::MAX);
-    let buffers = code.workgroup.iter().filter_map(|decl| decl.view.span_bytes());
-    if buffers.fold(dynamic_workgroup, usize::saturating_add) > MAX_WORKGROUP {
-        return Err(format!(
-            "it has more than {MAX_WORKGROUP} bytes of workgroup memory"
-        ));
-    }
-    Ok(Launch {
-        grid,
-        block,
-        dynamic_workgroup,
-        budget: BUDGET,
-    })
 }
 
 #[cfg(test)]

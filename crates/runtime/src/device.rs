@@ -198,8 +198,8 @@ pub fn findings() -> u64 {
 }
 
 /// A kernel that the launcher runs for the calling thread has accessed bytes. The simulated device finds races of kernels by that; the others don't ask.
-pub fn note_access(access: Access, bytes: Range<usize>) {
-    simulated::note_access(access, bytes.start as u64..bytes.end as u64);
+pub fn note_access(access: Access, bytes: Range<u64>) {
+    simulated::note_access(access, bytes);
 }
 
 /// Selects the device: `host`, `cuda`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.

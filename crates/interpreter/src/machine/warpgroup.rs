@@ -254,7 +254,7 @@ impl Machine<'_> {
     /// Stores a thread's part of accumulators of 64 rows each, one below the other. Where the thread is, its number in x
     /// says.
     fn store_accumulator(&mut self, t: usize, value: Reg, view: Reg, columns: usize) -> Result<(), Reason> {
-        let (numbers, view) = (self.numbers(t, value)?, self.view(t, view)?);
+        let (numbers, view) = (self.numbers(t, value)?, self.view_of_rank(t, view, 2)?);
         let thread = usize::try_from(self.id(t, Id::Thread, 0)).unwrap_or(0);
         let size = view.elem.bytes();
         for (block, part) in numbers.chunks_exact(columns / 2).enumerate() {

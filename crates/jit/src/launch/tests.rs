@@ -1,12 +1,13 @@
 //! Kernels on memory of this test.
 
 use super::launch;
-use crate::arguments::Arguments;
+use crate::host::Host;
 use crate::kernels::Kernels;
 use async_dialects::registry::register_all_dialects;
 use async_mlir::ir::Op;
 use async_mlir::melior::{Context, dialect::DialectRegistry, ir::Module};
 use async_sim::adversary::Adversary;
+use async_sim::embed::{Decoded, Outside};
 use async_sim::memory::Memory;
 use asyncopt_rt::device::LaunchSizes;
 use std::ffi::{CStr, CString, c_void};
@@ -142,17 +143,19 @@ fn only_bytes_that_have_changed_are_written_back() {
         .chain([I32(1)])
         .collect();
     let pointers: Vec<_> = arguments.iter_mut().map(Arg::pointer).collect();
+    let pointers: Vec<u64> = pointers.iter().map(|at| at.expose_provenance() as u64).collect();
     let mut memory = Memory::new(Adversary::Late, 1);
     // SAFETY: they are those of the kernel.
-    let read = unsafe { Arguments::read(code, &pointers, &mut memory) }.unwrap();
+    let mut host = unsafe { Host::new() };
+    let decoded = Decoded::read(code, &pointers, &|from, into| host.read(from, into)).unwrap();
+    let read = decoded.bind(&mut memory, &host).unwrap();
     let (mut buffers, ..) = memory.into_parts();
     let end = buffers[0].data.len();
     buffers[0].data[end - 4..].copy_from_slice(&9i32.to_ne_bytes());
     // Somebody else.
     // SAFETY: it is there.
     unsafe { numbers.as_mut_ptr().write_volatile(5) };
-    // SAFETY: the numbers are still there.
-    unsafe { read.write_back(&buffers) };
+    read.write_back(&buffers, &mut host);
     assert_eq!(numbers, [5, 1, 2, 9]);
 }
 
