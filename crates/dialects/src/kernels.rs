@@ -22,18 +22,22 @@ unsafe extern "C" fn serialize<S: SerializeKernels>(
     data: *mut c_void,
 ) -> bool {
     // SAFETY: the module lives during the call.
-    run_on("the target 'sim_target'", unsafe { Op::from_raw(module) }, |module| {
-        let bytes = S::serialize(module)?;
-        if let Some(on_bytes) = on_bytes {
-            let bytes = MlirStringRef {
-                data: bytes.as_ptr().cast(),
-                length: bytes.len(),
-            };
-            // SAFETY: the bytes live during the call, and the data is what it is called with.
-            unsafe { on_bytes(bytes, data) };
-        }
-        Ok(())
-    })
+    run_on(
+        "the target 'sim_target'",
+        unsafe { Op::from_raw(module) },
+        |module| {
+            let bytes = S::serialize(module)?;
+            if let Some(on_bytes) = on_bytes {
+                let bytes = MlirStringRef {
+                    data: bytes.as_ptr().cast(),
+                    length: bytes.len(),
+                };
+                // SAFETY: the bytes live during the call, and the data is what it is called with.
+                unsafe { on_bytes(bytes, data) };
+            }
+            Ok(())
+        },
+    )
 }
 
 /// Has `#gpux.sim_target` ask `S`. Call it before any pass runs.
