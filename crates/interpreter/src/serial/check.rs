@@ -6,7 +6,7 @@
 use super::walk::{Seen, walk};
 use super::{Registers, SerialError, damaged};
 use crate::code::{
-    BufferDecl, Code, Fragment, Init, Instr, Matrix, Op, ParamKind, Reg, Tile, VectorOp, Warpgroup,
+    BufferDecl, Code, Fragment, Id, Init, Instr, Matrix, Op, ParamKind, Reg, Tile, VectorOp, Warpgroup,
 };
 use crate::scalar::Scalar;
 use crate::value::View;
@@ -127,6 +127,9 @@ fn instruction(code: &Code, instr: &Instr) -> Result<(), SerialError> {
     let has_loops = instr.loops.iter().all(|of| (*of as usize) < code.loops.len());
     ensure(has_loops, "an instruction is in a loop that there isn't")?;
     let is_right = match &instr.op {
+        Op::Id {
+            id: Id::Lanes, dim, ..
+        } => *dim < 5,
         Op::Id { dim, .. } => *dim < 3,
         Op::Count { depth, .. } => *depth as usize <= instr.loops.len(),
         Op::Scalar {
