@@ -252,6 +252,17 @@ impl Memory {
         found
     }
 
+    /// A buffer was to be made, and that has failed.
+    pub(crate) fn make_absent(&mut self, id: BufferId) {
+        self.free(id);
+    }
+
+    /// Returns true if there is no such buffer, since what was to make it has failed.
+    pub(crate) fn is_absent(&self, id: BufferId) -> bool {
+        let buffer = self.buffer(id);
+        buffer.freed && buffer.freed_at.is_none()
+    }
+
     /// Returns true if a buffer was freed.
     #[must_use]
     pub fn is_freed(&self, id: BufferId) -> bool {
