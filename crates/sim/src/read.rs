@@ -95,11 +95,7 @@ pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) ->
 ///
 /// At the first operation that is not known.
 pub fn read_module<'c>(module: Op<'c>, file: &str) -> Result<Vec<Code>, Unknown<'c>> {
-    let ops = module
-        .region(0)
-        .first()
-        .map(|block| block.ops())
-        .unwrap_or_default();
+    let ops = module.region(0).first().map(Block::ops).unwrap_or_default();
     let kernels = ops
         .into_iter()
         .filter(|op| op.is_function() && gpu::is_kernel(*op));
