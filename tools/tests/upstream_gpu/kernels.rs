@@ -140,6 +140,39 @@ fn races_in_kernels_and_between_them_are_reported_with_their_places() -> Result<
     Ok(())
 }
 
+/// What two kernels do wrong are two findings, and what one does twice is one.
+#[test]
+fn each_kernel_that_fails_is_reported() -> Result<()> {
+    if !has_runtime() {
+        return Ok(());
+    }
+    let kernel = |name: &str, index: i64| {
+        format!(
+            "gpu.func @{name}(%x: memref<8xi32>) kernel {{
+              %i = arith.constant {index} : index
+              %value = memref.load %x[%i] : memref<8xi32>
+              gpu.return
+            }}\n"
+        )
+    };
+    let launches = [
+        launch("%t0", "%t1", "%c1"),
+        launch("%t1", "%t2", "%c1").replace("@k ", "@other "),
+        launch("%t2", "%t", "%c1"),
+    ];
+    let kernels = [kernel("k", 8), kernel("other", 9)].concat();
+    let ran = run_with_kernels(&program(&kernels, &launches.concat()), &[])?;
+    for part in [
+        "(call 6): kernel failed: kernel 'kernels::k': ",
+        "(call 8): kernel failed: kernel 'kernels::other': ",
+        "mgpuLaunchKernel: kernel failed: 1 more like that",
+        "findings 3, different 2",
+    ] {
+        holds(&ran.errors, part)?;
+    }
+    Ok(())
+}
+
 /// And what kernels print comes in its place.
 #[test]
 fn variables_of_a_module_keep_what_kernels_write() -> Result<()> {

@@ -7,6 +7,7 @@ use crate::embed::{Decoded, Outside, Running, checked};
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value, View};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn place(op: &str, line: u32) -> OpLocation {
     OpLocation {
@@ -299,7 +300,22 @@ fn damage(bytes: &mut [u8], first: usize, changes: &[(usize, u8)]) {
     }
 }
 
+/// The same cases in every run.
+fn config(cases: u32) -> ProptestConfig {
+    let from_env = ProptestConfig::default();
+    ProptestConfig {
+        cases: std::env::var_os("PROPTEST_CASES").map_or(cases, |_| from_env.cases),
+        rng_seed: match from_env.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(1),
+            seed @ RngSeed::Fixed(_) => seed,
+        },
+        failure_persistence: None,
+        ..from_env
+    }
+}
+
 proptest! {
+    #![proptest_config(config(100_000))]
     #[test]
     fn what_is_damaged_is_refused(changes in prop::collection::vec((any::<usize>(), 1_u8..), 1..4)) {
         let whole = write(&[increment()]).unwrap();
