@@ -7,6 +7,7 @@ use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, gpu, linalg};
 use async_sim::code::Code;
 use async_sim::read;
+use async_sim::serial;
 use asyncopt_rt::interface::asyncopt_rt_register_module;
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -26,10 +27,9 @@ impl Kernels {
     /// Reads all kernels of a module that was parsed from `file`.
     pub fn read(module: Op<'_>, file: &str) -> Result<Self, Reported> {
         let top_level = lower::top_level(module);
-        if let Some(binary) = top_level.iter().find(|op| op.is(gpu::BINARY)) {
-            let message = "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this";
-            Diagnostic::error(binary.location(), message).emit();
-            return Err(Reported);
+        let mut codes = HashMap::new();
+        for binary in top_level.iter().filter(|op| op.is(gpu::BINARY)) {
+            insert(&mut codes, serialized(*binary)?);
         }
         let modules: Vec<_> = top_level.into_iter().filter(|op| op.is(gpu::MODULE)).collect();
         // What the interpreter does not know. The first pass also erases what nobody uses, and faults would go with it.
@@ -39,16 +39,12 @@ impl Kernels {
         if !modules.is_empty() {
             lower::run(module, "gpu.module(lower-affine)")?;
         }
-        let mut codes = HashMap::new();
         for kernels in modules {
             let read = read::read_module(kernels, file).map_err(|unknown| {
                 Diagnostic::error(unknown.op.location(), unknown.message).emit();
                 Reported
             })?;
-            let named = read
-                .into_iter()
-                .map(|code| (format!("{}::{}", code.module, code.name), code));
-            codes.extend(named);
+            insert(&mut codes, read);
         }
         Ok(Self {
             codes,
@@ -75,6 +71,34 @@ impl Kernels {
             format!("there is no kernel '{name}': {others}")
         })
     }
+}
+
+fn insert(codes: &mut HashMap<String, Code>, kernels: Vec<Code>) {
+    let named = kernels
+        .into_iter()
+        .map(|code| (format!("{}::{}", code.module, code.name), code));
+    codes.extend(named);
+}
+
+/// Reads kernels that are code for the interpreter already, and erases them.
+fn serialized(binary: Op<'_>) -> Result<Vec<Code>, Reported> {
+    let image = objects(binary)
+        .into_iter()
+        .find(|image| image.starts_with(serial::MAGIC));
+    let read = image.map(serial::read).ok_or(
+        "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this, or give it the target #gpux.sim_target"
+            .to_owned(),
+    );
+    let message = match read {
+        Ok(Ok(kernels)) => {
+            binary.erase();
+            return Ok(kernels);
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(message) => message,
+    };
+    Diagnostic::error(binary.location(), message).emit();
+    Err(Reported)
 }
 
 /// Compiles the kernels of a module for a device that runs machine code, unless some pass has, and hands them to the runtime.
