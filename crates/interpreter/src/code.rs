@@ -98,6 +98,18 @@ impl Code {
         self.instrs.iter().any(|instr| arrives(&instr.op))
     }
 
+    /// Returns true if it accesses memory atomically, as kernels do that run at a time and share some.
+    #[must_use]
+    pub fn has_atomics(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.any(|op| {
+            matches!(
+                op,
+                Op::Atomic { .. } | Op::AtomicLoad { .. } | Op::AtomicStore { .. }
+            )
+        })
+    }
+
     /// Returns true if some threads of a block meet at barriers of their own.
     #[must_use]
     pub fn has_named_barriers(&self) -> bool {

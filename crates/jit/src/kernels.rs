@@ -1,5 +1,6 @@
 //! The kernels of a module, as the interpreter runs them.
 
+use crate::turns::Turns;
 use crate::{Reported, lower};
 use async_mlir::diagnostic::Diagnostic;
 use async_mlir::gpu::objects;
@@ -18,6 +19,8 @@ pub struct Kernels {
     codes: HashMap<String, Code>,
     /// What is in the variables that kernels of the `gpu.module`s share, by the module and the variable, once a kernel has used them.
     variables: Mutex<Variables>,
+    /// Those that run by turns.
+    pub turns: Turns,
 }
 
 /// Bytes of variables, by the names of their module and their own.
@@ -49,6 +52,7 @@ impl Kernels {
         Ok(Self {
             codes,
             variables: Mutex::default(),
+            turns: Turns::default(),
         })
     }
 

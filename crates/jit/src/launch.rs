@@ -3,22 +3,29 @@
 //! **Effect.** The kernel has run as `async-sim` runs it, with asynchronous copies as late as they may be, and the bytes that it has
 //! changed are in the host's memory.
 //!
-//! **Refusals.** What the interpreter finds wrong, such as a race, is the error of the launch, and then nothing is written.
+//! Kernels that access memory atomically run by turns, so that they see what others have written that run at the same time.
+//!
+//! **Refusals.** What the interpreter finds wrong, such as a race, is the error of the launch, and then nothing is written, but for what those
+//! kernels have written in earlier turns.
 
 use crate::host::Host;
 use crate::kernels::Kernels;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
-use async_sim::embed::{self, Decoded, Outside};
-use async_sim::machine::Machine;
+use async_sim::embed::{self, Decoded, Outside, Running};
+use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::show::{self, Names};
-use asyncopt_rt::device::{Access, LaunchSizes, device, note_access};
+use asyncopt_rt::device::{Access, LaunchSizes, MayWait, device, note_access};
 use asyncopt_rt::interface::asyncopt_rt_num_threads;
 use asyncopt_rt::memref::printString;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+
+/// After how many turns a kernel may well wait for another one.
+const PATIENCE: u32 = 8;
 
 /// Has the runtime launch these kernels, which live until it is called with none.
 pub fn register(kernels: Option<&Kernels>) {
@@ -90,6 +97,9 @@ unsafe fn run(
     let mut host = unsafe { Host::new() };
     let addresses: Vec<u64> = arguments.iter().map(|at| at.expose_provenance() as u64).collect();
     let arguments = Decoded::read(code, &addresses, &|from, into| host.read(from, into))?;
+    if code.has_atomics() && code.global.is_empty() {
+        return run_in_turns(kernels, code, launch, arguments, host);
+    }
     let arguments = arguments.bind(&mut memory, &host)?;
     let mut variables = (!code.global.is_empty()).then(|| kernels.variables());
     let mut machine = Machine::new(code, launch.clone(), memory);
@@ -102,10 +112,7 @@ unsafe fn run(
     let jobs = usize::try_from(asyncopt_rt_num_threads()).unwrap_or(1);
     let stop = machine.run(&arguments.values, jobs, &mut |_, _| {}).err();
     // Before the error, since it may tell why.
-    let printed = std::mem::take(&mut machine.printed).replace('\0', "");
-    let printed = CString::new(printed).unwrap_or_default();
-    // SAFETY: it is a string.
-    unsafe { printString(printed.as_ptr()) };
+    print(&std::mem::take(&mut machine.printed));
     let touched = machine.memory.touched(machine.memory.buffer_count());
     let (iterations, tasks) = (std::mem::take(&mut machine.iterations), machine.started());
     let (buffers, _, reports) = machine.memory.into_parts();
@@ -122,14 +129,7 @@ unsafe fn run(
     if let Some(first) = show::groups(&findings).first() {
         return Err(first.text());
     }
-    arguments.each_access(&touched, |bytes, writes, is_atomic| {
-        let access = match (writes, is_atomic) {
-            (_, true) => Access::Atomic,
-            (true, _) => Access::Write,
-            _ => Access::Read,
-        };
-        note_access(access, bytes);
-    });
+    arguments.each_access(&touched, note);
     arguments.write_back(&buffers, &mut host);
     if let Some(variables) = &mut variables {
         for (decl, buffer) in code.global.iter().zip(declared) {
@@ -138,6 +138,43 @@ unsafe fn run(
         }
     }
     Ok(())
+}
+
+/// Runs a kernel by turns with others that access memory atomically, as it does: they may wait for each other.
+fn run_in_turns(
+    kernels: &Kernels,
+    code: &Code,
+    launch: Launch,
+    arguments: Decoded,
+    mut host: Host,
+) -> Result<(), String> {
+    let mut running = Running::new(code, launch, Adversary::Late, arguments, &[], &host)?;
+    let (mut turns, mut waits) = (0, None);
+    while !kernels.turns.take(|| running.step(&mut host)) {
+        turns += 1;
+        if turns == PATIENCE {
+            waits = Some(MayWait::begin());
+        }
+    }
+    drop(waits);
+    print(&running.take_printed());
+    running.each_access(note);
+    running.finish()
+}
+
+fn note(bytes: Range<u64>, writes: bool, is_atomic: bool) {
+    let access = match (writes, is_atomic) {
+        (_, true) => Access::Atomic,
+        (true, _) => Access::Write,
+        _ => Access::Read,
+    };
+    note_access(access, bytes);
+}
+
+fn print(text: &str) {
+    let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+    // SAFETY: it is a string.
+    unsafe { printString(text.as_ptr()) };
 }
 
 #[cfg(test)]

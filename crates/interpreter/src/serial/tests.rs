@@ -16,13 +16,12 @@ fn place(op: &str, line: u32) -> OpLocation {
     }
 }
 
-/// Each thread adds a number to its element, by way of workgroup memory, in a loop that runs once.
-fn increment() -> Code {
+fn instructions() -> Vec<Op> {
     let access = |view: u32| Access {
         view: Reg(view),
         indices: [Reg(2)].into(),
     };
-    let ops = [
+    vec![
         Op::Id {
             to: Reg(2),
             id: Id::Thread,
@@ -88,9 +87,13 @@ fn increment() -> Code {
             other: Label(2),
         },
         Op::Return,
-    ];
+    ]
+}
+
+/// Each thread adds a number to its element, by way of workgroup memory, in a loop that runs once.
+fn increment() -> Code {
     let loops: Arc<[u32]> = [0].into();
-    let instrs = ops.into_iter().zip(1..).map(|(op, line)| Instr {
+    let instrs = instructions().into_iter().zip(1..).map(|(op, line)| Instr {
         op,
         place: place("test.op", line / 2),
         loops: Arc::clone(&loops),

@@ -275,6 +275,36 @@ fn kernels_run_at_a_time_on_parts_of_one_buffer() {
     assert_eq!(numbers, [100; 64]);
 }
 
+/// Each of two threads launches a kernel, again and again, whose threads all add to one number.
+#[test]
+fn atomic_accesses_of_kernels_at_a_time_are_all_there() {
+    let source = INCREMENT.replace(
+        "%x = memref.load",
+        "%zero = arith.constant 0 : index
+    %old = memref.atomic_rmw addi %n, %m[%zero] : (i32, memref<?xi32, strided<[?], offset: ?>>) -> i32
+    gpu.return
+  }
+  gpu.func @other(%m: memref<?xi32, strided<[?], offset: ?>>, %n: i32, %t: index) kernel {
+    %x = memref.load",
+    );
+    let kernels = kernels(&source);
+    let mut sum = 0i32;
+    let data = (&raw mut sum).expose_provenance();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let kernels = &kernels;
+            scope.spawn(move || {
+                let data = ptr::with_exposed_provenance_mut::<i32>(data);
+                for _ in 0..100 {
+                    let arguments = memref(data, 0, 1, 1).into_iter().chain([I32(1)]);
+                    launch_kernel(kernels, &sizes(1, 32), arguments).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(sum, 2 * 100 * 32);
+}
+
 /// Kernels in token form: what the interpreter is there for.
 #[test]
 fn a_copy_that_nobody_awaits_fails_the_launch() {
