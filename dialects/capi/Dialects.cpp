@@ -159,3 +159,19 @@ bool asyncOptRegisterDialectsBesideUpstream(MlirDialectRegistry registry,
   registerTransformExtension(*unwrap(registry));
   return true;
 }
+
+static AsyncOptKernelSerializer kernelSerializer = nullptr;
+
+static LogicalResult serializeKernels(Operation *module,
+                                      SmallVectorImpl<char> &bytes) {
+  auto append = [](MlirStringRef part, void *data) {
+    auto &all = *static_cast<SmallVectorImpl<char> *>(data);
+    all.append(part.data, part.data + part.length);
+  };
+  return success(kernelSerializer(wrap(module), append, &bytes));
+}
+
+void asyncOptSetKernelSerializer(AsyncOptKernelSerializer serializer) {
+  kernelSerializer = serializer;
+  gpux::setKernelSerializer(serializer ? serializeKernels : nullptr);
+}

@@ -12,7 +12,9 @@
 #include "async/Async.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -40,6 +42,14 @@ const async_opt::async::GroupQueue &getGroupQueue(Queue queue);
 /// Registers the dialect, what upstream's operations mean, and what upstream's
 /// dialect `async` lacks. The dialect loads `async` when it is loaded.
 void registerGpuxDialect(mlir::DialectRegistry &registry);
+
+/// Appends code for the interpreter to `bytes`, for the kernels of a
+/// `gpu.module`; or emits errors.
+using KernelSerializer = llvm::LogicalResult (*)(
+    mlir::Operation *module, llvm::SmallVectorImpl<char> &bytes);
+
+/// Sets what `#gpux.sim_target` calls. Before, it can't make anything.
+void setKernelSerializer(KernelSerializer serializer);
 
 /// Registers the bufferization of the dialect's ops.
 void registerBufferizationModels(mlir::DialectRegistry &registry);

@@ -9,6 +9,7 @@
 #ifndef ASYNC_OPT_GPUX_BASE_TD
 #define ASYNC_OPT_GPUX_BASE_TD
 
+include "mlir/Dialect/GPU/IR/CompilationAttrInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -74,7 +75,8 @@ def Gpux_Dialect : Dialect {
 
   // And `async`, by its name: ours or upstream's, whichever the context has.
   let dependentDialects = ["::mlir::gpu::GPUDialect",
-                           "::mlir::nvgpu::NVGPUDialect"];
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -102,6 +104,41 @@ def Gpux_QueueAttr : EnumAttr<Gpux_Dialect, Gpux_Queue, "queue"> {
   }];
   // By a parser of its own, which editors can ask for the names.
   let assemblyFormat = "`<` custom<Queue>($value) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+def Gpux_SimTargetAttr
+    : AttrDef<Gpux_Dialect, "SimTarget",
+              [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
+  let mnemonic = "sim_target";
+  let summary = "the simulated device";
+  let description = [{
+    A target of `gpu.module`, for `--gpu-module-to-binary`: kernels become code
+    for the interpreter of async-opt, which the simulated device
+    (`libasyncopt_mgpu.so`) loads and runs, in place of PTX or machine code.
+
+    ```mlir
+    gpu.module @kernels [#gpux.sim_target] {
+      gpu.func @fill(%x: memref<4xi32>, %value: i32) kernel {
+        %i = gpu.thread_id x
+        memref.store %value, %x[%i] : memref<4xi32>
+        gpu.return
+      }
+    }
+    ```
+
+    Kernels may be in any form that the interpreter reads, from tokens to
+    operations of NVVM, but their arguments have to be memrefs and numbers: this
+    comes before `--convert-gpu-to-nvvm`. Operations that it does not know are
+    errors; `linalg` and `affine` are lowered before.
+
+    The object has the target `#nvvm.target`, since whoever runs host code knows
+    upstream's targets alone, and the property `asyncopt`. `async-opt` has the
+    reader that this needs, and the plugin for `mlir-opt` does not.
+  }];
 }
 
 // No op has side-effect traits unless it says so: to passes, the effects are

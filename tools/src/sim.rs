@@ -151,6 +151,11 @@ fn file(path: &str, options: &Options, role: Role, kept: &mut Vec<Kept>) -> Opti
             let clean = program::simulate(module, &entry, options, path, &mut kept)?;
             return Ok((clean, kept));
         }
+        if options.fail_at.is_some() {
+            bail!(
+                "--fail-at is about device operations of a program, and there is none to run: --entry names it"
+            );
+        }
         // What is wrong was printed.
         if async_jit::run_passes(module, pipeline(path)).is_err() {
             return Ok((false, kept));

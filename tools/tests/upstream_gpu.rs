@@ -3,6 +3,9 @@
 //! Each program is right, and its faults are upstream's. They are numbered as on `docs/upstream-host.md`.
 #![forbid(unsafe_code)]
 
+#[path = "upstream_gpu/kernels.rs"]
+mod kernels;
+
 use anyhow::{Context, Result, ensure};
 use std::{
     env,
@@ -71,7 +74,13 @@ fn lower(program: &str, passes: &str) -> Result<Printed> {
 
 /// Has upstream lower and run a program, after `passes`.
 fn run_upstream(program: &str, passes: &str, settings: &[(&str, &str)]) -> Result<Printed> {
-    let lowered = lower(program, passes)?;
+    lower_and_run(program, &format!("{passes}{LOWER}"), settings)
+}
+
+/// Has upstream lower a program by a pipeline, and run it.
+fn lower_and_run(program: &str, pipeline: &str, settings: &[(&str, &str)]) -> Result<Printed> {
+    let pipeline = format!("--pass-pipeline=builtin.module({pipeline})");
+    let lowered = run(&format!("{LLVM}/bin/mlir-opt"), &[&pipeline], &[], program)?;
     ensure!(lowered.succeeds, "{}", lowered.errors);
     let mut libraries = vec![simulated_device()?.to_string_lossy().into_owned()];
     libraries.extend(LIBRARIES.map(library));

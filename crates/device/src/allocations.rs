@@ -82,6 +82,23 @@ impl Allocations {
         }
     }
 
+    /// What is wrong with an access of the bytes by a kernel, but for what a free has to do with.
+    fn check_kernel(&self, bytes: &Range<u64>) -> Option<(Kind, Option<Call>, String)> {
+        if self.is_pageable(bytes) {
+            let message = format!(
+                "its kernel uses {}, which is not registered",
+                self.describe(bytes)
+            );
+            return Some((Kind::UnknownPointer, None, message));
+        }
+        match self.check(bytes) {
+            Err((Kind::OutOfBounds, made, message)) => {
+                Some((Kind::OutOfBounds, Some(made), format!("its kernel {message}")))
+            }
+            _ => None,
+        }
+    }
+
     /// What is wrong with an access of the bytes by a call that comes after all before it.
     fn check(&self, bytes: &Range<u64>) -> Result<(), (Kind, Call, String)> {
         let Owner::Allocation(start, allocation) = self.owner(bytes) else {
@@ -252,6 +269,13 @@ impl<M: Memory> Device<M> {
         match self.allocations.check(bytes) {
             Ok(()) => Ok(()),
             Err((kind, against, message)) => Err(self.wrong(kind, Some(against), message)),
+        }
+    }
+
+    /// Reports what is wrong with an access by a kernel that `call` has launched.
+    pub(crate) fn check_kernel(&mut self, call: Call, bytes: &Range<u64>) {
+        if let Some((kind, against, message)) = self.allocations.check_kernel(bytes) {
+            self.findings.add(kind, call, against, message);
         }
     }
 

@@ -208,6 +208,7 @@ impl<M: Memory> Device<M> {
                     Access::Write => Deed::Write,
                     Access::Atomic => Deed::Atomic,
                 };
+                self.check_kernel(item.call, &bytes);
                 self.access_by(&item, deed, bytes);
             }
             match state {

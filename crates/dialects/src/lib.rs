@@ -24,6 +24,7 @@
 pub mod completion;
 pub mod engine;
 mod ffi;
+pub mod kernels;
 pub mod names;
 pub mod registry;
 pub mod tool;

@@ -47,3 +47,9 @@ pub fn is_async_group(ty: Type<'_>) -> bool {
 pub fn queue_attribute<'c>(context: &'c Context, queue: &str) -> Attribute<'c> {
     known_attribute(context, &format!("#gpux.queue<{queue}>"))
 }
+
+/// The target of kernels that the simulated device runs, in a context that has `gpux` loaded.
+#[must_use]
+pub fn sim_target(context: &Context) -> Attribute<'_> {
+    known_attribute(context, "#gpux.sim_target")
+}

@@ -26,14 +26,15 @@ pub use self::together::{
 pub use self::vector::{Contraction, Part, Term, VectorOp};
 pub use self::warpgroup::{Factor, Warpgroup, Wgmma};
 use crate::value::{Elem, Value};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A register of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reg(pub u32);
 
 /// A place in [`Code::instrs`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Label(pub u32);
 
 /// A kernel.
@@ -66,7 +67,7 @@ pub struct Code {
     /// The kernels that it launches.
     pub kernels: Vec<Code>,
     /// What the queues are called.
-    pub queues: Vec<&'static str>,
+    pub queues: Vec<Arc<str>>,
     /// The loops of the text; their counters are in [`Instr::loops`].
     pub loops: Vec<OpLocation>,
 }
@@ -95,6 +96,18 @@ impl Code {
             )
         };
         self.instrs.iter().any(|instr| arrives(&instr.op))
+    }
+
+    /// Returns true if it accesses memory atomically, as kernels do that run at a time and share some.
+    #[must_use]
+    pub fn has_atomics(&self) -> bool {
+        let mut ops = self.instrs.iter().map(|instr| &instr.op);
+        ops.any(|op| {
+            matches!(
+                op,
+                Op::Atomic { .. } | Op::AtomicLoad { .. } | Op::AtomicStore { .. }
+            )
+        })
     }
 
     /// Returns true if some threads of a block meet at barriers of their own.
@@ -152,7 +165,7 @@ impl Code {
 }
 
 /// An operation's name and where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct OpLocation {
     /// The operation's name.
     pub op: Arc<str>,
@@ -172,7 +185,7 @@ pub struct Instr {
 }
 
 /// A parameter of the kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Param {
     /// Where it goes.
     pub to: Reg,
@@ -183,7 +196,7 @@ pub struct Param {
 }
 
 /// The type of a parameter.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum ParamKind {
     /// A number.
     Number(Elem),
@@ -215,7 +228,7 @@ impl ParamKind {
 }
 
 /// A buffer of a size that is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BufferDecl {
     /// Where its view goes.
     pub to: Reg,
@@ -230,7 +243,7 @@ pub struct BufferDecl {
 }
 
 /// What a buffer holds at first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Init {
     /// So many bytes that nobody has written.
     Unwritten(usize),
@@ -241,5 +254,5 @@ pub enum Init {
 }
 
 /// A FIFO of groups, as a place in [`Code::queues`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Queue(pub u32);

@@ -5,11 +5,13 @@
 
 pub mod adversary;
 pub mod code;
+pub mod embed;
 pub mod machine;
 pub mod memory;
 pub mod refine;
 pub mod report;
 pub mod scalar;
+pub mod serial;
 pub mod show;
 pub mod timeline;
 pub mod value;

@@ -10,6 +10,7 @@ mod accumulators;
 mod barriers;
 mod bulk;
 mod compute;
+mod failures;
 mod fragments;
 mod grid;
 mod instr;
@@ -32,8 +33,9 @@ mod warp;
 mod warpgroup;
 
 use self::barriers::{BARRIERS, NamedBarrier};
+use self::failures::Failure;
 pub use self::kernel::Ended;
-use self::kernel::KernelRun;
+pub(crate) use self::kernel::KernelRun;
 use self::mbarriers::{Key, MBarrier};
 use self::queues::Queues;
 pub use self::stop::{Reason, Stop};
@@ -194,6 +196,11 @@ pub struct Machine<'c> {
     is_other_turn: bool,
     /// What was found in kernels of a program.
     pub ended: Vec<Ended>,
+    /// The number of a device operation of a program that fails, counted from 1 in the order in which they run.
+    pub fail_at: Option<u64>,
+    /// How many there were so far, and what has become of the one that has failed.
+    calls: u64,
+    failure: Option<Failure>,
     /// The variables of kernels, by the module that declares them and by name; and those of each kernel.
     variables: BTreeMap<(String, String), Value>,
     globals: BTreeMap<usize, Vec<Value>>,
@@ -241,6 +248,9 @@ impl<'c> Machine<'c> {
             running: BTreeMap::new(),
             is_other_turn: false,
             ended: Vec::new(),
+            fail_at: None,
+            calls: 0,
+            failure: None,
             variables: BTreeMap::new(),
             globals: BTreeMap::new(),
             declared: None,
@@ -271,6 +281,11 @@ impl<'c> Machine<'c> {
         let buffers = buffers.collect();
         self.declared = Some(values);
         buffers
+    }
+
+    /// How it is launched.
+    pub(crate) fn launched(&self) -> &Launch {
+        &self.launch
     }
 
     fn declare(&mut self, decl: &crate::code::BufferDecl, space: Space) -> Value {

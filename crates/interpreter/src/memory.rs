@@ -200,6 +200,16 @@ impl Memory {
         id
     }
 
+    /// All buffers, by their numbers.
+    pub(crate) fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The bytes of a buffer, to be changed by somebody whom nothing is known of.
+    pub(crate) fn bytes_of(&mut self, id: BufferId) -> &mut Vec<u8> {
+        &mut self.buffers[id.0 as usize].data
+    }
+
     /// Returns true if a buffer of so many bytes can be added.
     #[must_use]
     pub fn has_room(&self, bytes: usize) -> bool {
@@ -240,6 +250,17 @@ impl Memory {
         buffer.freed_at = Some(actor.spot);
         self.free(id);
         found
+    }
+
+    /// A buffer was to be made, and that has failed.
+    pub(crate) fn make_absent(&mut self, id: BufferId) {
+        self.free(id);
+    }
+
+    /// Returns true if there is no such buffer, since what was to make it has failed.
+    pub(crate) fn is_absent(&self, id: BufferId) -> bool {
+        let buffer = self.buffer(id);
+        buffer.freed && buffer.freed_at.is_none()
     }
 
     /// Returns true if a buffer was freed.

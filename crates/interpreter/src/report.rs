@@ -210,6 +210,20 @@ impl Problem {
         }
     }
 
+    /// A device operation that was to fail, and where that ends the program.
+    #[must_use]
+    pub fn failed_call(at: Spot, call: u64, awaited: Option<Spot>) -> Self {
+        Self {
+            kind: "failed-call",
+            note: false,
+            rank: 0,
+            at,
+            other: awaited,
+            message: format!("fails as call {call} of the device, as it was told to"),
+            advice: "",
+        }
+    }
+
     /// A thread comes to an operation of some lanes of its warp, and does not name itself.
     #[must_use]
     pub fn not_in_mask(at: Spot) -> Self {

@@ -17,10 +17,11 @@ pub use permute::Permute;
 pub use round::{from_f64, round, to_f64};
 
 use crate::value::Elem;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What an operation computes, for each number of its operands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Scalar {
     /// `arith.addi`
     Add,
@@ -153,7 +154,7 @@ impl Scalar {
 }
 
 /// How `cvt` converts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Cvt {
     /// Where a number goes that lies between two.
     pub rounding: Rounding,
@@ -164,7 +165,7 @@ pub struct Cvt {
 }
 
 /// How integers are compared, in the order of `arith.cmpi`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum IntPredicate {
     /// equal
     Eq,
@@ -213,7 +214,7 @@ impl IntPredicate {
 }
 
 /// Where a number goes that lies between two of its type, in the order of `arith`'s rounding modes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Rounding {
     /// To the nearest, of two to the even one.
     #[default]
@@ -240,7 +241,7 @@ impl Rounding {
 }
 
 /// What a floating-point number may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Class {
     /// `math.isfinite`
     Finite,
@@ -253,7 +254,7 @@ pub enum Class {
 }
 
 /// Functions of one floating-point number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Math {
     /// `math.absf`
     Abs,
@@ -328,6 +329,9 @@ pub enum ScalarError {
     /// The smallest number is divided by -1.
     #[error("the quotient does not fit its type")]
     Overflow,
+    /// There is no such operation.
+    #[error("there is no such operation on numbers of this type")]
+    Type,
 }
 
 /// The signed value of an integer's bits.
@@ -357,11 +361,12 @@ pub fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, Scalar
             Some(round::from_int(elem, number < 0, number.unsigned_abs()))
         }
         Scalar::FromUInt => Some(round::from_int(elem, false, a)),
+        Scalar::ToInt(_) | Scalar::ToUInt(_) if elem.is_float() => return Err(ScalarError::Type),
         Scalar::ToInt(from) => float::to_int(to_f64(from, a), elem, true),
         Scalar::ToUInt(from) => float::to_int(to_f64(from, a), elem, false),
         _ => match elem {
             Elem::Int(width) => int::eval(f, width, args)?,
-            _ => float::eval(f, elem, args),
+            _ => float::eval(f, elem, args)?,
         },
     };
     Ok(bits.map(|bits| if f.compares() { bits } else { elem.wrap(bits) }))

@@ -12,6 +12,7 @@ mod replay;
 
 pub use self::record::Recorder;
 use crate::code::{Op, Warpgroup};
+use std::sync::Arc;
 
 /// The model: everything in cycles, but for the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,12 +130,12 @@ pub const BULK: &str = "bulk";
 pub const MULTIPLICATIONS: &str = "wgmma";
 
 /// A copy, or a multiplication of a warpgroup.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flight {
     /// The warp.
     pub warp: usize,
     /// The lane that it is drawn in: what its queue is called, [`BULK`], or [`MULTIPLICATIONS`].
-    pub lane: &'static str,
+    pub lane: Arc<str>,
     /// Its instruction.
     pub at: At,
     /// When it is issued.

@@ -2,11 +2,12 @@
 
 use crate::code::OpLocation;
 use crate::memory::Array;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The type of a number. Numbers are kept as bits, in the low end of a `u64`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Elem {
     /// An integer of up to 64 bits; `index` is one of 64.
     Int(u8),
@@ -118,15 +119,15 @@ impl Elem {
 }
 
 /// A buffer of [`Memory`](crate::memory::Memory).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BufferId(pub u32);
 
 /// An asynchronous copy that was issued: one dynamic instance, by one thread. In host code, a task.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CopyId(pub u32);
 
 /// What a token stands for: that a copy is complete, or only that it has read its source.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// The copy.
     pub copy: CopyId,
@@ -150,7 +151,7 @@ pub struct Tensor {
 }
 
 /// What the type of a descriptor says: the elements that are copied at once, and how they lie in workgroup memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tile {
     /// The sizes of the box, outermost first.
     pub sizes: Vec<i64>,
@@ -163,7 +164,7 @@ pub struct Tile {
 }
 
 /// A memref: a strided window of a buffer. Offset and strides are in elements.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct View {
     /// The buffer.
     pub buffer: BufferId,
@@ -275,7 +276,7 @@ impl View {
 }
 
 /// An address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pointer {
     /// The buffer.
     pub buffer: BufferId,
@@ -284,7 +285,7 @@ pub struct Pointer {
 }
 
 /// What a register holds.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum Value {
     /// Nothing was assigned yet, or `ub.poison`.
     #[default]
@@ -293,21 +294,28 @@ pub enum Value {
     Bits(u64),
     /// The numbers of a vector, row by row.
     Vector(Arc<[u64]>),
-    /// The same, of which some are poison.
-    Partial(Arc<[Option<u64>]>),
-    /// A memref.
-    View(Arc<View>),
-    /// A pointer of the LLVM dialect.
-    Pointer(Pointer),
-    /// A tensor map descriptor.
-    Tensor(Arc<Tensor>),
     /// What is done when the token is complete.
     Token(Arc<[Pending]>),
+    // What no constant is, is not kept as bytes. It comes last, since the numbers of the others are.
+    /// The numbers of a vector, of which some are poison.
+    #[serde(skip)]
+    Partial(Arc<[Option<u64>]>),
+    /// A memref.
+    #[serde(skip)]
+    View(Arc<View>),
+    /// A pointer of the LLVM dialect.
+    #[serde(skip)]
+    Pointer(Pointer),
+    /// A tensor map descriptor.
+    #[serde(skip)]
+    Tensor(Arc<Tensor>),
     /// A value that a task yields, by the task and its place: it is there when the task has ended, and may be used when its
     /// token is complete.
+    #[serde(skip)]
     Yielded(CopyId, u32),
     /// A value of an `async.region`, or an accumulator of a warpgroup, which may be handed on but not used before something is
     /// complete.
+    #[serde(skip)]
     Guarded(Arc<Guarded>),
 }
 

@@ -1,12 +1,14 @@
 //! The kernels of a module, as the interpreter runs them.
 
+use crate::turns::Turns;
 use crate::{Reported, lower};
 use async_mlir::diagnostic::Diagnostic;
-use async_mlir::gpu::{is_kernel, objects};
+use async_mlir::gpu::objects;
 use async_mlir::ir::{Op, Walk};
 use async_mlir::names::{attr, gpu, linalg};
 use async_sim::code::Code;
-use async_sim::read::{self, UncountedWaits};
+use async_sim::read;
+use async_sim::serial;
 use asyncopt_rt::interface::asyncopt_rt_register_module;
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -17,6 +19,8 @@ pub struct Kernels {
     codes: HashMap<String, Code>,
     /// What is in the variables that kernels of the `gpu.module`s share, by the module and the variable, once a kernel has used them.
     variables: Mutex<Variables>,
+    /// Those that run by turns.
+    pub turns: Turns,
 }
 
 /// Bytes of variables, by the names of their module and their own.
@@ -26,10 +30,9 @@ impl Kernels {
     /// Reads all kernels of a module that was parsed from `file`.
     pub fn read(module: Op<'_>, file: &str) -> Result<Self, Reported> {
         let top_level = lower::top_level(module);
-        if let Some(binary) = top_level.iter().find(|op| op.is(gpu::BINARY)) {
-            let message = "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this";
-            Diagnostic::error(binary.location(), message).emit();
-            return Err(Reported);
+        let mut codes = HashMap::new();
+        for binary in top_level.iter().filter(|op| op.is(gpu::BINARY)) {
+            insert(&mut codes, serialized(*binary)?);
         }
         let modules: Vec<_> = top_level.into_iter().filter(|op| op.is(gpu::MODULE)).collect();
         // What the interpreter does not know. The first pass also erases what nobody uses, and faults would go with it.
@@ -39,27 +42,17 @@ impl Kernels {
         if !modules.is_empty() {
             lower::run(module, "gpu.module(lower-affine)")?;
         }
-        let mut codes = HashMap::new();
         for kernels in modules {
-            let Some(block) = kernels.region(0).first() else {
-                continue;
-            };
-            for kernel in block
-                .ops()
-                .into_iter()
-                .filter(|op| op.is_function() && is_kernel(*op))
-            {
-                let name = |op: Op<'_>| op.str_attr(attr::SYM_NAME).unwrap_or_default().to_owned();
-                let code = read::read_from(kernel, UncountedWaits::All, file).map_err(|unknown| {
-                    Diagnostic::error(unknown.op.location(), unknown.message).emit();
-                    Reported
-                })?;
-                codes.insert(format!("{}::{}", name(kernels), name(kernel)), code);
-            }
+            let read = read::read_module(kernels, file).map_err(|unknown| {
+                Diagnostic::error(unknown.op.location(), unknown.message).emit();
+                Reported
+            })?;
+            insert(&mut codes, read);
         }
         Ok(Self {
             codes,
             variables: Mutex::default(),
+            turns: Turns::default(),
         })
     }
 
@@ -82,6 +75,34 @@ impl Kernels {
             format!("there is no kernel '{name}': {others}")
         })
     }
+}
+
+fn insert(codes: &mut HashMap<String, Code>, kernels: Vec<Code>) {
+    let named = kernels
+        .into_iter()
+        .map(|code| (format!("{}::{}", code.module, code.name), code));
+    codes.extend(named);
+}
+
+/// Reads kernels that are code for the interpreter already, and erases them.
+fn serialized(binary: Op<'_>) -> Result<Vec<Code>, Reported> {
+    let image = objects(binary)
+        .into_iter()
+        .find(|image| image.starts_with(serial::MAGIC));
+    let read = image.map(serial::read).ok_or(
+        "the interpreter runs kernels of a gpu.module, and no machine code: leave out the pass that makes this, or give it the target #gpux.sim_target"
+            .to_owned(),
+    );
+    let message = match read {
+        Ok(Ok(kernels)) => {
+            binary.erase();
+            return Ok(kernels);
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(message) => message,
+    };
+    Diagnostic::error(binary.location(), message).emit();
+    Err(Reported)
 }
 
 /// Compiles the kernels of a module for a device that runs machine code, unless some pass has, and hands them to the runtime.

@@ -3,26 +3,29 @@
 //! **Effect.** The kernel has run as `async-sim` runs it, with asynchronous copies as late as they may be, and the bytes that it has
 //! changed are in the host's memory.
 //!
-//! **Refusals.** What the interpreter finds wrong, such as a race, is the error of the launch, and then nothing is written.
+//! Kernels that access memory atomically run by turns, so that they see what others have written that run at the same time.
+//!
+//! **Refusals.** What the interpreter finds wrong, such as a race, is the error of the launch, and then nothing is written, but for what those
+//! kernels have written in earlier turns.
 
-use crate::arguments::Arguments;
+use crate::host::Host;
 use crate::kernels::Kernels;
 use async_sim::adversary::Adversary;
 use async_sim::code::Code;
+use async_sim::embed::{self, Decoded, Outside, Running};
 use async_sim::machine::{Launch, Machine};
 use async_sim::memory::Memory;
 use async_sim::show::{self, Names};
-use asyncopt_rt::device::{Access, LaunchSizes, device, note_access};
+use asyncopt_rt::device::{Access, LaunchSizes, MayWait, device, note_access};
 use asyncopt_rt::interface::asyncopt_rt_num_threads;
 use asyncopt_rt::memref::printString;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-/// What `async-sim` lets a thread run.
-const BUDGET: u64 = 1 << 24;
-/// More workgroup memory than any GPU has.
-const MAX_WORKGROUP: usize = 1 << 20;
+/// After how many turns a kernel may well wait for another one.
+const PATIENCE: u32 = 8;
 
 /// Has the runtime launch these kernels, which live until it is called with none.
 pub fn register(kernels: Option<&Kernels>) {
@@ -87,10 +90,17 @@ unsafe fn run(
     sizes: &LaunchSizes,
     arguments: &[*mut c_void],
 ) -> Result<(), String> {
-    let launch = sizes_of(code, sizes)?;
+    let dimensions = [sizes.grid, sizes.block, sizes.cluster];
+    let launch = embed::checked(code, dimensions, sizes.workgroup_bytes)?;
     let mut memory = Memory::new(Adversary::Late, code.threads(launch.block));
     // SAFETY: as the caller promises.
-    let arguments = unsafe { Arguments::read(code, arguments, &mut memory) }?;
+    let mut host = unsafe { Host::new() };
+    let addresses: Vec<u64> = arguments.iter().map(|at| at.expose_provenance() as u64).collect();
+    let arguments = Decoded::read(code, &addresses, &|from, into| host.read(from, into))?;
+    if code.has_atomics() && code.global.is_empty() {
+        return run_in_turns(kernels, code, launch, arguments, host);
+    }
+    let arguments = arguments.bind(&mut memory, &host)?;
     let mut variables = (!code.global.is_empty()).then(|| kernels.variables());
     let mut machine = Machine::new(code, launch.clone(), memory);
     let known = variables.as_ref();
@@ -102,10 +112,7 @@ unsafe fn run(
     let jobs = usize::try_from(asyncopt_rt_num_threads()).unwrap_or(1);
     let stop = machine.run(&arguments.values, jobs, &mut |_, _| {}).err();
     // Before the error, since it may tell why.
-    let printed = std::mem::take(&mut machine.printed).replace('\0', "");
-    let printed = CString::new(printed).unwrap_or_default();
-    // SAFETY: it is a string.
-    unsafe { printString(printed.as_ptr()) };
+    print(&std::mem::take(&mut machine.printed));
     let touched = machine.memory.touched(machine.memory.buffer_count());
     let (iterations, tasks) = (std::mem::take(&mut machine.iterations), machine.started());
     let (buffers, _, reports) = machine.memory.into_parts();
@@ -122,16 +129,8 @@ unsafe fn run(
     if let Some(first) = show::groups(&findings).first() {
         return Err(first.text());
     }
-    arguments.each_access(&touched, |bytes, writes, is_atomic| {
-        let access = match (writes, is_atomic) {
-            (_, true) => Access::Atomic,
-            (true, _) => Access::Write,
-            _ => Access::Read,
-        };
-        note_access(access, bytes);
-    });
-    // SAFETY: as the caller promises.
-    unsafe { arguments.write_back(&buffers) };
+    arguments.each_access(&touched, note);
+    arguments.write_back(&buffers, &mut host);
     if let Some(variables) = &mut variables {
         for (decl, buffer) in code.global.iter().zip(declared) {
             let key = (code.module.clone(), decl.name.clone());
@@ -141,57 +140,41 @@ unsafe fn run(
     Ok(())
 }
 
-/// Checks what a kernel is launched with.
-fn sizes_of(code: &Code, sizes: &LaunchSizes) -> Result<Launch, String> {
-    let dimensions = |of: [i64; 3], what: &str| -> Result<[u32; 3], String> {
-        let mut dimensions = [1; 3];
-        for (to, from) in dimensions.iter_mut().zip(of) {
-            let size = u32::try_from(from).ok().filter(|size| *size > 0);
-            *to =
-                size.ok_or_else(|| format!("it is launched with {what} of {of:?}, and each is 1 at least"))?;
+/// Runs a kernel by turns with others that access memory atomically, as it does: they may wait for each other.
+fn run_in_turns(
+    kernels: &Kernels,
+    code: &Code,
+    launch: Launch,
+    arguments: Decoded,
+    mut host: Host,
+) -> Result<(), String> {
+    let mut running = Running::new(code, launch, Adversary::Late, arguments, &[], &host)?;
+    let (mut turns, mut waits) = (0, None);
+    while !kernels.turns.take(|| running.step(&mut host)) {
+        turns += 1;
+        if turns == PATIENCE {
+            waits = Some(MayWait::begin());
         }
-        Ok(dimensions)
+    }
+    drop(waits);
+    print(&running.take_printed());
+    running.each_access(note);
+    running.finish()
+}
+
+fn note(bytes: Range<u64>, writes: bool, is_atomic: bool) {
+    let access = match (writes, is_atomic) {
+        (_, true) => Access::Atomic,
+        (true, _) => Access::Write,
+        _ => Access::Read,
     };
-    let (grid, block) = (
-        dimensions(sizes.grid, "a grid")?,
-        dimensions(sizes.block, "blocks")?,
-    );
-    let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u128::from(n)).product::<u128>();
-    if product(block) > 1024 {
-        return Err(format!(
-            "it is launched with blocks of {block:?} threads, and 1024 is the most"
-        ));
-    }
-    if product(grid).saturating_mul(product(block)) > u128::from(u32::MAX) {
-        return Err(format!(
-            "it is launched with more threads than the interpreter counts, {}",
-            u32::MAX
-        ));
-    }
-    if sizes.cluster.iter().any(|&size| size > 1) {
-        return Err("it is launched with clusters, which the interpreter does not know".into());
-    }
-    let known = [("a grid", code.grid, grid), ("blocks", code.block, block)];
-    for (what, known, given) in known {
-        if let Some(known) = known.filter(|known| *known != given) {
-            return Err(format!(
-                "it is launched with {what} of {given:?}, and says itself that it is for {known:?}"
-            ));
-        }
-    }
-    let dynamic_workgroup = usize::try_from(sizes.workgroup_bytes).unwrap_or(usize::MAX);
-    let buffers = code.workgroup.iter().filter_map(|decl| decl.view.span_bytes());
-    if buffers.fold(dynamic_workgroup, usize::saturating_add) > MAX_WORKGROUP {
-        return Err(format!(
-            "it has more than {MAX_WORKGROUP} bytes of workgroup memory"
-        ));
-    }
-    Ok(Launch {
-        grid,
-        block,
-        dynamic_workgroup,
-        budget: BUDGET,
-    })
+    note_access(access, bytes);
+}
+
+fn print(text: &str) {
+    let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+    // SAFETY: it is a string.
+    unsafe { printString(text.as_ptr()) };
 }
 
 #[cfg(test)]

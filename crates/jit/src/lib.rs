@@ -3,14 +3,15 @@
 //!
 //! - `lower`: what takes a module to the LLVM dialect.
 //! - `link`: where the functions are that the module declares; `builtins`: those that LLVM calls by itself.
-//! - `kernels`: which kernels there are; `launch`: runs one on memory of the host; `arguments`: what it is called with.
+//! - `kernels`: which kernels there are; `launch`: runs one on memory of the host, `host`, by `turns` where kernels share memory.
 
-mod arguments;
 mod builtins;
+mod host;
 mod kernels;
 mod launch;
 mod link;
 mod lower;
+mod turns;
 
 use self::kernels::Kernels;
 use self::link::Libraries;

@@ -4,16 +4,22 @@
 //! standard error, and returns null where it returns something. Environment variables say how the device behaves (`Options::from_environment`), and at
 //! exit it reports what it has found.
 
+mod kernels;
 mod memory;
 mod tensor_maps;
 
-use async_device::{Device, Failure, Handle, LaunchSizes, Options};
+use async_device::{Adversary as Schedule, Device, Failure, Handle, LaunchSizes, Options};
+use async_interpreter::adversary::Adversary;
+use kernels::Kernels;
 use memory::Process;
 use std::env;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const PREFIX: &str = "asyncopt_mgpu";
+
+/// How many steps a kernel runs, each of 65 536 instructions or more, before others run beside it that it may wait for.
+const PATIENCE: u32 = 8;
 
 /// The one device.
 fn device() -> MutexGuard<'static, Device<Process>> {
@@ -22,7 +28,18 @@ fn device() -> MutexGuard<'static, Device<Process>> {
         // SAFETY: it may be called at exit.
         unsafe { libc::atexit(report_end) };
         let options = Options::from_environment(|message| eprintln!("{PREFIX}: {message}"));
-        Mutex::new(Device::new(Process, options))
+        let kernels = Kernels(match options.schedule {
+            Schedule::Early => Adversary::Early,
+            Schedule::Random(seed) => Adversary::Random(seed),
+            _ => Adversary::Late,
+        });
+        let options = Options {
+            patience: PATIENCE,
+            ..options
+        };
+        let mut device = Device::new(Process, options);
+        device.set_loader(Box::new(kernels));
+        Mutex::new(device)
     });
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,6 +21,7 @@ pub use async_device::Access;
 use crate::{
     census::{self, Count},
     cuda::Cuda,
+    pool::POOL,
     simulated::{self, Simulated},
     token::{Ref, Token},
 };
@@ -198,8 +199,27 @@ pub fn findings() -> u64 {
 }
 
 /// A kernel that the launcher runs for the calling thread has accessed bytes. The simulated device finds races of kernels by that; the others don't ask.
-pub fn note_access(access: Access, bytes: Range<usize>) {
-    simulated::note_access(access, bytes.start as u64..bytes.end as u64);
+pub fn note_access(access: Access, bytes: Range<u64>) {
+    simulated::note_access(access, bytes);
+}
+
+/// The kernel that a launcher runs may wait for others, which run beside it from now on, also where a task is all that may run; until this is dropped.
+pub struct MayWait(());
+
+impl MayWait {
+    /// From now on.
+    #[must_use]
+    pub fn begin() -> Self {
+        POOL.begin_blocking();
+        simulated::let_others_pass();
+        Self(())
+    }
+}
+
+impl Drop for MayWait {
+    fn drop(&mut self) {
+        POOL.end_blocking();
+    }
 }
 
 /// Selects the device: `host`, `cuda`, or `sim`, `sim:late`, `sim:early` or `sim:random:SEED`. Without a selection, `ASYNCOPT_DEVICE` says which.

@@ -313,6 +313,16 @@ thread_local! {
     static ACCESSES: RefCell<Option<Accessed>> = const { RefCell::new(None) };
 }
 
+/// A kernel that has passed may wait for others: they may pass, too.
+pub fn let_others_pass() {
+    if let Some(simulated) = device::simulated() {
+        let mut gate = simulated.gate();
+        gate.is_busy = false;
+        gate.release();
+        simulated.released.notify_all();
+    }
+}
+
 /// Notes what a kernel has accessed.
 pub fn note_access(access: Access, bytes: Range<u64>) {
     ACCESSES.with_borrow_mut(|accesses| {

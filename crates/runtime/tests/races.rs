@@ -365,8 +365,8 @@ fn a_kernel_races_by_what_its_launcher_says_it_accesses() {
         other.fill(c"kernel:other");
         other.free(c"kernel:other");
         if let Some((write, read)) = *KERNEL.lock().unwrap() {
-            device::note_access(Access::Write, write..write + 4);
-            device::note_access(Access::Read, read..read + 4);
+            device::note_access(Access::Write, write as u64..write as u64 + 4);
+            device::note_access(Access::Read, read as u64..read as u64 + 4);
         }
         0
     }

@@ -128,7 +128,7 @@ impl Picture<'_> {
             "{}: issued {}, {} {}",
             self.label(flight.at),
             flight.issued,
-            if flight.lane == MULTIPLICATIONS {
+            if &*flight.lane == MULTIPLICATIONS {
                 "done"
             } else {
                 "lands"

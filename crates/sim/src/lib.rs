@@ -6,7 +6,8 @@
 pub mod draw;
 pub mod inputs;
 pub mod read;
+pub mod serializer;
 
 pub use async_interpreter::{
-    adversary, code, machine, memory, refine, report, scalar, show, timeline, value, wgmma,
+    adversary, code, embed, machine, memory, refine, report, scalar, serial, show, timeline, value, wgmma,
 };

@@ -89,6 +89,21 @@ pub fn read_from<'c>(function: Op<'c>, uncounted: UncountedWaits, file: &str) ->
     Ok(reader.finish())
 }
 
+/// Reads the kernels of a `gpu.module` that was parsed from `file`.
+///
+/// # Errors
+///
+/// At the first operation that is not known.
+pub fn read_module<'c>(module: Op<'c>, file: &str) -> Result<Vec<Code>, Unknown<'c>> {
+    let ops = module.region(0).first().map(Block::ops).unwrap_or_default();
+    let kernels = ops
+        .into_iter()
+        .filter(|op| op.is_function() && gpu::is_kernel(*op));
+    kernels
+        .map(|kernel| read_from(kernel, UncountedWaits::All, file))
+        .collect()
+}
+
 struct Reader<'c> {
     uncounted: UncountedWaits,
     code: Code,

@@ -33,7 +33,7 @@ fn two_groups(n: u32) -> Code {
     };
     Code {
         instrs: ops.into_iter().map(instr).collect(),
-        queues: vec!["another", "one of its own"],
+        queues: vec!["another".into(), "one of its own".into()],
         ..Code::default()
     }
 }

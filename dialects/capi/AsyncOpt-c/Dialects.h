@@ -67,6 +67,16 @@ MLIR_CAPI_EXPORTED MlirType asyncOptTypeGetAsyncValue(MlirType element);
 /// Returns true if `type` is upstream's `!async.group`.
 MLIR_CAPI_EXPORTED bool asyncOptTypeIsAsyncGroup(MlirType type);
 
+/// Appends code for the interpreter, for the kernels of the `gpu.module`
+/// `module`, by calls of `onBytes`. Returns false after it has emitted errors.
+typedef bool (*AsyncOptKernelSerializer)(MlirOperation module,
+                                         MlirStringCallback onBytes,
+                                         void *userData);
+
+/// Sets what the target `#gpux.sim_target` calls. Call it before any pass runs.
+MLIR_CAPI_EXPORTED void
+asyncOptSetKernelSerializer(AsyncOptKernelSerializer serializer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -272,3 +272,13 @@ func.func @multiply(%a: !a, %b: !b, %out: memref<64x128xf32>) {
   nvgpu.warpgroup.mma.store %sum, %out : !acc to memref<64x128xf32>
   return
 }
+
+// -----
+
+gpu.module @kernels [#gpux.sim_target] {
+  gpu.func @fill(%x: memref<4xi32>, %value: i32) kernel {
+    %i = gpu.thread_id x
+    memref.store %value, %x[%i] : memref<4xi32>
+    gpu.return
+  }
+}

@@ -49,6 +49,10 @@ pub struct Options {
     /// How many runs of a random schedule, each with the next seed.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
+    /// The number of a device operation of a program that fails, counted from 1 in the order in which they run; what comes of it
+    /// is as under the runtime.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "kernel")]
+    pub fail_at: Option<u64>,
     /// The most instructions that one thread runs.
     #[arg(long, default_value_t = 1 << 24)]
     pub budget: u64,

@@ -274,6 +274,7 @@ impl<'a> Runs<'a> {
         let arguments =
             inputs::arguments(&mut memory, &self.code.params, &self.arguments, self.options.seed)?;
         let mut machine = Machine::new(self.code, self.launch.clone(), memory);
+        machine.fail_at = self.options.fail_at;
         let threads = usize::try_from(block.iter().product::<u32>())?;
         machine.timeline = self
             .options

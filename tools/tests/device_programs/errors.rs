@@ -1,9 +1,9 @@
-//! Random programs of which one call of the device fails, each in turn.
+//! Random programs of which one call of the device fails, each in turn, under the runtime and in `async-sim`.
 //!
 //! Whichever it is: the error is told with the call's place, the program ends as `docs/runtime.md` says, and all that is the runtime's is freed. So is
 //! the memory of the device where the program frees it without awaiting anything before.
 
-use super::{BUFFERS, Stmt, config, device, source, statements, writer};
+use super::{BUFFERS, Stmt, config, device, simulate, source, statements, writer};
 use proptest::prelude::*;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -92,6 +92,53 @@ fn each_call(
     Ok(())
 }
 
+/// The schedules of `async-sim`.
+const SCHEDULES: [&str; 3] = ["late", "early", "random"];
+
+/// Has `async-sim` run a program with an error in each call in turn, and calls `check` with what it reports. It reports nothing but the error,
+/// at its place, and where the program ends for that.
+fn each_simulated_call(
+    source: &str,
+    schedule: &str,
+    mut check: impl FnMut(&str, &str) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for call in 1.. {
+        let (at, schedule) = (format!("--fail-at={call}"), format!("--schedule={schedule}"));
+        let (printed, is_clean) = simulate(source, &[&at, &schedule]);
+        if is_clean {
+            // It has no call of that number.
+            prop_assert!(call > 2 * BUFFERS, "{printed}\n{source}");
+            prop_assert!(!printed.contains("never freed"), "{printed}\n{source}");
+            break;
+        }
+        let errors: Vec<&str> = printed
+            .lines()
+            .filter(|line| line.contains(": error: "))
+            .collect();
+        let failed = (errors.len() == 1).then(|| simulated_operation(source, errors[0], call));
+        let Some(Some(operation)) = failed else {
+            return Err(TestCaseError::fail(format!("call {call}: {printed}\n{source}")));
+        };
+        prop_assert!(
+            printed.contains("against: async.await at <stdin>:"),
+            "call {call}: {printed}\n{source}"
+        );
+        check(operation, &printed)?;
+    }
+    Ok(())
+}
+
+/// The operation whose call has failed, if `error` says so with its place: `<stdin>:LINE:COLUMN: error: OPERATION: fails as call N …`.
+fn simulated_operation<'a>(source: &str, error: &'a str, call: usize) -> Option<&'a str> {
+    let (place, message) = error.split_once(": error: ")?;
+    let operation = message.strip_suffix(&format!(
+        ": fails as call {call} of the device, as it was told to"
+    ))?;
+    let line = place.strip_prefix("<stdin>:")?.split(':').next()?;
+    let line = source.lines().nth(line.parse::<usize>().ok()? - 1)?;
+    line.contains(operation).then_some(operation)
+}
+
 const SIGABRT: i32 = 6;
 
 /// What makes the entry return the status of an error, and leaves kernels where they are.
@@ -141,5 +188,25 @@ proptest! {
             prop_assert_eq!(left(errors), Some(not_freed), "call {}: {}\n{}", call, errors, source);
             Ok(())
         })?;
+    }
+
+    #[test]
+    fn an_error_of_each_call_ends_the_program_in_async_sim_too(stmts in statements()) {
+        let source = source(&stmts);
+        for schedule in SCHEDULES {
+            each_simulated_call(&source, schedule, |_, _| Ok(()))?;
+        }
+    }
+
+    #[test]
+    fn an_error_of_each_call_leaves_nothing_in_async_sim_either(stmts in statements()) {
+        let source = source_that_frees(&stmts);
+        for schedule in SCHEDULES {
+            each_simulated_call(&source, schedule, |operation, printed| {
+                let left = printed.lines().filter(|line| line.contains(": never freed: ")).count();
+                prop_assert_eq!(left, usize::from(operation == "gpux.dealloc"), "{}\n{}", printed, source);
+                Ok(())
+            })?;
+        }
     }
 }

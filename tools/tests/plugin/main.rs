@@ -28,7 +28,7 @@ const IGNORED: [&str; 4] = [
 ];
 
 /// Runs that a stock `mlir-opt` can't do, by what they contain, with the reason.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 6] = [
     (
         "async-to-runtime",
         "it lowers regions, which upstream's dialect lacks",
@@ -40,6 +40,10 @@ const ELSEWHERE: [(&str, &str); 5] = [
     ("test_async.", "the dialect of our tests is in async-opt alone"),
     ("--affine-scalrep", "upstream's pass on our async operations"),
     ("one-shot-bufferize", "upstream's pass on our async operations"),
+    (
+        "gpu-module-to-binary",
+        "only async-opt makes code for the simulated device",
+    ),
 ];
 
 fn target() -> PathBuf {
@@ -453,6 +457,23 @@ fn a_transform_without_the_passes_says_what_is_missing() -> Result<()> {
     ensure!(output.status.code() == Some(1), "{output:?}");
     ensure!(
         text(&output.stderr).contains("load the passes of async-opt, too"),
+        "{output:?}"
+    );
+    Ok(())
+}
+
+/// It would need the reader of `async-sim`.
+#[test]
+fn code_for_the_simulated_device_is_made_elsewhere() -> Result<()> {
+    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test/Dialect/Gpux/sim-target.mlir");
+    let output = host(&plugin())?
+        .arg("--gpu-module-to-binary")
+        .arg(kernel)
+        .output()?;
+    ensure!(output.status.code() == Some(1), "{output:?}");
+    ensure!(
+        text(&output.stderr)
+            .contains("can't be made code for the simulated device by this program: use async-opt"),
         "{output:?}"
     );
     Ok(())

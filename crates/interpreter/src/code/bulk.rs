@@ -2,10 +2,11 @@
 
 use super::{Copy, Issued, Op, Queue, Reg, Warpgroup};
 use crate::value::Tile;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A bulk copy between global and workgroup memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bulk {
     /// True if it goes to workgroup memory.
     pub load: bool,
@@ -23,7 +24,7 @@ pub struct Bulk {
 }
 
 /// Where a bulk copy is at home in global memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GlobalSide {
     /// A tile of a tensor.
     Tile {
@@ -37,7 +38,7 @@ pub enum GlobalSide {
 }
 
 /// How a bulk copy is seen to be complete.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Completion {
     /// By a token: all threads of the block execute it, and one of them issues it.
     Token(Reg),
@@ -63,7 +64,7 @@ impl Completion {
 }
 
 /// An mbarrier.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Slot {
     /// One of a group.
     Of {
@@ -77,7 +78,7 @@ pub enum Slot {
 }
 
 /// What is done with an mbarrier.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum MBarrierOp {
     /// `nvgpu.mbarrier.init`, `nvvm.mbarrier.init`
     Init {
@@ -120,7 +121,7 @@ pub enum MBarrierOp {
 }
 
 /// How a thread arrives on an mbarrier.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Arrival {
     /// How many arrivals it is; one if there is no number.
     pub count: Option<Reg>,
@@ -137,7 +138,7 @@ pub struct Arrival {
 }
 
 /// How a test names a phase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Phase {
     /// By what an arrival on it has returned.
     Token(Reg),
@@ -146,7 +147,7 @@ pub enum Phase {
 }
 
 /// Which thread issues for others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Elect {
     /// One of the block: `gpux.elect`
     Block,
@@ -157,7 +158,7 @@ pub enum Elect {
 }
 
 /// Makes a descriptor: `nvgpu.tma.create.descriptor`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Describe {
     /// Where to.
     pub to: Reg,

@@ -2,9 +2,10 @@
 
 use super::{Index, Reg, Target};
 use crate::value::Elem;
+use serde::{Deserialize, Serialize};
 
 /// A matrix. Which of its elements a lane has, row by row counted, is up to the implementation: here, every 32nd one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Matrix {
     /// How many rows.
     pub rows: usize,
@@ -17,7 +18,7 @@ pub struct Matrix {
 }
 
 /// Where a matrix lies in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// Its first element.
     pub first: Target,
@@ -28,7 +29,7 @@ pub struct Place {
 }
 
 /// What a warp does with such matrices.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Fragment {
     /// `gpu.subgroup_mma_load_matrix`, `nvvm.wmma.load`
     Load {

@@ -75,6 +75,22 @@ pub struct LaunchOp {
     pub args: Box<[Reg]>,
 }
 
+impl HostOp {
+    /// Returns true if a device does it, and so may fail to.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        match self {
+            Self::Dealloc { .. }
+            | Self::Claim { .. }
+            | Self::Transfer { .. }
+            | Self::TransferToNew { .. }
+            | Self::Fill { .. }
+            | Self::Launch(_) => true,
+            Self::Own { .. } | Self::Register { .. } | Self::Print(_) => false,
+        }
+    }
+}
+
 /// What host code prints.
 #[derive(Clone, Debug)]
 pub enum HostPrint {

@@ -7,9 +7,10 @@ use super::{
 };
 use crate::scalar::Scalar;
 use crate::value::{Elem, Value};
+use serde::{Deserialize, Serialize};
 
 /// What an instruction does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Op {
     /// Assigns a constant.
     Set {
@@ -335,10 +336,6 @@ pub enum Op {
         /// The token.
         token: Reg,
     },
-    /// Makes or ends a task of host code.
-    Task(TaskOp),
-    /// Does something with a device, or prints, in host code.
-    Host(HostOp),
     /// `gpu.barrier`
     Barrier,
     /// `nvvm.barrier` of some threads, `nvvm.barrier.arrive`
@@ -389,6 +386,13 @@ pub enum Op {
         /// What to say.
         message: String,
     },
+    // What only host code has is not kept as bytes. It comes last, since the numbers of the others are.
+    /// Makes or ends a task of host code.
+    #[serde(skip)]
+    Task(TaskOp),
+    /// Does something with a device, or prints, in host code.
+    #[serde(skip)]
+    Host(HostOp),
 }
 
 impl Op {

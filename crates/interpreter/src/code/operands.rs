@@ -1,9 +1,10 @@
 //! What instructions are about: ids, elements and parts of memrefs, copies.
 
 use super::{Queue, Reg};
+use serde::{Deserialize, Serialize};
 
 /// Which id an instruction reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Id {
     /// `gpu.thread_id`
     Thread,
@@ -29,7 +30,7 @@ pub enum Id {
 }
 
 /// An element of a memref, or several in a row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Access {
     /// The memref.
     pub view: Reg,
@@ -38,7 +39,7 @@ pub struct Access {
 }
 
 /// A part of a memref that a vector covers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tile {
     /// The sizes of the vector.
     pub sizes: Box<[i64]>,
@@ -67,7 +68,7 @@ impl Tile {
 }
 
 /// Which elements of a vector are accessed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mask {
     /// Truth values.
     pub bits: Reg,
@@ -76,7 +77,7 @@ pub struct Mask {
 }
 
 /// An asynchronous copy to be issued.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Copy {
     /// From where: an element, or a pointer.
     pub from: Target,
@@ -97,7 +98,7 @@ pub struct Copy {
 }
 
 /// How an operation that a thread issues is seen to be complete.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Issued {
     /// The queue that it is in.
     pub queue: Queue,
@@ -108,7 +109,7 @@ pub struct Issued {
 }
 
 /// A constant or a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Index {
     /// A constant.
     Const(i64),
@@ -117,7 +118,7 @@ pub enum Index {
 }
 
 /// Where a copy starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Target {
     /// At an element.
     Element(Access),
@@ -126,7 +127,7 @@ pub enum Target {
 }
 
 /// A member of the struct that a memref is lowered to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Member {
     /// The aligned pointer.
     Pointer,

@@ -3,9 +3,10 @@
 use super::Reg;
 use crate::scalar::{signed, to_f64};
 use crate::value::Elem;
+use serde::{Deserialize, Serialize};
 
 /// A part of what is printed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Piece {
     /// Text.
     Text(String),
@@ -21,7 +22,7 @@ pub enum Piece {
 }
 
 /// A conversion specification, such as `%-8.3f`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // C has as many flags.
 pub struct Spec {
     /// `-`: what fills the width comes after the number.

@@ -18,6 +18,8 @@ pub enum TaskOp {
         dependencies: Box<[Reg]>,
         /// Where whoever makes it goes on.
         after: Label,
+        /// True if it only frees memory of a device: that is due although what it depends on has failed.
+        frees: bool,
     },
     /// Ends the task.
     End {

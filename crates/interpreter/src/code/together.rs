@@ -3,9 +3,10 @@
 use super::{Index, Reg, Target};
 use crate::scalar::Scalar;
 use crate::value::Elem;
+use serde::{Deserialize, Serialize};
 
 /// `nvvm.barrier` with a number or a number of threads, `nvvm.barrier.arrive`
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct NamedBarrier {
     /// Which barrier; 0 if there is no number.
     pub number: Option<Reg>,
@@ -16,7 +17,7 @@ pub struct NamedBarrier {
 }
 
 /// `gpu.shuffle`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Shuffle {
     /// Where the number goes.
     pub to: Reg,
@@ -33,7 +34,7 @@ pub struct Shuffle {
 }
 
 /// Which lane a shuffle gets its number from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum ShuffleMode {
     /// The lane whose number differs in these bits.
     Xor,
@@ -46,7 +47,7 @@ pub enum ShuffleMode {
 }
 
 /// `nvvm.shfl.sync`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShuffleSync {
     /// Where the number goes; with `valid`, as a vector of the number and of whether there was one.
     pub to: Reg,
@@ -65,7 +66,7 @@ pub struct ShuffleSync {
 }
 
 /// `nvvm.vote.sync`, `nvvm.match.sync`, `nvvm.redux.sync`: all lanes that take part get what all of them make.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Vote {
     /// Where to.
     pub to: Reg,
@@ -78,7 +79,7 @@ pub struct Vote {
 }
 
 /// What lanes make of their numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum VoteKind {
     /// Whether one is true.
     Any,
@@ -97,7 +98,7 @@ pub enum VoteKind {
 }
 
 /// `gpu.subgroup_reduce`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WarpReduce {
     /// Where to.
     pub to: Reg,
@@ -112,7 +113,7 @@ pub struct WarpReduce {
 }
 
 /// Lanes that a reduction is done over: `size` of them, `stride` apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cluster {
     /// How many lanes.
     pub size: usize,
@@ -129,7 +130,7 @@ impl Cluster {
 }
 
 /// `nvgpu.ldmatrix`, `nvvm.ldmatrix`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LdMatrix {
     /// Where to.
     pub to: Reg,
@@ -144,7 +145,7 @@ pub struct LdMatrix {
 }
 
 /// `nvvm.stmatrix`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StMatrix {
     /// A register of 32 bits for each 8×8 matrix.
     pub values: Box<[Reg]>,
@@ -155,7 +156,7 @@ pub struct StMatrix {
 }
 
 /// `nvgpu.mma.sync`, `nvvm.mma.sync`, and the same of a sparse A
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mma {
     /// Where to.
     pub to: Reg,
@@ -180,7 +181,7 @@ pub struct Mma {
 }
 
 /// What tells which half of its columns a sparse matrix has numbers for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sparsity {
     /// 4 bits for each two of four columns, or for each one of two; 32 in a lane.
     pub metadata: Reg,

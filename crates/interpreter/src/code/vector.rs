@@ -3,9 +3,10 @@
 use super::{Index, Reg};
 use crate::scalar::Scalar;
 use crate::value::Elem;
+use serde::{Deserialize, Serialize};
 
 /// What makes a vector, or a number, of the numbers of others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum VectorOp {
     /// A part of a vector: `vector.extract` at a position that is no constant
     ExtractPart {
@@ -113,7 +114,7 @@ pub enum VectorOp {
 }
 
 /// Adds up, or the like, numbers of a vector or products of those of two.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contraction {
     /// Where to.
     pub to: Reg,
@@ -134,7 +135,7 @@ pub struct Contraction {
 }
 
 /// What is added up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Term {
     /// The number of each factor.
     pub of: [u32; 2],
@@ -143,7 +144,7 @@ pub struct Term {
 }
 
 /// A part of a vector that is computed where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// For each leading dimension of the vector the index, and the size.
     pub position: Box<[(Index, u32)]>,

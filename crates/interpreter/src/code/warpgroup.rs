@@ -3,9 +3,10 @@
 use super::{Op, Queue, Reg};
 use crate::value::Elem;
 use crate::wgmma::Major;
+use serde::{Deserialize, Serialize};
 
 /// Instructions of warpgroups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Warpgroup {
     /// All threads of a warpgroup come to an instruction, where the kernel multiplies: `.sync.aligned`.
     Meet,
@@ -36,7 +37,7 @@ pub enum Warpgroup {
 }
 
 /// D = A B + D, or D = A B.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wgmma {
     /// Where a thread's part of D goes.
     pub to: Reg,
@@ -63,7 +64,7 @@ pub struct Wgmma {
 }
 
 /// A or B, in shared memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Factor {
     /// Its descriptor.
     pub descriptor: Reg,

@@ -207,7 +207,10 @@ impl Machine<'_> {
         access: &Access,
         tile: &Tile,
     ) -> Result<(Arc<View>, Vec<Option<Pointer>>), Reason> {
-        let view = self.view(t, access.view)?;
+        let view = self.view_of_rank(t, access.view, access.indices.len())?;
+        if tile.dims.iter().flatten().any(|dim| *dim >= view.sizes.len()) {
+            return Err(Reason::Operand("a memref of this rank"));
+        }
         let first: Vec<i64> = access
             .indices
             .iter()

@@ -136,7 +136,7 @@ impl Machine<'_> {
             trace.issue_for_all(id, &issue.boxes, spot);
         }
         if let Some(timeline) = self.timing() {
-            timeline.issue_once(t, id, BULK, issue.bytes as u64, spot.into());
+            timeline.issue_once(t, id, &BULK.into(), issue.bytes as u64, spot.into());
         }
         Ok(id)
     }

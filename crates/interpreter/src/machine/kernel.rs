@@ -9,7 +9,7 @@ use crate::report::{Reports, Spot};
 use crate::value::Value;
 
 /// A kernel that runs.
-pub(super) struct KernelRun<'c> {
+pub(crate) struct KernelRun<'c> {
     pub machine: Machine<'c>,
     /// How many of its buffers are the program's.
     pub common: usize,
@@ -42,9 +42,14 @@ pub struct Ended {
 impl<'c> KernelRun<'c> {
     /// A kernel that has not begun; `globals` are its variables.
     pub fn new(code: &'c Code, launch: Launch, memory: Memory, args: &[Value], globals: Vec<Value>) -> Self {
-        let common = memory.buffer_count();
         let mut machine = Machine::new(code, launch, memory);
         machine.declared = Some(globals);
+        Self::of(machine, args)
+    }
+
+    /// The kernel of a machine that has not begun, and whose variables were declared.
+    pub fn of(mut machine: Machine<'c>, args: &[Value]) -> Self {
+        let common = machine.memory.buffer_count();
         // What happens early happens as it mostly does on hardware, also where threads race.
         machine.in_lockstep = matches!(machine.memory.adversary(), Adversary::Early);
         let start = machine.launch_state(args);

@@ -1,7 +1,7 @@
 //! Host code of a whole program: what it does with a device, and what it prints.
 
 use super::kernel::{Ended, KernelRun};
-use super::{Launch, Machine, Next, Reason};
+use super::{Launch, Machine, Next, Reason, State};
 use crate::code::{HostOp, HostPrint, LaunchOp, Reg, Spec};
 use crate::memory::{Contents, Fault, Owner, Space};
 use crate::report::Problem;
@@ -18,6 +18,12 @@ const DEVICE_ALIGN: u32 = 256;
 
 impl<'c> Machine<'c> {
     pub(super) fn host(&mut self, t: usize, op: &'c HostOp) -> Result<Next, Reason> {
+        if self.is_not_there(t, op) {
+            return Ok(Next::Goes);
+        }
+        if self.call_fails(t, op)? {
+            return Ok(Next::Waits(State::Done));
+        }
         match op {
             HostOp::Own { view, owner } => {
                 let view = self.view(t, *view)?;

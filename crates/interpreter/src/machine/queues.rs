@@ -246,7 +246,7 @@ impl Machine<'_> {
 
     /// What thread `t` has issued joins the open group of its queue.
     fn join_group(&mut self, t: usize, id: CopyId, issued: Issued, bytes: u64) {
-        let (spot, lane) = (self.spot(t), self.code.queues[issued.queue.0 as usize]);
+        let (spot, lane) = (self.spot(t), &self.code.queues[issued.queue.0 as usize]);
         if let Some(timeline) = self.timing() {
             timeline.issue(t, id, lane, bytes, spot.into());
         }

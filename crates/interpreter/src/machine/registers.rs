@@ -87,6 +87,16 @@ impl Machine<'_> {
         }
     }
 
+    /// A memref of so many dimensions.
+    pub(super) fn view_of_rank(&self, t: usize, reg: Reg, rank: usize) -> Result<Arc<View>, Reason> {
+        let view = self.view(t, reg)?;
+        if view.sizes.len() == rank {
+            Ok(view)
+        } else {
+            Err(Reason::Operand("a memref of this rank"))
+        }
+    }
+
     pub(super) fn pointer(&self, t: usize, reg: Reg) -> Result<Pointer, Reason> {
         match self.value(t, reg)? {
             Value::Pointer(pointer) => Ok(*pointer),
@@ -120,7 +130,7 @@ impl Machine<'_> {
 
     /// The address of an element.
     pub(super) fn address(&self, t: usize, access: &Access) -> Result<(Pointer, Arc<View>), Reason> {
-        let view = self.view(t, access.view)?;
+        let view = self.view_of_rank(t, access.view, access.indices.len())?;
         let mut at = view.offset;
         for (dim, index) in access.indices.iter().enumerate() {
             let (stride, size) = (&view.strides[dim], &view.sizes[dim]);

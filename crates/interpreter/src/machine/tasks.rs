@@ -44,6 +44,10 @@ struct Task {
     /// What whoever learns that it is complete knows, and which of the arrivals of its thread is the last.
     end: Clock,
     last_release: u32,
+    /// True if it has failed, or what it depends on.
+    failed: bool,
+    /// True if it runs although what it depends on has failed.
+    frees: bool,
 }
 
 impl Tasks {
@@ -55,6 +59,11 @@ impl Tasks {
             iterations: 0,
         };
         self.all[index(task)].started_at.unwrap_or(first)
+    }
+
+    /// Returns true if a task has failed, or is to be skipped.
+    pub fn has_failed(&self, task: usize) -> bool {
+        self.all[task].failed
     }
 
     fn is_complete(&self, task: usize) -> bool {
@@ -70,11 +79,12 @@ impl Tasks {
     }
 
     /// Adds a task that waits for others.
-    fn add(&mut self, started_at: Option<Spot>, dependencies: Vec<CopyId>) -> usize {
+    fn add(&mut self, started_at: Option<Spot>, dependencies: Vec<CopyId>, frees: bool) -> usize {
         let task = self.all.len();
         self.all.push(Task {
             started_at,
             open: 1,
+            frees,
             ..Task::default()
         });
         self.ready.insert(task);
@@ -97,10 +107,11 @@ impl Tasks {
     /// The thread of a task has ended, which knows so much.
     fn end(&mut self, task: usize, values: Vec<Value>, tokens: Vec<CopyId>, (clock, last): (Clock, u32)) {
         self.ready.remove(&task);
-        let mut end = clock;
+        let (mut end, mut failed) = (clock, false);
         for &token in &tokens {
             if self.is_complete(index(token)) {
                 join(&mut end, &self.all[index(token)].end);
+                failed |= self.all[index(token)].failed;
             }
         }
         let open: Vec<usize> = self.open(&tokens).collect();
@@ -109,6 +120,7 @@ impl Tasks {
         }
         let this = &mut self.all[task];
         (this.end, this.last_release) = (end, last);
+        this.failed |= failed;
         (this.values, this.tokens) = (Some(values), tokens);
         this.open += open.len();
         self.close(task);
@@ -128,9 +140,10 @@ impl Tasks {
                     self.ready.insert(waiter);
                 }
             }
-            let end = self.all[task].end.clone();
+            let (end, failed) = (self.all[task].end.clone(), self.all[task].failed);
             for delayed in std::mem::take(&mut self.all[task].delayed) {
                 join(&mut self.all[delayed].end, &end);
+                self.all[delayed].failed |= failed;
                 closed.push(delayed);
             }
         }
@@ -157,7 +170,7 @@ impl Machine<'_> {
     pub(super) fn run_tasks(&mut self, regs: Vec<Value>, each: &mut dyn FnMut(u64)) -> Result<(), Stop> {
         self.threads = vec![Thread::new(regs, 0)];
         self.tasks = Tasks::default();
-        self.tasks.add(None, Vec::new());
+        self.tasks.add(None, Vec::new(), false);
         self.next_era();
         let mut last = 0;
         while let Some(task) = self.next_task(last) {
@@ -168,6 +181,7 @@ impl Machine<'_> {
                 ..stop
             })?;
         }
+        self.report_failure();
         if (0..self.tasks.all.len()).all(|task| self.tasks.is_complete(task)) {
             Ok(())
         } else {
@@ -179,9 +193,43 @@ impl Machine<'_> {
     fn resume(&mut self, task: usize) {
         if self.threads[task].state == State::Task {
             self.threads[task].state = State::Running;
-            for other in std::mem::take(&mut self.tasks.all[task].waits_for) {
-                self.learn(task, other);
+            let others = std::mem::take(&mut self.tasks.all[task].waits_for);
+            self.learn_all(task, others);
+        }
+    }
+
+    /// A task learns that others are complete. If one of them has failed, it does, too; returns true if it goes no further.
+    fn learn_all(&mut self, task: usize, others: Vec<CopyId>) -> bool {
+        let mut failed = false;
+        for other in others {
+            self.learn(task, other);
+            failed |= self.tasks.has_failed(index(other));
+        }
+        if !failed {
+            return false;
+        }
+        if self.tasks.all[task].frees {
+            self.tasks.all[task].failed = true;
+            return false;
+        }
+        if task == 0 {
+            let spot = self.spot(0);
+            if let Some(failure) = &mut self.failure {
+                failure.awaited = Some(spot);
             }
+        }
+        self.fail_task(task);
+        true
+    }
+
+    /// A task ends here, and has failed.
+    pub(super) fn fail_task(&mut self, task: usize) {
+        self.tasks.all[task].failed = true;
+        self.threads[task].state = State::Done;
+        // That of the function itself ends with its thread.
+        if task > 0 {
+            self.threads[task].regs = Vec::new();
+            self.end_task(task, Vec::new(), Vec::new());
         }
     }
 
@@ -224,8 +272,8 @@ impl Machine<'_> {
         if self.tasks.open(&tasks).next().is_some() {
             return Ok(self.wait_for(t, tasks));
         }
-        for task in tasks {
-            self.learn(t, task);
+        if self.learn_all(t, tasks) {
+            return Ok(Next::Waits(State::Done));
         }
         Ok(Next::Goes)
     }
@@ -243,8 +291,9 @@ impl Machine<'_> {
                 values,
                 dependencies,
                 after,
+                frees,
             } => {
-                let task = self.make_task(t, dependencies)?;
+                let task = self.make_task(t, dependencies, *frees)?;
                 self.set(t, *token, Value::Token([task.into()].into()));
                 for (place, value) in values.iter().enumerate() {
                     self.set(t, *value, Value::Yielded(task, number(place)));
@@ -268,7 +317,7 @@ impl Machine<'_> {
     }
 
     /// Makes a task of what comes next for thread `t`.
-    fn make_task(&mut self, t: usize, dependencies: &[Reg]) -> Result<CopyId, Reason> {
+    fn make_task(&mut self, t: usize, dependencies: &[Reg], frees: bool) -> Result<CopyId, Reason> {
         let dependencies = self.awaited(t, dependencies)?;
         let task = CopyId(number(self.tasks.all.len()));
         if task.0 == MOST_TASKS {
@@ -277,7 +326,7 @@ impl Machine<'_> {
         self.memory.schedule_matters = true;
         let before = self.memory.release(number(t));
         self.memory.acquire(task.0, &before);
-        self.tasks.add(Some(self.spot(t)), dependencies);
+        self.tasks.add(Some(self.spot(t)), dependencies, frees);
         let maker = &self.threads[t];
         let mut thread = Thread::new(maker.regs.clone(), 0);
         (thread.pc, thread.state) = (maker.pc + 1, State::Task);

@@ -22,7 +22,7 @@ impl Machine<'_> {
                 dropped,
                 ..
             } => {
-                let mut view = View::clone(&*self.view(t, *view)?);
+                let mut view = View::clone(&*self.view_of_rank(t, *view, offsets.len())?);
                 let (offsets, sizes) = (self.indices(t, offsets)?, self.indices(t, sizes)?);
                 let steps = self.indices(t, strides)?;
                 inside(&view, &offsets, &sizes, &steps)?;
@@ -67,17 +67,22 @@ impl Machine<'_> {
                 view
             }
             Op::Permute { view, dims, .. } => {
-                let mut view = View::clone(&*self.view(t, *view)?);
+                let mut view = View::clone(&*self.view_of_rank(t, *view, dims.len())?);
+                if dims.iter().any(|dim| *dim >= dims.len()) {
+                    return Err(Reason::Operand("a memref of this rank"));
+                }
                 view.sizes = dims.iter().map(|&dim| view.sizes[dim]).collect();
                 view.strides = dims.iter().map(|&dim| view.strides[dim]).collect();
                 view
             }
-            Op::Collapse { view, groups, .. } => collapse(&*self.view(t, *view)?, groups)?,
+            Op::Collapse { view, groups, .. } => {
+                collapse(&*self.view_of_rank(t, *view, groups.iter().sum())?, groups)?
+            }
             Op::Expand {
                 view, groups, sizes, ..
             } => {
                 let sizes = self.indices(t, sizes)?;
-                expand(&*self.view(t, *view)?, groups, sizes)
+                expand(&*self.view_of_rank(t, *view, groups.len())?, groups, sizes)
             }
             _ => return Err(Reason::Operand("a view")),
         };

@@ -267,7 +267,7 @@ impl Machine<'_> {
         view: Reg,
         columns: usize,
     ) -> Result<(), Reason> {
-        let (numbers, view) = (self.numbers(t, value)?, self.view(t, view)?);
+        let (numbers, view) = (self.numbers(t, value)?, self.view_of_rank(t, view, 2)?);
         let size = view.elem.bytes();
         for (block, part) in numbers.chunks_exact(columns / 2).enumerate() {
             // Upstream stores the upper rows first.

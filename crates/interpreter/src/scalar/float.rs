@@ -4,21 +4,21 @@
 //! precision has more than twice their digits. It is not for fused multiply-adds.
 
 use super::round::{Format, from_f64, to_f64};
-use super::{Class, Math, Scalar, signed};
+use super::{Class, Math, Scalar, ScalarError, signed};
 use crate::value::Elem;
 use std::cmp::Ordering::{Equal, Greater, Less};
 
 /// Computes `f` of numbers of type `elem`.
-pub(super) fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Option<u64> {
+pub(super) fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Result<Option<u64>, ScalarError> {
     let format = Format::of(elem);
     let [x, y, z] = args.map(|bits| to_f64(elem, bits));
     let value = match f {
         // These keep the other bits of a NaN.
-        Scalar::NegF => return Some(args[0] ^ format.sign()),
-        Scalar::Math(Math::Abs) => return Some(format.magnitude(args[0])),
-        Scalar::CopySign => return Some(format.magnitude(args[0]) | args[1] & format.sign()),
-        Scalar::CmpF(predicate) => return Some(u64::from(compare(predicate, x, y))),
-        Scalar::Is(class) => return Some(u64::from(is(class, format, args[0]))),
+        Scalar::NegF => return Ok(Some(args[0] ^ format.sign())),
+        Scalar::Math(Math::Abs) => return Ok(Some(format.magnitude(args[0]))),
+        Scalar::CopySign => return Ok(Some(format.magnitude(args[0]) | args[1] & format.sign())),
+        Scalar::CmpF(predicate) => return Ok(Some(u64::from(compare(predicate, x, y)))),
+        Scalar::Is(class) => return Ok(Some(u64::from(is(class, format, args[0])))),
         Scalar::AddF => x + y,
         Scalar::SubF => x - y,
         Scalar::MulF => x * y,
@@ -28,16 +28,16 @@ pub(super) fn eval(f: Scalar, elem: Elem, args: [u64; 3]) -> Option<u64> {
         Scalar::MinF | Scalar::MaxF if x.is_nan() || y.is_nan() => f64::NAN,
         Scalar::MinF | Scalar::MinNumF => min(x, y),
         Scalar::MaxF | Scalar::MaxNumF => -min(-x, -y),
-        Scalar::Clamp if y > z => return None,
+        Scalar::Clamp if y > z => return Ok(None),
         Scalar::Clamp if x.is_nan() || y.is_nan() || z.is_nan() => f64::NAN,
         Scalar::Clamp => -min(-min(x, z), -y),
         Scalar::PowF => x.powf(y),
         Scalar::PowFI(width) => power(x, signed(width, args[1])),
         Scalar::Atan2 => x.atan2(y),
         Scalar::Math(math) => function(math, x),
-        _ => unreachable!("the reader pairs floating-point numbers with their operations"),
+        _ => return Err(ScalarError::Type),
     };
-    Some(from_f64(elem, value))
+    Ok(Some(from_f64(elem, value)))
 }
 
 /// The lesser number; -0 is less than +0, and a number less than a NaN.
@@ -94,7 +94,7 @@ fn power(x: f64, n: i64) -> f64 {
 /// Rounds toward zero to an integer of type `to`; `None` if it is a NaN or does not fit.
 pub(super) fn to_int(value: f64, to: Elem, is_signed: bool) -> Option<u64> {
     let Elem::Int(width) = to else {
-        unreachable!("the reader converts to integers where the result is one")
+        return None;
     };
     let whole = value.trunc();
     let size = f64::from(width).exp2();

@@ -49,9 +49,9 @@ pub(super) fn eval(f: Scalar, width: u8, [a, b, c]: [u64; 3]) -> Result<Option<u
         Scalar::AbsI => sa.unsigned_abs(),
         Scalar::PowI => power(sa, sb)?,
         Scalar::CtPop => u64::from(a.count_ones()),
-        Scalar::CtLz => u64::from(a.leading_zeros()) + u64::from(width) - 64,
+        Scalar::CtLz => (u64::from(a.leading_zeros()) + u64::from(width)).saturating_sub(64),
         Scalar::CtTz => u64::from(a.trailing_zeros()).min(u64::from(width)),
-        _ => unreachable!("the reader pairs integers with integer operations"),
+        _ => return Err(ScalarError::Type),
     }))
 }
 

@@ -1,7 +1,9 @@
 //! `prmt`: bytes picked out of eight.
 
+use serde::{Deserialize, Serialize};
+
 /// How `prmt` picks bytes, of which the selector names the first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Permute {
     /// Each by a nibble of the selector, whose first bit asks for the byte's sign instead.
     Index,

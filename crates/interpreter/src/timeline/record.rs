@@ -13,7 +13,7 @@ pub(super) enum Event {
     /// It runs an instruction of so many cycles.
     Run(At, u64),
     /// It issues a copy of so many bytes, for the whole warp.
-    Issue(usize, &'static str, At, u64),
+    Issue(usize, Arc<str>, At, u64),
     /// It issues a multiplication of so many cycles, for its warpgroup.
     Multiply(usize, At, u64),
     /// It waits for copies.
@@ -97,17 +97,17 @@ impl Recorder {
     }
 
     /// Thread `t` issues a copy of so many bytes.
-    pub(crate) fn issue(&mut self, t: usize, id: CopyId, lane: &'static str, bytes: u64, at: At) {
+    pub(crate) fn issue(&mut self, t: usize, id: CopyId, lane: &Arc<str>, bytes: u64, at: At) {
         // The whole warp copies.
         self.issue_once(t, id, lane, bytes.saturating_mul(WARP as u64), at);
     }
 
     /// Thread `t` issues a bulk copy of so many bytes: once, for all.
-    pub(crate) fn issue_once(&mut self, t: usize, id: CopyId, lane: &'static str, bytes: u64, at: At) {
+    pub(crate) fn issue_once(&mut self, t: usize, id: CopyId, lane: &Arc<str>, bytes: u64, at: At) {
         self.note(t, |recorder| {
             let number = recorder.numbers.len();
             recorder.numbers.insert(id, number);
-            Event::Issue(number, lane, at, bytes)
+            Event::Issue(number, Arc::clone(lane), at, bytes)
         });
     }
 

@@ -6,6 +6,7 @@
 use super::record::Event;
 use super::{Activity, At, Flight, Iteration, MULTIPLICATIONS, Recorder, Span, Timeline};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl Recorder {
     /// Runs the warps against each other. `iterations` says what [`At::iterations`] stands for.
@@ -66,7 +67,7 @@ impl<'a> Replay<'a> {
         };
         let flight = Flight {
             warp: 0,
-            lane: "",
+            lane: "".into(),
             at: unknown,
             issued: 0,
             lands: 0,
@@ -149,7 +150,7 @@ impl<'a> Replay<'a> {
                 self.issued[*number] = true;
                 self.timeline.copies[*number] = Flight {
                     warp,
-                    lane,
+                    lane: Arc::clone(lane),
                     at: *at,
                     issued: now,
                     lands: self.free.saturating_add(costs.latency),
@@ -161,7 +162,7 @@ impl<'a> Replay<'a> {
                 self.issued[*number] = true;
                 self.timeline.copies[*number] = Flight {
                     warp,
-                    lane: MULTIPLICATIONS,
+                    lane: MULTIPLICATIONS.into(),
                     at: *at,
                     issued: now,
                     lands: self.tensor,

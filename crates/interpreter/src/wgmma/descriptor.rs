@@ -5,6 +5,8 @@
 //! dimension of a matrix that is not K: M of A, and N of B. An *atom* is what the swizzle permutes: 8 lines of as many bytes as
 //! the mode is called after, or of one chunk without a swizzle.
 
+use serde::{Deserialize, Serialize};
+
 /// The bytes of a chunk.
 const CHUNK: u64 = 16;
 /// The lines of an atom.
@@ -58,7 +60,7 @@ impl Swizzle {
 }
 
 /// Which dimension of a matrix is contiguous in shared memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Major {
     /// K: rows of A, and columns of B.
     K,

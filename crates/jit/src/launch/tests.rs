@@ -1,12 +1,13 @@
 //! Kernels on memory of this test.
 
 use super::launch;
-use crate::arguments::Arguments;
+use crate::host::Host;
 use crate::kernels::Kernels;
 use async_dialects::registry::register_all_dialects;
 use async_mlir::ir::Op;
 use async_mlir::melior::{Context, dialect::DialectRegistry, ir::Module};
 use async_sim::adversary::Adversary;
+use async_sim::embed::{Decoded, Outside};
 use async_sim::memory::Memory;
 use asyncopt_rt::device::LaunchSizes;
 use std::ffi::{CStr, CString, c_void};
@@ -142,17 +143,19 @@ fn only_bytes_that_have_changed_are_written_back() {
         .chain([I32(1)])
         .collect();
     let pointers: Vec<_> = arguments.iter_mut().map(Arg::pointer).collect();
+    let pointers: Vec<u64> = pointers.iter().map(|at| at.expose_provenance() as u64).collect();
     let mut memory = Memory::new(Adversary::Late, 1);
     // SAFETY: they are those of the kernel.
-    let read = unsafe { Arguments::read(code, &pointers, &mut memory) }.unwrap();
+    let mut host = unsafe { Host::new() };
+    let decoded = Decoded::read(code, &pointers, &|from, into| host.read(from, into)).unwrap();
+    let read = decoded.bind(&mut memory, &host).unwrap();
     let (mut buffers, ..) = memory.into_parts();
     let end = buffers[0].data.len();
     buffers[0].data[end - 4..].copy_from_slice(&9i32.to_ne_bytes());
     // Somebody else.
     // SAFETY: it is there.
     unsafe { numbers.as_mut_ptr().write_volatile(5) };
-    // SAFETY: the numbers are still there.
-    unsafe { read.write_back(&buffers) };
+    read.write_back(&buffers, &mut host);
     assert_eq!(numbers, [5, 1, 2, 9]);
 }
 
@@ -270,6 +273,36 @@ fn kernels_run_at_a_time_on_parts_of_one_buffer() {
         }
     });
     assert_eq!(numbers, [100; 64]);
+}
+
+/// Each of two threads launches a kernel, again and again, whose threads all add to one number.
+#[test]
+fn atomic_accesses_of_kernels_at_a_time_are_all_there() {
+    let source = INCREMENT.replace(
+        "%x = memref.load",
+        "%zero = arith.constant 0 : index
+    %old = memref.atomic_rmw addi %n, %m[%zero] : (i32, memref<?xi32, strided<[?], offset: ?>>) -> i32
+    gpu.return
+  }
+  gpu.func @other(%m: memref<?xi32, strided<[?], offset: ?>>, %n: i32, %t: index) kernel {
+    %x = memref.load",
+    );
+    let kernels = kernels(&source);
+    let mut sum = 0i32;
+    let data = (&raw mut sum).expose_provenance();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let kernels = &kernels;
+            scope.spawn(move || {
+                let data = ptr::with_exposed_provenance_mut::<i32>(data);
+                for _ in 0..100 {
+                    let arguments = memref(data, 0, 1, 1).into_iter().chain([I32(1)]);
+                    launch_kernel(kernels, &sizes(1, 32), arguments).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(sum, 2 * 100 * 32);
 }
 
 /// Kernels in token form: what the interpreter is there for.

@@ -161,7 +161,9 @@ impl<'a> Names<'a> {
                     items.push(self.place(copy.at).into());
                     items.extend([copy.observed, copy.read].map(Value::from));
                 }
-                let multiply = copies.first().is_some_and(|first| first.lane == MULTIPLICATIONS);
+                let multiply = copies
+                    .first()
+                    .is_some_and(|first| &*first.lane == MULTIPLICATIONS);
                 (if multiply { "multiplications" } else { "copies" }, items)
             }
         }

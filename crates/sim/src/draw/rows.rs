@@ -47,14 +47,14 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<Row<'_>> {
         rows.push(row(&format!("warp {warp}"), Content::Spans(spans)));
         let mut lanes: Vec<&str> = Vec::new();
         for flight in &copies {
-            if !lanes.contains(&flight.lane) {
-                lanes.push(flight.lane);
+            if !lanes.contains(&&*flight.lane) {
+                lanes.push(&flight.lane);
             }
         }
         // What one thread issues for others comes last, and then what is computed.
         lanes.sort_by_key(|lane| (*lane == MULTIPLICATIONS, *lane == BULK));
         for lane in lanes {
-            let of_lane = copies.iter().copied().filter(|flight| flight.lane == lane);
+            let of_lane = copies.iter().copied().filter(|flight| &*flight.lane == lane);
             let in_rows = stacked(of_lane).into_iter().enumerate();
             rows.extend(
                 in_rows.map(|(i, copies)| row(if i == 0 { lane } else { "" }, Content::Copies(copies))),

@@ -163,7 +163,7 @@ impl Canvas {
         if !self.is_seen(flight.lands) {
             return;
         }
-        let color = color_in(flight.lane);
+        let color = color_in(&flight.lane);
         self.bar(flight.issued, flight.lands, 8.0, color, &picture.flight(flight));
         if self.x(flight.lands) - self.x(flight.issued) < TICKED {
             return;

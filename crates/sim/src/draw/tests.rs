@@ -50,7 +50,7 @@ fn timeline(iterations: u32) -> Timeline {
         });
         timeline.copies.push(Flight {
             warp: 0,
-            lane: BULK,
+            lane: BULK.into(),
             at: AT,
             issued: start,
             lands: end,

@@ -27,7 +27,7 @@ impl Picture<'_> {
         }
         for (i, flight) in self.timeline.copies.iter().enumerate() {
             let id = format!("{process}.{i}");
-            let multiplies = flight.lane == MULTIPLICATIONS;
+            let multiplies = &*flight.lane == MULTIPLICATIONS;
             let category = if multiplies { "multiplication" } else { "copy" };
             let event = |phase, ts| {
                 json!({

@@ -111,7 +111,7 @@ impl<'c> Reader<'c> {
         let known = self.queues.iter().position(|&known| known == Some(queue));
         let number = known.unwrap_or_else(|| {
             self.queues.push(Some(queue));
-            self.code.queues.push(queue.name());
+            self.code.queues.push(queue.name().into());
             self.queues.len() - 1
         });
         Queue(u32::try_from(number).unwrap_or(u32::MAX))

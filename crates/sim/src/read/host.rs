@@ -9,7 +9,7 @@ use crate::code::{Label, Op as Instruction, Reg, TaskOp};
 use async_dialects::completion::Completion;
 use async_dialects::names::{async_, gpux};
 use async_mlir::gpu::is_workgroup;
-use async_mlir::ir::{Op, Walk};
+use async_mlir::ir::{Block, Op, Walk};
 use async_mlir::names::{func, gpu, memref, nvgpu, nvvm};
 
 /// Returns true if regions in `function` are tasks.
@@ -55,6 +55,15 @@ fn is_for_device(op: Op<'_>) -> bool {
         || is_host_function(op) && takes_workgroup(op)
 }
 
+/// Returns true if all that a region does is to free memory of a device.
+fn frees_only(region: Op<'_>) -> bool {
+    let blocks = region.region(0).blocks();
+    let ops: Vec<Op> = blocks.into_iter().flat_map(Block::ops).collect();
+    let is_dealloc = |op: &Op| op.is(gpux::DEALLOC) && op.num_results() == 0;
+    let is_help = |op: &Op| op.is_pure() || op.is(async_::YIELD) && op.num_operands() == 0;
+    ops.iter().any(is_dealloc) && ops.iter().all(|op| is_dealloc(op) || is_help(op))
+}
+
 fn takes_workgroup(function: Op<'_>) -> bool {
     let entry = function.region(0).first();
     entry.is_some_and(|entry| entry.args().any(|arg| is_workgroup(arg.ty())))
@@ -68,7 +77,7 @@ impl<'c> Reader<'c> {
         let token = results.next().ok_or_else(|| Unknown::operation(op))?;
         let values: Box<[Reg]> = results.collect();
         let count = values.len();
-        let after = self.start_task(op, token, values, dependencies);
+        let after = self.start_task(op, token, (values, dependencies), frees_only(op));
         self.region(op.region(0), &mut |reader, terminator| {
             reader.end_scope(op, terminator);
             let yielded = reader.operands(terminator);
@@ -89,8 +98,8 @@ impl<'c> Reader<'c> {
         &mut self,
         op: Op<'c>,
         token: Reg,
-        values: Box<[Reg]>,
-        dependencies: Box<[Reg]>,
+        (values, dependencies): (Box<[Reg]>, Box<[Reg]>),
+        frees: bool,
     ) -> Label {
         let after = self.label();
         let start = TaskOp::Start {
@@ -98,6 +107,7 @@ impl<'c> Reader<'c> {
             values,
             dependencies,
             after,
+            frees,
         };
         self.emit(op, Instruction::Task(start));
         after

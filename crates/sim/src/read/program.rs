@@ -132,7 +132,7 @@ impl<'c> Reader<'c> {
         let made = yielded.map(|_| self.fresh());
         let token = self.reg(token);
         let values = yielded.map(|value| self.reg(value)).into_iter().collect();
-        let after = self.start_task(op, token, values, dependencies);
+        let after = self.start_task(op, token, (values, dependencies), op.is(gpux::DEALLOC));
         let buffer = value.map(|value| self.reg(value));
         self.device_work(op, made.or(buffer))?;
         let end = TaskOp::End {

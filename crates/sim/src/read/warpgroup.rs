@@ -36,17 +36,20 @@ impl<'c> Reader<'c> {
     /// The queue of multiplications.
     pub(super) fn wgmma_queue(&mut self) -> Queue {
         let queues = &mut self.code.queues;
-        let number = queues.iter().position(|name| *name == QUEUE).unwrap_or_else(|| {
-            queues.push(QUEUE);
-            self.queues.push(None);
-            queues.len() - 1
-        });
+        let number = queues
+            .iter()
+            .position(|name| &**name == QUEUE)
+            .unwrap_or_else(|| {
+                queues.push(QUEUE.into());
+                self.queues.push(None);
+                queues.len() - 1
+            });
         Queue(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
     /// All threads of a warpgroup come to what is done with a queue of multiplications.
     pub(super) fn meet_for(&mut self, op: Op<'c>, queue: Queue) {
-        if self.code.queues[queue.0 as usize] == QUEUE {
+        if &*self.code.queues[queue.0 as usize] == QUEUE {
             self.emit(op, Instruction::Warpgroup(Warpgroup::Meet));
         }
     }

@@ -70,7 +70,7 @@ fn each_warp_waits_for_what_one_of_them_loads() {
     let timeline = replay(
         |recorder, _| {
             let copy = CopyId(7);
-            recorder.issue_once(FIRST, copy, BULK, 20, at(0, 0));
+            recorder.issue_once(FIRST, copy, &BULK.into(), 20, at(0, 0));
             for t in [FIRST, SECOND] {
                 recorder.phase_seen(t, MBARRIER, 0, &[copy], at(0, 0));
             }
@@ -106,7 +106,7 @@ fn multiplications_come_one_after_the_other() {
         timeline
             .copies
             .iter()
-            .all(|flight| flight.lane == MULTIPLICATIONS)
+            .all(|flight| &*flight.lane == MULTIPLICATIONS)
     );
 }
 
