@@ -61,7 +61,7 @@ func.func @dependency_without_token(%a: !a, %c: !acc, %t: !async.token) {
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf64, 3>>
 !acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x16xf32>>
 func.func @elements(%a: !a, %c: !acc) {
-  // expected-error @+1 {{'gpux.wgmma' op A has elements of type 'f64', but those that can be multiplied are f16, bf16, f32 (as tf32), f8E4M3FN and f8E5M2}}
+  // expected-error @+1 {{'gpux.wgmma' op A has elements of type 'f64', but those that can be multiplied are f16, bf16, f32 (as tf32), f8E4M3FN, f8E5M2, i8 and ui8}}
   %sum = gpux.wgmma %a, %a, %c : !a, !a, !acc
   return
 }

@@ -67,6 +67,8 @@ const NO_EFFECTS: &[&str] = &[
     gpu::BARRIER,
     gpu::PRINTF,
     gpux::ELECT,
+    gpux::READ_FRAGMENT,
+    gpux::WRITE_FRAGMENT,
     nvgpu::TMA_FENCE_DESCRIPTOR,
     nvgpu::TMA_PREFETCH_DESCRIPTOR,
     nvvm::BARRIER,
