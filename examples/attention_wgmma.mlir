@@ -139,10 +139,10 @@ gpu.module @attention {
       %tknext = gpux.tma_load async %K[%next, %c0], %knext : !Map, !Slot
       %tvj = gpux.tma_load async %V[%row, %c0], %vj : !Map, !Slot
 
-      async.await %tkb
+      // Both at once: ptxas serializes multiplications if threads may part between them, as they do where they wait for a load.
+      async.await %tkb, %tvb
       %dk = nvgpu.warpgroup.generate.descriptor %kj, %K : !Slot, !Map -> !MatrixOfSlot
       %scores, %ts = gpux.wgmma async %dq, %dk, %zero {transpose_b} : !Matrix, !MatrixOfSlot, !Acc
-      async.await %tvb
       %dv = nvgpu.warpgroup.generate.descriptor %vbefore, %V : !Slot, !Map -> !MatrixOfSlot
       %product, %to = gpux.wgmma async %pb, %dv, %ob : !P, !MatrixOfSlot, !Acc
 
