@@ -2,7 +2,7 @@
 // and what they are multiplied with stay in registers.
 //
 //   async-opt attention_wgmma.mlir --gpux-lower-to-nvvm="chip=sm_90a format=isa" | async-translate --ptx
-//   async-sim attention_wgmma.mlir --grid=2 --arg 0=128x64:random --arg 1=256x64:random --arg 2=256x64:random --arg 3=128x64:zero
+//   async-sim attention_wgmma.mlir --grid=2 --arg 0=128x64:random --arg 1=256x64:random --arg 2=256x64:random --arg 3=128x64:zero --arg 4=256
 //
 // Both multiplications of a step run at once, of neighboring tiles: the scores Q * K of tile j, then P * V of tile j-1. While the
 // latter runs, the threads compute the softmax of tile j; then they scale the sum, and P becomes the left factor of the next
@@ -12,7 +12,7 @@
 // A thread has numbers of two rows of a matrix in registers, the dimension h of vector<1x8x2x2xf32>; four neighboring lanes have all
 // of a row (gpux.read_fragment).
 //
-// Launch: one block of 128 threads for each 64 queries; the number of keys is a multiple of 64.
+// Launch: one block of 128 threads for each 64 queries; the number of keys, the last argument, is a multiple of 64, and not 0.
 
 !Map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = l2promo_128b, oob = zero,
                                    interleave = none>

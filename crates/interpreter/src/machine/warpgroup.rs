@@ -118,7 +118,7 @@ impl Machine<'_> {
         };
         let b = self.chunks(all, &wgmma.b, wgmma.n)?;
         let id = self
-            .issue_multiplication(first, [&a, &b])
+            .issue_multiplication(first, [&a, &b], wgmma.token.is_some())
             .map_err(|reason| (first, reason))?;
         let spot = self.spot(first);
         if let Some(timeline) = self.timing() {
@@ -155,8 +155,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Notes that a warpgroup reads two matrices.
-    fn issue_multiplication(&mut self, first: usize, matrices: [&Chunks; 2]) -> Result<CopyId, Reason> {
+    /// Notes that a warpgroup reads two matrices. Where it is `fenced`, what threads wrote there needs no fence.
+    fn issue_multiplication(
+        &mut self,
+        first: usize,
+        matrices: [&Chunks; 2],
+        fenced: bool,
+    ) -> Result<CopyId, Reason> {
         let chunks = matrices.into_iter().flat_map(|matrix| &matrix.0);
         let pieces: Arc<[Piece]> = chunks
             .map(|(at, _)| Piece {
@@ -166,7 +171,7 @@ impl Machine<'_> {
             })
             .collect();
         let actor = Actor {
-            kind: Kind::Warpgroup,
+            kind: Kind::Warpgroup { fenced },
             ..self.actor(first)
         };
         let what = Transfer {
