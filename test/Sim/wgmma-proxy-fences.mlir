@@ -41,7 +41,7 @@ gpu.module @fences {
   // STORED-NEXT: this:
   // STORED-NEXT: against: vector.store
   // NO-BARRIER: error: RAW race: gpux.wgmma reads what
-  gpu.func @stored(%x: memref<64x64xf16>) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @stored(%x: memref<64x64xf16>, %out: memref<64x64xf32>) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %map = func.call @describe(%x) : (memref<64x64xf16>) -> !map
     %row, %column = func.call @place() : () -> (index, index)
     %v = vector.load %x[%row, %column] : memref<64x64xf16>, vector<32xf16>
@@ -51,13 +51,14 @@ gpu.module @fences {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
     async.await %u
+    nvgpu.warpgroup.mma.store %d, %out : !acc to memref<64x64xf32>
     gpu.return
   }
 
   // COPIED: error: missing fence: gpux.wgmma goes through the asynchronous proxy to what was written through the generic one
   // COPIED-NEXT: this:
   // COPIED-NEXT: against: gpux.copy
-  gpu.func @copied(%x: memref<64x64xf16>) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @copied(%x: memref<64x64xf16>, %out: memref<64x64xf32>) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c8 = arith.constant 8 : index
     %c32 = arith.constant 32 : index
@@ -74,6 +75,7 @@ gpu.module @fences {
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
     async.await %u
+    nvgpu.warpgroup.mma.store %d, %out : !acc to memref<64x64xf32>
     gpu.return
   }
 }

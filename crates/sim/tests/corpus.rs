@@ -71,7 +71,7 @@ fn holds(kernel: &Kernel, lowered: &[(&str, &Code)], tokens: bool) -> Option<boo
 }
 
 /// Why a kernel is left out: part of its title or of what was said of it, and why that is as it should be.
-const EXPLAINED: [(&str, &str); 51] = [
+const EXPLAINED: [(&str, &str); 52] = [
     (
         "Sim/programs/",
         "host code with device work is run as a whole program",
@@ -179,6 +179,10 @@ const EXPLAINED: [(&str, &str); 51] = [
     (
         "of type !nvgpu.warpgroup.descriptor",
         "whoever calls this has made the descriptor",
+    ),
+    (
+        "wgmma-fragments.mlir, @",
+        "it takes vectors and accumulators: kernels that make them are in test/Sim/wgmma-fragments.mlir",
     ),
     (
         "Dialect/Gpux/bulk-ops.mlir",

@@ -47,7 +47,9 @@ const EXPLAINED: [(&str, &str); 12] = [
         "Sim/wgmma-nvgpu.mlir",
         "upstream makes its descriptors by a call, too",
     ),
+    ("Sim/wgmma-fragments.mlir", "the same"),
     ("Sim/wgmma-pipeline.mlir", "the same"),
+    ("Sim/wgmma-proxy-fences.mlir", "the same"),
     ("Sim/wgmma-tokens.mlir", "the same"),
 ];
 

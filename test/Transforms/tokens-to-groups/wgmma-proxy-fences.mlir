@@ -20,10 +20,10 @@ gpu.module @m {
   // CHECK-NOT: nvvm.fence.proxy
   // CHECK: gpux.wgmma
   // CHECK: gpu.return
-  gpu.func @stored(%map: !map, %x: f16) workgroup(%a: !ws) kernel {
-    %t = gpu.thread_id x
-    %c0 = arith.constant 0 : index
-    memref.store %x, %a[%c0, %t] : !ws
+  gpu.func @stored(%map: !map, %x: f16) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
+    memref.store %x, %a[%warp, %lane] : !ws
     gpu.barrier
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
@@ -39,10 +39,10 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @own
   // CHECK: nvvm.fence.proxy
   // CHECK-NEXT: gpux.wgmma
-  gpu.func @own(%map: !map, %x: f16) workgroup(%a: !ws) kernel {
-    %t = gpu.thread_id x
-    %c0 = arith.constant 0 : index
-    memref.store %x, %a[%c0, %t] : !ws
+  gpu.func @own(%map: !map, %x: f16) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
+    memref.store %x, %a[%warp, %lane] : !ws
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
@@ -54,16 +54,16 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @not_read
   // CHECK-NOT: nvvm.fence.proxy
   // CHECK: gpu.return
-  gpu.func @not_read(%map: !map, %x: f16) workgroup(%a: !ws, %b: !ws) kernel {
-    %t = gpu.thread_id x
-    %c0 = arith.constant 0 : index
-    memref.store %x, %b[%c0, %t] : !ws
+  gpu.func @not_read(%map: !map, %x: f16) workgroup(%a: !ws {llvm.align = 1024 : i64}, %b: !ws) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
+    memref.store %x, %b[%warp, %lane] : !ws
     gpu.barrier
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
     async.await %u
-    memref.store %x, %a[%c0, %t] : !ws
+    memref.store %x, %a[%warp, %lane] : !ws
     gpu.barrier
     gpu.return
   }
@@ -79,14 +79,17 @@ gpu.module @m {
   // CHECK-NEXT: gpu.barrier
   // CHECK-NOT: nvvm.fence.proxy
   // CHECK: gpu.return
-  gpu.func @copied(%map: !map, %x: memref<4096x64xf16>, %n: index) workgroup(%a: !ws) kernel {
-    %t = gpu.thread_id x
+  gpu.func @copied(%map: !map, %x: memref<4096x64xf16>, %n: index) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %column = arith.muli %warp, %c8 : index
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> !acc {
-      %copied = gpux.copy async %x[%i, %c0], %a[%t, %c0], 8 : memref<4096x64xf16> to !ws
+      %copied = gpux.copy async %x[%i, %column], %a[%lane, %column], 8 : memref<4096x64xf16> to !ws
       async.await %copied
       gpu.barrier
       %d, %u = gpux.wgmma async %da, %da, %sum : !m, !m, !acc
@@ -105,8 +108,9 @@ gpu.module @m {
   // CHECK-NEXT: gpux.wgmma
   // CHECK-NOT: nvvm.fence.proxy
   // CHECK: gpu.return
-  gpu.func @next_iteration(%map: !map, %x: f16, %n: index) workgroup(%a: !ws) kernel {
-    %t = gpu.thread_id x
+  gpu.func @next_iteration(%map: !map, %x: f16, %n: index) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
@@ -115,7 +119,7 @@ gpu.module @m {
       gpu.barrier
       %d, %u = gpux.wgmma async %da, %da, %sum : !m, !m, !acc
       async.await %u
-      memref.store %x, %a[%c0, %t] : !ws
+      memref.store %x, %a[%warp, %lane] : !ws
       scf.yield %d : !acc
     }
     gpu.return
@@ -126,12 +130,12 @@ gpu.module @m {
   // CHECK-COUNT-1: nvvm.fence.proxy
   // CHECK-NOT: nvvm.fence.proxy
   // CHECK: gpu.return
-  gpu.func @by_hand(%map: !map, %x: f16) workgroup(%a: !ws) kernel {
-    %t = gpu.thread_id x
-    %c0 = arith.constant 0 : index
+  gpu.func @by_hand(%map: !map, %x: f16) workgroup(%a: !ws {llvm.align = 1024 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %warp = gpu.subgroup_id : index
+    %lane = gpu.lane_id
     %da = nvgpu.warpgroup.generate.descriptor %a, %map : !ws, !map -> !m
     %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
-    memref.store %x, %a[%c0, %t] : !ws
+    memref.store %x, %a[%warp, %lane] : !ws
     nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     gpu.barrier
     %d, %u = gpux.wgmma async %da, %da, %c : !m, !m, !acc
