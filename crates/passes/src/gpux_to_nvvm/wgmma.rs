@@ -120,7 +120,7 @@ fn refuse_stores<'c>(ops: &[Op<'c>]) -> Result<(), PassError<'c>> {
 }
 
 /// Puts fences into a block. PTX asks for one before the first multiplication, and after any other access of registers that one
-/// adds to; instructions of the same shape need none between them.
+/// adds to or reads; instructions of the same shape need none between them.
 fn fence(block: Block<'_>) {
     let mut fenced = false;
     for op in block.ops() {
