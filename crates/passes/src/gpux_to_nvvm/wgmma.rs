@@ -18,6 +18,7 @@
 mod fragments;
 mod product;
 mod registers;
+mod rotations;
 
 use self::product::Product;
 use self::registers::Accumulators;
@@ -53,6 +54,7 @@ pub(super) fn lower<'c>(
     let mut reads = Vec::new();
     for block in blocks {
         fence(block);
+        rotations::remark(block);
         reads.extend(fragments::reads(block)?);
     }
     let accumulators = Accumulators {

@@ -19,6 +19,7 @@ use async_mlir::names::{arith, attr, llvm, vector};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
 use async_mlir::types::{constant_numbers, vector_shape};
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// A multiplication that reads A from registers, and the wait that it is complete after.
@@ -27,15 +28,23 @@ pub(super) struct Read<'c> {
     wait: Op<'c>,
 }
 
-/// What reads A from registers in `block`, in counted form. Returns an error if something reads A while a loop or branch hands it
-/// on: the registers are then written again.
-pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
-    let mut reads = Vec::new();
+/// The multiplications of a block, in counted form.
+#[derive(Default)]
+pub(super) struct InFlight<'c> {
+    /// Each that a wait in the block is known to complete, with that.
+    pub complete: Vec<(Op<'c>, Op<'c>)>,
+    /// The others.
+    pub left: FxHashSet<Op<'c>>,
+}
+
+/// Follows counts in `block`.
+pub(super) fn in_flight(block: Block<'_>) -> InFlight<'_> {
+    let mut found = InFlight::default();
     // The groups in flight, the oldest first, and the open one.
     let mut groups: VecDeque<Vec<Op>> = VecDeque::new();
     let mut open: Vec<Op> = Vec::new();
     for op in block.ops() {
-        if op.is(gpux::WGMMA) && accumulated_matrix(op.operand(0).ty()).is_some() {
+        if op.is(gpux::WGMMA) {
             open.push(op);
         } else if op.is(gpux::COMMIT_GROUP) && is_of_warpgroups(op) {
             groups.push_back(std::mem::take(&mut open));
@@ -44,20 +53,34 @@ pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
             let pending = usize::try_from(pending).unwrap_or(usize::MAX);
             let done = groups.len().saturating_sub(pending);
             let done = groups.drain(..done).flatten();
-            reads.extend(done.map(|multiplication| Read {
-                multiplication,
-                wait: op,
-            }));
+            found
+                .complete
+                .extend(done.map(|multiplication| (multiplication, op)));
         }
     }
-    let in_flight = groups.into_iter().flatten().chain(open);
-    let mut handed_on = in_flight.filter(|op| op.operand(0).defining_op().is_none());
-    handed_on.next().map_or(Ok(reads), |op| {
+    found.left.extend(groups.into_iter().flatten().chain(open));
+    found
+}
+
+/// What reads A from registers in `block`. Returns an error if something reads A while a loop or branch hands it on: the registers are then
+/// written again.
+pub(super) fn reads(block: Block<'_>) -> Result<Vec<Read<'_>>, PassError<'_>> {
+    let in_registers = |op: &Op| op.is(gpux::WGMMA) && accumulated_matrix(op.operand(0).ty()).is_some();
+    let multiplications: Vec<Op> = block.ops().into_iter().filter(in_registers).collect();
+    if multiplications.is_empty() {
+        return Ok(Vec::new());
+    }
+    let InFlight { complete, left } = in_flight(block);
+    let mut handed_on = multiplications.into_iter();
+    if let Some(op) = handed_on.find(|op| left.contains(op) && op.operand(0).defining_op().is_none()) {
         let message = "reads A from registers that a loop or branch hands on, and is not known to be complete at the end of this \
                        block: they would be written while it reads";
         let help = "await it in the block that it is in, or write the fragment there";
-        Err(PassError::new(op, message).note(op, help))
-    })
+        return Err(PassError::new(op, message).note(op, help));
+    }
+    let complete = complete.into_iter().filter(|(op, _)| in_registers(op));
+    let reads = complete.map(|(multiplication, wait)| Read { multiplication, wait });
+    Ok(reads.collect())
 }
 
 fn is_of_warpgroups(op: Op<'_>) -> bool {
