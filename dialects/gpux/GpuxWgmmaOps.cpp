@@ -41,14 +41,16 @@ static constexpr int64_t threads = 128;
 static constexpr int64_t maxRegisters = 255;
 
 namespace {
-/// What a product depends on of A or B: the rows (of A) or columns (of B), and K.
+/// What a product depends on of A or B: the rows (of A) or columns (of B), and
+/// K.
 struct Shape {
   Type element;
   int64_t size;
   int64_t k;
 };
 
-/// A or B in workgroup memory: how many rows (of A) or columns (of B) it has, and K.
+/// A or B in workgroup memory: how many rows (of A) or columns (of B) it has,
+/// and K.
 struct Factor {
   StringRef name;
   /// The letter of the dimension that is not K.
@@ -178,9 +180,8 @@ static FailureOr<Shape> verifyA(WgmmaOp op) {
 /// Verifies that A and B can be multiplied.
 static LogicalResult verifyFactors(WgmmaOp op, const Shape &a, const Shape &b) {
   Type elementA = a.element, elementB = b.element;
-  bool areBoth8Bits =
-      (isFloatOf8Bits(elementA) && isFloatOf8Bits(elementB)) ||
-      (elementA.isInteger(8) && elementB.isInteger(8));
+  bool areBoth8Bits = (isFloatOf8Bits(elementA) && isFloatOf8Bits(elementB)) ||
+                      (elementA.isInteger(8) && elementB.isInteger(8));
   if (elementA != elementB && !areBoth8Bits)
     return op.emitOpError("A has elements of type ")
            << elementA << ", B of type " << elementB
@@ -270,9 +271,8 @@ static LogicalResult verifyFragment(Operation *op,
       {matrix.getDimSize(0) / rowsOfA, matrix.getDimSize(1) / 8, 2, 2},
       element);
   if (numbers != expected)
-    return op->emitOpError("is of ")
-           << matrix << ", of which a thread has " << expected << ", not "
-           << numbers;
+    return op->emitOpError("is of ") << matrix << ", of which a thread has "
+                                     << expected << ", not " << numbers;
   return success();
 }
 

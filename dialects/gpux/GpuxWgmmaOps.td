@@ -102,8 +102,8 @@ def Gpux_WgmmaOp : Gpux_Op<"wgmma", [
       of integers;
     - A in registers has elements of type `f16` or `bf16`, and no `transpose_a`.
 
-    Upstream makes and stores accumulators of `f32` alone: others begin with
-    `gpux.write_fragment`, and are read by `gpux.read_fragment`.
+    Upstream stores accumulators of `f32` alone: others are read by
+    `gpux.read_fragment`.
 
     The passes put `wgmma.fence` where one is needed. What threads write to A or B
     (rather than the TMA engine) has to be made known to the tensor cores by

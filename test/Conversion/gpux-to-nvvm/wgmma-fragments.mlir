@@ -77,6 +77,25 @@ gpu.module @m {
     gpu.return
   }
 
+  // Upstream's zeros, which it lowers for f32 alone: here they are written.
+  // CHECK-LABEL: gpu.func @zeros_of_upstream
+  // CHECK-NOT: mma.init.accumulator
+  // CHECK-COUNT-16: "mov.b32 $0, $1;", "=r,r"
+  // CHECK: scf.for
+  gpu.func @zeros_of_upstream(%numbers: vector<1x4x2x2xf16>, %b: !b, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !half
+    %all = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> !half {
+      %a = gpux.write_fragment %numbers : vector<1x4x2x2xf16> to !p
+      %d = gpux.wgmma %a, %b, %sum : !p, !b, !half
+      gpux.commit_group <wgmma>
+      gpux.wait_group <wgmma>, 0
+      scf.yield %d : !half
+    }
+    gpu.return
+  }
+
   // Only the wait that completes a multiplication takes its registers.
   // CHECK-LABEL: gpu.func @wait_of_its_own
   // CHECK: wait.group.sync.aligned 1

@@ -42,6 +42,9 @@ pub(super) fn lower<'c>(
     multiplications: &[Op<'c>],
     buffers: &mut Buffers<'c>,
 ) -> Result<(), PassError<'c>> {
+    let ops = function.self_and_nested().into_iter();
+    let inits = ops.filter(|op| op.is(nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR));
+    let zeros: Vec<Op> = inits.filter_map(fragments::zeros).collect();
     let ops = function.self_and_nested();
     refuse_calls(&ops)?;
     refuse_stores(&ops)?;
@@ -60,7 +63,10 @@ pub(super) fn lower<'c>(
     let accumulators = Accumulators {
         context: function.context(),
     };
-    let (products, others): (Vec<Op>, Vec<Op>) = multiplications.iter().partition(|op| op.is(gpux::WGMMA));
+    let (products, others): (Vec<Op>, Vec<Op>) = multiplications
+        .iter()
+        .chain(&zeros)
+        .partition(|op| op.is(gpux::WGMMA));
     // While operands have the types of matrices.
     let products: Vec<(Op, Product)> = products.into_iter().map(|op| (op, Product::of(op))).collect();
     accumulators.convert(&ops);

@@ -49,12 +49,7 @@ struct Product {
 impl Product {
     /// What `op` multiplies, whose last operands are A, B and the accumulator; A is MxK unless it is transposed, and B is KxN.
     fn of(op: Op<'_>, transposed: [bool; 2]) -> Result<Self, Unknown<'_>> {
-        let accumulator = vector_matrix(op.result(0).ty());
-        let fits = |([rows, columns], elem): &Matrix| {
-            let known = matches!(elem, Elem::F32 | Elem::F16 | Elem::Int(32));
-            rows % ROWS == 0 && columns % 8 == 0 && known
-        };
-        let found = accumulator.filter(fits);
+        let found = vector_matrix(op.result(0).ty()).filter(fits);
         let ([rows, n], output) = found.ok_or_else(|| Unknown::operation(op))?;
         let first = op.num_operands() - 3;
         let in_registers = accumulated_matrix(op.operand(first).ty()).is_some();
@@ -114,7 +109,8 @@ impl<'c> Reader<'c> {
         match op.name() {
             nvgpu::WARPGROUP_GENERATE_DESCRIPTOR => self.matrix_descriptor(op)?,
             nvgpu::WARPGROUP_MMA_INIT_ACCUMULATOR => {
-                let ([rows, columns], _) = Self::accumulator(op, op.result(0))?;
+                let matrix = vector_matrix(op.result(0).ty()).filter(fits);
+                let ([rows, columns], _) = matrix.ok_or_else(|| Unknown::operation(op))?;
                 let zeros = vec![0; rows / ROWS * columns / 2];
                 self.set(op, op.result(0), Constant::Vector(zeros.into()));
             }
@@ -325,6 +321,11 @@ impl<'c> Reader<'c> {
         self.emit(op, Instruction::Warpgroup(store));
         Ok(())
     }
+}
+
+/// Returns true if a warpgroup adds up such a matrix.
+fn fits(([rows, columns], elem): &Matrix) -> bool {
+    rows % ROWS == 0 && columns % 8 == 0 && matches!(elem, Elem::F32 | Elem::F16 | Elem::Int(32))
 }
 
 /// A matrix in the registers of a warpgroup.

@@ -13,8 +13,10 @@ use super::registers::{Accumulators, Registers, members};
 use async_dialects::names::{gpux, gpux_attr};
 use async_dialects::types::queue_attribute;
 use async_mlir::ir::{Block, Op, OpBuilder, Value};
-use async_mlir::melior::ir::Type;
-use async_mlir::melior::ir::attribute::DenseI64ArrayAttribute;
+use async_mlir::melior::ir::attribute::{
+    Attribute, DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
+};
+use async_mlir::melior::ir::{Type, TypeLike};
 use async_mlir::names::{arith, attr, llvm, vector};
 use async_mlir::nvgpu::accumulated_matrix;
 use async_mlir::pass::PassError;
@@ -165,6 +167,39 @@ pub(super) fn writes_zeros(op: Op<'_>) -> bool {
         .and_then(|constant| constant.attr(attr::VALUE))
         .and_then(constant_numbers);
     op.is(gpux::WRITE_FRAGMENT) && numbers.is_some_and(|numbers| numbers.into_iter().all(|bits| bits == 0))
+}
+
+/// Writes zeros in the place of `op`, upstream's operation for them, which it lowers for `f32` alone; returns what does.
+pub(super) fn zeros<'c>(op: Op<'c>) -> Option<Op<'c>> {
+    let context = op.context();
+    let ty = op.result(0).ty();
+    let shape = accumulated_matrix(ty).and_then(vector_shape)?;
+    let [Some(rows), Some(columns)] = shape.sizes[..] else {
+        return None;
+    };
+    let element = shape.element;
+    if element == Type::float32(context) || rows % ROWS != 0 || columns % 8 != 0 {
+        return None;
+    }
+    Registers::new([rows, columns], element, context)?;
+    let zero: Attribute = if element.is_integer() {
+        IntegerAttribute::new(element, 0).into()
+    } else {
+        FloatAttribute::new(context, element, 0.0).into()
+    };
+    let [blocks, groups] = [rows / ROWS, columns / 8].map(|size| u64::try_from(size).unwrap_or(0));
+    let numbers = Type::vector(&[blocks, groups, 2, 2], element);
+    let value = DenseElementsAttribute::new(numbers, &[zero]).ok()?;
+    let constant = OpBuilder::new(arith::CONSTANT, op.location())
+        .results(&[numbers])
+        .attr(attr::VALUE, value.into())
+        .before(op);
+    let write = OpBuilder::new(gpux::WRITE_FRAGMENT, op.location())
+        .operands(&[constant.result(0)])
+        .results(&[ty])
+        .before(op);
+    op.replace_with(&[write.result(0)]);
+    Some(write)
 }
 
 /// The registers that hold a matrix of which a thread has the numbers `ty`.

@@ -141,8 +141,8 @@ impl<'c> Product<'c> {
     /// Makes an instruction that adds the product of A and B, which is given by a descriptor, to `sum`, or to nothing.
     fn step(&self, op: Op<'c>, a: &Left<'c>, b: Value<'c>, sum: Value<'c>, adds: bool) -> Value<'c> {
         match a {
-            Left::Memory(a) => self.from_memory(op, [*a, b], sum, adds),
-            Left::Registers(a) => self.from_registers(op, a, b, sum, adds),
+            Left::Memory(a) => self.step_from_memory(op, [*a, b], sum, adds),
+            Left::Registers(a) => self.step_from_registers(op, a, b, sum, adds),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'c> Product<'c> {
         }
     }
 
-    fn from_memory(&self, op: Op<'c>, [a, b]: [Value<'c>; 2], sum: Value<'c>, adds: bool) -> Value<'c> {
+    fn step_from_memory(&self, op: Op<'c>, [a, b]: [Value<'c>; 2], sum: Value<'c>, adds: bool) -> Value<'c> {
         let kind = |kind: &str, value: &str| known_attribute(self.context, &format!("#nvvm.{kind}<{value}>"));
         let k = self.instruction_k();
         let shape = format!("m = {ROWS}, n = {}, k = {k}", self.columns);
@@ -192,7 +192,7 @@ impl<'c> Product<'c> {
 
     /// The same as inline PTX: `nvvm.wgmma.mma_async` takes descriptors only. Operands of an `asm` are numbered, the results first, then
     /// what they begin with, the registers of A, and the descriptor of B.
-    fn from_registers(
+    fn step_from_registers(
         &self,
         op: Op<'c>,
         a: &[Value<'c>],
